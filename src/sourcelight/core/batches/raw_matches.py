@@ -310,8 +310,9 @@ def _dump(values: Int64Array) -> bytes:
 def _files(matches: RawMatches, repositories: Mapping[str, RepositoryInfo]) -> tuple[list[bytes], list[bytes]]:
     """The JSON before and after the lines of each file."""
     texts = json_paths(matches.paths)
-    place_texts = [_place_of(target, repositories) for target in matches.places]
-    tails = [_language(name) for name in matches.languages]
+    # Of the places and languages of a whole fleet, an answer has a few.
+    place_texts = {place: _place_of(matches.places[place], repositories) for place in set(matches.place.tolist())}
+    tails = {language: _language(matches.languages[language]) for language in set(matches.language.tolist())}
     columns = zip(matches.in_content.tolist(), texts, matches.place.tolist(), strict=True)
     join = b"".join
     before = [

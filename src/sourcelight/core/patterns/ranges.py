@@ -159,16 +159,12 @@ def find_in_all(buffers: BufferList, text: bytes, ranges: Int64Array) -> Int64Ar
     """Return the addresses of all occurrences of `text` in each range, as `find_texts` does for one text."""
     if len(buffers.views) == 1 and not buffers.first[0]:
         return find_texts(buffers.views[0], text, ranges)
-    # Where matches are dense, numpy finds them for whole ranges; a loop in Python pays about a microsecond for each.
-    if len(text) == 1 or _is_dense(buffers, text, ranges):
-        offsets = [np.empty(0, dtype=np.int64)]
-        for number, first, last in buffers.runs(ranges[:, 0]):
-            base = int(buffers.first[number])
-            offsets.append(find_texts(buffers.views[number], text, ranges[first:last] - base) + base)
-        return np.concatenate(offsets)
     width = len(text)
+    if width == 1:
+        return _find_in_each(buffers, text, ranges)
     starts: list[int] = []
     add = starts.append
+    scanned, may_be_dense = 0, never_overlaps(text)
     for number, first, last in buffers.runs(ranges[:, 0]):
         find, base = stringzilla.Str(buffers.views[number]).find, int(buffers.first[number])
         for start, end in (ranges[first:last] - base).tolist():
@@ -176,16 +172,21 @@ def find_in_all(buffers: BufferList, text: bytes, ranges: Int64Array) -> Int64Ar
             while position >= 0:
                 add(position + base)
                 position = find(text, position + width, end)
+            scanned += end - start
+            # Where matches are dense, numpy finds them for whole ranges; this loop pays about a microsecond for each.
+            # What was read so far tells: to count in a sample first would read a rare text's few ranges twice.
+            if may_be_dense and len(starts) * DENSE > scanned > BLOCK:
+                return _find_in_each(buffers, text, ranges)
     return np.array(starts, dtype=np.int64)
 
 
-def _is_dense(buffers: BufferList, text: bytes, ranges: Int64Array) -> bool:
-    """Return whether comparing all bytes is faster than a search per occurrence, judged by the first ranges."""
-    if not len(ranges) or not never_overlaps(text):
-        return False
-    probe = _first_bytes(ranges, PROBE)
-    size = int((probe[:, 1] - probe[:, 0]).sum())
-    return size > BLOCK and count_in_all(buffers, text, probe) * DENSE > size
+def _find_in_each(buffers: BufferList, text: bytes, ranges: Int64Array) -> Int64Array:
+    """Find a common text as `find_texts` does, in one text after another."""
+    offsets = [np.empty(0, dtype=np.int64)]
+    for number, first, last in buffers.runs(ranges[:, 0]):
+        base = int(buffers.first[number])
+        offsets.append(find_texts(buffers.views[number], text, ranges[first:last] - base) + base)
+    return np.concatenate(offsets)
 
 
 def find_texts(view: memoryview, text: bytes, ranges: Int64Array) -> Int64Array:
@@ -313,11 +314,6 @@ def count_texts(view: memoryview, text: bytes, ranges: Int64Array) -> int:
     """Count the non-overlapping occurrences of `text` in the ranges."""
     haystack = stringzilla.Str(view)
     return sum(haystack.count(text, start, end) for start, end in ranges.tolist())
-
-
-def count_in_all(buffers: BufferList, text: bytes, ranges: Int64Array) -> int:
-    """Count the occurrences that `find_in_all` would return."""
-    return int(counts_in_each(buffers, text, ranges).sum())
 
 
 def counts_in_each(buffers: BufferList, text: bytes, ranges: Int64Array) -> Int64Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -52,7 +52,7 @@ class LocalSource:
     cached_plan: CachedPlan | None = field(init=False, default=None)
     pipeline: ResultPipeline | None = field(init=False, default=None)
     finished: Counter[str] = field(init=False, default_factory=Counter)
-    name_only: dict[str, dict[str, int]] = field(init=False, default_factory=dict)
+    name_only: dict[str, Mapping[str, int]] = field(init=False, default_factory=dict)
     failed: dict[str, str] = field(init=False, default_factory=dict)
     late_to_plan: bool = field(init=False, default=False)
     commits: CommitSearch = field(init=False)
@@ -155,8 +155,11 @@ class LocalSource:
         self._missing.update(part.missing)
         self.finished.update(part.repositories_done)
         self.failed.update(part.failed)
+        if not self.name_only:
+            self.name_only = dict(part.skipped)
+            return
         for name, counts in part.skipped.items():
-            add_maximum(self.name_only.setdefault(name, {}), counts)
+            add_maximum(self.name_only, name, counts)
 
     def report(self, matched_repositories: Collection[str], *, limit_hit: bool) -> SourceReport:
         """Sum up the search."""
@@ -258,14 +261,13 @@ class LocalSource:
         names: dict[str, tuple[str, ...]] = {name: (path,) for name, path in owners.items()}
         return names | self._missing if _reads_any(self.plans) else names
 
-    def unread_files(self) -> dict[str, dict[str, int]]:
+    def unread_files(self) -> dict[str, Mapping[str, int]]:
         """How many files were not looked into though the query asks for that, by repository and by reason."""
-        is_read = _reads_any(self.plans)
-        counts_by_name = {name: dict(counts) for name, counts in self.name_only.items()} if is_read else {}
+        counts_by_name = dict(self.name_only) if _reads_any(self.plans) else {}
         for name, count in self.scoper.missing.items():
-            add_maximum(counts_by_name.setdefault(name, {}), {"missing": count})
+            add_maximum(counts_by_name, name, {"missing": count})
         for name in set() if self.pipeline is None else self.pipeline.ownership.missing:
-            add_maximum(counts_by_name.setdefault(name, {}), {"missing": 1})
+            add_maximum(counts_by_name, name, {"missing": 1})
         return counts_by_name
 
     def _index(self, scopes: Sequence[Scope]) -> Iterator[Skipped]:
@@ -304,7 +306,7 @@ class LocalSource:
         scoped = self.task.scoped
         if self.repositories.worktree or self.late_to_plan or not self.scoper.clean or not stands(scoped, self.plans):
             return
-        worktrees = [item for item in self.scoper.at_head(self.summary.searched.values()) if item.worktree]
+        worktrees = self.scoper.at_head(item for item in self.summary.searched.values() if item.worktree)
         self.cached_plan = CachedPlan(self.plans, worktrees, self.summary)
         self.plan_cache.put(scoped, self.task.viewer, repositories, self.cached_plan)
 

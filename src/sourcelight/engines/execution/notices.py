@@ -171,51 +171,56 @@ def changed_worktrees(files_by_repository: Mapping[str, int]) -> Iterator[Skippe
         )
 
 
+_NAME_ONLY = frozenset({"binary", "too-large"})
+_NOT_THERE = "are not in this clone, or can't be read, so their content was not searched"
+_FILE_MEANINGS: Mapping[str, tuple[str, str, str, str]] = {
+    "binary": ("document-binary", "binary files", "hold a NUL byte", "info"),
+    "too-large": ("document-too-large", "large files", "are above the size limit `search.maxFileSize`", "info"),
+    "missing": ("document-missing", "files missing", _NOT_THERE, "warn"),
+    "symbols-pending": ("symbols-pending", "files without definitions yet", "have not been parsed yet", "warn"),
+    UNRANKED: (
+        "symbols-pending",
+        "files ranked without definitions",
+        "have not been parsed yet, so that the same limit may keep other matches later",
+        "warn",
+    ),
+    **UNREAD_STRUCTURES,
+    UNREADABLE: (
+        UNREADABLE,
+        "notebooks without cells",
+        "are broken, too large, or no notebooks but by name, so that no cell of them was searched",
+        "warn",
+    ),
+    "symbols-incomplete": (
+        "symbols-incomplete",
+        "files parsed in part",
+        "were too large, too slow or too broken to be parsed in full",
+        "info",
+    ),
+}
+"""Reason, noun, description and severity of each kind of files that were not looked into, in the order of display."""
+
+
 def named_only(
     counts: Mapping[str, Mapping[str, int]], missing: Mapping[str, Sequence[str]] | None = None
 ) -> Iterator[Skipped]:
     """Files of which only the name was matched, or not all definitions are known; `missing` are some by name."""
-    by_name = " and were matched by name only"
-    not_there = "are not in this clone, or can't be read, so their content was not searched"
-    meanings = {
-        "binary": ("document-binary", "binary files", "hold a NUL byte", "info"),
-        "too-large": ("document-too-large", "large files", "are above the size limit `search.maxFileSize`", "info"),
-        "missing": ("document-missing", "files missing", not_there, "warn"),
-        "symbols-pending": ("symbols-pending", "files without definitions yet", "have not been parsed yet", "warn"),
-        UNRANKED: (
-            "symbols-pending",
-            "files ranked without definitions",
-            "have not been parsed yet, so that the same limit may keep other matches later",
-            "warn",
-        ),
-        **UNREAD_STRUCTURES,
-        UNREADABLE: (
-            UNREADABLE,
-            "notebooks without cells",
-            "are broken, too large, or no notebooks but by name, so that no cell of them was searched",
-            "warn",
-        ),
-        "symbols-incomplete": (
-            "symbols-incomplete",
-            "files parsed in part",
-            "were too large, too slow or too broken to be parsed in full",
-            "info",
-        ),
-    }
-    present = {key for of_repository in counts.values() for key in of_repository}
-    for key, (reason, noun, label, severity) in meanings.items() if present else ():
-        files = sum(of_repository.get(key, 0) for of_repository in counts.values()) if key in present else 0
-        if files:
-            tail = by_name if key in {"binary", "too-large"} else ""
-            affected = [name for name, of_repository in counts.items() if of_repository.get(key)]
-            title = f"{amount(files)} {noun if files != 1 else noun.replace('files', 'file')}"
-            message = f"Files that {label}{tail}: {files:,}, in\n{names(affected)}"
-            if key == "missing" and missing:
-                examples = [f"{name}: {text}" for name in sorted(missing) for text in missing[name]][:files]
-                title += f": {', '.join(_short(text) for text in examples[:_MAX_IN_TITLE])}"
-                title += f" and {amount(files - _MAX_IN_TITLE)} more" if files > _MAX_IN_TITLE else ""
-                message += "\nAmong them:\n" + "\n".join(f"- `{text}`" for text in examples[:_MAX_LISTED])
-            yield Skipped(reason=reason, title=title, message=message, severity=severity)
+    affected: dict[str, dict[str, int]] = {}
+    for name, of_repository in counts.items():
+        for key, files in of_repository.items():
+            if files:
+                affected.setdefault(key, {})[name] = files
+    for key in (key for key in _FILE_MEANINGS if key in affected) if affected else ():
+        (reason, noun, label, severity), files = _FILE_MEANINGS[key], sum(affected[key].values())
+        tail = " and were matched by name only" if key in _NAME_ONLY else ""
+        title = f"{amount(files)} {noun if files != 1 else noun.replace('files', 'file')}"
+        message = f"Files that {label}{tail}: {files:,}, in\n{names(affected[key])}"
+        if key == "missing" and missing:
+            examples = [f"{name}: {text}" for name in sorted(missing) for text in missing[name]][:files]
+            title += f": {', '.join(_short(text) for text in examples[:_MAX_IN_TITLE])}"
+            title += f" and {amount(files - _MAX_IN_TITLE)} more" if files > _MAX_IN_TITLE else ""
+            message += "\nAmong them:\n" + "\n".join(f"- `{text}`" for text in examples[:_MAX_LISTED])
+        yield Skipped(reason=reason, title=title, message=message, severity=severity)
 
 
 def _short(text: str) -> str:

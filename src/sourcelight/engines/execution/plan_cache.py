@@ -12,6 +12,7 @@ from sourcelight.core.query import Filter
 from sourcelight.core.wire.events import Alert
 from sourcelight.engines.execution.plan import Plan
 from sourcelight.engines.execution.scope.revisions import ScopedAlternative
+from sourcelight.engines.search import Target
 from sourcelight.engines.structure.pattern import StructurePattern
 from sourcelight.repos import Repository, Viewer
 
@@ -46,12 +47,41 @@ class PlanSummary:
     archived: list[str]
 
 
+@dataclass(frozen=True, slots=True)
+class _TargetSummary:
+    """What the targets of a plan say by themselves; `targets` is what it was made of."""
+
+    targets: tuple[Target, ...]
+    facts: Mapping[str, RepositoryInfo]
+    repositories: Mapping[str, Repository]
+
+    @classmethod
+    def of(cls, targets: tuple[Target, ...]) -> _TargetSummary:
+        """Return the summary of some targets: the same one for the same tuple, which most queries share."""
+        cached = _TARGET_SUMMARIES.get(id(targets))
+        if cached is None or cached.targets is not targets:
+            repositories = {target.repository.facts.name: target.repository for target in targets}
+            facts = {name: repository.facts for name, repository in repositories.items()}
+            cached = cls(targets, facts, repositories)
+            _TARGET_SUMMARIES.put(id(targets), cached)
+        return cached
+
+
+_TARGET_SUMMARIES: LruCache[int, _TargetSummary] = LruCache(8)
+
+
 def summary_of(plans: Sequence[Plan]) -> PlanSummary:
     """Sum up plans."""
-    infos = {t.repository.facts.name: t.repository.facts for p in plans for t in p.targets}
+    infos: Mapping[str, RepositoryInfo] = {}
+    searched: Mapping[str, Repository] = {}
+    for plan in plans:
+        targets = _TargetSummary.of(plan.targets)
+        infos = {**infos, **targets.facts} if infos else targets.facts
+        if plan.searches:
+            searched = {**searched, **targets.repositories} if searched else targets.repositories
     return PlanSummary(
         infos=infos,
-        searched={t.repository.facts.name: t.repository for p in plans for t in p.targets if p.searches},
+        searched=searched,
         replaced={name: info.replaced_objects for name, info in infos.items() if info.replaced_objects},
         structures=tuple(dict.fromkeys(structure for plan in plans for structure in plan.structures)),
         forks=sorted({name for plan in plans for name in plan.selection.forks_left_out}),

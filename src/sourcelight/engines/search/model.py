@@ -157,13 +157,15 @@ class SearchPart:
     missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def add_maximum(totals: dict[str, int], counts: Mapping[str, int]) -> None:
-    """Merge counts of the same files in several revisions: the maximum per kind, as a sum counts files twice."""
-    if not totals:
-        totals.update(counts)
-        return
-    for kind, count in counts.items():
-        totals[kind] = max(totals.get(kind, 0), count)
+def add_maximum(totals: dict[str, Mapping[str, int]], name: str, counts: Mapping[str, int]) -> None:
+    """Merge counts of the same files in several revisions: the maximum per kind, as a sum counts files twice.
+
+    Counts are replaced and never changed: those of a corpus are shared by all searches in it.
+    """
+    previous = totals.get(name)
+    if previous:
+        counts = {kind: max(previous.get(kind, 0), counts.get(kind, 0)) for kind in {**previous, **counts}}
+    totals[name] = counts
 
 
 class Searcher(Protocol):

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sourcelight.core.batches.raw_matches import RepositoryRevision
 from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import IndexDamaged, SearchIndexError, SourcelightError
@@ -69,6 +70,25 @@ class OpenedTargets:
     commits: list[str] = field(default_factory=list)
     snapshots: list[OpenedCommit] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
+    _names: tuple[str, ...] = ()
+    _places: tuple[RepositoryRevision, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the repositories, one for each target."""
+        if len(self._names) != len(self.targets):
+            self._names = tuple(target.repository.name for target in self.targets)
+        return self._names
+
+    @property
+    def places(self) -> tuple[RepositoryRevision, ...]:
+        """Repository and revision of each target."""
+        if len(self._places) != len(self.targets):
+            self._places = tuple(
+                RepositoryRevision(target.repository.facts.name, target.repository.facts.id, target.revision, commit)
+                for target, commit in zip(self.targets, self.commits, strict=True)
+            )
+        return self._places
 
 
 def open_targets(open_target: Opener, targets: Sequence[Target], cancellation: Cancellation) -> Iterator[OpenedTargets]:

@@ -29,7 +29,7 @@ from sourcelight.engines.search.open_index import CorpusCache, OpenedTargets, Op
 from sourcelight.engines.search.scan.batches import BatchSizer
 from sourcelight.engines.search.scan.collect import MatchCollector
 from sourcelight.engines.search.scan.columns import NO_BATCHES, BatchSource, CollectedBatches
-from sourcelight.engines.search.scan.corpus import Corpus, OpenedCommit
+from sourcelight.engines.search.scan.corpus import Corpus, GroupNotes, OpenedCommit
 from sourcelight.engines.search.scan.evaluate import CorpusSearch, FileMatches
 from sourcelight.engines.search.scan.spans import NO_SPANS
 
@@ -124,7 +124,7 @@ class SearchLoop:
         except ScanStopped:
             self.is_finished = True
             return
-        collector = MatchCollector(BatchSource(search, group.targets, group.commits), self.options)
+        collector = MatchCollector(BatchSource(search, group.targets, group.commits, group.places), self.options)
         finished = _FinishedRepositories(group, search)
         steps = self._steps(search)
         while True:
@@ -219,8 +219,13 @@ class _FinishedRepositories:
         end = len(targets) if finished_up_to is None else int(file_base[1:].searchsorted(finished_up_to, side="right"))
         if end <= self._reported:
             return
-        skipped = self._search.corpus.skipped_counts(self._search.selection)
         unread = self._search.unread_counts()
+        if not self._reported and end == len(targets) and not unread:
+            # All at once, as most searches end: the notes of a whole group depend on its files alone.
+            pending.add_group(self._search.corpus.group_notes(self._search.selection, self._group.names))
+            self._reported = end
+            return
+        skipped = self._search.corpus.skipped_counts(self._search.selection)
         missing_files = (
             self._search.corpus.missing_files(self._search.selection)
             if any("missing" in counts for counts in skipped)
@@ -245,14 +250,24 @@ class PendingPart:
 
     def _clear(self) -> None:
         self.done: list[str] = []
-        self.skipped: dict[str, dict[str, int]] = {}
+        self.skipped: dict[str, Mapping[str, int]] = {}
         self.failed: dict[str, str] = {}
         self.missing: dict[str, tuple[str, ...]] = {}
 
     def add_skipped(self, name: str, counts: Mapping[str, int]) -> None:
         """Add counts of files that were matched by name only; of several revisions, the maximum counts."""
         if counts:
-            add_maximum(self.skipped.setdefault(name, {}), counts)
+            add_maximum(self.skipped, name, counts)
+
+    def add_group(self, notes: GroupNotes) -> None:
+        """Add all repositories of a group, which are finished."""
+        self.done += notes.names
+        self.missing.update(notes.missing)
+        if self.skipped:
+            for name, counts in notes.skipped.items():
+                add_maximum(self.skipped, name, counts)
+        else:
+            self.skipped = dict(notes.skipped)
 
     @property
     def has_notes(self) -> bool:

@@ -220,7 +220,7 @@ def search(
             if symbol_search is None:
                 continue
             definitions, skipped, reported = symbol_search.definitions(kinds), symbol_search.skipped_counts(), 0
-            source = BatchSource(symbol_search.search, group.targets, group.commits)
+            source = BatchSource(symbol_search.search, group.targets, group.commits, group.places)
             position = 0
             while position < len(definitions):
                 check_stopped(symbol_search.stopped)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
@@ -44,7 +44,7 @@ class SearchOutcome:
     late: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
     unfit: dict[str, str] = field(default_factory=dict)
-    name_only: dict[str, dict[str, int]] = field(default_factory=dict)
+    name_only: dict[str, Mapping[str, int]] = field(default_factory=dict)
     missing: dict[str, list[str]] = field(default_factory=dict)
     unsearchable: dict[str, str] = field(default_factory=dict)
     invalid: dict[str, str] = field(default_factory=dict)

@@ -134,7 +134,16 @@ class ScopeResolver(ScopeSelector):
         Ends each step early.
     """
 
-    __slots__ = ("_defaults", "_files", "_has_revisions", "_store", "_target_of", "_targets_of", "cancellation")
+    __slots__ = (
+        "_default_lists",
+        "_defaults",
+        "_files",
+        "_has_revisions",
+        "_store",
+        "_target_of",
+        "_targets_of",
+        "cancellation",
+    )
 
     def __init__(self, repositories: IndexedRepositories, viewer: Viewer, cancellation: Cancellation) -> None:
         super().__init__(repositories.catalog, viewer)
@@ -144,6 +153,7 @@ class ScopeResolver(ScopeSelector):
         self._targets_of = repositories.targets_of
         self._files = FilePredicates(repositories.store, cancellation)
         self._defaults: set[Place] = set()
+        self._default_lists: list[tuple[Target, ...]] = []
         self._has_revisions = False
 
     @property
@@ -199,8 +209,12 @@ class ScopeResolver(ScopeSelector):
 
     def at_head(self, repositories: Iterable[Repository]) -> list[Repository]:
         """Those of `repositories` that are searched at their default revision."""
+        candidates = list(repositories)
+        if not candidates:
+            return []
         keys = {default[0] for default in self._defaults}
-        return [repository for repository in repositories if repository.key in keys]
+        keys.update(target.repository.key for targets in self._default_lists for target in targets)
+        return [repository for repository in candidates if repository.key in keys]
 
     def _scope(self, item: ScopedAlternative, visible: Sequence[Repository]) -> Scope:
         alternative = item.alternative
@@ -210,7 +224,7 @@ class ScopeResolver(ScopeSelector):
             # The usual case in one step: the same tuple comes back while nothing has changed, which lets caches compare
             # by identity.
             defaults = self._targets_of(selected.repositories)
-            self._defaults.update(map(place_of, defaults))
+            self._default_lists.append(defaults)
             return Scope(alternative, selected, defaults)
         targets: list[Target] = []
         without: dict[str, tuple[str, ...]] = {}
@@ -268,8 +282,12 @@ class ScopeResolver(ScopeSelector):
 
     def _new(self, targets: Iterable[Target]) -> Iterator[Target]:
         """Targets of revisions that are not indexed; the default ones were seen to when the search began."""
+        # The whole list of defaults, as most queries have it, holds nothing new.
+        if any(targets is defaults for defaults in self._default_lists):
+            return
+        known = self._defaults.union(place_of(target) for defaults in self._default_lists for target in defaults)
         for target in targets:
-            if place_of(target) not in self._defaults and not self._is_current(target):
+            if place_of(target) not in known and not self._is_current(target):
                 yield target
 
     def _is_current(self, target: Target) -> bool:

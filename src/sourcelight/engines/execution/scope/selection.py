@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from sourcelight.core.batches import RepositoryInfo
+from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import QueryError
 from sourcelight.core.patterns import compile_pattern
@@ -230,7 +231,13 @@ def select_repositories(
     visibility = alternative.visibility()
     # Encoding ten thousand names takes longer than all other checks.
     names_matter = bool(patterns or unwanted)
-
+    # Most queries select all repositories, or leave out forks and archived ones. The same tuple has the same
+    # repositories, which are those that its viewer may see.
+    key = (id(visible), fork, archived, fork_is_default, archived_is_default, visibility)
+    may_cache = isinstance(visible, tuple) and not names_matter and facts_test is None
+    cached = _SELECTIONS.get(key) if may_cache else None
+    if cached is not None and cached[0] is visible:
+        return cached[1]
     selected: list[Repository] = []
     forks: list[str] = []
     archives: list[str] = []
@@ -253,7 +260,14 @@ def select_repositories(
                 archives.append(info.name)
             continue
         selected.append(repository)
-    return RepositorySelection(tuple(selected), tuple(forks), tuple(archives))
+    selection = RepositorySelection(tuple(selected), tuple(forks), tuple(archives))
+    if may_cache:
+        _SELECTIONS.put(key, (visible, selection))
+    return selection
+
+
+_SELECTIONS: LruCache[tuple[object, ...], tuple[Sequence[Repository], RepositorySelection]] = LruCache(8)
+"""Selections by fork, archived and visibility alone; each holds its repositories, so no other tuple gets their id."""
 
 
 def filters_matching(alternative: Alternative, repository: Repository) -> tuple[Filter, ...]:

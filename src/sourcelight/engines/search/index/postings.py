@@ -26,6 +26,9 @@ from sourcelight.engines.storage.sections import SectionFile
 WINDOW_BITS = 20
 """Bits of a window key; a small shard drops some of them, see `window_bits`."""
 
+TRIGRAM_BITS = 21
+"""Bits of a trigram key: seven for each byte of mapped text."""
+
 _KEY_BYTES = 3
 _BLOCK_BYTES = 48 * 1024
 """Bytes whose distinct keys are found at once: a position in the block must fit 16 bits."""
@@ -69,7 +72,7 @@ class KeyExtractor:
     """Finds the distinct keys of texts. It has scratch memory: use one per thread."""
 
     def __init__(self) -> None:
-        self._last = np.zeros(1 << 21, dtype=np.uint16)
+        self._last = np.zeros(1 << TRIGRAM_BITS, dtype=np.uint16)
         self._last_window = np.zeros(1 << WINDOW_BITS, dtype=np.uint16)
         self._positions = np.arange(1 << 16, dtype=np.uint16)
 
@@ -304,6 +307,11 @@ class Postings:
         self._key_view, self._start_view, self._dense_view, self._window_view = (
             array.data for array in (self._keys, self._starts, self._dense_keys, self._window_starts)
         )
+
+    @property
+    def trigrams(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        """All trigrams of the shard: those with lists, and the common ones with bitmaps."""
+        return self._keys, self._dense_keys
 
     def window_bounds(self, windows: list[int]) -> list[tuple[int, int]] | None:
         """Return the range in `window_lists` of each window's list; None when one of the lists is empty."""

@@ -14,7 +14,7 @@ import functools
 import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -298,3 +298,24 @@ class LooseShard(Shard):
     def blob_ids(self) -> list[bytes]:
         """Return the blob id of each document."""
         return list(self._blob_ids)
+
+
+class ShardContents(Sequence[memoryview]):
+    """The text of shards; each is mapped, and compared with its checksum, on first access."""
+
+    def __init__(self, shards: Sequence[Shard]) -> None:
+        self._shards = shards
+
+    def __len__(self) -> int:
+        return len(self._shards)
+
+    @overload
+    def __getitem__(self, index: int) -> memoryview: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[memoryview]: ...
+    def __getitem__(self, index: int | slice) -> memoryview | Sequence[memoryview]:
+        return (
+            [shard.content for shard in self._shards[index]]
+            if isinstance(index, slice)
+            else self._shards[index].content
+        )

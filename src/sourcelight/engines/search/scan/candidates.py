@@ -65,7 +65,7 @@ def _literal_units(corpus: Corpus, text: bytes, selection: FileSelection) -> Uni
     unit_lists = [_NO_UNITS]
     window_lists: list[tuple[int, list[tuple[int, int]]]] = []
     keys = windows.tolist()
-    for shard_index in selection.shards(corpus):
+    for shard_index in selection.shards_among(corpus, corpus.shards_with(trigrams.tolist())):
         shard = corpus.shards[shard_index]
         if keys and not isinstance(shard, LooseShard):
             lists = shard.postings.window_bounds(keys)

@@ -5,7 +5,6 @@ Columns are dictionaries of Arrow: a text that many rows share is stored once, w
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -52,6 +51,7 @@ class BatchSource:
     search: CorpusSearch
     targets: Sequence[Target]
     commits: Sequence[str]
+    locations: Sequence[raw_matches.RepositoryRevision]
     _path_spans: tuple[Int64Array, Int64Array, Int64Array] | None = field(init=False, default=None)
     _has_path_spans: bool = field(init=False, default=False)
 
@@ -59,16 +59,6 @@ class BatchSource:
     def corpus(self) -> Corpus:
         """The corpus."""
         return self.search.corpus
-
-    @functools.cached_property
-    def locations(self) -> list[raw_matches.RepositoryRevision]:
-        """Repository and revision of each member."""
-        return [
-            raw_matches.RepositoryRevision(
-                target.repository.facts.name, target.repository.facts.id, target.revision, commit
-            )
-            for target, commit in zip(self.targets, self.commits, strict=True)
-        ]
 
     @property
     def path_spans(self) -> tuple[Int64Array, Int64Array, Int64Array] | None:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import functools
 import math
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, overload
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from sourcelight.core.cancellation import Stopped
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.core.patterns.ranges import RANGE_COST_BYTES, BufferList
 from sourcelight.engines.search.index.shard import LONG_UNIT_BYTES as LONG_LINE
-from sourcelight.engines.search.index.shard import LooseShard, Shard
+from sourcelight.engines.search.index.shard import LooseShard, Shard, ShardContents
 from sourcelight.engines.search.index.view import MISSING, NO_SHARD, REASONS, CommitView, DocumentPlacement
 from sourcelight.engines.search.model import (
     DocumentNumbers,
@@ -32,8 +32,10 @@ from sourcelight.engines.search.model import (
     LanguageTest,
     ShownLanguage,
     UnitNumbers,
+    add_maximum,
 )
 from sourcelight.engines.search.scan.paths import PathSpans, PathTable, unique_sorted
+from sourcelight.engines.search.scan.shard_filter import MIN_SHARDS, ShardFilter
 from sourcelight.engines.storage.sections import MemorySections, SectionFile
 
 _MISSING_CODE = REASONS.index("missing")
@@ -142,6 +144,12 @@ _MAX_CACHED_PATTERNS = 64
 LONG_LINE_BYTES = 1024
 """Mean bytes of a line above which lines are copied one by one: Arrow would copy them twice."""
 
+_LOOKUPS_UNFILTERED = 2
+"""Texts looked up in a new corpus before its table of trigrams is made."""
+
+_MAX_GROUP_NOTES = 4
+"""Lists of names of repositories whose notes stay with a selection: one as a rule."""
+
 _MAX_SLICED_LINES = 160
 """Lines of a shard up to which Python slices are faster than an Arrow kernel."""
 
@@ -162,6 +170,8 @@ class FileSelection:
         Which documents are the content of a selected file.
     name_only
         Files without content.
+    notes
+        What is said of the selection's repositories, by their names.
     """
 
     mask: BoolArray | None
@@ -170,6 +180,7 @@ class FileSelection:
     first_position: Int64Array
     in_documents: BoolArray
     name_only: FileNumbers
+    notes: Memo = field(default_factory=lambda: Memo(_MAX_GROUP_NOTES), repr=False, compare=False)
 
     @functools.cached_property
     def covers_all(self) -> bool:
@@ -198,6 +209,13 @@ class FileSelection:
         """Return the shards that hold content of a selected file."""
         return range(len(corpus.shards)) if self.covers_all else self._shards(corpus.doc_base)
 
+    def shards_among(self, corpus: Corpus, numbers: Sequence[int]) -> Sequence[int]:
+        """Return which of these shards hold content of a selected file."""
+        if self.covers_all:
+            return numbers
+        selected = self.notes.remember("shards", lambda: frozenset(self._shards(corpus.doc_base)))
+        return [number for number in numbers if number in selected]
+
     def _shards(self, doc_base: Int64Array) -> list[int]:
         # `doc_base` has the first document of each shard, so the differences count selected files per shard.
         shards: list[int] = np.flatnonzero(np.diff(self.first_position[doc_base])).tolist()
@@ -222,25 +240,13 @@ class FileSelection:
         return int(self._lowest_files[position]) if position < len(self.files) else _NO_FILE
 
 
-class _Contents(Sequence[memoryview]):
-    """The text of shards; each is mapped, and compared with its checksum, on first access."""
+@dataclass(frozen=True, slots=True)
+class GroupNotes:
+    """What is said of a group of repositories that were all searched: files matched by name only, and why."""
 
-    def __init__(self, shards: Sequence[Shard]) -> None:
-        self._shards = shards
-
-    def __len__(self) -> int:
-        return len(self._shards)
-
-    @overload
-    def __getitem__(self, index: int) -> memoryview: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[memoryview]: ...
-    def __getitem__(self, index: int | slice) -> memoryview | Sequence[memoryview]:
-        return (
-            [shard.content for shard in self._shards[index]]
-            if isinstance(index, slice)
-            else self._shards[index].content
-        )
+    names: tuple[str, ...]
+    skipped: Mapping[str, Mapping[str, int]]
+    missing: Mapping[str, tuple[str, ...]]
 
 
 class Corpus(Memo):
@@ -282,7 +288,7 @@ class Corpus(Memo):
         # The gap between two shards is wider than the cost of a range, so no scan joins ranges across it; the extra
         # byte keeps ranges of different shards from touching.
         self.byte_base = _sums([shard.content_bytes + RANGE_COST_BYTES + 1 for shard in shards])
-        self.buffers = BufferList(_Contents(shards), self.byte_base[:-1])
+        self.buffers = BufferList(ShardContents(shards), self.byte_base[:-1])
         self.units, self.documents = int(self.unit_base[-1]), int(self.doc_base[-1])
         # Not strict: a base has one more entry, the end of the last shard. Shards store offsets in uint32, and the sum
         # of all shards needs more.
@@ -315,6 +321,7 @@ class Corpus(Memo):
         self._files = [file for file in files if isinstance(file, SectionFile)]
         self._sizes = [(file.map.size, file.size) for file in self._files]
         self._sizes_checked_s = -math.inf
+        self._lookups = 0
         # Set by symbol search, so that the definitions live as long as their corpus.
         self.symbol_corpus: Any = None
 
@@ -339,6 +346,19 @@ class Corpus(Memo):
         if sum(shard.unchecked_bytes for shard in shards) <= _MAX_EAGER_CHECK_BYTES:
             for shard in shards:
                 _ = shard.content, shard.newlines
+
+    def shards_with(self, trigrams: list[int]) -> Sequence[int]:
+        """Return the numbers of the shards, ascending, that hold all of these trigrams, or may hold them."""
+        # The table reads all trigrams of all shards, some 20 ms for 250 MB of text: not for the first search after a
+        # commit, which should be quick too.
+        if len(self.shards) < MIN_SHARDS or self._lookups < _LOOKUPS_UNFILTERED:
+            self._lookups += 1
+            return range(len(self.shards))
+        return self._shard_filter.shards_with(trigrams)
+
+    @functools.cached_property
+    def _shard_filter(self) -> ShardFilter:
+        return ShardFilter(self.shards)
 
     # Offsets, lines and documents.
 
@@ -448,6 +468,8 @@ class Corpus(Memo):
 
     def path_spans(self, pattern: CompiledPattern, stopped: Stopped) -> PathSpans:
         """Find a pattern in all paths; raises `ScanStopped` when `stopped` returns True."""
+        if not self.paths.may_match(pattern):
+            return self.paths.no_spans
         return self.remember(
             ("path", pattern),
             lambda: self.paths.find(pattern, stopped),
@@ -491,6 +513,19 @@ class Corpus(Memo):
         if selection.mask is None:
             return self.remember("skipped", lambda: self._count_skipped(None))
         return self._count_skipped(selection.mask)
+
+    def group_notes(self, selection: FileSelection, names: tuple[str, ...]) -> GroupNotes:
+        """Return the notes of all members, whose repositories have these names; made once for a selection."""
+        return selection.notes.remember(names, lambda: self._group_notes(selection, names))
+
+    def _group_notes(self, selection: FileSelection, names: tuple[str, ...]) -> GroupNotes:
+        counts = self.skipped_counts(selection)
+        skipped: dict[str, Mapping[str, int]] = {}
+        for name, of_member in zip(names, counts, strict=True):
+            if of_member:
+                add_maximum(skipped, name, of_member)
+        missing = self.missing_files(selection) if any("missing" in one for one in counts) else ()
+        return GroupNotes(names, skipped, {name: files for name, files in zip(names, missing, strict=False) if files})
 
     def missing_files(self, selection: FileSelection) -> list[tuple[str, ...]]:
         """Name, for each member, the first selected files whose content the clone lacks: path and blob id."""

@@ -192,7 +192,12 @@ class CorpusSearch:
         corpus.check_content(all_units)
         highest_file = self._highest_file
         # Documents that match without a unit become rows too, so their number limits a batch as well.
-        rows_without_units = not self._is_single_term or (self.has_path_matches[0] and self._has_many_paths)
+        # A tree that needs the content of some term, such as `A AND NOT B`, has no rows without a unit.
+        rows_without_units = (
+            self.has_path_matches[0] and self._has_many_paths
+            if self._is_single_term
+            else self.prepared.may_match(self.has_path_matches.__getitem__)
+        )
         position = first_document = 0
         sizer.start(len(all_units))
         while first_document < corpus.documents:

@@ -149,10 +149,21 @@ class PathTable:
         end = np.concatenate((broken_spans.end[is_intact], ends))[order]
         return PathSpans(matched, file[order], start, end, bool(len(file)))
 
+    @functools.cached_property
+    def no_spans(self) -> PathSpans:
+        """The spans of a pattern that no path matches; shared, so that nothing is made for each such pattern."""
+        mask = np.zeros(len(self), dtype=np.bool_)
+        mask.flags.writeable = False
+        return PathSpans(mask, _NO_OFFSETS, _NO_OFFSETS, _NO_OFFSETS, has_matches=False)
+
+    def may_match(self, pattern: CompiledPattern) -> bool:
+        """Whether a path may match a pattern: False is certain, and costs far less than to look for it."""
+        return bool(self._newline_paths) or (len(self) > 0 and self._may_match(pattern.required))
+
     def _find(self, pattern: CompiledPattern, stopped: Stopped) -> PathSpans:
-        matched = np.zeros(len(self), dtype=np.bool_)
         if not len(self) or not self._may_match(pattern.required):
-            return PathSpans(matched, _NO_OFFSETS, _NO_OFFSETS, _NO_OFFSETS, has_matches=False)
+            return self.no_spans
+        matched = np.zeros(len(self), dtype=np.bool_)
         starts, ends = self.starts, self.ends
         # Paths are the lines of the text. A pattern that can match a newline, or names the ends of the text, must see
         # each path by itself.
@@ -167,7 +178,7 @@ class PathTable:
             else:
                 offsets = find_texts(memoryview(folded), pattern.folded, text_range)
             if not len(offsets):
-                return PathSpans(matched, _NO_OFFSETS, _NO_OFFSETS, _NO_OFFSETS, has_matches=False)
+                return self.no_spans
             file = self.offsets.searchsorted(offsets, side="right") - 1
             if pattern.exact and pattern.literal is not None:
                 start = offsets - starts[file]

@@ -1,0 +1,57 @@
+"""The table of trigrams of a fleet names the shards that hold a text, and never leaves one out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engines.search.naive import MemorySource, build_memory, open_memory
+from sourcelight.engines.search.index.postings import literal_keys
+from sourcelight.engines.search.scan import shard_filter
+from sourcelight.engines.search.scan.corpus import Corpus
+from sourcelight.engines.search.scan.shard_filter import ShardFilter
+
+WORDS = ("alpha", "beta", "gamma", "delta", "Epsilon", "zeta", "naïve")
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    folder = tmp_path_factory.mktemp("fleet")
+    members = []
+    for number in range(20):
+        source = MemorySource()
+        # Repository n holds the words of the bits of n.
+        words = [word for bit, word in enumerate(WORDS) if number >> bit & 1]
+        commit = source.commit({b"a.txt": " ".join(words).encode() + b"\n"})
+        build_memory(folder / str(number), source, commit)
+        members.append(open_memory(folder / str(number), commit))
+    return Corpus(members)
+
+
+@pytest.mark.parametrize("text", ["alpha", "BETA", "gam", "epsilon", "naïve", "alpha beta", "omega", "alphabeta"])
+@pytest.mark.parametrize("bits", [64, 3], ids=["all", "three"])
+def test_shards_are_those_whose_posting_lists_hold_all_trigrams(
+    corpus: Corpus, monkeypatch: pytest.MonkeyPatch, text: str, bits: int
+) -> None:
+    monkeypatch.setattr(shard_filter, "MAX_SHARDS", bits)
+    trigrams, _ = literal_keys(text.encode())
+    holding = []
+    for number, shard in enumerate(corpus.shards):
+        known = np.concatenate(shard.postings.trigrams)
+        # Shards beyond the bits of the table are always looked into.
+        if number >= bits or set(trigrams.tolist()) <= set(known.tolist()):
+            holding.append(number)
+    assert ShardFilter(corpus.shards).shards_with(trigrams.tolist()) == holding
+
+
+def test_a_text_that_no_shard_holds_leaves_none(corpus: Corpus) -> None:
+    trigrams, _ = literal_keys(b"quux")
+    assert ShardFilter(corpus.shards).shards_with(trigrams.tolist()) == []
+
+
+def test_the_first_texts_of_a_new_corpus_do_not_wait_for_the_table(corpus: Corpus) -> None:
+    trigrams = literal_keys(b"alpha")[0].tolist()
+    fresh = Corpus(corpus.members)
+    unfiltered = [len(fresh.shards_with(trigrams)) for _ in range(2)]
+    assert unfiltered == [len(fresh.shards)] * 2
+    assert len(fresh.shards_with(trigrams)) < len(fresh.shards)
