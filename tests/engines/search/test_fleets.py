@@ -95,7 +95,7 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "_FIRST_BATCH_UNITS", 2)
     monkeypatch.setattr(evaluate, "_MAX_BATCH_DOCUMENTS", 2)
     monkeypatch.setattr(open_index, "_MAX_MEMBERS", 3)
-    monkeypatch.setattr(scan_corpus, "_LOOKUPS_UNFILTERED", 0)
+    monkeypatch.setattr(scan_corpus, "LOOKUPS_UNFILTERED", 0)
     monkeypatch.setattr(scan_corpus, "MIN_SHARDS", 1)
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from engines.search.naive import MemorySource, build_memory, open_memory
+from sourcelight.engines.search.index import shard as shards
 from sourcelight.engines.search.index.postings import literal_keys
-from sourcelight.engines.search.scan import shard_filter
+from sourcelight.engines.search.index.shard import ShardFilter
 from sourcelight.engines.search.scan.corpus import Corpus
-from sourcelight.engines.search.scan.shard_filter import ShardFilter
 
 WORDS = ("alpha", "beta", "gamma", "delta", "Epsilon", "zeta", "naïve")
 
@@ -33,13 +33,13 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 def test_shards_are_those_whose_posting_lists_hold_all_trigrams(
     corpus: Corpus, monkeypatch: pytest.MonkeyPatch, text: str, bits: int
 ) -> None:
-    monkeypatch.setattr(shard_filter, "MAX_SHARDS", bits)
+    monkeypatch.setattr(shards, "MAX_SHARDS", bits)
     trigrams, _ = literal_keys(text.encode())
     holding = []
     for number, shard in enumerate(corpus.shards):
-        known = np.concatenate(shard.postings.trigrams)
+        keys = np.concatenate(shard.postings.trigrams)
         # Shards beyond the bits of the table are always looked into.
-        if number >= bits or set(trigrams.tolist()) <= set(known.tolist()):
+        if number >= bits or set(trigrams.tolist()) <= set(keys.tolist()):
             holding.append(number)
     assert ShardFilter(corpus.shards).shards_with(trigrams.tolist()) == holding
 

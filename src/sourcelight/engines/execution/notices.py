@@ -171,7 +171,6 @@ def changed_worktrees(files_by_repository: Mapping[str, int]) -> Iterator[Skippe
         )
 
 
-_NAME_ONLY = frozenset({"binary", "too-large"})
 _NOT_THERE = "are not in this clone, or can't be read, so their content was not searched"
 _FILE_MEANINGS: Mapping[str, tuple[str, str, str, str]] = {
     "binary": ("document-binary", "binary files", "hold a NUL byte", "info"),
@@ -210,9 +209,9 @@ def named_only(
         for key, files in of_repository.items():
             if files:
                 affected.setdefault(key, {})[name] = files
-    for key in (key for key in _FILE_MEANINGS if key in affected) if affected else ():
+    for key in filter(affected.__contains__, _FILE_MEANINGS if affected else ()):
         (reason, noun, label, severity), files = _FILE_MEANINGS[key], sum(affected[key].values())
-        tail = " and were matched by name only" if key in _NAME_ONLY else ""
+        tail = " and were matched by name only" if key in {"binary", "too-large"} else ""
         title = f"{amount(files)} {noun if files != 1 else noun.replace('files', 'file')}"
         message = f"Files that {label}{tail}: {files:,}, in\n{names(affected[key])}"
         if key == "missing" and missing:

@@ -52,7 +52,7 @@ class _TargetSummary:
     """What the targets of a plan say by themselves; `targets` is what it was made of."""
 
     targets: tuple[Target, ...]
-    facts: Mapping[str, RepositoryInfo]
+    infos: Mapping[str, RepositoryInfo]
     repositories: Mapping[str, Repository]
 
     @classmethod
@@ -61,8 +61,8 @@ class _TargetSummary:
         cached = _TARGET_SUMMARIES.get(id(targets))
         if cached is None or cached.targets is not targets:
             repositories = {target.repository.facts.name: target.repository for target in targets}
-            facts = {name: repository.facts for name, repository in repositories.items()}
-            cached = cls(targets, facts, repositories)
+            infos = {name: repository.facts for name, repository in repositories.items()}
+            cached = cls(targets, infos, repositories)
             _TARGET_SUMMARIES.put(id(targets), cached)
         return cached
 
@@ -76,7 +76,7 @@ def summary_of(plans: Sequence[Plan]) -> PlanSummary:
     searched: Mapping[str, Repository] = {}
     for plan in plans:
         targets = _TargetSummary.of(plan.targets)
-        infos = {**infos, **targets.facts} if infos else targets.facts
+        infos = {**infos, **targets.infos} if infos else targets.infos
         if plan.searches:
             searched = {**searched, **targets.repositories} if searched else targets.repositories
     return PlanSummary(

@@ -37,7 +37,9 @@ _MAX_LOOSE_BYTES = 512 * 1024 * 1024
 _MAX_MEMBERS, _MAX_FILES = 64, 400_000
 """Repositories, and about how many files, of one corpus: beyond that, building it costs more than it saves."""
 
-_MAX_CORPORA, _MAX_CACHED_SHARDS = 8, 400
+_MAX_CORPORA, _MAX_SINGLE_CORPORA, _MAX_CACHED_SHARDS = 8, 32, 400
+"""Corpora of several repositories that stay, of one, and shards of all: queries in one repository after another find
+their corpora again."""
 
 Opener = Callable[[Target], tuple[OpenedCommit, str]]
 """Opens a target and returns its commit; raises `SearchIndexError` or another `SourcelightError`."""
@@ -48,9 +50,7 @@ class CorpusCache:
 
     def __init__(self) -> None:
         # Weighed so that both limits hold: no corpus weighs less than its share of the shards.
-        self._corpora: LruCache[tuple[int, ...], Corpus] = LruCache(
-            _MAX_CACHED_SHARDS, weigh=lambda corpus: max(len(corpus.shards), _MAX_CACHED_SHARDS // _MAX_CORPORA)
-        )
+        self._corpora: LruCache[tuple[int, ...], Corpus] = LruCache(_MAX_CACHED_SHARDS, weigh=_weight)
 
     def get(self, members: Sequence[OpenedCommit]) -> Corpus:
         """Return the corpus of these opened commits."""
@@ -60,6 +60,11 @@ class CorpusCache:
     def clear(self) -> None:
         """Remove all of them: an index was replaced."""
         self._corpora.clear()
+
+
+def _weight(corpus: Corpus) -> int:
+    corpora = _MAX_CORPORA if len(corpus.members) > 1 else _MAX_SINGLE_CORPORA
+    return max(len(corpus.shards), _MAX_CACHED_SHARDS // corpora)
 
 
 @dataclass(slots=True)

@@ -39,7 +39,8 @@ from sourcelight.engines.search.scan.columns import (
     path_span_columns,
 )
 from sourcelight.engines.search.scan.corpus import MAX_NAMED_MISSING, OpenedCommit
-from sourcelight.engines.search.scan.evaluate import CorpusSearch, runs
+from sourcelight.engines.search.scan.evaluate import CorpusSearch
+from sourcelight.engines.search.scan.paths import runs
 from sourcelight.engines.search.scan.text import arrow_array, arrow_binary, code_points, text_column
 from sourcelight.engines.search.searcher import MatchCounts, OnNotes, PendingPart
 from sourcelight.engines.search.symbol_corpus import SymbolCorpus

@@ -188,8 +188,13 @@ class Database:
         if not self.path:
             # `data_version` doesn't change for writes of the same connection, and in memory there is only that one.
             return self._writer.total_changes
-        row = self.first_row("PRAGMA data_version")
-        return int(row[0]) if row else 0
+        try:
+            # Without `read` and its two contexts: each request asks.
+            with self._reading:
+                return int(self._reader.execute("PRAGMA data_version").fetchone()[0])
+        except sqlite3.Error:
+            with self._mapping_errors():
+                raise
 
     def _connect(self) -> sqlite3.Connection:
         # `isolation_level=None`: transactions begin where `write` says, not where the module guesses. Threads share the

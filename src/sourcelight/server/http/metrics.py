@@ -71,7 +71,9 @@ class Metrics:
             buckets=_BUCKETS_S,
             registry=self._registry,
         )
-        self.open = Gauge("sourcelight_open_requests", "Requests that are answered now", registry=self._registry)
+        self.open = 0
+        open_requests = Gauge("sourcelight_open_requests", "Requests that are answered now", registry=self._registry)
+        open_requests.set_function(lambda: float(self.open))
         running = Gauge("sourcelight_running_searches", "Searches of the stream that run now", registry=self._registry)
         running.set_function(lambda: float(searches()))
         served = Gauge("sourcelight_repositories", "Repositories that are served", registry=self._registry)
@@ -120,11 +122,11 @@ class RequestMetrics:
                 status = message["status"]
             await send(message)
 
-        self._metrics.open.inc()
+        self._metrics.open += 1
         try:
             await self._app(scope, receive, send_noted)
         finally:
-            self._metrics.open.dec()
+            self._metrics.open -= 1
             method = scope["method"] if scope["method"] in _METHODS else "other"
             # 0: the caller left before the answer began.
             self._counter(route, method, str(status)).inc()

@@ -155,6 +155,13 @@ _MAX_LOGGED_CHARS = 2_000
 _TOKEN = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 
 access_log = logging.getLogger(ACCESS_LOGGER)
+_to_json = json.JSONEncoder(separators=(",", ":")).encode
+
+
+def _write_line(text: str) -> None:
+    """Write a line to the access log, without looking for the code that wrote it, which is always this."""
+    if access_log.isEnabledFor(logging.INFO):
+        access_log.handle(logging.LogRecord(ACCESS_LOGGER, logging.INFO, __file__, 0, text, None, None))
 
 
 @dataclass(slots=True)
@@ -197,7 +204,7 @@ class AccessLog:
         self,
         app: ASGIApp,
         *,
-        write: Callable[[str], None] = access_log.info,
+        write: Callable[[str], None] = _write_line,
         uses: Callable[[str], None] = lambda _: None,
         queries: bool = False,
     ) -> None:
@@ -260,7 +267,7 @@ class AccessLog:
                 line |= {"outcome": notes.outcome, "events": notes.events, "rows": notes.rows}
             if notes.credential:
                 line["credential"] = notes.credential
-            text = json.dumps(line, separators=(",", ":"))
+            text = _to_json(line)
             self._write(text)
             if notes.credential:
                 self._uses(text)

@@ -11,10 +11,10 @@ import logging
 import re
 import time
 import zlib
+from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any, Literal
 
-from starlette.datastructures import Headers
 from starlette.requests import Request
 
 MAX_BODY_BYTES = 256 * 1024
@@ -87,7 +87,7 @@ async def _read(request: Request, max_bytes: int, *, unpacks: bool) -> bytes:
     return data
 
 
-def diff_type_of(headers: Headers, setting: Literal["", "diff", "commit"]) -> Literal["diff", "commit"]:
+def diff_type_of(headers: Mapping[str, str], setting: Literal["", "diff", "commit"]) -> Literal["diff", "commit"]:
     """Return the ``type`` of diff matches for the sender of a request; `setting` forces one."""
     if setting:
         return setting
@@ -95,7 +95,7 @@ def diff_type_of(headers: Headers, setting: Literal["", "diff", "commit"]) -> Li
     return "commit" if _WITHOUT_DIFF.search(names) else "diff"
 
 
-def shows_diffs(headers: Headers) -> bool:
+def shows_diffs(headers: Mapping[str, str]) -> bool:
     """Return whether the sender shows the text of diffs; our own client makes rows of every matching line instead."""
     return _OWN.match(headers.get("user-agent", "")) is None
 

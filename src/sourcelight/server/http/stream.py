@@ -139,7 +139,7 @@ class SearchStream:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        headers = Headers(scope=scope)
+        headers = _headers_of(scope)
         principal = self._authenticator.for_search(headers)
         notes = notes_of(scope)
         if isinstance(principal, Refusal):
@@ -161,14 +161,22 @@ class SearchStream:
         # No `await` between the check and this line: two requests can't both take the last place.
         self._streams[reader] += 1
         try:
-            await self._answer(scope, receive, send, principal, reader)
+            await self._answer(scope, receive, send, headers, principal, reader)
         finally:
             self._streams[reader] -= 1
             if not self._streams[reader]:
                 del self._streams[reader]
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send, principal: Principal, reader: str) -> None:
-        headers, notes = Headers(scope=scope), notes_of(scope)
+    async def _answer(
+        self,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+        headers: Mapping[str, str],
+        principal: Principal,
+        reader: str,
+    ) -> None:
+        notes = notes_of(scope)
         response = StreamResponse(send, zipped=accepts_gzip(headers.get("accept-encoding", "")))
         try:
             # After the principal is known: parsing costs CPU time, which strangers shouldn't be able to spend.
@@ -179,7 +187,8 @@ class SearchStream:
             await _answer(response, query_error_events(exc), self._cadence)
             return
         notes.query = request.query
-        request = replace(request, diff_previews=shows_diffs(headers))
+        if shows_diffs(headers) != request.diff_previews:
+            request = replace(request, diff_previews=not request.diff_previews)
         trace_header = headers.get("x-sourcegraph-should-trace")
         if trace_header is not None:
             request = replace(request, trace=_WORDS.get(trace_header.lower(), request.trace))
@@ -195,7 +204,7 @@ class SearchStream:
             await plain_response(503, "The service is stopping.", {"Retry-After": "5"})(scope, receive, send)
             return
         trace = self._traces.open(principal, request.query) if request.trace else None
-        await self._search(request, principal, trace, response, scope, receive, reader)
+        await self._search(request, principal, trace, response, scope, receive, headers, reader)
 
     async def _search(
         self,
@@ -205,6 +214,7 @@ class SearchStream:
         response: StreamResponse,
         scope: Scope,
         receive: Receive,
+        headers: Mapping[str, str],
         slot_owner: str,
     ) -> None:
         started = time.monotonic()
@@ -214,7 +224,7 @@ class SearchStream:
             request,
             principal.viewer,
             Cancellation(),
-            self._encoder(request, diff_type_of(Headers(scope=scope), self._settings.diff_match_type)),
+            self._encoder(request, diff_type_of(headers, self._settings.diff_match_type)),
             trace,
         )
         url = f"{self._base(scope)}{TRACE_PATH}{trace.id}" if trace is not None else ""
@@ -230,7 +240,7 @@ class SearchStream:
         producer.start(self._threads, on_end, quiet_s=_SHORT_S)
         reader = _RequestReader(receive, producer)
         response.watch_for(lambda: self._free_engine(producer), self._limits.unread_s, scope)
-        access = _Access(self._authenticator, Headers(scope=scope), principal, self._limits.recheck_s)
+        access = _Access(self._authenticator, headers, principal, self._limits.recheck_s)
         try:
             await self._pump(producer, pacer, response, reader, access)
         except OSError:
@@ -321,6 +331,12 @@ def _short_request(query: bytes) -> SearchRequest:
     return SearchRequest.from_params(_pairs(query))
 
 
+def _headers_of(scope: Scope) -> Mapping[str, str]:
+    """Return the headers by name, in lower case: of several with one name the first, as the framework's own do."""
+    # The framework's headers are searched one by one for each name that is asked for.
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(scope["headers"])}
+
+
 def _pairs(query: bytes) -> list[tuple[str, str]]:
     # latin-1 accepts every byte; percent-decoding then reads UTF-8, with U+FFFD for what is none.
     return parse_qsl(query.decode("latin-1"), keep_blank_values=True)
@@ -340,7 +356,9 @@ class _Access:
     It checks after every change of the state, and at an interval, since credentials expire.
     """
 
-    def __init__(self, authenticator: Authenticator, headers: Headers, principal: Principal, recheck_s: float) -> None:
+    def __init__(
+        self, authenticator: Authenticator, headers: Mapping[str, str], principal: Principal, recheck_s: float
+    ) -> None:
         self._authenticator = authenticator
         self._headers = headers
         self._principal = principal

@@ -285,9 +285,9 @@ class ScopeResolver(ScopeSelector):
         # The whole list of defaults, as most queries have it, holds nothing new.
         if any(targets is defaults for defaults in self._default_lists):
             return
-        known = self._defaults.union(place_of(target) for defaults in self._default_lists for target in defaults)
+        places = self._defaults.union(place_of(target) for defaults in self._default_lists for target in defaults)
         for target in targets:
-            if place_of(target) not in known and not self._is_current(target):
+            if place_of(target) not in places and not self._is_current(target):
                 yield target
 
     def _is_current(self, target: Target) -> bool:

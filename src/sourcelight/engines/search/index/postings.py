@@ -311,6 +311,7 @@ class Postings:
     @property
     def trigrams(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
         """All trigrams of the shard: those with lists, and the common ones with bitmaps."""
+        # Each trigram is in one of the two tables, as `trigram_sections` divides them by the length of their lists.
         return self._keys, self._dense_keys
 
     def window_bounds(self, windows: list[int]) -> list[tuple[int, int]] | None:

@@ -28,7 +28,8 @@ from sourcelight.engines.search.scan.columns import (
     raw_matches_of,
 )
 from sourcelight.engines.search.scan.corpus import Corpus
-from sourcelight.engines.search.scan.evaluate import FileMatches, runs
+from sourcelight.engines.search.scan.evaluate import FileMatches
+from sourcelight.engines.search.scan.paths import runs
 from sourcelight.engines.search.scan.spans import NO_ROWS, MatchedLines, concatenate_lines, matched_lines
 from sourcelight.engines.search.scan.text import arrow_array, arrow_binary, code_points, text_column
 
@@ -278,13 +279,12 @@ def _select_rows(
     if group.lines is None:
         return files, in_content, np.ones(len(files), dtype=np.int64), _EMPTY, None
     content_index = content if in_content.all() else content[in_content]
-    first_row, row_counts = group.first_row[content_index], group.row_counts[content_index]
-    all_row_counts = row_counts
+    row_counts = all_row_counts = group.row_counts[content_index]
     if len(content_index) != len(content):
         # A path match is one row without a line.
         all_row_counts = np.ones(len(content), dtype=np.int64)
         all_row_counts[in_content] = row_counts
-    row_order = runs(first_row, row_counts)
+    row_order = runs(group.first_row[content_index], row_counts)
     # Shared documents repeat rows, and a selection or another file order permutes them. Only rows that are already in
     # place need no copy.
     in_order = len(row_order) == len(group.lines) and bool((row_order[1:] > row_order[:-1]).all())

@@ -17,7 +17,8 @@ from sourcelight.core.batches import raw_matches
 from sourcelight.core.batches.raw_matches import RawMatches
 from sourcelight.engines.search.model import FileNumbers, Target
 from sourcelight.engines.search.scan.corpus import LONG_LINE_BYTES, Corpus
-from sourcelight.engines.search.scan.evaluate import CorpusSearch, runs
+from sourcelight.engines.search.scan.evaluate import CorpusSearch
+from sourcelight.engines.search.scan.paths import runs
 from sourcelight.engines.search.scan.spans import MatchedLines, non_overlapping
 from sourcelight.engines.search.scan.text import (
     arrow_array,

@@ -23,7 +23,7 @@ from sourcelight.core.cancellation import Stopped
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.core.patterns.ranges import RANGE_COST_BYTES, BufferList
 from sourcelight.engines.search.index.shard import LONG_UNIT_BYTES as LONG_LINE
-from sourcelight.engines.search.index.shard import LooseShard, Shard, ShardContents
+from sourcelight.engines.search.index.shard import MIN_SHARDS, LooseShard, Shard, ShardContents, ShardFilter
 from sourcelight.engines.search.index.view import MISSING, NO_SHARD, REASONS, CommitView, DocumentPlacement
 from sourcelight.engines.search.model import (
     DocumentNumbers,
@@ -35,7 +35,6 @@ from sourcelight.engines.search.model import (
     add_maximum,
 )
 from sourcelight.engines.search.scan.paths import PathSpans, PathTable, unique_sorted
-from sourcelight.engines.search.scan.shard_filter import MIN_SHARDS, ShardFilter
 from sourcelight.engines.storage.sections import MemorySections, SectionFile
 
 _MISSING_CODE = REASONS.index("missing")
@@ -139,12 +138,12 @@ _MAX_PROBED_PATHS = 2048
 """Path matches up to which a binary search per file is faster than a mask over all files."""
 
 _MAX_CACHED_PATTERNS = 64
-"""Patterns whose candidates and spans are cached: half a megabyte each at most."""
+"""Patterns whose candidates and spans are cached: half a megabyte each at most; for one repository a quarter."""
 
 LONG_LINE_BYTES = 1024
 """Mean bytes of a line above which lines are copied one by one: Arrow would copy them twice."""
 
-_LOOKUPS_UNFILTERED = 2
+LOOKUPS_UNFILTERED = 2
 """Texts looked up in a new corpus before its table of trigrams is made."""
 
 _MAX_GROUP_NOTES = 4
@@ -261,8 +260,8 @@ class Corpus(Memo):
 
     def __init__(self, members: Sequence[OpenedCommit]) -> None:
         super().__init__()
-        self.pattern_cache = Memo(_MAX_CACHED_PATTERNS)
         self.members = tuple(members)
+        self.pattern_cache = Memo(_MAX_CACHED_PATTERNS if len(self.members) > 1 else _MAX_CACHED_PATTERNS // 4)
         views = [member.view for member in self.members]
         # All bases: member or shard i has the numbers from base[i] up to base[i + 1].
         self.file_base = _sums([view.files for view in views])
@@ -351,7 +350,7 @@ class Corpus(Memo):
         """Return the numbers of the shards, ascending, that hold all of these trigrams, or may hold them."""
         # The table reads all trigrams of all shards, some 20 ms for 250 MB of text: not for the first search after a
         # commit, which should be quick too.
-        if len(self.shards) < MIN_SHARDS or self._lookups < _LOOKUPS_UNFILTERED:
+        if len(self.shards) < MIN_SHARDS or self._lookups < LOOKUPS_UNFILTERED:
             self._lookups += 1
             return range(len(self.shards))
         return self._shard_filter.shards_with(trigrams)
@@ -524,7 +523,7 @@ class Corpus(Memo):
         for name, of_member in zip(names, counts, strict=True):
             if of_member:
                 add_maximum(skipped, name, of_member)
-        missing = self.missing_files(selection) if any("missing" in one for one in counts) else ()
+        missing = self.missing_files(selection) if any("missing" in of_member for of_member in counts) else ()
         return GroupNotes(names, skipped, {name: files for name, files in zip(names, missing, strict=False) if files})
 
     def missing_files(self, selection: FileSelection) -> list[tuple[str, ...]]:

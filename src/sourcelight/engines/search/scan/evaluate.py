@@ -27,7 +27,7 @@ from sourcelight.engines.search.scan.batches import (
 )
 from sourcelight.engines.search.scan.candidates import candidate_units
 from sourcelight.engines.search.scan.corpus import Corpus, FileSelection
-from sourcelight.engines.search.scan.paths import PathSpans, unique_sorted
+from sourcelight.engines.search.scan.paths import PathSpans, runs, unique_sorted
 from sourcelight.engines.search.scan.spans import (
     NO_SPANS,
     Spans,
@@ -102,6 +102,7 @@ class CorpusSearch:
         self.has_path_matches = [spans is not None and spans.has_matches for spans in self.path_spans]
         self._path_masks: list[BoolArray] = []
         self._path_positions: Int64Array | None = None
+        self._has_rows_without_units = True
         self._recorder: SpanRecorder | None = None
         self._highest_file: int | None = None
 
@@ -178,6 +179,12 @@ class CorpusSearch:
         if units is None:
             return
         corpus = self.corpus
+        # A tree that needs the content of some term, such as `A AND NOT B`, has no rows without a unit.
+        self._has_rows_without_units = (
+            self.has_path_matches[0] and self._has_many_paths
+            if self._is_single_term
+            else self.prepared.may_match(self.has_path_matches.__getitem__)
+        )
         if not self._is_single_term:
             no_files = np.zeros(len(self.selection.files), dtype=np.bool_)
             self._path_masks = [
@@ -191,13 +198,6 @@ class CorpusSearch:
         all_units, documents, cumulative_bytes, total_bytes = self._all_units(units)
         corpus.check_content(all_units)
         highest_file = self._highest_file
-        # Documents that match without a unit become rows too, so their number limits a batch as well.
-        # A tree that needs the content of some term, such as `A AND NOT B`, has no rows without a unit.
-        rows_without_units = (
-            self.has_path_matches[0] and self._has_many_paths
-            if self._is_single_term
-            else self.prepared.may_match(self.has_path_matches.__getitem__)
-        )
         position = first_document = 0
         sizer.start(len(all_units))
         while first_document < corpus.documents:
@@ -215,7 +215,8 @@ class CorpusSearch:
             # The last batch reaches to the end of the corpus. That finishes the documents behind the last unit, so that
             # files which wait for them in path order are released.
             end_document = corpus.documents if end_position >= len(all_units) else int(documents[end_position - 1]) + 1
-            if rows_without_units:
+            # Documents that match without a unit become rows too, so their number limits a batch as well.
+            if self._has_rows_without_units:
                 end_document = min(end_document, first_document + _MAX_BATCH_DOCUMENTS)
             # A batch ends between documents, so it takes the rest of its last document's units too.
             next_position = int(documents.searchsorted(end_document))
@@ -487,11 +488,11 @@ class CorpusSearch:
         """
         corpus, prepared, selection = self.corpus, self.prepared, self.selection
         first_document, end_document = batch.start, batch.end
-        start, end = int(selection.first_position[first_document]), int(selection.first_position[end_document])
-        files = FileNumbers(selection.files[start:end])
-        documents = DocumentNumbers(selection.documents[start:end])
+        positions = self._positions_in(batch)
+        files = FileNumbers(selection.files[positions])
+        documents = DocumentNumbers(selection.documents[positions])
         # A path match holds whatever the content is.
-        lower = [path_mask[start:end] for path_mask in self._path_masks]
+        lower = [path_mask[positions] for path_mask in self._path_masks]
         upper = [
             path_mask
             | _document_mask(DocumentNumbers(corpus.unit_doc[term_units]), first_document, end_document)[
@@ -533,6 +534,19 @@ class CorpusSearch:
             finished_up_to,
         )
 
+    def _positions_in(self, batch: DocumentRange) -> slice | Int64Array:
+        """Return the positions of the files of a batch that may match: those with a unit, where others can't."""
+        first_position = self.selection.first_position
+        if self._has_rows_without_units:
+            return slice(int(first_position[batch.start]), int(first_position[batch.end]))
+        unit_doc = self.corpus.unit_doc
+        has_unit = np.zeros(batch.end - batch.start, dtype=np.bool_)
+        for term_units in batch.units:
+            has_unit[unit_doc[term_units] - batch.start] = True
+        documents = np.flatnonzero(has_unit) + batch.start
+        starts = first_position[documents]
+        return runs(starts, first_position[documents + 1] - starts)
+
     def _visible_matches(
         self, spans: Spans, files: FileNumbers, documents: DocumentNumbers, finished_up_to: int
     ) -> FileMatches:
@@ -561,16 +575,6 @@ class CorpusSearch:
             content_documents = DocumentNumbers(content_documents[order])
             path_files = FileNumbers(np.sort(path_files))
         return FileMatches(spans, content_files, content_documents, path_files, finished_up_to)
-
-
-def runs(starts: Int64Array, lengths: Int64Array) -> Int64Array:
-    """Return the numbers from ``starts[i]`` up to ``starts[i] + lengths[i]``, one run after another."""
-    # Most files have one row, or one document: then the runs are the starts, and nothing is built.
-    if bool((lengths == 1).all()):
-        return starts
-    ends = np.cumsum(lengths)
-    numbers: Int64Array = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(starts - (ends - lengths), lengths)
-    return numbers
 
 
 def _units_of_documents(corpus: Corpus, units: UnitNumbers, first_document: int, end_document: int) -> UnitNumbers:

@@ -224,3 +224,13 @@ def unique_sorted(values: Int64Array) -> Int64Array:
     is_first[0] = True
     np.not_equal(values[1:], values[:-1], out=is_first[1:])
     return values if is_first.all() else values[is_first]
+
+
+def runs(starts: Int64Array, lengths: Int64Array) -> Int64Array:
+    """Return the numbers from ``starts[i]`` up to ``starts[i] + lengths[i]``, one run after another."""
+    # Most files have one row, or one document: then the runs are the starts, and nothing is built.
+    if bool((lengths == 1).all()):
+        return starts
+    ends = np.cumsum(lengths)
+    numbers: Int64Array = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(starts - (ends - lengths), lengths)
+    return numbers
