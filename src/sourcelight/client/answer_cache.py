@@ -34,6 +34,7 @@ class AnswerCache:
 
     def __init__(self, asker: str, question: str, folder: Path | None = None) -> None:
         self._folder = folder or answers_folder()
+        # Files of other formats are never found, so no reader has to convert them. 96 bits are plenty against chance.
         self._digest = _digest([_FORMAT, asker, question])[:24]
 
     def _path(self, commits: Iterable[tuple[str, str]]) -> Path:
@@ -49,12 +50,15 @@ class AnswerCache:
             paths = sorted(self._folder.glob(f"{self._digest}-*.json"), key=lambda path: path.stat().st_mtime_ns)
         except OSError:
             return None
+        # By time of writing: commits have no order that would say which answer is newer.
         return _read(paths[-1]) if paths else None
 
     def store(self, commits: Iterable[tuple[str, str]], value: Mapping[str, Any]) -> None:
         """Store an answer for its user alone; a directory that isn't writable stores nothing."""
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            # Written beside and renamed: another process reads the old answer or the new one. `mkstemp` creates the
+            # file with mode 0600, and answers quote code.
             handle, name = tempfile.mkstemp(dir=self._folder, suffix=".tmp")
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 json.dump(value, file)

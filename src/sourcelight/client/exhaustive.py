@@ -164,7 +164,9 @@ class _PartQueue:
         self._waiting: deque[QueryPart] = deque([QueryPart()])
         self._running: dict[asyncio.Task[None], tuple[QueryPart, _Answer]] = {}
         self._incomplete: list[tuple[QueryPart, _Answer]] = []
+        # Answers that were split. Their rows are given only after an interrupt, because their parts find them again.
         self._cut_up: list[_Answer] = []
+        # Files by `_FILE`. A file is given once and whole, so a key for each row isn't needed.
         self._yielded_keys: set[tuple[Any, ...]] = set()
         self._known_facts: set[str] = set()
         self._skipped: dict[tuple[str, str], Skipped] = {}
@@ -185,9 +187,11 @@ class _PartQueue:
                 # The limit of requests is reached, and parts are left over.
                 if not self._running:
                     break
+                # The timeout lets progress move while all requests are slow.
                 done, _ = await asyncio.wait(self._running, timeout=_LOOK_S, return_when=asyncio.FIRST_COMPLETED)
                 for task in done:
                     part, answer = self._running.pop(task)
+                    # Raises what `_ask` raised: a bug, or the fault of the first request.
                     task.result()
                     for batch in await self._take(part, answer):
                         yield batch
@@ -243,6 +247,7 @@ class _PartQueue:
 
     async def _take(self, part: QueryPart, answer: _Answer) -> list[MatchBatch]:
         """What an answer adds to the stream; a capped one adds parts to ask for instead."""
+        # A broken answer isn't split: smaller questions to a service that fails would only add load.
         subparts = await self._split(part, answer) if answer.caps and not answer.broken else ()
         self._done += 1
         for item in answer.skipped:
@@ -251,10 +256,14 @@ class _PartQueue:
         if subparts:
             self._waiting.extend(subparts)
             self._cut_up.append(answer)
+            # Parts by path or language find files only, so matches of repository names would be lost: they are taken
+            # from the answer that was split.
             if any(subpart.step != "repository" for subpart in subparts) and not finds_names(self._query):
                 return list(self._fresh(answer, kind="repo"))
             return []
         if answer.caps or answer.broken:
+            # It can't be split further. Its rows come at the end, since a later part may still give the same files
+            # whole.
             self._incomplete.append((part, answer))
             return []
         self._alerts += [alert for alert in answer.alerts if alert not in self._alerts]
@@ -264,6 +273,8 @@ class _PartQueue:
 
     async def _split(self, part: QueryPart, answer: _Answer) -> tuple[QueryPart, ...]:
         seen = seen_in(answer.batches, answer.filters)
+        # Repositories of a capped answer are those with the first matches. After a timeout, others may not have been
+        # searched at all, so the service lists them.
         if part == QueryPart() and (not seen.repositories or any(_TIMEOUT.search(cap) for cap in answer.caps)):
             seen = replace(seen, repositories=tuple(dict.fromkeys((*seen.repositories, *await self._enumerate()))))
         return part.split(self._query, seen)
@@ -289,6 +300,8 @@ class _PartQueue:
         self._known_facts.update(item.name for item in new_repositories)
         for batch in answer.batches:
             table = conform([batch], shown_only=True).select(list(_FILE))
+            # Compared before any of this answer is added: rows of one file may span several batches, and all of them
+            # are new.
             keys = list(zip(*(table.column(name).to_pylist() for name in _FILE), strict=True))
             keep = [key not in self._yielded_keys and kind in {"", key[0]} for key in keys]
             new.update(key for key, is_kept in zip(keys, keep, strict=True) if is_kept)
@@ -297,7 +310,9 @@ class _PartQueue:
             if new_rows.num_rows:
                 self._matches += match_count(new_rows)
                 yield MatchBatch(new_rows, tuple(new_repositories))
+                # Facts travel with the first batch only; the reader keeps them.
                 new_repositories = []
+        # Not before the loop ended, see above; an interrupted loop gives its files again.
         self._yielded_keys |= new
 
     def _suggestions(self) -> Iterator[Suggestion]:

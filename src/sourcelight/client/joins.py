@@ -67,6 +67,7 @@ async def with_blame(backend: Backend, matches: DataFrame, observer: CallObserve
         repository, commit, (path,) = file
         return backend.call("blame", {"repo": repository, "path": path, **_revision(commit)}, None)
 
+    # `blame` takes one file, `last_changes` many paths of one commit.
     single = [(repository, commit, [path]) for repository, commit, paths in files for path in paths]
     answers, notices = await _ask(single, ask, observer)
     return _join(matches, single, answers, [*_PLACE, line_column(matches)], _BLAME, notices)
@@ -105,6 +106,7 @@ async def with_context(backend: Backend, matches: DataFrame, n: int, observer: C
     def ask(file: tuple[str, str, list[str]]) -> Awaitable[ToolResult]:
         repository, commit, (path,) = file
         numbers = lines_by_file[repository, commit, path]
+        # One request per file for all of its lines, even if lines in between are not needed.
         bounds = {"startLine": max(min(numbers) - n, 1), "endLine": max(numbers) + n}
         return backend.call("read_file", {"repo": repository, "path": path, **bounds, **_revision(commit)}, None)
 
@@ -117,6 +119,7 @@ async def with_context(backend: Backend, matches: DataFrame, n: int, observer: C
         if answer is not None
     }
     snippets: list[tuple[str | None, int | None]] = []
+    # With repeated labels, membership can't be told by label.
     has_line = matches.index.isin(lines.index) if matches.index.is_unique else [True] * len(matches)
     for is_known, (repository, commit, path, number) in zip(
         has_line, _places(matches, [*_PLACE, line_column(matches)]), strict=True
@@ -127,7 +130,9 @@ async def with_context(backend: Backend, matches: DataFrame, n: int, observer: C
         snippets.append(
             ("\n".join(file_text[k] for k in numbers), numbers[0]) if file_text and numbers else (None, None)
         )
+    # Shallow: the frame of the result must not gain columns, and its data needn't be copied for that.
     frame = matches.copy(deep=False)
+    # By way of Arrow, so that a column of nulls only still has the type of text.
     frame["context"] = pa.array([text for text, _ in snippets], pa.string()).to_pandas().astype("str")
     frame["context_line_number"] = [number for _, number in snippets]
     frame["context_line_number"] = frame["context_line_number"].astype("Int32")
@@ -207,6 +212,7 @@ async def _ask(
             try:
                 answer = await ask(file)
             except (RepositoryError, ToolError) as error:
+                # Every other file would fail in the same way, so this is an error and not a notice.
                 if isinstance(error, UnsupportedTool):
                     raise
                 notices.append(str(error))
@@ -238,11 +244,13 @@ def _join(
         if answer is None:
             continue
         frame = answer_frame(answer)
+        # Dates pass through objects below, which loses their unit and zone.
         kinds = kinds or {name: frame[name].dtype for name in columns if str(frame[name].dtype).startswith("datetime")}
         for row in frame[[*keys, *columns]].astype("object").itertuples(index=False, name=None):
             cached[(repository, commit, *row[: len(keys)])] = row[len(keys) :]
     nothing = (None,) * len(columns)
     keys_of_rows = (
+        # Index 1 is the commit. It is null for files on disk, and NaN equals no key.
         tuple("" if index == 1 and not isinstance(value, str) else value for index, value in enumerate(location))
         for location in _places(matches, on)
     )

@@ -43,6 +43,7 @@ class ManyState:
 
     def finish(self) -> None:
         """No search is under way any more; those that never ended count as interrupted."""
+        # States that ended keep their status, because the first ending counts.
         self.interrupt()
 
     def interrupt(self) -> None:
@@ -111,6 +112,7 @@ class ManyState:
         """Each service of a federation over all searches: the worst of its statuses, and the sums of its rows."""
         by_name: dict[str, ServiceStatus] = {}
         for name, state in self.states.items():
+            # A service takes part in each search, so its reasons need the name of the search.
             for service in state.services:
                 with_reasons = replace(service, reasons=tuple(f"{name}: {reason}" for reason in service.reasons))
                 existing = by_name.get(service.name)
@@ -188,6 +190,7 @@ class CallState:
     def update(self, progress: ToolProgress) -> None:
         """Record the progress of the work; safe from any thread."""
         self._latest = progress
+        # Tables are kept, not joined: most calls are never interrupted and need no partial rows.
         if progress.rows is not None:
             self.rows = (*self.rows, progress.rows)
 
@@ -263,6 +266,8 @@ class AskState(CallState):
             progress = replace(progress, detail="")
         super().update(progress)
         step = (progress.stage, progress.detail)
+        # Progress with a total is a count and no step. A step is often told again with a newer count, and is recorded
+        # once.
         if progress.detail and not progress.total and step not in self.turns[-1:] and len(self.turns) < _KEPT:
             self.turns = (*self.turns, step)
 

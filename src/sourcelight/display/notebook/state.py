@@ -125,7 +125,10 @@ class SearchState:
         if isinstance(event, MatchBatch):
             self._count(event)
         elif isinstance(event, Progress):
+            # A new tuple for each event, as a reader may be iterating over the former one. Bounded, since a stream may
+            # send progress for hours.
             self.progress = (*self.progress[-9_999:], event)
+            # Not added up: each event of progress has the whole list.
             self.skipped = event.skipped
             self.repositories_count = event.repositories_count
         elif isinstance(event, Filters):
@@ -148,6 +151,7 @@ class SearchState:
         self.matches += match_count(event.batch)
         new = {f.name for f in event.repositories} - self.repositories
         if new:
+            # This makes a new frozenset, so a reader on another thread never sees a set that changes while it iterates.
             self.repositories |= new
 
     def set_parts(self, done: int, known: int, arrived: int) -> None:
@@ -161,6 +165,7 @@ class SearchState:
 
     def finish(self) -> None:
         """The stream has ended: derive the status from its events."""
+        # With `display`, a service counts more matches than it sends.
         match_count = self.progress[-1].match_count if self.progress else 0
         status, reasons = status_of(
             self.query,
@@ -182,6 +187,8 @@ class SearchState:
         self._settle("failed", (reason,))
 
     def _settle(self, status: Status, reasons: tuple[str, ...]) -> None:
+        # The first ending counts. An interrupt on the waiting thread and the end of the stream on the loop may both
+        # arrive.
         if self._end is None:
             self._elapsed = self._clock() - self._started
             self._end = (status, reasons)
@@ -215,6 +222,7 @@ class SearchState:
         elapsed = self.elapsed_s
         repositories = max(len(self.repositories), self.repositories_count or 0)
         rate = self.matches / elapsed if elapsed > 0 else 0.0
+        # Reasons of the status repeat skipped work and alerts; each is shown once.
         seen = {f"{s.reason}: {s.title}" for s in self.skipped}
         notices = [("info" if s.severity == "info" else s.severity, _note(s)) for s in self.skipped]
         notices += [(a.kind or "info", ": ".join(t for t in (a.title, a.description) if t)) for a in self.alerts]
@@ -303,6 +311,7 @@ class IndexState:
         done, total = index.repositories_done, index.repositories_total
         step_text = index.repository
         fields = [("s", f"{elapsed:.1f}")]
+        # A finished build without work had a current index; it says so instead of "0 files".
         if done or total or self._phase != "complete":
             fields[:0] = [("files", f"{index.files:,}"), ("MB", f"{index.text_bytes / 1e6:,.1f}")]
         elif self._repositories:

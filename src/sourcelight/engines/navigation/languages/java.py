@@ -83,6 +83,7 @@ class JavaRules:
             return _local(path, "variable", declared_type)
         if kind in {"type_pattern", "record_pattern_component"} and leaf.type == "identifier":
             return _local(path, "variable", parent.named_children[0])
+        # `(a, b) -> …` and `a -> …`: parameters without a type, which have no node of their own.
         if kind == "inferred_parameters" or (kind == "lambda_expression" and is_field(parent, "parameters", leaf)):
             scope = nearest(path, {"lambda_expression"}) or parent
             return Declaration("parameter", leaf.start_byte, leaf.end_byte, parent, scope)
@@ -92,9 +93,12 @@ class JavaRules:
             owner = holder.start_byte if holder is not None else -1
             enum_name = holder.child_by_field_name("name") if holder is not None else None
             return Declaration("enummember", leaf.start_byte, leaf.end_byte, parent, scope, type=enum_name, owner=owner)
+        # In `<T extends B>` only the first child is declared; `B` is a use. The scope is the class or method around the
+        # list.
         if kind == "type_parameter" and leaf.start_byte == parent.named_children[0].start_byte:
             scope = path[-4] if len(path) > 3 else path[0]
             return Declaration("typeparameter", leaf.start_byte, leaf.end_byte, parent, scope)
+        # The grammar has no field for a label; it is the identifier at the start of the statement.
         if kind == "labeled_statement" and leaf.start_byte == parent.start_byte:
             return Declaration("variable", leaf.start_byte, leaf.end_byte, parent, parent)
         return None
@@ -124,9 +128,11 @@ class JavaRules:
                 "variable", leaf.start_byte, leaf.end_byte, parent, parent, leaf.start_byte, declared_type,
                 value if is_inferred else None, is_element=is_inferred,
             )  # fmt: skip
+        # `catch (A | B e)`: members are looked up in the first type only.
         if parent.type == "catch_formal_parameter":
             caught = next((child for child in parent.named_children if child.type == "catch_type"), None)
             declared_type = caught.named_children[0] if caught is not None and caught.named_children else None
+        # A component of a record header is a field with an accessor, not only a parameter (JLS 8.10.3).
         if parent.type == "formal_parameter" and len(path) > 3 and path[-4].type == "record_declaration":
             record = path[-4]
             return Declaration(
@@ -155,6 +161,7 @@ class JavaRules:
             receiver = parent.child_by_field_name("object")
         elif kind in {"method_reference", "scoped_type_identifier", "scoped_identifier"}:
             first = parent.named_children[0]
+            # The first name of `a.b.c` has no receiver; it is looked up like a plain name.
             receiver = first if first.start_byte != leaf.start_byte else None
             is_called = receiver is not None and kind == "method_reference"
         elif kind == "element_value_pair" and is_field(parent, "key", leaf):
@@ -171,6 +178,7 @@ class JavaRules:
         if kind in {"this", "super"}:
             return TypeStep(kind, node)
         if kind in {"identifier", "type_identifier"}:
+            # `var` is a type name for the grammar; the type then comes from the initial value.
             return TypeStep("auto" if text_of(node) == b"var" else "name", node)
         if kind in {"method_invocation", "field_access"}:
             field = "name" if kind == "method_invocation" else "field"
@@ -179,12 +187,14 @@ class JavaRules:
         if kind in {"object_creation_expression", "cast_expression", "array_creation_expression"}:
             return TypeStep("type", node.child_by_field_name("type"))
         if kind == "parenthesized_expression":
+            # Damaged code can have an empty pair of parentheses.
             return TypeStep("same", node.named_children[0] if node.named_children else None)
         if kind == "array_access":
             return TypeStep("element", node.child_by_field_name("array"))
         if kind == "assignment_expression":
             return TypeStep("same", node.child_by_field_name("left"))
         if kind == "ternary_expression":
+            # One branch is enough, because both have a common type.
             return TypeStep("same", node.child_by_field_name("consequence"))
         if kind in {"scoped_type_identifier", "scoped_identifier"}:
             return TypeStep("name", node.named_children[-1])
@@ -271,6 +281,7 @@ class JavaRules:
             elif statement.member == "*":
                 stars.append(statement.module.encode())
         if use.is_called:
+            # A method that isn't in scope can only come from `import static C.*`; a package has no methods.
             paths = [(*star.split(b"."), name) for star in stars]
         else:
             own_package = package_of(document)
@@ -293,6 +304,8 @@ class JavaRules:
         """Return the classes that a dotted name means, or the members of one."""
         if not path:
             return []
+        # The longest package first, as packages and nested classes look alike: `a.b.C` may be class `C` of package
+        # `a.b`, or class `C` inside `b`.
         for split in range(len(path) - 1, -1, -1):
             package, names_inside = b".".join(path[:split]), path[split:]
             for project in _projects(names, document, package):
@@ -314,8 +327,10 @@ class JavaRules:
                     refs.append(DeclarationRef(other, declaration, "import", "followed the import"))
         for name in path[1:]:
             inner: list[DeclarationRef] = []
+            # Further declarations of the same class are copies, such as those of tests; one body has the members.
             for ref in refs[:1]:
                 body = next(iter(names.type_bodies(names.type_of_class(ref))), None)
+                # The search of members says how it found each; here the import is the reason to show.
                 if body is not None:
                     inner += [
                         DeclarationRef(r.document, r.declaration, "import", r.reason)
@@ -390,6 +405,8 @@ def package_of(document: Document) -> bytes:
     """Return the package of a file; empty without a package clause."""
 
     def read_package() -> bytes:
+        # Only the head, and without parsing: this is asked of a file in every directory. A licence comment fits into 8
+        # KiB.
         match = _PACKAGE.search(document.text[:_MAX_HEAD])
         return match[1] if match else b""
 
@@ -402,6 +419,7 @@ def packages(project: Project) -> frozenset[bytes]:
     def read_packages() -> frozenset[bytes]:
         names = set()
         for numbers in project.directories().values():
+            # By convention, all files of a directory belong to one package.
             number = next((n for n in numbers if project.paths[n].endswith(b".java")), None)
             if number is not None:
                 names.add(package_of(project.document_at(number)))
@@ -411,6 +429,7 @@ def packages(project: Project) -> frozenset[bytes]:
 
 
 def _projects(names: NameResolver, document: Document, package: bytes) -> Iterator[Project]:
+    # The own project first: its classes shadow those of other repositories with the same package.
     yield document.project
     if package:
         for other, _ in names.session.providers(document.project, package.decode()):
