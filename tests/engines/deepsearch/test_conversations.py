@@ -223,7 +223,7 @@ def test_numbers_of_other_services_are_not_ours() -> None:
     token = read_token(b"secret", 1, 1)
     assert parse_identifier(f"https://far.example.org/deepsearch/{token}") == Identifier(token=token)
     assert parse_identifier("/deepsearch/7") == parse_identifier("7") == Identifier(number=7)
-    with pytest.raises(ToolError, match="of a service"):
+    with pytest.raises(ToolError, match="belongs to a service"):
         parse_identifier("https://far.example.org/deepsearch/7")
 
 
@@ -291,7 +291,7 @@ def test_sharing_can_be_switched_off(engine: LocalEngine, state: State) -> None:
     attributes = desk.ask(QUESTION, desk_context(engine, desk)).attributes
     link = desk.share(attributes["id"], desk_context(engine, desk))
     closed = ConversationService(state, sharing=False)
-    with pytest.raises(ToolError, match="switched off"):
+    with pytest.raises(ToolError, match="disabled"):
         closed.share(attributes["id"], desk_context(engine, closed))
     with pytest.raises(ToolError, match="conversation not found"):
         closed.read(link, desk_context(engine, closed, reader))

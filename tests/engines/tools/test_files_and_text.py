@@ -109,7 +109,7 @@ def test_faults_are_of_the_error_tree(engine: LocalEngine) -> None:
         ask(engine, "list_files", repo=ONE, revision="v9")
     with pytest.raises(UnsupportedTool, match="unknown tool 'grep'; available: read_file, "):
         ask(engine, "grep")
-    with pytest.raises(UnsupportedTool, match="deep search is not offered"):
+    with pytest.raises(UnsupportedTool, match="deep search is not available"):
         ask(engine, "deepsearch", question="why?")
     with pytest.raises(ToolError, match="limit is 0; it must be 1 to 10000") as error:
         ask(engine, "list_repos", query="", limit=0)

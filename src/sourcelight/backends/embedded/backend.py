@@ -103,6 +103,7 @@ def open_engine(  # noqa: PLR0913 - what a caller may choose
     return engine
 
 
+# An exception can't say that the iterator ended: a future refuses `StopIteration`.
 def _next(events: Iterator[Event]) -> Event | object:
     """The next event, its record batch made here and not on the event loop; `_END` when there is none."""
     event = next(events, _END)
@@ -133,6 +134,8 @@ class EmbeddedBackend:
         self.viewer = viewer or Viewer.owner()
         self._conversations = conversations
         self._opening = threading.Lock()
+        # An own pool: with the loop's default one, a few long searches would block the name look-ups and file reads of
+        # others.
         self._threads = ThreadPoolExecutor(max_workers=16, thread_name_prefix="sourcelight-search")
 
     @property
@@ -160,12 +163,16 @@ class EmbeddedBackend:
             events = await loop.run_in_executor(self._threads, start_search)
             while True:
                 step = loop.run_in_executor(self._threads, _next, events)
+                # A thread can't be cancelled. Without the shield, the future would be dropped while the thread is still
+                # inside `next`.
                 event = await asyncio.shield(step)
                 if event is _END:
                     return
                 yield event
         finally:
             cancellation.cancel()
+            # A generator can't be closed while a thread runs it; `close` would raise ValueError. The cancellation ends
+            # the step soon.
             if step is not None and not step.done():
                 with suppress(Exception):
                     await asyncio.shield(step)
@@ -174,16 +181,20 @@ class EmbeddedBackend:
 
     async def count(self, request: SearchRequest, by: Sequence[str]) -> Any | None:
         """Matches and files by the columns `by`, counted inside the engine; None where only a stream can answer."""
+        # In the engine's order. Other columns need the rows themselves.
         columns = [name for name in _GROUPS if name in by]
         if len(columns) != len(by):
             return None
         cancellation = Cancellation()
+        # Always by repository too, to tell of how many repositories the counts are.
         grouped = list(dict.fromkeys(["repository", *columns]))
         table = await self._work(lambda: self.engine.count(request, grouped, self.viewer, cancellation), cancellation)
         if table is None:
             return None
         repositories = len(table.column("repository").unique())
         if "repository" not in by and len(table):
+            # With threads, Arrow doesn't keep the order of groups, and equal calls would return rows in a different
+            # order.
             sums = table.group_by(list(by), use_threads=False).aggregate([("matches", "sum"), ("files", "sum")])
             table = sums.select([*by, "matches_sum", "files_sum"]).rename_columns([*by, "matches", "files"])
         table = table.select([*by, "matches", "files"])
@@ -199,6 +210,7 @@ class EmbeddedBackend:
         """Answer a tool call or an analysis over the repositories that the viewer may see."""
         from sourcelight.engines import tools
 
+        # Other tools shouldn't create `state.sqlite`.
         conversations = self.conversations if is_conversation(name) else None
         context = tools.ToolContext(self.engine, self.viewer, Cancellation(), observer, conversations=conversations)
         answer: ToolResult = await self._work(lambda: tools.call(name, arguments, context), context.cancellation)
@@ -240,6 +252,7 @@ class EmbeddedBackend:
 
     async def aclose(self) -> None:
         """Stop the threads and background work; running searches end at their next check."""
+        # Without waiting, because this runs on the event loop, and a search may take until its next check.
         self._threads.shutdown(wait=False, cancel_futures=True)
         if self._conversations is not None:
             await asyncio.to_thread(self._conversations.close)

@@ -52,6 +52,7 @@ _BARE_VALUE = re.compile(
 _AUTHORIZATION = re.compile(r"(\b(?:bearer|basic|token)\s+)([0-9A-Za-z._~+/-]{16,}=*)", re.IGNORECASE)
 _KEYLIKE = re.compile(rf"(?:{_NAMES}|salt|hmac|sign)", re.IGNORECASE)
 _LONG = re.compile(r"[0-9A-Za-z+/_=-]{32,}")
+# Answers cite commits, and 40 hexadecimal digits look as random as a key.
 _OBJECT_ID = re.compile(r"[0-9a-f]{40}")
 _PIECE = re.compile(r"[/_.~-]+")
 _MIN_LENGTH = 16
@@ -92,6 +93,7 @@ def redact(text: str) -> str:
             continue
         if _BLOCK_BEGIN.search(line):
             is_inside = not _BLOCK_END.search(line)
+            # A key on one line, with `\n` written as text: the markers remain, the body doesn't.
             lines[index] = _BLOCK_BODY.sub(REDACTED, line)
             continue
         lines[index] = _redact_line(line)
@@ -99,6 +101,7 @@ def redact(text: str) -> str:
 
 
 def _redact_line(line: str) -> str:
+    # Known formats first: what they replace is then no value for the vaguer patterns below.
     line = _MARKED.sub(REDACTED, line)
     line = _USER.sub(rf"\1{REDACTED}", line)
     line = _AUTHORIZATION.sub(lambda match: match[1] + (REDACTED if _is_random(match[2]) else match[2]), line)
@@ -123,11 +126,14 @@ def _redact_value(value: str, *, quoted: bool) -> str:
 
 def _is_random(text: str) -> bool:
     """Return whether a text is as random as an encoded key; names and paths of words are not."""
+    # Paths and identifiers are words joined by separators; each word is short. An encoded key has one long piece.
     longest = max(_PIECE.split(text), key=len)
     digits = sum(sign.isdigit() for sign in longest)
     if len(longest) < _MIN_LENGTH or digits < max(2, _MIN_DIGITS * len(longest)) or digits == len(longest):
         return False
     counts = Counter(longest)
+    # Shannon entropy per character. Of a short text it can't exceed log2 of its length, so the threshold is a share of
+    # that.
     bits = -sum(n / len(longest) * math.log2(n / len(longest)) for n in counts.values())
     return bits >= min(_MIN_BITS, _MIN_SHARE * math.log2(len(longest)))
 
@@ -141,6 +147,7 @@ def format_error(error: BaseException) -> str:
     lines: list[str] = []
     current: BaseException | None = error
     while current is not None and len(lines) < _MAX_FAULTS:
+        # No message and no source line: both may quote a question, an answer or code.
         frames = [
             f"{PurePath(frame.f_code.co_filename).name}:{line} {frame.f_code.co_name}"
             for frame, line in traceback.walk_tb(current.__traceback__)
@@ -163,6 +170,8 @@ def new_boundary() -> str:
 
 def frame_text(text: str, origin: str, boundary: str) -> str:
     """Put `text` between two boundary lines; similar lines in it are escaped."""
+    # Repository text can't know the random boundary. It is replaced nevertheless, because it may come back in a text
+    # that a model wrote.
     inner = _LOOK_ALIKE.sub("&lt;", text.replace(boundary, "[boundary]"))
     name = " ".join(origin.replace('"', "'").split())[:300]
     return f'<source-{boundary} origin="{_LOOK_ALIKE.sub("&lt;", name)}">\n{inner}\n</source-{boundary}>'

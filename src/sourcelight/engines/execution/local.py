@@ -101,6 +101,7 @@ class LocalEngine(IndexedRepositories):
         started = time.monotonic()
         read = self.queries.read(request, self.catalog.contexts)
         read_s = time.monotonic() - started
+        # Parsing itself took too long; the number is the limit in seconds.
         if isinstance(read, float):
             return notices.late_to_read(read, read_s)
         task = SearchTask(*read, request, viewer, cancellation, started, read_s)
@@ -127,9 +128,11 @@ class LocalEngine(IndexedRepositories):
         source = LocalSource(self, self.plan_cache, SearchTask(query, scoped, request, viewer, cancellation))
         scoper = source.scoper
         scopes = scoper.resolve(scoped)
+        # A number alone can't say what it lacks, so anything missing is left to the stream.
         if len(scopes) != 1 or scoper.unsearchable or scoper.undecided or scoper.invalid or scoper.missing:
             return None
         plan = make_plan(scopes[0])
+        # Asked before the count, which may take long, and again after it: only then it is known what couldn't be read.
         if plan.repository_hits or source.missing_from_count(plan):
             return None
         parts: list[SearchPart] = []
@@ -174,6 +177,7 @@ class LocalEngine(IndexedRepositories):
 
     def finds(self, request: SearchRequest, viewer: Viewer, timeout_s: float) -> bool:
         """Return whether a query has a match within `timeout_s` seconds; False also when it can't be parsed."""
+        # Its own, because this tries a variant of the query; the search that asked goes on.
         cancellation = Cancellation(timeout_s)
         try:
             query, scoped = self.queries.parse(request, self.catalog.contexts)

@@ -106,6 +106,7 @@ def rank(
         After ``cancellation.cancel()``.
     """
     filters, question = _read_question(request)
+    # Terms are built from the index. The wait for its first build is bounded, so some repositories may still lack one.
     for item in repositories.indexing.wait(cancellation):
         if observer is not None:
             observer(ToolProgress(item.title, 0, 0))
@@ -121,6 +122,7 @@ def rank(
         try:
             opened_terms = repositories.terms.open(target)
             mask = _mask(opened_terms, texts)
+        # One damaged index must not cost the answer over the others.
         except (SourcelightError, OSError) as exc:
             failed.setdefault(label_of(target), str(exc))
             continue
@@ -169,6 +171,7 @@ def _places(
         plan = make_plan(scope)
         for target in _visible_targets(repositories, request, plan.targets, viewer):
             text = plan.text or TextQuery(None)
+            # By commit: `rev:main:v2` may be the same commit twice, and its chunks would then count twice.
             pair = queries_by_target.setdefault((target.repository.key, target.commit), (target, []))
             if text not in pair[1]:
                 pair[1].append(text)
@@ -179,6 +182,7 @@ def _places(
 
 def filters_query(filters: str) -> Query:
     """Read filters as a query of files; raises `QueryError`."""
+    # `type:file` excludes repository names from the plan.
     query = parse(add_filter(parse(filters, "regexp"), "type:file", at_end=True), "regexp")
     for part in query.plan:
         refuse_unsupported(part, SUPPORTED)
@@ -197,6 +201,7 @@ def _visible_targets(
 def _mask(terms: OpenedTerms, texts: Sequence[TextQuery]) -> BoolArray | None:
     """Return a mask of the files that pass one of the filters; None for all."""
     masks = [terms.snapshot.passing_files(text.files, text.languages) for text in texts]
+    # None means all files, so one None among alternatives lets all files pass.
     narrow = [mask for mask in masks if mask is not None]
     return np.logical_or.reduce(narrow) if len(narrow) == len(masks) else None
 

@@ -93,6 +93,7 @@ def run_jobs(
         if cancellation.cancelled:
             return False
         try:
+            # Starting a worker takes longer than building a small repository.
             build = job.local_build()
             if build is None:
                 large.append(job)
@@ -112,6 +113,7 @@ def run_jobs(
         return cancellation.cancelled
 
     numbers = range(len(large))
+    # Serial jobs are requested one at a time, because `worker_job` says how much space is left when it is called.
     for group in [[number] for number in numbers] if is_serial else [numbers]:
         requests = [large[number].worker_job(str(number)) for number in group]
         if requests and not worker_pool.run(module, requests, workers, on_worker_event, is_cancelled, done=done):
@@ -194,12 +196,14 @@ class IndexUpdate(Generic[J]):
     def _on_event(self, job: J, event: Event) -> None:
         repository = self._jobs[job]
         if event["event"] == "progress":
+            # By job, and replaced: events of progress give totals of their job, not differences.
             self._counts[job] = event["files"], event["bytes"]
         else:
             self._remaining[repository] -= 1
             if event["event"] == "failed":
                 self._failures[repository] = event["reason"]
             else:
+                # Another process built it in the meantime, so there was nothing left to do.
                 if event["read"] is not None:
                     files, size = event["read"]
                     self._counts[job] = files, size

@@ -57,6 +57,7 @@ class EarlyAnswers:
         self._input_fd, self._output_fd = input_fd, output_fd
         self._lines: list[bytes] = []
         self._answered_id: int | str | None = None
+        # A daemon: it blocks in `os.read` until the client writes, which must not keep the process alive.
         self._thread = threading.Thread(target=self._go_on, name="sourcelight-first-answers", daemon=True)
 
     def start(self) -> None:
@@ -85,12 +86,15 @@ class EarlyAnswers:
 
     def _read_line(self) -> bytes:
         line = bytearray()
+        # One byte at a time: what is read beyond the line would be lost for the SDK, which opens the same descriptor.
+        # Messages here are short.
         while not line.endswith(b"\n") and (byte := os.read(self._input_fd, 1)):
             line += byte
         return bytes(line)
 
     def _write(self, answer: bytes) -> None:
         while answer:
+            # A pipe may take only a part.
             answer = answer[os.write(self._output_fd, answer) :]
 
 
@@ -124,9 +128,11 @@ def _answer(request_id: int | str, result: Mapping[str, Any]) -> bytes:
 def _parse_request(line: bytes, method: str) -> dict[str, Any] | None:
     """Parse a request of a method; None for anything that the SDK might refuse."""
     message = _parse_object(line)
+    # Unknown members are for the SDK: what it does with them may change with its version.
     if message is None or not {"jsonrpc", "id", "method"} <= set(message) <= {"jsonrpc", "id", "method", "params"}:
         return None
     request_id = message["id"]
+    # JSON's `true` is an int in Python. MCP forbids null as an id.
     is_id = isinstance(request_id, int | str) and not isinstance(request_id, bool)
     return message if is_id and (message["jsonrpc"], message["method"]) == ("2.0", method) else None
 

@@ -68,6 +68,7 @@ class Recording:
 
 def route() -> Route:
     """Return who answers a request of this moment: the running recording or replay, or services alone."""
+    # Read once, without the lock: another thread may stop it between a check and its use.
     recording = _running
     return LIVE if recording is None else recording.deck
 
@@ -115,6 +116,7 @@ def record(path: str | os.PathLike[str], *, append: bool = False, replace: bool 
     """
     _free("record")
     recording = _start(Recording(Recorder(path, append=append, replace=replace)))
+    # With `replace=True`, the new file takes its final name only when it is closed.
     atexit.register(recording.deck.close)
     return recording
 

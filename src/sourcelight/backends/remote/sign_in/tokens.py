@@ -60,7 +60,9 @@ class Tokens:
         lasts, refresh = answer.get("expires_in"), answer.get("refresh_token")
         return cls(
             Secret(access),
+            # RFC 6749, 6: a server that issues no new refresh token leaves the old one valid.
             Secret(refresh) if isinstance(refresh, str) and refresh else previous.refresh if previous else None,
+            # JSON's `true` is an int in Python.
             time.time() + float(lasts) if isinstance(lasts, int | float) and not isinstance(lasts, bool) else None,
             str(answer.get("scope") or (previous.scope if previous else "")),
         )
@@ -106,6 +108,7 @@ class TokenCache:
         """The stored tokens; an unreadable file counts as missing."""
         try:
             stored = json.loads(self.path.read_text(encoding="utf-8"))
+            # The name is a hash of the address. A copied or renamed file must not send a token to another service.
             if stored["url"] != self._url:
                 return None, None
             registration, data = stored.get("client"), stored.get("tokens")
@@ -129,6 +132,8 @@ class TokenCache:
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with suppress(OSError):  # a file system without permissions
             self._folder.chmod(0o700)
+        # By process, so two that write at once don't share a file. A leftover of a killed process with the same id is
+        # removed, because `O_EXCL` refuses existing files, and with them links that others prepared.
         new = self.path.with_suffix(f".{os.getpid()}.new")
         with suppress(FileNotFoundError):
             new.unlink()
@@ -149,10 +154,13 @@ class TokenCache:
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         while True:
             try:
+                # `O_EXCL` instead of `flock`: it works on network file systems, in coroutines of one process, and on
+                # Windows.
                 os.close(os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
                 break
             except FileExistsError:
                 with suppress(FileNotFoundError):
+                    # A renewal is one request, which takes seconds at most.
                     if time.time() - lock.stat().st_mtime > _LOCK_OLD_S:  # its process died
                         lock.unlink()
                         continue

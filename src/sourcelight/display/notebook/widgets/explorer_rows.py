@@ -71,6 +71,7 @@ class _Codes:
 
     def add(self, column: Any) -> None:
         """Add a dictionary-encoded array."""
+        # Each batch has its own dictionary. The last place stands for null and stays 0.
         translation = np.zeros(len(column.dictionary) + 1, np.int32)
         for index, value in enumerate(column.dictionary.to_pylist()):
             code = self._known.get(value)
@@ -85,6 +86,7 @@ class _Codes:
     @property
     def codes(self) -> NDArray[np.int32]:
         """One code per row."""
+        # Joined when asked for, not at each batch, which would copy all rows each time.
         if len(self._parts) > 1:
             self._parts = [np.concatenate(self._parts)]
         return self._parts[0] if self._parts else np.zeros(0, np.int32)
@@ -103,6 +105,7 @@ class _Codes:
     def counts(self, among: BoolArray) -> tuple[tuple[str | None, int], ...]:
         """Values with their rows `among` all, the most first."""
         row_counts = np.bincount(self.codes[among], minlength=len(self.values))
+        # Stable, so equal counts stay in order of arrival and don't jump while rows come in.
         order = np.argsort(-row_counts, kind="stable")
         return tuple((self.values[code], int(row_counts[code])) for code in order.tolist() if row_counts[code])
 
@@ -146,6 +149,7 @@ class ExplorerRows:
         selected = selected if in_language is None else selected & in_language
         return RowSelection(
             self._sort(np.flatnonzero(selected), query),
+            # Each choice ignores its own filter, or it would offer only the value that is chosen.
             repositories.counts(mask if in_language is None else mask & in_language),
             languages.counts(mask if in_repository is None else mask & in_repository),
         )
@@ -155,6 +159,8 @@ class ExplorerRows:
         for word in location.lower().split():
             is_excluded, text = word.startswith("-") and len(word) > 1, word.removeprefix("-") or word
             masks = [
+                # Matched once per distinct value and then spread over rows: 100,000 rows have few repositories and a
+                # few thousand paths.
                 np.fromiter(map(_matcher(text), codes.lowered), np.bool_, len(codes.lowered))[codes.codes]
                 for codes in (self._codes["repository"], self._codes["path"])
             ]
@@ -185,6 +191,7 @@ class ExplorerRows:
         ranks["line_number"] = self._line_numbers[0][numbers]
         primary = -ranks[query.sort] if query.descending else ranks[query.sort]
         tie_breakers = [ranks[name] for name in ("repository", "path", "line_number") if name != query.sort]
+        # `lexsort` takes its main key last.
         by_rank: Int64Array = np.lexsort((*reversed(tie_breakers), primary)).astype(np.int64)
         return numbers[by_rank]
 
@@ -193,6 +200,7 @@ class ExplorerRows:
         row_numbers = np.asarray(numbers, np.int64)
         table_indices = np.searchsorted(np.asarray(self._begins[1:]), row_numbers, side="right")
         by_number: dict[int, dict[str, Any]] = {}
+        # One `take` per table: a page has few rows, often of the same batch.
         for table in np.unique(table_indices).tolist():
             in_table = row_numbers[table_indices == table]
             selected = self._tables[table].take(pa.array(in_table - self._begins[table]))
@@ -204,6 +212,7 @@ def _matcher(word: str) -> Callable[[str], bool]:
     """Whether a text in lower case holds a word, or ends as a pattern of file names says."""
     if "*" not in word and "?" not in word:
         return lambda text: word in text
+    # Open at the front only, so that `*.py` means the end of a path.
     pattern = re.compile(fnmatch.translate(f"*{word}"))
     return lambda text: pattern.match(text) is not None
 

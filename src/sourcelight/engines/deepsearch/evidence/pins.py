@@ -96,6 +96,8 @@ def pin_local(
         return Pins(tuple(targets), failed)
     if named.repositories:
         names = {name.casefold() for name in named.repositories}
+        # Only if a name is missing: searches leave out forks and archived repositories, but one that is named is
+        # wanted.
         if names - {target.repository.name.casefold() for target in targets}:
             try:
                 targets, failed = targets_of(engine, f"{filters} {_FORKS_TOO}".strip(), viewer, cancellation)

@@ -50,7 +50,10 @@ def best_window(lines: Sequence[str], weights: Mapping[str, float], size: int = 
         for line in window_terms[start : start + size]:
             for term in line:
                 counts[term] = counts.get(term, 0) + 1
+        # In the order of `weights`, not of a set, because the order of the sum decides its last bits.
         value = sum(weights[term] * (1.0 + 0.25 * min(counts[term] - 1, 3)) for term in weights if term in counts)
+        # Sums of floats in another order differ in the last bits; a tie must go to the earliest window on every
+        # machine.
         if value > best + 1e-12:
             best, best_start = value, start
     return _trim(lines, best_start, best_start + size - 1)
@@ -142,6 +145,7 @@ class QuoteSelector:
 
     def _quote(self, chunk: RankedChunk, role: str, window: int, *, bare: bool) -> FileEvidence | None:
         file = chunk.target.repository.name, chunk.path
+        # Before the file is read: hidden files must not reach memory that a model or page sees.
         if is_hidden_file(chunk.path) or self._per_file.get(file, 0) >= PER_FILE:
             return None
         lines = self.texts.lines(chunk.target, chunk.path)[chunk.begin_line - 1 : chunk.end_line]
@@ -154,6 +158,7 @@ class QuoteSelector:
             return None
         first, last = best_window(lines, self.weights, min(window, self.most_lines - self.quoted))
         start, end = self._fit(chunk, chunk.begin_line + first, chunk.begin_line + last)
+        # After fitting, since two chunks that don't overlap may grow into the same function.
         if self.overlaps(*file, start, end):
             return None
         quote = self.texts.evidence(chunk.target, chunk.path, start, end, role, chunk.score, chunk.symbols)

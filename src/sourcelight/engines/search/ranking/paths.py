@@ -81,6 +81,7 @@ def _folder_kinds(folder: str) -> FolderKinds:
     return (
         bool(_VENDORED_FOLDER.search(folder)),
         bool(_CHANGELOG_FOLDER.search(folder)),
+        # Only what comes before `src/main`, see `_MAIN_FOLDER`.
         bool(_TEST_FOLDER.search(_MAIN_FOLDER.split(folder, maxsplit=1)[0])),
         bool(_DOCS_FOLDER.search(folder)),
         bool(_ASIDE_FOLDER.search(folder)),
@@ -89,6 +90,7 @@ def _folder_kinds(folder: str) -> FolderKinds:
 
 def _kind(folder: FolderKinds, name: str) -> int:
     vendored, changelog, test, docs, aside = folder
+    # The order decides: vendored tests are vendored, and a test's configuration belongs to the test.
     if vendored or _GENERATED_NAME.search(name):
         return 4
     if _CHANGELOG_NAME.search(name) or (changelog and _DOCS_NAME.search(name)):
@@ -140,12 +142,15 @@ class PathWords:
         if len(term) < MIN_PREFIX:
             return [term] if term in self.name_terms else []
         sorted_terms = self._sorted_terms
+        # The greatest code point: all terms that begin with `term` sort between the two.
         start, end = bisect_left(sorted_terms, term), bisect_left(sorted_terms, f"{term}\U0010ffff")
         shorter = (term[:size] for size in range(MIN_PREFIX, len(term)))
         return [*sorted_terms[start:end], *(prefix for prefix in shorter if prefix in self.name_terms)]
 
     def files_named(self, name: str) -> Sequence[int]:
         """Return the files that may bear a name: all that do, and seldom another."""
+        # An array of hashes takes 8 bytes a file, a dictionary of names about a hundred. Python's hashes of text differ
+        # between processes, so they are never stored.
         files: list[int] = (self.name_hashes == hash(name)).nonzero()[0].tolist()
         return files
 
@@ -163,6 +168,8 @@ def path_words(snapshot: OpenedCommit) -> PathWords:
 def _read_paths(snapshot: OpenedCommit) -> PathWords:
     view = snapshot.view
     text = bytes(view.path_text).decode("utf-8", "replace")
+    # `path_text` has a newline before each path and after the last, so searches can anchor at both ends. One decoding
+    # for all paths is far cheaper than one for each.
     paths = text.split("\n")[1 : view.files + 1]
     folders: dict[str, list[int]] = {}
     directory_kinds: dict[str, FolderKinds] = {}
@@ -177,6 +184,7 @@ def _read_paths(snapshot: OpenedCommit) -> PathWords:
         files = folders.get(folder)
         if files is None:
             files = folders[folder] = []
+            # Five patterns once per directory instead of once per file.
             directory_kinds[folder] = _folder_kinds(folder)
         files.append(file)
         kind[file] = _kind(directory_kinds[folder], name)
@@ -186,13 +194,16 @@ def _read_paths(snapshot: OpenedCommit) -> PathWords:
         stem = name.partition(".")[0]
         if stem in _INDEX_STEMS and folder:
             stem = folder.rpartition("/")[2]
+        # Terms with `=` are whole names, which would count every name once more.
         word_terms = [term for term in _terms(stem, terms_of_names) if not term.startswith("=")]
         name_sizes[file] = len(word_terms)
         for term in word_terms:
             by_stem.setdefault(term, []).append(file)
     by_folder: dict[str, list[NDArray[np.int32]]] = {}
     for folder, files in folders.items():
+        # Shared by all terms of the directory.
         file_array = np.array(files, dtype=np.int32)
+        # A directory name may repeat a term (`tests/tests`); it counts once.
         for term in dict.fromkeys(
             term for directory_name in folder.split("/") for term in _terms(directory_name, terms_of_names)
         ):
@@ -216,6 +227,7 @@ def _weigh_files(
     files = np.concatenate([names, *files_below])
     counts = np.full(len(files), DIRECTORY, dtype=np.float32)
     counts[: len(names)] = BASENAME
+    # Stable, so sums of equal files are added in the same order each time; floats depend on it.
     order = files.argsort(kind="stable")
     files, counts = files[order], counts[order]
     first = np.append(True, files[1:] != files[:-1]).nonzero()[0]

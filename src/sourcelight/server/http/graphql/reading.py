@@ -159,6 +159,8 @@ class ToolReader:
 
     def read_commit(self, source: Repository, commit: str) -> CommitHeader | None:
         """See `CodeReader.read_commit`."""
+        # `commit_search` sorts by committer date. Usually the commit itself is the newest; one with a wrong clock is
+        # found in the second round.
         for count in (1, _BEHIND):
             answer = self._call("commit_search", repos=[source.name], revisions=[commit], count=count)
             for row in answer.table.to_pylist():
@@ -187,8 +189,10 @@ class ToolReader:
         key = source.name, commit, folder.path
         if key not in self._folders:
             try:
+                # A directory is one call to a worker, and queries often ask for many of its entries, so it is kept.
                 answer = self._call("list_files", repo=source.name, revision=commit, path=folder.path)
             except ToolError as exc:
+                # Other faults aren't about the directory, such as a repository that is no longer there.
                 if exc.argument != "path":
                     raise
                 raise PathNotFound(source.name, commit, folder.path, "it is not a directory") from exc
@@ -216,6 +220,7 @@ class ToolReader:
         size = int(table.schema.metadata[FILE_BYTES])
         self.budget.take_bytes(size)
         text = "\n".join(table.column("line").to_pylist())
+        # Lines don't say whether the last one ended; clients compare sizes and hashes.
         end = "\n" if table.num_rows and table.schema.metadata[LAST_LINE_IS_OPEN] == b"0" else ""
         return BlobContent((text + end).encode(), size, is_binary=False)
 
@@ -252,9 +257,11 @@ def _header(row: Mapping[str, Any]) -> CommitHeader:
 
 
 def _instant(when: datetime, offset_min: int) -> str:
+    # Git stores any offset, such as `+9999`; Python accepts less than a day.
     zone = timezone(timedelta(minutes=offset_min)) if abs(offset_min) < _MINUTES_A_DAY else UTC
     try:
         return when.astimezone(zone).isoformat()
+    # A date at the edge of the years 1 to 9999 may leave them by its offset.
     except (OverflowError, ValueError):
         return when.astimezone(UTC).isoformat()
 
