@@ -121,7 +121,7 @@ class AnalysisMethods:
             Of ``repository``, ``commit``, ``directory`` or ``path``, ``file_kind``, ``author`` and one period (``day``
             to ``year``); None: ``directory``.
         depth
-            How many names deep folders are told apart; None: 1.
+            Number of path components by which directories are grouped; None: 1.
         file_kinds
             Kinds of files that count, as for `ownership`; None: all.
         after, before, revisions, mailmap, join_addresses
@@ -268,13 +268,13 @@ class AnalysisMethods:
         repos, after, before, revisions, file_kinds
             As for `churn`.
         min_commits
-            Fewest commits that change both; None: 5.
+            Minimum number of commits that change both; None: 5.
         min_degree
-            Least part of their commits that the two share; None: 0.3.
+            Minimum share of their commits that change both; None: 0.3.
         max_files
-            Commits with more files count for no pair; None: 30.
+            Commits with more files are ignored; None: 30.
         limit
-            Most pairs; None: all.
+            Maximum number of pairs; None: all.
         progress
             As in `search`.
 

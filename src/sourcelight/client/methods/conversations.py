@@ -84,7 +84,7 @@ class ConversationMethods:
         revision
             Branch, tag or commit of them; None: their default branches.
         conversation
-            Go on with this one, an answer or its address, instead of opening another.
+            Conversation to continue: an answer or its address; None: a new one.
         cache
             In this process: give the answer to the same question over the same commits that was kept, if there is
             one. Of a service: where it can't be reached, give the newest answer that was kept; its `notices` say so.
@@ -223,7 +223,7 @@ class ConversationMethods:
         starred
             Only starred ones, or only others; None: both.
         limit
-            Most to give; None: 50.
+            Maximum number of conversations; None: 50.
         progress
             As in `search`.
 

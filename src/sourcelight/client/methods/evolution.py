@@ -49,7 +49,7 @@ class EvolutionMethods:
         revision
             Branch, tag or commit; None: the default branch.
         limit
-            Most changes, the newest first; None: all.
+            Maximum number of changes, the newest first; None: all.
         progress
             As in `search`.
 
@@ -93,7 +93,7 @@ class EvolutionMethods:
         revision
             Branch, tag or commit; None: the default branch.
         limit
-            Most changes, the newest first; None: all.
+            Maximum number of changes, the newest first; None: all.
         progress
             As in `search`.
 

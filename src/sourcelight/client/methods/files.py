@@ -46,7 +46,7 @@ class ToolMethods:
         query
             Text in the name, ignoring case; empty: all repositories.
         limit
-            At most this many repositories, as one page; None: all.
+            Maximum number of repositories, as one page; None: all.
         cursor
             ``attrs["end_cursor"]`` of the previous page, to get the next one.
         progress
@@ -75,7 +75,7 @@ class ToolMethods:
         repo
             Name of the repository.
         path
-            Path of the folder; None: the top.
+            Path of the directory; None: the root.
         revision
             Branch, tag or commit; None: the default branch.
         progress
@@ -198,7 +198,7 @@ class ToolMethods:
         Parameters
         ----------
         markdown
-            The text. Nothing in it is fetched or run.
+            The text. Nothing in it is downloaded or run.
         repo
             Repository for citations without one; None: the one that has the file.
         revision

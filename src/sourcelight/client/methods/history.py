@@ -72,7 +72,7 @@ class HistoryMethods:
         after, before
             Bounds of the committer date.
         limit
-            At most this many commits, the newest first; None: all.
+            Maximum number of commits, the newest first; None: all.
         use_regex
             Read texts as RE2 and respect case; default: literal, ignoring case.
         revisions
@@ -133,7 +133,7 @@ class HistoryMethods:
         repos
             Names of the repositories; None: all.
         added, removed
-            Look at one side only; neither or both: at both.
+            Search only added or only removed lines; neither or both: all.
         authors
             Parts of the author's name or address, as written or as the mailmap has them.
         after, before
@@ -141,7 +141,7 @@ class HistoryMethods:
         files
             Globs or path prefixes of changed files.
         limit
-            Lines of at most this many commits, the newest first; None: all.
+            Maximum number of commits whose lines are returned, the newest first; None: all.
         use_regex
             Read texts as RE2 and respect case; default: literal, ignoring case.
         revisions
@@ -200,7 +200,7 @@ class HistoryMethods:
         base, head
             The older and the newer branch, tag or commit; ``~2`` or ``^`` may follow.
         limit
-            At most this many files, as one page; None: all.
+            Maximum number of files, as one page; None: all.
         cursor
             ``attrs["end_cursor"]`` of the previous page, to get the next one.
         stat
@@ -239,7 +239,7 @@ class HistoryMethods:
         authors
             Parts of a name or address, ignoring case; any of them counts.
         limit
-            At most this many repositories; None: all.
+            Maximum number of repositories; None: all.
         min_commits
             At least this many commits.
         use_regex

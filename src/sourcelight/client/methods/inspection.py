@@ -48,7 +48,7 @@ class InspectionMethods:
         revision
             Branch, tag or commit; None: the default branch.
         limit
-            At most this many changes, the newest first; None: all.
+            Maximum number of changes, the newest first; None: all.
         progress
             As in `search`.
 
@@ -88,7 +88,7 @@ class InspectionMethods:
         kind
             ``branch`` or ``tag``; None: both.
         limit
-            At most this many, the newest first; None: all.
+            Maximum number of rows, the newest first; None: all.
         progress
             As in `search`.
 

@@ -156,7 +156,7 @@ class NavigationMethods:
         repo, path, symbol, revision, line, column
             As in `go_to_definition`; `path` is the file in which the symbol is defined.
         limit
-            Most references to give; None: all.
+            Maximum number of references; None: all.
         progress
             As in `search`.
 
@@ -227,7 +227,7 @@ class NavigationMethods:
         kind
             Kinds to give, such as ``class`` or ``["function", "method"]``; None: all.
         path
-            A file, or a folder with all below it; None: the whole repository.
+            A file, or a directory with everything below it; None: the whole repository.
         revision
             Branch, tag or commit; None: the default branch.
         progress
@@ -277,7 +277,7 @@ class NavigationMethods:
         repo
             Name of the repository.
         path
-            A file, or a folder with all below it; None: the whole repository.
+            A file, or a directory with everything below it; None: the whole repository.
         revision
             Branch, tag or commit; None: the default branch.
         progress
@@ -300,7 +300,7 @@ class NavigationMethods:
         repos
             Repositories whose imports are read; None: all of them.
         external
-            Whether modules that no repository here has are given too.
+            Whether to include modules that no repository here has.
         progress
             As in `search`.
 
@@ -328,7 +328,7 @@ class NavigationMethods:
         repo
             Name of the repository.
         limit
-            At most this many lines.
+            Maximum number of lines.
         revision
             Branch, tag or commit; None: the default branch.
         progress

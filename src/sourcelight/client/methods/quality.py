@@ -52,9 +52,9 @@ class QualityMethods:
         revision
             Branch, tag or commit; None: the default branch.
         dates
-            Whether to tell when the oldest and the newest line of each row was written, which replays the history.
+            Whether to return the dates of the oldest and the newest line of each row, which requires the whole history.
         limit
-            Most rows, the most complex first; None: all.
+            Maximum number of rows, the most complex first; None: all.
         progress
             As in `search`.
 
@@ -126,7 +126,7 @@ class QualityMethods:
         revision
             Branch, tag or commit; None: the default branch.
         min_commits
-            Fewest shared commits of a test that does not import the file; None: 2.
+            Minimum number of shared commits of a test that doesn't import the file; None: 2.
         progress
             As in `search`.
 

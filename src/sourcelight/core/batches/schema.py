@@ -71,15 +71,15 @@ class Column:
 AGENT = Column(
     "agent",
     "dict32",
-    "coding assistants that the commit names, with commas between; empty for none, which proves nothing",
-    "the service did not say",
+    "coding assistants that the commit names, separated by commas; an empty value doesn't prove that there was none",
+    "not provided by the service",
 )
 MATCHES: tuple[Column, ...] = (
     Column("type", "dict8", "content, path, repo, symbol, commit or diff"),
     Column("repository", "dict32", "name of the repository"),
     Column("repository_id", "int64", "number of the repository at the service that answered"),
     Column("revision", "dict32", "requested revision; empty for the default branch"),
-    Column("commit", "dict32", "resolved commit, 40 hex digits", "the service did not say"),
+    Column("commit", "dict32", "resolved commit, 40 hex digits", "not provided by the service"),
     Column(
         "path",
         "dict32",

@@ -96,7 +96,9 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("authors", "int64", "distinct authors of these commits", unit="authors", summable=False),
         _ADDITIONS,
         _DELETIONS,
-        Column("lines", "int64", "lines of the file today", "the file is binary or its content missing", unit="lines"),
+        Column(
+            "lines", "int64", "lines of the current file", "the file is binary or its content missing", unit="lines"
+        ),
         Column("score", "float64", "commits times the logarithm of lines, of the highest such product, 0 to 1"),
         FIRST_DATE,
         LAST_DATE,
@@ -119,7 +121,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("author_email", "dict32", "author's address, as the mailmap has it", "not grouped by author"),
         Column("added", "int64", "added lines that match", unit="lines"),
         Column("removed", "int64", "removed lines that match", unit="lines"),
-        Column("net", "int64", "added less removed", unit="lines"),
+        Column("net", "int64", "added minus removed", unit="lines"),
         Column(
             "total",
             "int64",
@@ -177,11 +179,11 @@ _Files: TypeAlias = Annotated[tuple[str, ...] | None, plain("Globs or path prefi
 _Rows: TypeAlias = Annotated[Limit | None, plain("Most rows; none: all.")]
 _Lines: TypeAlias = Annotated[
     bool | None,
-    Meta(description="Whether changed lines and files count; false: commits alone, soon for a history not read yet."),
+    Meta(description="Whether to count changed lines and files; false: only commits, fast before the history is read."),
 ]
 _MaxFiles: TypeAlias = Annotated[
     Annotated[int, Meta(ge=2)] | None,
-    Meta(description="Commits with more files count for no pair; default 30."),
+    Meta(description="Commits with more files are ignored; default 30."),
 ]
 
 
@@ -261,10 +263,10 @@ class CouplingArguments(Arguments, frozen=True):
     after: _After = None
     before: _Before = None
     revisions: _Revisions = None
-    min_commits: Annotated[Number | None, Meta(description="Fewest commits together; default 5.")] = None
-    min_degree: Annotated[Annotated[float, Meta(ge=0, le=1)] | None, Meta(description="Least degree; default 0.3.")] = (
-        None
-    )
+    min_commits: Annotated[Number | None, Meta(description="Minimum number of commits together; default 5.")] = None
+    min_degree: Annotated[
+        Annotated[float, Meta(ge=0, le=1)] | None, Meta(description="Minimum degree; default 0.3.")
+    ] = None
     max_files: _MaxFiles = None
     file_kinds: FileKinds = None
     limit: _Rows = None

@@ -29,7 +29,7 @@ _EXACT = Column("exact", "bool", "whether `git blame` without options is proven 
 _AGENT_LINES = Column(
     "agent_lines",
     "int64",
-    "those of the lines of today's text whose commits name a coding assistant: at least so many",
+    "current lines whose commits name a coding assistant; a lower bound",
     UNSAID,
     unit="lines",
 )
@@ -41,7 +41,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         PATH,
         Column("line_number", "int32", "1-based line in the file"),
         Column("line", "string", "text of the line without its newline; invalid UTF-8 as U+FFFD"),
-        Column("commit", "dict32", "commit that brought the line as it is, 40 hex digits"),
+        Column("commit", "dict32", "commit that introduced the line in its current form, 40 hex digits"),
         AUTHOR,
         AUTHOR_EMAIL,
         Column("author_date", "timestamp", "author date of that commit, UTC"),
@@ -58,7 +58,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("path", "dict32", f"file, or {DIRECTORY}, as `by` asks"),
         AUTHOR,
         AUTHOR_EMAIL,
-        Column("lines", "int64", "lines of today's text that the author's commits brought", unit="lines"),
+        Column("lines", "int64", "current lines that the author's commits introduced", unit="lines"),
         Column("share", "float64", "part of all lines of path, 0 to 1"),
         Column("oldest_date", "timestamp", "committer date of the oldest of these lines, UTC"),
         Column("newest_date", "timestamp", "committer date of the newest of these lines, UTC"),
@@ -76,7 +76,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
             unit="authors",
             summable=False,
         ),
-        Column("lines", "int64", "lines of today's text, those of bots left out", unit="lines"),
+        Column("lines", "int64", "current lines, without those of bots", unit="lines"),
         Column("authors", "int64", "authors with at least one of these lines", unit="authors", summable=False),
         Column("owners", "strings", "these fewest authors, as Name <address>, most lines first"),
         Column("share", "float64", "part of the lines that they own, 0 to 1"),
@@ -94,7 +94,9 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
     ),
 }
 
-Depth: TypeAlias = Annotated[Number | None, Meta(description="Depth of directories in names; default 1.")]
+Depth: TypeAlias = Annotated[
+    Number | None, Meta(description="Path components by which directories are grouped; default 1.")
+]
 FileKinds: TypeAlias = Annotated[
     tuple[Annotated[str, choice(*FILE_KINDS)], ...] | None,
     Meta(description="Kinds of files that count; none: all.", extra={"own": True}),
@@ -113,7 +115,7 @@ JoinAddresses: TypeAlias = Annotated[
 _Below: TypeAlias = Annotated[str | None, Meta(description="File or directory; none: everything.")]
 _Revision: TypeAlias = Annotated[str | None, plain("Branch, tag or commit; none: the default branch.")]
 _Exact: TypeAlias = Annotated[
-    bool | None, Meta(description="Prove every line to be that of git blame, in two to three times the time.")
+    bool | None, Meta(description="Check every line against git blame; takes two to three times as long.")
 ]
 
 
@@ -172,8 +174,8 @@ BLAME = Tool(
     Scope.REPOSITORY,
     McpText(
         "Blame lines",
-        "Show which commit brought each line of a file, when and by whom, as git blame does. Use it for who wrote "
-        "what is there now; history_of has earlier changes. Example: path src/app.py, "
+        "Show which commit introduced each line of a file, when and by whom, as git blame does. Use it for who wrote "
+        "the current lines; history_of has earlier changes. Example: path src/app.py, "
         "startLine 10, endLine 20.",
         suite="all",
     ),

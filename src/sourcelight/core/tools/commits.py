@@ -23,7 +23,7 @@ from sourcelight.core.tools.tool import (
     plain,
 )
 
-UNSAID = "the service did not say"
+UNSAID = "not provided by the service"
 WHOLE_PATCHES = "compare_revisions gives whole patches"
 """How a notice of `diff_search` ends that a client needs no longer once it has read the whole patches."""
 MISSING = "its content is missing from the clone"
@@ -39,7 +39,7 @@ BOT = Column("bot", "bool", "whether the author counts as a program, by the rule
 AGENT_COMMITS = Column(
     "agent_commits",
     "int64",
-    "those of the commits that name a coding assistant: at least so many, as squash merges lose trailers",
+    "commits that name a coding assistant; a lower bound, because squash merges lose trailers",
     UNSAID,
     unit="commits",
 )
@@ -73,8 +73,8 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
             unit="minutes",
             summable=False,
         ),
-        Column("message", "string", "whole commit message without the white space around it"),
-        Column("parents", "strings", "commits before it, 40 hex digits, in order", UNSAID),
+        Column("message", "string", "whole commit message, without surrounding white space"),
+        Column("parents", "strings", "parent commits, 40 hex digits, in order", UNSAID),
         Column("files", "int32", "changed files; 0 for a merge", UNSAID, unit="files"),
         Column("additions", "int64", "lines added; 0 for a merge", f"{UNSAID}, or {MISSING}", unit="lines"),
         Column("deletions", "int64", "lines removed; 0 for a merge", f"{UNSAID}, or {MISSING}", unit="lines"),
@@ -113,13 +113,13 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("score", "int32", "likeness of a renamed or copied file, percent", f"another status, or {UNSAID}"),
         Column("additions", "int32", "lines added; 0 for a binary file", MISSING, unit="lines"),
         Column("deletions", "int32", "lines removed; 0 for a binary file", MISSING, unit="lines"),
-        Column("binary", "bool", "whether git takes it for binary"),
+        Column("binary", "bool", "whether git considers it binary"),
         Column("mode", "dict8", "git's mode in the newer commit, octal; 000000 without a file", UNSAID),
         Column("old_mode", "dict8", "git's mode in the older commit, octal; 000000 without a file", UNSAID),
         Column("object_id", "string", "content in the newer commit, 40 hex digits; zeros without a file", UNSAID),
         Column("old_object_id", "string", "content in the older commit, 40 hex digits; zeros without a file", UNSAID),
         Column(
-            "patch", "string", "the diff as git words it, three lines around changes; invalid UTF-8 as U+FFFD", MISSING
+            "patch", "string", "the diff in git's format, with three lines of context; invalid UTF-8 as U+FFFD", MISSING
         ),
         Column("truncated", "bool", "whether a limit truncated the patch"),
     ),
@@ -128,7 +128,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("commits", "int64", "commits of the requested authors, merges included", unit="commits"),
         FIRST_DATE,
         LAST_DATE,
-        Column("authors", "strings", "who matched, as Name <address>, most commits first"),
+        Column("authors", "strings", "people who matched, as Name <address>, most commits first"),
         AGENT_COMMITS,
     ),
     "last_changes": (
@@ -285,8 +285,8 @@ DIFF_SEARCH = Tool(
     McpText(
         "Search changed lines",
         "Find added or removed lines with a text, with their hunks, newest commit first; not messages, not merges. "
-        "Use it for when code came or went (added or removed: one side); keyword_search has the code of now. Example: "
-        "pattern TODO, repos [github.com/owner/name], removed true, author ada.",
+        "Use it for when code appeared or disappeared (added or removed: one side); keyword_search has the current "
+        "code. Example: pattern TODO, repos [github.com/owner/name], removed true, author ada.",
     ),
     merge=Merge(diff_lines, total_is_rows=False),
     mcp_maximum={"count": 50},

@@ -10,7 +10,7 @@ from msgspec import Meta, field
 from sourcelight.core.batches.schema import Column
 from sourcelight.core.tools.tool import Arguments, Limit, McpText, Scope, Text, Tool, plain
 
-_UNSAID = "the service did not say"
+_UNSAID = "not provided by the service"
 _OTHER = "another type of source"
 
 COLUMNS: Mapping[str, tuple[Column, ...]] = {
@@ -95,10 +95,10 @@ class DeepSearchChangeArguments(Arguments, frozen=True):
     """Arguments of `deepsearch_change`."""
 
     identifier: _Identifier
-    title: Annotated[Text | None, Meta(description="Another title.")] = None
+    title: Annotated[Text | None, Meta(description="New title.")] = None
     starred: Annotated[bool | None, Meta(description="Whether it is starred.")] = None
     shared: Annotated[bool | None, Meta(description="Whether everyone with its link may read it.")] = None
-    reset_link: Annotated[bool | None, Meta(description="Make its former link open nothing any more.")] = field(
+    reset_link: Annotated[bool | None, Meta(description="Replace its link; the former one stops working.")] = field(
         default=None, name="reset_link"
     )
     cancel: Annotated[bool | None, Meta(description="Cancel the question that is being worked on.")] = None
@@ -109,9 +109,9 @@ class DeepSearchListArguments(Arguments, frozen=True):
     """Arguments of `deepsearch_list`."""
 
     text: Annotated[str | None, Meta(description="Text in a title, a question or an answer; empty: all.")] = None
-    starred: Annotated[bool | None, Meta(description="Only starred ones, or only others.")] = None
-    limit: Annotated[Annotated[Limit, Meta(le=1000)] | None, Meta(description="Most to give; default 50.")] = None
-    skip: Annotated[Annotated[int, Meta(ge=0)] | None, Meta(description="How many to leave out at the start.")] = None
+    starred: Annotated[bool | None, Meta(description="true: only starred ones; false: only others.")] = None
+    limit: Annotated[Annotated[Limit, Meta(le=1000)] | None, Meta(description="Maximum number; default 50.")] = None
+    skip: Annotated[Annotated[int, Meta(ge=0)] | None, Meta(description="How many to skip at the start.")] = None
 
 
 DEEPSEARCH = Tool(
@@ -136,7 +136,7 @@ DEEPSEARCH_READ = Tool(
     McpText(
         "Read a deep search conversation",
         "Read questions, answers and sources of a deepsearch conversation. Use it for an unfinished answer; not to "
-        "ask. Example: identifier as deepsearch gave it.",
+        "ask. Example: identifier as returned by deepsearch.",
     ),
 )
 DEEPSEARCH_FOLLOW_UP = Tool("deepsearch_follow_up", DeepSearchFollowUpArguments, "conversation", Scope.CONVERSATION)

@@ -28,7 +28,7 @@ _COMMIT_COLUMNS = (
     Column("commit_date", "timestamp", "committer date, UTC"),
 )
 _MESSAGE_COLUMNS = (
-    Column("message", "dict32", "whole commit message without the white space around it"),
+    Column("message", "dict32", "whole commit message, without surrounding white space"),
     Column("references", "strings", "issues, requests and advisories that the message names, as written there"),
     BOT,
     AGENT,
@@ -109,7 +109,7 @@ class PathHistoryArguments(Arguments, frozen=True):
     repo: RepoName
     path: Annotated[Text, Meta(description="Path of a file or directory, as it is called at the revision.")]
     revision: Revision = None
-    limit: Annotated[Limit | None, Meta(description="Most changes, the newest first; none: all.")] = None
+    limit: Annotated[Limit | None, Meta(description="Maximum number of changes, newest first; none: all.")] = None
 
 
 class SymbolHistoryArguments(Arguments, frozen=True):
@@ -119,7 +119,7 @@ class SymbolHistoryArguments(Arguments, frozen=True):
     symbol: Annotated[Text, Meta(description="Name of the definition; Client.send tells one of several.")]
     path: Annotated[str | None, Meta(description="File that has it at the revision; none: any file.")] = None
     revision: Revision = None
-    limit: Annotated[Limit | None, Meta(description="Most changes, the newest first; none: all.")] = None
+    limit: Annotated[Limit | None, Meta(description="Maximum number of changes, newest first; none: all.")] = None
 
 
 PATH_HISTORY = Tool("path_history", PathHistoryArguments, "path_history", Scope.REPOSITORY)

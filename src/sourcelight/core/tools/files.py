@@ -25,7 +25,7 @@ from sourcelight.core.tools.tool import (
 
 _REPOSITORY = Column("repository", "dict32", "name of the repository")
 _REVISION = Column("revision", "dict32", "requested revision; empty for the default branch")
-_COMMIT = Column("commit", "dict32", "resolved commit, 40 hex digits", "the service did not say")
+_COMMIT = Column("commit", "dict32", "resolved commit, 40 hex digits", "not provided by the service")
 
 UNPARSED = "unparsed"
 """Columns of the text of a service that the client can't parse, whatever the tool."""
@@ -38,7 +38,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         _COMMIT,
         Column("path", "string", "path in the repository; directories end with /; invalid UTF-8 as U+FFFD"),
         Column("is_directory", "bool", "whether it is a directory or a submodule"),
-        Column("kind", "dict8", "file, directory, symlink or submodule", "the service did not say"),
+        Column("kind", "dict8", "file, directory, symlink or submodule", "not provided by the service"),
     ),
     "file_lines": (
         _REPOSITORY,
@@ -50,15 +50,15 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
     ),
     "repository_list": (
         _REPOSITORY,
-        Column("repository_id", "int64", "its number at the service", "the service did not say"),
+        Column("repository_id", "int64", "its number at the service", "not provided by the service"),
         Column("stars", "int64", "stars at its code host; 0 when unknown", unit="stars"),
-        Column("description", "string", "what its owner says of it; may be empty"),
-        Column("fork", "bool", "whether it is a fork", "the service did not say"),
-        Column("archived", "bool", "whether it is archived", "the service did not say"),
-        Column("private", "bool", "whether only some may see it", "the service did not say"),
+        Column("description", "string", "description by its owner; may be empty"),
+        Column("fork", "bool", "whether it is a fork", "not provided by the service"),
+        Column("archived", "bool", "whether it is archived", "not provided by the service"),
+        Column("private", "bool", "whether access to it is restricted", "not provided by the service"),
         Column("topics", "strings", "topics given to it"),
         Column("last_fetched", "timestamp", "when it was last brought up to date, UTC", "unknown"),
-        Column("commit", "string", "commit that a search of the default revision reads", "the service did not say"),
+        Column("commit", "string", "commit that a search of the default revision reads", "not provided by the service"),
         Column("url", "string", "where its code host shows it", "unknown"),
     ),
     "found_chunks": (
@@ -73,7 +73,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
             "match_count",
             "int32",
             "matches in the chunk; 0 when only the path matched",
-            "the service did not say",
+            "not provided by the service",
             unit="matches",
         ),
         Column("score", "float64", "rank of the chunk, higher is better", "not a ranked search"),

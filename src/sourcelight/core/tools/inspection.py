@@ -58,7 +58,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("commit", "string", "commit that it leads to, 40 hex digits"),
         Column("commit_date", "timestamp", "committer date of that commit, UTC", "the commit can't be read"),
         Column("subject", "string", "first line of that commit's message", "the commit can't be read"),
-        Column("default", "bool", "whether searches read it unless told otherwise"),
+        Column("default", "bool", "whether searches read it by default"),
     ),
     "text_history": (
         REPOSITORY,
@@ -196,9 +196,9 @@ HISTORY_OF = Tool(
     Scope.REPOSITORY,
     McpText(
         "Follow a text or lines through history",
-        "List the commits that brought or removed a text (moves don't count), or, given path and startLine, changed "
+        "List the commits that added or removed a text (moves don't count), or, given path and startLine, changed "
         "lines of a file; newest first. Use it for when something changed and by whom; diff_search shows the lines, "
-        "blame who wrote those of now. Example: text max_retries, path src/.",
+        "blame who wrote the current ones. Example: text max_retries, path src/.",
         suite="all",
     ),
 )

@@ -13,14 +13,14 @@ from sourcelight.core.tools.tool import Arguments, Limit, McpText, Number, Repo,
 
 _REPOSITORY = Column("repository", "dict32", "name of the repository")
 _REVISION = Column("revision", "dict32", "requested revision; empty for the default branch")
-_COMMIT = Column("commit", "dict32", "resolved commit, 40 hex digits", "the service did not say")
+_COMMIT = Column("commit", "dict32", "resolved commit, 40 hex digits", "not provided by the service")
 _PATH = Column("path", "dict32", "path in the repository, with /; invalid UTF-8 as U+FFFD")
 _LINE_NUMBER = Column("line_number", "int32", "1-based line of the name")
 _LINE = Column("line", "string", "text of that line without its newline; invalid UTF-8 as U+FFFD")
-_START = Column("start", "int32", "start of the name, code points into line", "the service did not say")
-_END = Column("end", "int32", "end of the name (exclusive), code points into line", "the service did not say")
+_START = Column("start", "int32", "start of the name, code points into line", "not provided by the service")
+_END = Column("end", "int32", "end of the name (exclusive), code points into line", "not provided by the service")
 _KIND = Column("kind", "dict8", "kind of definition, such as function, class, method or module", "unknown")
-_CONTAINER = Column("container", "string", "name of what holds it, such as its class; empty for none", "unknown")
+_CONTAINER = Column("container", "string", "name of what contains it, such as its class; empty for none", "unknown")
 _SIGNATURE = Column("signature", "string", "head of the definition on one line; empty where it has none", "unknown")
 _DOC = Column("documentation", "string", "docstring, or comment above; empty for none; at most 50 lines", "unknown")
 _BEGIN = Column("start_line", "int32", "1-based first line of the whole definition, decorators included")
@@ -29,11 +29,11 @@ _HOW = Column(
     "how",
     "dict8",
     "scip (index file of a compiler), scope, import, type (of the receiver before the dot), name (ranked), text",
-    "the service did not say",
+    "not provided by the service",
 )
 _PRECISE = Column("precise", "bool", "whether an index file of a compiler says so, not our rules")
-_SCORE = Column("score", "float64", "0 to 1: how likely it is right", "the service did not say")
-_REASON = Column("reason", "string", "why, in a few words", "the service did not say")
+_SCORE = Column("score", "float64", "0 to 1: how likely it is right", "not provided by the service")
+_REASON = Column("reason", "string", "why, in a few words", "not provided by the service")
 
 COLUMNS: Mapping[str, tuple[Column, ...]] = {
     "definitions": (
@@ -69,7 +69,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         _START,
         _END,
         Column("symbol", "string", "the requested name"),
-        Column("role", "dict8", "definition, call, import, attribute, keyword or name", "the service did not say"),
+        Column("role", "dict8", "definition, call, import, attribute, keyword or name", "not provided by the service"),
         _CONTAINER,
         _HOW,
         _PRECISE,
@@ -97,10 +97,10 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         _COMMIT,
         _PATH,
         _LINE_NUMBER,
-        Column("module", "string", "module, package, crate or header as it is written, leading dots included"),
+        Column("module", "string", "module, package, crate or header as written, including leading dots"),
         Column("member", "string", "imported member; * for all; empty for the module itself"),
         Column("alias", "string", "name in this file, if renamed; else empty"),
-        Column("target_repository", "dict32", "repository that has the module", "in none that is visible"),
+        Column("target_repository", "dict32", "repository that has the module", "not in a visible repository"),
         Column("target_path", "string", "file that the import means", "in no visible repository, or not known"),
     ),
     "dependencies": (
@@ -120,9 +120,9 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("caller_line", "int32", "1-based line of its name", "at the top of a file"),
         Column("callee", "string", "name of the function that is called"),
         Column("callee_kind", "dict8", "its kind", "unknown"),
-        Column("callee_repository", "dict32", "its repository", "in none that is visible"),
-        Column("callee_path", "dict32", "its file", "in none that is visible"),
-        Column("callee_line", "int32", "1-based line of its name", "in none that is visible"),
+        Column("callee_repository", "dict32", "its repository", "not in a visible repository"),
+        Column("callee_path", "dict32", "its file", "not in a visible repository"),
+        Column("callee_line", "int32", "1-based line of its name", "not in a visible repository"),
         _LINE_NUMBER,
         _LINE,
         _HOW,
@@ -148,7 +148,7 @@ _ColumnOf: TypeAlias = Annotated[
 ]
 _File: TypeAlias = Annotated[Text, plain("Path of the file.")]
 _Below: TypeAlias = Annotated[
-    str | None, Meta(description="A file, or a folder with all below it. Without it: the whole repository.")
+    str | None, Meta(description="A file, or a directory with everything below it. Without it: the whole repository.")
 ]
 
 
@@ -181,7 +181,7 @@ class SymbolsArguments(Arguments, frozen=True):
     repo: Repo
     path: _Below = None
     revision: Revision = None
-    kind: Annotated[tuple[str, ...] | None, Meta(description="Kinds to give, such as class.")] = None
+    kind: Annotated[tuple[str, ...] | None, Meta(description="Kinds to list, such as class.")] = None
 
 
 class OutlineArguments(Arguments, frozen=True):
@@ -236,7 +236,7 @@ GO_TO_DEFINITION = Tool(
     McpText(
         "Go to a definition",
         "Find where a symbol is defined, in any repository. Give the file that uses it and its plain name; line makes "
-        "it exact. Ten candidates at most, with code and how each was found: scip, scope, import, type are sure, name "
+        "it exact. At most ten candidates, with code and how each was found: scip, scope, import, type are sure, name "
         "is a guess. Use it on names in code; for a name alone use keyword_search. Example: "
         "path src/app.py, symbol load.",
     ),

@@ -37,7 +37,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column(
             "cyclomatic",
             "int64",
-            "1 and 1 for each decision (McCabe); of a file the sum over its functions, and decisions outside of them",
+            "1 plus the number of decisions (McCabe); of a file the sum of functions, and decisions outside them",
         ),
         Column("cognitive", "int64", "cognitive complexity (SonarSource 1.7); of a file likewise the sum"),
         Column("nesting", "int32", "deepest nesting of control flow", _OF_FUNCTIONS, unit="levels", summable=False),
@@ -59,12 +59,12 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("kind", "dict8", "function, method or constructor; file; total"),
         Column("line_number", "int32", "1-based first line of the function; 1 for a file", "a row of a total"),
         Column("end_line", "int32", "1-based last line", "a row of a total"),
-        Column("files", "int32", "files that are no tests", "a row of a function", unit="files"),
+        Column("files", "int32", "files that aren't tests", "a row of a function", unit="files"),
         Column("functions", "int32", "functions in them", "a row of a function", unit="functions"),
         Column("lines", "int64", "lines, of a total without tests", unit="lines"),
         Column("code_lines", "int64", "those with code", unit="lines"),
         Column("comment_lines", "int64", "those with a comment", unit="lines"),
-        Column("cyclomatic", "int64", "1 and 1 for each decision (McCabe); of files and totals the sum"),
+        Column("cyclomatic", "int64", "1 plus the number of decisions (McCabe); of files and totals the sum"),
         Column("cognitive", "int64", "cognitive complexity (SonarSource 1.7); of files and totals the sum"),
         Column("test_files", "int32", "tests, examples and benchmarks, by their paths", _OF_TOTALS, unit="files"),
         Column("test_code_lines", "int64", "lines with code in them", _OF_TOTALS, unit="lines"),
@@ -96,7 +96,7 @@ class ComplexityArguments(Arguments, frozen=True):
         Annotated[str, choice("function", "file")] | None, Meta(description="What has a row; default: function.")
     ] = None
     dates: Annotated[bool | None, Meta(description="Add the dates of the lines, which needs the whole history.")] = None
-    limit: Annotated[Limit | None, Meta(description="Most rows, the most complex first; none: all.")] = None
+    limit: Annotated[Limit | None, Meta(description="Maximum number of rows, most complex first; none: all.")] = None
 
 
 class ComplexityTrendArguments(Arguments, frozen=True):
@@ -125,7 +125,8 @@ class RelatedTestsArguments(Arguments, frozen=True):
     path: Annotated[Text, Meta(description="Path of the file.")]
     revision: Revision = None
     min_commits: Annotated[
-        Number | None, Meta(description="Fewest shared commits of a test that doesn't import the file; default 2.")
+        Number | None,
+        Meta(description="Minimum number of shared commits of a test that doesn't import the file; default 2."),
     ] = None
 
 

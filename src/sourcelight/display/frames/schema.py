@@ -20,7 +20,7 @@ PROGRESS: tuple[Column, ...] = (
         "repositories_count",
         "int64",
         "repositories with matches so far",
-        "the service did not say",
+        "not provided by the service",
         unit="repositories",
     ),
     Column("duration_ms", "int64", "milliseconds since the service began", unit="milliseconds"),
@@ -67,7 +67,7 @@ REPOSITORIES: tuple[Column, ...] = (
     Column("private", "bool", "whether only some viewers may see it"),
     Column("topics", "strings", "its topics"),
     Column("last_fetched", "timestamp", "when it was last brought up to date, UTC", "unknown"),
-    Column("commit", "string", "commit that a search of the default revision reads", "the service did not say"),
+    Column("commit", "string", "commit that a search of the default revision reads", "not provided by the service"),
     Column("url", "string", "where its code host shows it", "unknown"),
 )
 SPANS: tuple[Column, ...] = (
