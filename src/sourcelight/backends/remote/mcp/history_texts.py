@@ -17,6 +17,7 @@ from typing import Any
 from sourcelight.core.batches.diff_text import unquote_text
 
 _MAX_LINE_CHARS = 2_000  # longer lines have no form that is worth the time of these expressions
+# At least one digit: otherwise words such as `defaced` would be commits.
 _ID = r"(?P<oid>(?=[0-9a-f]*[0-9])[0-9a-f]{7,40})"
 _REPO = r"(?:(?P<repo>[\w.~-]+(?:/[\w.~-]+)+)@)?"
 _FORMS = (
@@ -109,6 +110,7 @@ def parse_commits(text: str, repository: str = "") -> HistoryText | None:
         The repository of commits for which the text names none.
     """
     lines = text.replace("\r\n", "\n").split("\n")
+    # By line first, then by form: the first line with a commit decides, whichever form it has.
     form = next((form for line in lines for form in _FORMS if form.match(line)), None)
     if form is None:
         return None
@@ -117,6 +119,7 @@ def parse_commits(text: str, repository: str = "") -> HistoryText | None:
     head: re.Match[str] | None = None
     in_fence = False
     for line in lines:
+        # Code blocks hold diffs and messages, which may quote lines of the same form.
         in_fence = not in_fence if line.startswith("```") else in_fence
         start = None if in_fence else form.match(line)
         heading = None if in_fence or start else _REPOSITORY.fullmatch(line.strip())
@@ -135,6 +138,7 @@ def parse_commits(text: str, repository: str = "") -> HistoryText | None:
 def _close(result: HistoryText, head: re.Match[str] | None, block: list[str], repository: str) -> None:
     """Add the commit of a head and the lines after it; without a head, the lines are about the answer."""
     notes: list[str] = []
+    # Notes stand at the end of a block; a line in parentheses within a message belongs to the message.
     while block and (not block[-1].strip() or _NOTE.fullmatch(block[-1].strip())):
         if note := _NOTE.fullmatch(block.pop().strip()):
             notes.insert(0, note[1])
@@ -158,6 +162,7 @@ def _commit(head: re.Match[str], block: list[str], repository: str) -> dict[str,
         if match is not None:
             _set_field(entry, match[1].lower().replace(" ", ""), match[2].strip().strip("*`"), message)
         else:
+            # Fields come first. Later, `Date:` may be a line of the message.
             in_fields = in_fields and not line.strip()
             message.append(line)
     text = "\n".join(line.removeprefix("    ") for line in message).strip("\n")

@@ -77,6 +77,7 @@ class CSharpRules:
             return self._variable(path)
         if kind in _LOCALS and is_field(parent, "name", leaf):
             outer = path[-4] if kind == "parameter" and len(path) > 3 else None
+            # A parameter of a record declares a public property, which code elsewhere uses.
             if outer is not None and outer.type == "record_declaration":
                 return Declaration(
                     "property", leaf.start_byte, leaf.end_byte, parent, outer, 0, parent.child_by_field_name("type"),
@@ -105,6 +106,7 @@ class CSharpRules:
     def _variable(self, path: Sequence[Node]) -> Declaration:
         leaf, declarator, outer = path[-1], path[-2], path[-3]
         declared_type = outer.child_by_field_name("type")
+        # The grammar has no field for the initial value.
         value = next((c for c in declarator.named_children if c.start_byte > leaf.end_byte), None)
         statement = path[-4] if len(path) > 3 else outer
         if statement.type in {"field_declaration", "event_field_declaration"}:
@@ -122,6 +124,7 @@ class CSharpRules:
             return NameUse(role="import", path=_dotted_parts(parent, leaf), is_import=True)
         kind = parent.type
         receiver, expression = None, leaf
+        # In `a.Parse<T>()`, the name has a node of its own inside the one that is accessed.
         if kind == "generic_name" and len(path) > 2:
             expression, parent = parent, path[-3]
             kind = parent.type
@@ -129,6 +132,7 @@ class CSharpRules:
             receiver, expression = parent.child_by_field_name("expression"), parent
         elif kind == "qualified_name" and is_field(parent, "name", expression):
             receiver, expression = parent.child_by_field_name("qualifier"), parent
+        # `a?.B`: the receiver is the condition of the expression around it.
         elif kind == "member_binding_expression":
             access = nearest(path, {"conditional_access_expression"})
             receiver = access.child_by_field_name("condition") if access is not None else None
@@ -136,6 +140,7 @@ class CSharpRules:
         elif kind == "assignment_expression" and is_field(parent, "left", leaf):
             literal = path[-3] if len(path) > 3 else parent
             creation = path[-4] if literal.type == "initializer_expression" and len(path) > 4 else None
+            # `new Options { Name = … }`: a member of the new object, not a variable in scope.
             if creation is not None and creation.type == "object_creation_expression":
                 return NameUse(role="keyword", fields_of=creation.child_by_field_name("type"))
         call = expression.parent
@@ -200,6 +205,7 @@ class CSharpRules:
             elif node.type in {"generic_name", "nullable_type", "array_type", "ref_type"} and node.named_children:
                 name_node = node.named_children[0]
                 arguments = self.arguments(node)
+                # What code works with is the value inside, after `await` or `.Value`.
                 if text_of(name_node) in {b"Task", b"ValueTask", b"Lazy"} and arguments:
                     name_node = arguments[0]
             if name_node is None:
@@ -229,6 +235,8 @@ class CSharpRules:
         if parameters is None:
             return None
         count = sum(child.type == "parameter" for child in parameters.named_children)
+        # By text, as a default value stands in various nodes; all that matters is that another number of arguments may
+        # fit.
         return count, b"=" in text_of(parameters) or b"params " in text_of(parameters)
 
     def lookup_outside(
@@ -251,6 +259,7 @@ class CSharpRules:
                 refs = self.lookup_qualified(names, document, path, -1)
                 return [ref for ref in refs if isinstance(ref, DeclarationRef)]
             visible_namespaces.append(statement.module.encode())
+        # Reversed, so the first of equal namespaces wins: the innermost one shadows the others.
         rank_of = {space: rank for rank, space in reversed(list(enumerate(visible_namespaces)))}
         ranked_refs: list[tuple[int, DeclarationRef]] = []
         for project in (document.project, *_others(names, document, visible_namespaces)):

@@ -55,6 +55,7 @@ class Resolver:
 
     def occurrence_at(self, parsed: ParsedFile, offset: int) -> Occurrence | None:
         """Return the identifier that covers a byte offset, or ends at it."""
+        # Editors report the position after the last letter as well.
         for byte in (offset, offset - 1):
             node = parsed.root.descendant_for_byte_range(byte, byte) if byte >= 0 else None
             if node is not None and node.type in self.language.identifiers:
@@ -68,6 +69,7 @@ class Resolver:
     def calls(self, parsed: ParsedFile, start: int, begin_line: int, end_line: int) -> Sequence[Occurrence]:
         """Return the names that are called from a byte on, between two 1-based lines, in order."""
         occurrences = []
+        # A list instead of recursion: generated code nests deeper than Python's stack allows.
         pending = [parsed.root]
         while pending:
             node = pending.pop()
@@ -92,6 +94,7 @@ class Resolver:
                 continue
             if outer.type not in renames.nodes:
                 continue
+            # The whole statement, because the old name may stand in another part of it.
             while outer.parent is not None and outer.parent.type in renames.nodes:
                 outer = outer.parent
             text = parsed.text[outer.start_byte : outer.end_byte]

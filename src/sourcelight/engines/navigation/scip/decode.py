@@ -66,6 +66,7 @@ def read_documents(data: bytes) -> Iterator[ScipDocument]:
         if number == 2 and value is None:
             seen = True
             yield _document(data, start, end)
+        # Any bytes may look like protobuf; an unknown field at the top level means that it is another format.
         elif number not in {1, 3}:
             raise ScipError(f"byte {start:,} is of field {number}, which an index does not have")
     if not seen:
@@ -74,6 +75,7 @@ def read_documents(data: bytes) -> Iterator[ScipDocument]:
 
 def _varint(data: bytes, offset: int, end: int) -> tuple[int, int]:
     value = shift = 0
+    # A protobuf varint has at most ten bytes of seven bits.
     while offset < end and shift < 70:
         byte = data[offset]
         offset += 1
@@ -101,6 +103,8 @@ def _fields(data: bytes, offset: int, end: int) -> Iterator[tuple[int, int | Non
                 )
             yield number, None, offset, offset + length
             offset += length
+        # Fixed 64 and 32 bits: unused by SCIP, but a later version may have such fields. Kinds 3 and 4, groups, are
+        # obsolete.
         elif kind in {1, 5}:
             size = 8 if kind == 1 else 4
             if size > end - offset:
@@ -132,6 +136,7 @@ def _occurrence(data: bytes, offset: int, end: int) -> ScipOccurrence | None:
     symbol, roles = "", 0
     for number, value, start, value_end in _fields(data, offset, end):
         if number == 1:
+            # Encoders may write repeated numbers packed into one field, or one field each; decoders must accept both.
             if value is not None:
                 numbers.append(value)
             offset = start
@@ -143,6 +148,7 @@ def _occurrence(data: bytes, offset: int, end: int) -> ScipOccurrence | None:
         elif number == 3 and value is not None:
             roles = value
     if len(numbers) == 3:
+        # `scip.proto`: three numbers are a range on one line.
         numbers = [numbers[0], numbers[1], numbers[0], numbers[2]]
     if len(numbers) != 4 or not symbol or max(numbers) > _MAX_NUMBER:
         return None

@@ -93,6 +93,7 @@ class GraphQLEndpoint:
             return _errors(["The service is busy; retry in a moment."], 429, {"Retry-After": "1"})
         cancellation = Cancellation(self._timeout_s)
         try:
+            # Abandoned when the client disconnects: the thread ends at the next check of `cancellation`.
             return await anyio.to_thread.run_sync(
                 self._answer, document, variables, operation, principal, cancellation, abandon_on_cancel=True
             )
@@ -143,6 +144,8 @@ async def _read_request(request: Request) -> tuple[DocumentNode, dict[str, Any] 
     if not isinstance(variables, dict | None) or not isinstance(operation, str | None):
         raise RequestRefused(400, "variables must be an object, and operationName a text.")
     try:
+        # The parser is recursive and without a limit of depth, so the number of tokens is limited, and RecursionError
+        # caught.
         document = parse(text, no_location=True, max_tokens=limits.MAX_TOKENS)
     except RecursionError:
         raise RequestRefused(400, f"The query is nested more than {limits.MAX_DEPTH} levels deep.") from None
