@@ -100,8 +100,8 @@ def score_definitions(bench: Bench, rows: Sequence[Row], limit: int, *, show: bo
         base_hits = [_is_right(bench, item, expected) for item in base[:3]]
         first = (answers or base)[:1]
         if first:
-            hows[first[0].how][0] += 1
-            hows[first[0].how][1] += any(right_answers[:1])
+            hows[first[0].rule][0] += 1
+            hows[first[0].rule][1] += any(right_answers[:1])
         if show and not any(right_answers[:1]):
             print(
                 row["category"],
@@ -153,7 +153,7 @@ def _is_right(bench: Bench, definition: ResolvedDefinition, expected: set[Positi
 
 def _format_definition(definition: ResolvedDefinition) -> str:
     line = definition.document.text.count(b"\n", 0, definition.start) + 1
-    return f"{definition.document.shown_path}:{line} {definition.how}"
+    return f"{definition.document.shown_path}:{line} {definition.rule}"
 
 
 # References.

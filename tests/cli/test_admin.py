@@ -54,7 +54,7 @@ def test_accounts_come_and_go(admin: Admin, state: State) -> None:
         ("bob", False, ["User"]),
     ]
     assert admin("user", "list").splitlines()[0].split() == ["name", "roles", "password", "tokens", "created"]
-    session = state.sessions.begin("ann")
+    session = state.sessions.start("ann")
     assert admin("user", "sign-out", "ann") == "ended 1 session of ann\n"
     assert state.sessions.find(session) is None
     admin("user", "set-password", "ann", "--remove")

@@ -30,7 +30,7 @@ HOSTILE = (
     "a\0b", "NA", "null", "None", "nan", "N/A", "true", "1", "01", "1.0", "1e5", "2024-01-01", "\ufeffx", "\u2028",
     "\u202e", "\x1b[2J", "\ufffd", "é", "𐍈", "\uff1dx", "\\N", "#", " lead", "trail ",
 )  # fmt: skip
-SHOWN = [column for column in MATCHES if column.shown]
+SHOWN = [column for column in MATCHES if column.is_visible]
 TEXT = st.one_of(st.sampled_from(HOSTILE), st.text(st.characters(exclude_categories=["Cs"]), max_size=20))
 NUMBERS = st.integers(-(2**31), 2**31 - 1)
 VALUES = {

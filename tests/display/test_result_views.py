@@ -51,8 +51,8 @@ def result_info(
 ) -> ResultView:
     """Facts of a result over some batches."""
     matches = sum(pa.compute.sum(b["match_count"]).as_py() for b in batches)
-    arguments = {"skipped": (), "alerts": (), "facts": (RepositoryInfo("r1"),)} | fields
-    arguments.setdefault("places", LinkResolver(hosts={fact.name: fact.url for fact in arguments["facts"]}))
+    arguments = {"skipped": (), "alerts": (), "infos": (RepositoryInfo("r1"),)} | fields
+    arguments.setdefault("places", LinkResolver(hosts={fact.name: fact.url for fact in arguments["infos"]}))
     return ResultView(query=query, status=status, reasons=reasons, matches=matches, batches=batches, **arguments)
 
 
@@ -96,7 +96,7 @@ def test_what_was_asked_for_is_no_warning_and_what_limits_is_one() -> None:
 
 def test_text_of_small_answers() -> None:
     assert result_text(result_info()).splitlines()[0] == "SearchResult: 0 matches in 0 rows of 1 repository: complete"
-    single = result_info(repos(["r1"], (0, 1)), facts=())
+    single = result_info(repos(["r1"], (0, 1)), infos=())
     assert result_text(single).splitlines() == ["SearchResult: 1 match in 1 row: complete", "  query: foo", "  r1"]
     result = record_batch(
         {"type": ["path"], "repository": ["r"], "revision": ["v1"], "path": ["p"], "match_count": [1]}
@@ -164,7 +164,7 @@ def test_hostile_content_neither_runs_nor_hides(text: str, chunked: bool) -> Non
         reasons=(text,),
         skipped=(Skipped(text, text, text, text, QuerySuggestion(text, text)),),
         alerts=(Alert(text, text, text, (ProposedQuery(text, text),)),),
-        facts=(RepositoryInfo(text, url=text), RepositoryInfo("r2", url="javascript:alert(1)")),
+        infos=(RepositoryInfo(text, url=text), RepositoryInfo("r2", url="javascript:alert(1)")),
     )
     html = result_html(displayed)
     assert {t.lower() for t in re.findall(r"<\s*/?\s*([a-zA-Z]+)", html)} <= TAGS
@@ -177,7 +177,7 @@ def test_hostile_content_neither_runs_nor_hides(text: str, chunked: bool) -> Non
 
 
 def test_repositories_link_to_their_host() -> None:
-    html = result_html(result_info(MANY, facts=(RepositoryInfo("r1", url="https://host/r1"),)))
+    html = result_html(result_info(MANY, infos=(RepositoryInfo("r1", url="https://host/r1"),)))
     assert '<a href="https://host/r1" target="_blank" rel="noopener noreferrer">r1</a>' in html
 
 

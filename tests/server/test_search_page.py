@@ -155,7 +155,7 @@ def test_a_live_search_sends_states_and_the_last_is_the_page(service: Service) -
 
 
 def test_a_cookie_opens_pages_and_no_interface_and_not_for_other_sites(service: Service, state: State) -> None:
-    session = state.sessions.begin("ann")
+    session = state.sessions.start("ann")
     cookie = {"Cookie": f"sourcelight-reader={state.sessions.reader(session)}"}
     state.grants.add(SECRET, account="ann")
     try:

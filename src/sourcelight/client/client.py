@@ -79,8 +79,8 @@ class AsyncClient(ShowsOverview, SearchMethods, Methods):
     @property
     def completions(self) -> Completions:
         """Names of repositories, authors and other values that results contained; sends no request."""
-        self._known.add("repository", self._backend.features.cached_names() or ())
-        return self._known
+        self._completions.add("repository", self._backend.features.cached_names() or ())
+        return self._completions
 
     @property
     def last(self) -> Any:
@@ -116,8 +116,8 @@ class AsyncClient(ShowsOverview, SearchMethods, Methods):
         self._last_frame = None
         self._read_last = lambda: self._last_frame
 
-        def keep(rows: Sequence[Any], facts: Mapping[str, Any]) -> None:
-            self._last_frame = partial_frame(rows, facts)
+        def keep(rows: Sequence[Any], attributes: Mapping[str, Any]) -> None:
+            self._last_frame = partial_frame(rows, attributes)
 
         answer, attributes, status = await self._ask(tool, arguments, progress, keep)
         frame: DataFrame = answer_frame(answer, attributes, status=status)
@@ -186,7 +186,7 @@ class AsyncClient(ShowsOverview, SearchMethods, Methods):
         await watch(state, work(), progress, _SHOWN_AFTER_S, client=self)
         if answer is None:
             raise Cancelled(f"{name} was stopped")
-        self._known.learn(answer.table)
+        self._completions.learn(answer.table)
         status = _status(tool, answer, wire_arguments)
         if status in {"limited", "unparsed"}:
             warn(IncompleteResultWarning(f"{name}: {'; '.join(answer.notices) or 'more rows exist'}"))

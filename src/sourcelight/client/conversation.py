@@ -81,7 +81,7 @@ class DeepSearchAnswer:
         turns: Sequence[tuple[str, str]] = (),
         cached: bool = False,
     ) -> None:
-        self._facts = answer
+        self._attributes = answer
         self._base_url = base_url
         self._made_at = now()
         self._asker = asker
@@ -106,7 +106,7 @@ class DeepSearchAnswer:
     @property
     def identifier(self) -> str:
         """What `deepsearch_read` takes: the read token, or the address."""
-        return str(self._facts.get("read_token") or self.url)
+        return str(self._attributes.get("read_token") or self.url)
 
     @property
     def follow_ups(self) -> list[str]:
@@ -130,7 +130,7 @@ class DeepSearchAnswer:
         """
         from sourcelight.display.frames.tables import to_pandas
 
-        rows = self._facts.get("rows") or ()
+        rows = self._attributes.get("rows") or ()
         names = [column.name for column in COLUMNS["conversation"]]
         table = table_of("conversation", len(rows), **{name: [row.get(name) for row in rows] for name in names})
         return to_pandas(table, COLUMNS["conversation"], {**self._source, "title": self.title})  # type: ignore[no-any-return]
@@ -147,7 +147,7 @@ class DeepSearchAnswer:
     @property
     def has_evidence(self) -> bool:
         """Whether the answer has a citation or a counted table; without either there is no answer."""
-        cites = any(row.get("type") in _CITED for row in self._facts.get("rows") or ())
+        cites = any(row.get("type") in _CITED for row in self._attributes.get("rows") or ())
         return cites or any(question.get("tables") for question in self.questions)
 
     @cached_property
@@ -292,7 +292,7 @@ class DeepSearchAnswer:
         if changes.get("reset_link") and (url := address_of(attributes)):
             self.url = url
             token = str(attributes.get("read_token") or "")
-            self._facts = {**self._facts, "url": url, "read_token": token, "title": self.title}
+            self._attributes = {**self._attributes, "url": url, "read_token": token, "title": self.title}
 
     def _asker_or_raise(self) -> Asker:
         if self._asker is None or not self.identifier:
@@ -331,7 +331,7 @@ class DeepSearchAnswer:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything that is known of the answer, ready for JSON."""
-        return {**self._facts, "turns": [list(turn) for turn in self._turns]}
+        return {**self._attributes, "turns": [list(turn) for turn in self._turns]}
 
     def _view(self) -> AnswerView:
         url = self.url if "://" in self.url else ""

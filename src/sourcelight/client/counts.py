@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 from sourcelight.client.run_maker import RunMaker
 
-_COUNTABLE = tuple(c.name for c in MATCHES if c.shown and c.type in {"dict8", "dict32", "string", "int32"})
+_COUNTABLE = tuple(c.name for c in MATCHES if c.is_visible and c.type in {"dict8", "dict32", "string", "int32"})
 
 
 @checks_methods

@@ -43,7 +43,7 @@ class _Answer:
     """What one request gave."""
 
     batches: list[Any] = field(default_factory=list)
-    facts: list[RepositoryInfo] = field(default_factory=list)
+    infos: list[RepositoryInfo] = field(default_factory=list)
     progress: Progress | None = None
     filters: tuple[Suggestion, ...] = ()
     alerts: list[Alert] = field(default_factory=list)
@@ -296,7 +296,7 @@ class _PartQueue:
         from sourcelight.core.batches.rows import match_count
 
         new: set[tuple[Any, ...]] = set()
-        new_repositories = [item for item in answer.facts if item.name not in self._known_facts]
+        new_repositories = [item for item in answer.infos if item.name not in self._known_facts]
         self._known_facts.update(item.name for item in new_repositories)
         for batch in answer.batches:
             table = conform([batch], shown_only=True).select(list(_FILE))
@@ -348,7 +348,7 @@ def _note(answer: _Answer, event: Event) -> None:
 
     if isinstance(event, MatchBatch):
         answer.batches.append(event.batch)
-        answer.facts.extend(event.repositories)
+        answer.infos.extend(event.repositories)
         answer.matches += match_count(event.batch)
     elif isinstance(event, Progress):
         answer.progress = event

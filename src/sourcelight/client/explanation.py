@@ -80,20 +80,20 @@ def from_tree(request: SearchRequest, name: str) -> QueryExplanation:
 _ALTERNATIVES = frozenset({"repo", "lang", "type", "symbol type", "author"})
 
 
-def add_facets(query: str, chosen: Sequence[SuggestedFilter], pattern_type: str = "standard") -> str:
+def add_facets(query: str, facets: Sequence[SuggestedFilter], pattern_type: str = "standard") -> str:
     """Text of `query` with some suggestions added.
 
     Parameters
     ----------
     query
         Text of the query.
-    chosen
+    facets
         Suggestions of its answer.
     pattern_type
         How its patterns are read.
     """
     kinds: dict[str, list[str]] = {}
-    for facet in chosen:
+    for facet in facets:
         kinds.setdefault(facet.kind, []).append(facet.value)
     parts = []
     for kind, values in kinds.items():

@@ -206,7 +206,7 @@ async def _ask(
     notices: list[str] = []
     done = 0
 
-    async def one(file: tuple[str, str, list[str]]) -> ToolResult | None:
+    async def ask_file(file: tuple[str, str, list[str]]) -> ToolResult | None:
         nonlocal done
         async with gate:
             try:
@@ -224,7 +224,7 @@ async def _ask(
             notices.extend(answer.notices if not answer.complete else ())
             return answer
 
-    return list(await asyncio.gather(*(one(file) for file in files))), notices
+    return list(await asyncio.gather(*(ask_file(file) for file in files))), notices
 
 
 def _join(

@@ -107,7 +107,7 @@ _board: ContextVar[PaintBoard | None] = ContextVar("sourcelight_board", default=
 
 def has_ended() -> bool:
     """Return whether the interpreter is exiting, so that the background loop has ended."""
-    return _Loop.ended
+    return _Loop.is_closed
 
 
 def current_board() -> PaintBoard | None:
@@ -124,7 +124,7 @@ class _Loop:
     portal: BlockingPortal | None = None
     loop: asyncio.AbstractEventLoop | None = None
     thread: threading.Thread | None = None
-    ended = False
+    is_closed = False
 
     @classmethod
     def forget(cls) -> None:
@@ -139,7 +139,7 @@ class _Loop:
         """Return the portal and its loop, started if needed; refuse callers that run on the loop themselves."""
         with cls.lock:
             if cls.portal is None or cls.loop is None or cls.thread is None or not cls.thread.is_alive():
-                if cls.ended:  # a thread that is started now never runs, and waiting for it never ends
+                if cls.is_closed:  # a thread that is started now never runs, and waiting for it never ends
                     raise RuntimeError("the interpreter is exiting; no further requests are possible")
                 ready: Future[tuple[BlockingPortal, asyncio.AbstractEventLoop]] = Future()
                 # A daemon, because `threading._shutdown` joins other threads before `atexit` runs, and this one ends
@@ -156,7 +156,7 @@ class _Loop:
     @classmethod
     def close(cls) -> None:
         """Cancel running work, let it clean up, and end the thread, because the interpreter is exiting."""
-        cls.ended = True
+        cls.is_closed = True
         portal, thread = cls.portal, cls.thread
         if portal is None or thread is None or not thread.is_alive():
             return

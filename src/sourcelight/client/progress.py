@@ -29,7 +29,7 @@ async def _tick(painter: Painter) -> None:
 
 @asynccontextmanager
 async def painting(
-    watched: ProgressState, progress: ProgressChoice, stop: Callable[[], None] | None = None, after_s: float = 0.0
+    watched: ProgressState, progress: ProgressChoice, on_stop: Callable[[], None] | None = None, after_s: float = 0.0
 ) -> AsyncIterator[None]:
     """Draw `watched` while the block runs, and its last state.
 
@@ -39,7 +39,7 @@ async def painting(
         The work; it must have settled its status when the block ends.
     progress
         See `sourcelight.display.notebook.make_painter`.
-    stop
+    on_stop
         What a Stop button calls; ignored when a thread waits, since a click would be handled after the work.
     after_s
         Work that is over sooner is not drawn, unless `progress` asks for it.
@@ -49,7 +49,7 @@ async def painting(
         board.add(make_painter(watched, progress, after_s=after_s))
         yield
         return
-    painter = make_painter(watched, progress, stop=stop, after_s=after_s)
+    painter = make_painter(watched, progress, on_stop=on_stop, after_s=after_s)
     painter.paint()
     ticker = asyncio.create_task(_tick(painter))
     try:
@@ -87,12 +87,12 @@ async def arriving(
     news: asyncio.Queue[Any] = asyncio.Queue()
     reported = 0
 
-    def observe(at: ToolProgress) -> None:
-        state.update(at)
-        if at.rows is not None and at.rows.num_rows:
+    def observe(event: ToolProgress) -> None:
+        state.update(event)
+        if event.rows is not None and event.rows.num_rows:
             # The loop is closed when the process is about to end: no one is left to tell.
             with suppress(RuntimeError):
-                loop.call_soon_threadsafe(news.put_nowait, at.rows)
+                loop.call_soon_threadsafe(news.put_nowait, event.rows)
 
     async with painting(state, progress):
         call = loop.create_task(backend.call(name, arguments, observe))

@@ -66,7 +66,7 @@ class SearchResult:
         backend: str,
         state: SearchState | ManyState,
         batches: tuple[Any, ...],
-        facts: tuple[RepositoryInfo, ...],
+        infos: tuple[RepositoryInfo, ...],
         answerer: Backend | None = None,
         asked_at: str = "",
         *,
@@ -82,7 +82,7 @@ class SearchResult:
         self._progress, self._filters = state.progress, state.filters
         self._skipped, self._alerts = state.skipped, state.alerts
         self._batches = batches
-        self._facts = facts
+        self._infos = infos
         self._services = state.services
         self._other = state.other
         self._answerer = self._source = answerer
@@ -107,7 +107,7 @@ class SearchResult:
 
     @property
     def _columns(self) -> tuple[Column, ...]:
-        visible = tuple(column for column in MATCHES if column.shown)
+        visible = tuple(column for column in MATCHES if column.is_visible)
         return (SERVICE, *visible) if self._served else visible
 
     @cached_property
@@ -193,9 +193,9 @@ class SearchResult:
         for batch in self._batches:
             counter.add(batch)
         counts = {row["repository"]: row["matches"] for row in counter.table().to_pylist()}
-        names = {f.name for f in self._facts}
+        names = {f.name for f in self._infos}
         nameless = [RepositoryInfo(name) for name in counts if name is not None and name not in names]
-        return self._with_source(frames.repositories_frame([*self._facts, *nameless], counts))
+        return self._with_source(frames.repositories_frame([*self._infos, *nameless], counts))
 
     def _with_source(self, frame: Frame) -> Frame:
         frame.attrs.update(self.attrs)
@@ -374,7 +374,7 @@ class SearchResult:
             batches=self._batches,
             skipped=self._skipped,
             alerts=self._alerts,
-            facts=self._facts,
+            infos=self._infos,
             places=self.links,
             page=self.display_rows,
             services=self._services,
@@ -387,7 +387,7 @@ class SearchResult:
         return self._links(no_folder if self._answerer is None else self._answerer.features.folder_of)
 
     def _links(self, folder_of: Callable[[str], str]) -> LinkResolver:
-        hosts = {fact.name: fact.url for fact in self._facts if fact.url}
+        hosts = {fact.name: fact.url for fact in self._infos if fact.url}
         if self._services:
             addresses = {service.name: service.endpoint for service in self._services if "://" in service.endpoint}
             return LinkResolver("", hosts, folder_of, addresses)

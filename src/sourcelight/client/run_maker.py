@@ -34,7 +34,7 @@ class RunMaker:
         self._last: SearchRun | SearchManyRun | None = None
         self._last_export: Export | None = None
         self._read_last: Callable[[], Any] = lambda: None
-        self._known = Completions()
+        self._completions = Completions()
 
     @property
     def services(self) -> Mapping[str, Any]:
@@ -81,11 +81,11 @@ class RunMaker:
         async def on_batch(event: MatchBatch) -> None:
             if event.batch.schema.get_field_index("author") >= 0:
                 # Only for commits: authors complete `author:`. Other values come with the suggested filters.
-                self._known.learn(event.batch)
+                self._completions.learn(event.batch)
             await take(event)
 
         try:
             await watch(run.state, consume(run, on_batch), progress, client=self)
         finally:
-            self._known.add("repository", run.facts)
-            self._known.learn_filters(run.state.filters)
+            self._completions.add("repository", run.infos)
+            self._completions.learn_filters(run.state.filters)

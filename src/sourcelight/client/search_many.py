@@ -38,7 +38,7 @@ class ManyResult(SearchResult):
 
     def __init__(self, results: Mapping[str, SearchResult], backend: str, state: ManyState) -> None:
         batches = tuple(batch for result in results.values() for batch in result._batches)  # noqa: SLF001 - its own kind
-        infos = {item.name: item for result in results.values() for item in result._facts}  # noqa: SLF001
+        infos = {item.name: item for result in results.values() for item in result._infos}  # noqa: SLF001
         title = f"{count_of(len(results), 'search')}: {', '.join(results)}"
         started_at = min(result._asked_at for result in results.values())  # noqa: SLF001
         super().__init__(SearchRequest(title), backend, state, batches, tuple(infos.values()), asked_at=started_at)
@@ -87,7 +87,7 @@ class ManyResult(SearchResult):
         return to_pandas(self.arrow, (NAME, *self._columns), self.attrs)
 
     def _write(self, target: Any, kind: str, *, spreadsheet: bool = False) -> None:
-        writer = MatchWriter(target, kind, named=True, served=self._served, spreadsheet=spreadsheet)
+        writer = MatchWriter(target, kind, with_names=True, served=self._served, spreadsheet=spreadsheet)
         try:
             for batch in self.arrow.to_batches():
                 writer.write(batch)
@@ -193,7 +193,7 @@ class SearchManyRun:
     async def _work_off(self, pending: deque[tuple[str, SearchRun]]) -> None:
         while pending:
             name, run = pending.popleft()
-            self.state.begin(name)
+            self.state.start(name)
             try:
                 async with aclosing(run.events()) as events:
                     async for event in events:

@@ -55,7 +55,7 @@ class SearchRun:
         self.state = SearchState(request.query, pattern_type=request.effective_pattern_type, display=request.display)
         self.asked_at = now()
         self.batches: list[Any] = []
-        self.facts: dict[str, RepositoryInfo] = {}
+        self.infos: dict[str, RepositoryInfo] = {}
         self.recover = recover
         self._arrange = arrange
         # Remembered for results: their methods run later, on the loop on which the backend lives.
@@ -80,7 +80,7 @@ class SearchRun:
                     seen += 1
                     self.state.update(event)
                     if isinstance(event, MatchBatch):
-                        self.facts.update((f.name, f) for f in event.repositories)
+                        self.infos.update((f.name, f) for f in event.repositories)
                     yield event
             # Only a search that came to its end has all rows, and only then is the order known.
             if self.batches and self._arrange is not None and self.state.done:
@@ -96,7 +96,7 @@ class SearchRun:
             # GeneratorExit: the reader left its loop early, which counts as an interrupt.
             for event in self.recover() if self.recover else ():
                 self.state.update(event)
-                self.facts.update((f.name, f) for f in event.repositories)
+                self.infos.update((f.name, f) for f in event.repositories)
                 self.batches.append(event.batch)
             self.state.interrupt()
             raise
@@ -112,9 +112,9 @@ class SearchRun:
     def _rerun(self, query: str) -> Coroutine[Any, Any, SearchResult]:
         """Search the same backend for another query."""
         request = replace(self.request, query=query)
-        return SearchRun(self.backend, request, arrange=self._arrange).whole()
+        return SearchRun(self.backend, request, arrange=self._arrange).run_to_end()
 
-    async def whole(self) -> SearchResult:
+    async def run_to_end(self) -> SearchResult:
         """Search to the end, draw meanwhile, and return the result."""
         async with painting(self.state, None), aclosing(self.events()) as events:
             async for event in events:
@@ -133,7 +133,7 @@ class SearchRun:
             self.backend.name,
             self.state,
             tuple(self.batches),
-            tuple(self.facts.values()),
+            tuple(self.infos.values()),
             answerer=self.backend,
             asked_at=self.asked_at,
             loop=self.loop,

@@ -165,7 +165,7 @@ class SearchMethods(CountMethods):
         from sourcelight.client.explorer_source import explorer
 
         return explorer(
-            await self._begin(
+            await self._start(
                 query,
                 exhaustive=exhaustive,
                 pattern_type=pattern_type,
@@ -176,7 +176,7 @@ class SearchMethods(CountMethods):
             )
         )
 
-    async def _begin(self, query: QueryText, *, exhaustive: bool, **options: Any) -> RunSource:
+    async def _start(self, query: QueryText, *, exhaustive: bool, **options: Any) -> RunSource:
         """Start a search on this loop and leave it running."""
         run = self._run(query, exhaustive=exhaustive, **options)
         self._last = run

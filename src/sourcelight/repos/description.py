@@ -80,7 +80,7 @@ def describe(discovered: DiscoveredRepository, boundary: Boundary | None = None)
     before = _file_identities(discovered)
     _check_files(discovered)
     sources = object_sources(discovered.shared)
-    problem = "" if discovered.named else limits.find_problem(discovered.git_dir, discovered.shared, sources)
+    problem = "" if discovered.is_named else limits.find_problem(discovered.git_dir, discovered.shared, sources)
     if problem:
         raise UnusableRepository("outside", problem)
     description = _describe(discovered, sources)

@@ -40,14 +40,14 @@ class DiscoveredRepository:
 
     Parameters
     ----------
-    named
+    is_named
         Whether the caller named this path, so that it may read outside of the boundary.
     """
 
     git_dir: str
     shared: str
     worktree: str
-    named: bool = field(default=False, compare=False)
+    is_named: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class _Step:
     path: str
     real: str
     enclosing: tuple[TrackedEntries, ...]
-    named: bool = False
+    is_named: bool = False
 
 
 @dataclass(slots=True)
@@ -118,7 +118,7 @@ class Discovery:
         """
         top = os.path.realpath(path)
         enclosing = tuple(tree for tree in enclosing_work_trees(top) if tree.has_entry(top))
-        pending = [_Step(path, top, enclosing, named=True)]
+        pending = [_Step(path, top, enclosing, is_named=True)]
         while pending:
             step = pending.pop()
             if cancellation is not None:
@@ -130,7 +130,7 @@ class Discovery:
                 modified = os.stat(step.path).st_mtime_ns
                 names, below, links = _read_folder(step.path)
             except OSError as error:
-                self._skip(step.path, error, is_named=step.named, is_nested=bool(step.enclosing))
+                self._skip(step.path, error, is_named=step.is_named, is_nested=bool(step.enclosing))
                 continue
             self.visited += 1
             if progress is not None and self.visited % 200 == 0:
@@ -146,20 +146,20 @@ class Discovery:
 
     def _visit(self, step: _Step, names: set[str], modified: int) -> tuple[TrackedEntries, ...] | None:
         """Visit a directory; return the work trees around its entries, or None if it is not entered."""
-        if ".git" in names and self._work_tree(step.path, is_named=step.named):
+        if ".git" in names and self._work_tree(step.path, is_named=step.is_named):
             return (*step.enclosing, TrackedEntries(step.real, git_dir_of(step.real)))
         if _is_git_dir(step.path, names):
             if os.path.basename(step.real) == ".git":
                 is_dot = os.path.basename(step.path) == ".git"
-                self._add(step.real, os.path.dirname(step.path if is_dot else step.real), is_named=step.named)
-            elif step.named or not step.enclosing:
-                self._add(step.path, "", is_named=step.named)
+                self._add(step.real, os.path.dirname(step.path if is_dot else step.real), is_named=step.is_named)
+            elif step.is_named or not step.enclosing:
+                self._add(step.path, "", is_named=step.is_named)
             else:
                 self.lookalikes.append(step.path)
             return None
         if not step.enclosing:
             self.folders[step.path] = modified
-            if SETTINGS_FILE in names and not step.named:
+            if SETTINGS_FILE in names and not step.is_named:
                 self.settings.append(os.path.join(step.path, SETTINGS_FILE))
         return step.enclosing
 
@@ -220,7 +220,7 @@ class Discovery:
     def _put(self, repository: DiscoveredRepository) -> None:
         previous = self.repositories.get(repository.shared, repository)
         best = min(previous, repository, key=_preference)
-        self.repositories[repository.shared] = replace(best, named=previous.named or repository.named)
+        self.repositories[repository.shared] = replace(best, is_named=previous.is_named or repository.is_named)
 
     def add(self, repository: DiscoveredRepository) -> None:
         """Add a repository that was found in another way."""

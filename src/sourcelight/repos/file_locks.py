@@ -14,14 +14,14 @@ _POLL_S = 0.05
 
 
 @contextlib.contextmanager
-def lock_file(file: IO[bytes], stop: Callable[[], None]) -> Iterator[None]:
-    """Hold the lock of an open file; `stop` is called while waiting and may raise.
+def lock_file(file: IO[bytes], check_stopped: Callable[[], None]) -> Iterator[None]:
+    """Hold the lock of an open file; `check_stopped` is called while waiting and may raise.
 
     The operating system releases the lock when the process dies, so lock files need no cleaning up.
     """
     # Polled: a blocking lock can't be interrupted by `stop`, and on Windows gives up by itself after ten tries.
     while not _try_lock(file):
-        stop()
+        check_stopped()
         time.sleep(_POLL_S)
     try:
         yield

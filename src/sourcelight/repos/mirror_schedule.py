@@ -288,8 +288,8 @@ class MirrorSchedule:
                 text = error.strerror or str(error)
             case _:
                 text = f"{type(error).__name__}: {error}"
-        joined = "; ".join(filter(None, map(str.strip, text.splitlines())))
-        return one_line(joined.replace(":; ", ": "), _MAX_ERROR_CHARS)
+        message = "; ".join(filter(None, map(str.strip, text.splitlines())))
+        return one_line(message.replace(":; ", ": "), _MAX_ERROR_CHARS)
 
     def _save(self) -> None:
         """Replace the file of states at once: a reader sees the old one or the new one."""

@@ -189,7 +189,7 @@ class _Hasher:
     ) -> None:
         self.root = root
         self.cancellation = cancellation
-        self.known = known_hashes
+        self.hashes = known_hashes
         self.seen: dict[bytes, tuple[_Stamp, bytes]] = {}
         self.rows: list[tuple[bytes, bytes, int]] = []
         self.places: dict[bytes, list[bytes]] = {}
@@ -225,7 +225,7 @@ class _Hasher:
             name = hashlib.sha1(text, usedforsecurity=False).digest()
             self.large.add(name)
             return name
-        previous = self.known.get(path)
+        previous = self.hashes.get(path)
         name = previous[1] if previous and previous[0] == stamp else blob_name(_read(os.path.join(self.root, path)))
         # A file changed within the clock's resolution may change again with the same stamp; its hash isn't cached.
         if time.time_ns() - max(info.st_mtime_ns, info.st_ctime_ns) > FRESH_NS:

@@ -52,7 +52,7 @@ class ScriptedModel:
         self.script = list(script)
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
-        self._stop = threading.Event()
+        self._stopped = threading.Event()
         self._guard = threading.Lock()
         outer = self
 
@@ -81,7 +81,7 @@ class ScriptedModel:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._stop.set()
+        self._stopped.set()
         self._server.shutdown()
         self._server.server_close()
         self._thread.join(5.0)
@@ -99,8 +99,8 @@ class ScriptedModel:
                 _send(handler, turn.status, json.dumps(turn.body).encode(), turn.headers)
             elif body.get("stream"):
                 self._stream(handler, turn, body["model"])
-            elif not (isinstance(turn, Say) and turn.pause_s and self._stop.wait(turn.pause_s)):
-                _send(handler, 200, json.dumps(_whole(turn, body["model"])).encode(), {})
+            elif not (isinstance(turn, Say) and turn.pause_s and self._stopped.wait(turn.pause_s)):
+                _send(handler, 200, json.dumps(_completion(turn, body["model"])).encode(), {})
         except OSError:  # the client hung up
             handler.close_connection = True
 
@@ -111,7 +111,7 @@ class ScriptedModel:
         handler.end_headers()
         handler.close_connection = True
         for delta in _deltas(turn):
-            if isinstance(turn, Say) and turn.pause_s and self._stop.wait(turn.pause_s):
+            if isinstance(turn, Say) and turn.pause_s and self._stopped.wait(turn.pause_s):
                 return
             _event(handler, _chunk(model, {"index": 0, "delta": delta, "finish_reason": None}))
         reason = "tool_calls" if isinstance(turn, Use) else "stop"
@@ -173,7 +173,7 @@ def _chunk(model: str, choice: Mapping[str, Any] | None, usage: Mapping[str, int
     }
 
 
-def _whole(turn: Say | Use, model: str) -> dict[str, Any]:
+def _completion(turn: Say | Use, model: str) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": turn.text if isinstance(turn, Say) else None}
     if isinstance(turn, Use):
         message["tool_calls"] = _calls(turn)

@@ -54,4 +54,4 @@ def test_every_key_of_the_wire_is_read_into_a_record() -> None:
 
 
 def test_a_frame_has_the_columns_of_its_table() -> None:
-    assert [column.name for column in columns_of("matches")] == [column.name for column in MATCHES if column.shown]
+    assert [column.name for column in columns_of("matches")] == [column.name for column in MATCHES if column.is_visible]

@@ -86,7 +86,7 @@ def test_a_follow_up_keeps_the_scope_as_data(engine: LocalEngine, desk: Conversa
             OPEN
         }
     stored = [desk.store.question(attributes["question_id"]) for attributes in (beside, in_words)]
-    assert [(record.asked, record.named) for record in stored if record] == [
+    assert [(record.requested_scope, record.resolved_scope) for record in stored if record] == [
         (NamedScope((OPEN,)), NamedScope()),
         (NamedScope(), NamedScope((OPEN,))),
     ]

@@ -67,7 +67,7 @@ def test_the_index_leaves_what_may_match(engine: LocalEngine) -> None:
     part = explained(engine, "repo:api handleError").alternatives[0]
     (pattern,) = part.patterns
     assert pattern.required == '"handleerror"'
-    assert (pattern.kind, pattern.where, pattern.evaluated, pattern.from_index) == (
+    assert (pattern.kind, pattern.fields, pattern.evaluated, pattern.from_index) == (
         "literal",
         ("content", "path"),
         "line",

@@ -146,5 +146,5 @@ def test_definitions_are_counted_without_lines(engine: LocalEngine) -> None:
 
 def test_a_search_of_definitions_is_explained(engine: LocalEngine) -> None:
     part = engine.explain(SearchRequest("repo:one type:symbol lang:go retry"), Viewer.owner()).alternatives[0]
-    assert [(p.text, p.where) for p in part.patterns] == [("retry", ("symbol",))]
+    assert [(p.text, p.fields) for p in part.patterns] == [("retry", ("symbol",))]
     assert (part.files, part.passing, part.read_bytes) == (4, 1, 0)

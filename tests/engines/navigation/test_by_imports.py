@@ -328,7 +328,7 @@ def test_a_name_leads_to_its_definition(
     answer = marked.ask(repository, path, use)[0]
     assert answer.document.shown_path == target
     assert answer.start == offset(answer.document.text, definition)
-    assert answer.how == method
+    assert answer.rule == method
 
 
 def test_a_module_leads_to_its_file(marked: Marked) -> None:

@@ -137,12 +137,12 @@ def test_a_name_leads_to_its_definition(
     answer = ask("main.go", use)[0]
     assert answer.document.shown_path == path
     assert answer.start == offset(answer.document.text, definition)
-    assert answer.how == method
+    assert answer.rule == method
 
 
 def test_a_package_leads_to_its_files(ask: Callable[[str, str], list[ResolvedDefinition]]) -> None:
     answer = ask("main.go", "*§store.Store")[0]
-    assert (answer.document.shown_path, answer.kind, answer.how) == ("store/store.go", "module", "import")
+    assert (answer.document.shown_path, answer.kind, answer.rule) == ("store/store.go", "module", "import")
 
 
 def test_a_package_that_is_nowhere_is_its_import_and_says_so(

@@ -35,4 +35,4 @@ def test_what_is_one_with_a_definition_was_found_as_it_was(marked: Marked, path:
     same = resolver.bindings(answer, marked.workspace)
     assert len(same) == (3 if path == "a.ts" else 2)
     assert answer in same
-    assert {(item.how, item.reason) for item in same} == {(method, "why")}
+    assert {(item.rule, item.reason) for item in same} == {(method, "why")}

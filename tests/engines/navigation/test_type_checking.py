@@ -49,4 +49,4 @@ def marked(tmp_path_factory: pytest.TempPathFactory) -> Marked:
 )
 def test_the_branch_that_type_checkers_read_is_meant(marked: Marked, name: str, line: int, method: str) -> None:
     first = marked.ask("r", "use.py", name)[0]
-    assert (FACTORY.encode()[: first.start].count(b"\n") + 1, first.how) == (line, method)
+    assert (FACTORY.encode()[: first.start].count(b"\n") + 1, first.rule) == (line, method)

@@ -181,7 +181,7 @@ def test_a_name_leads_to_its_definition(
     answer = ask(file, use)[0]
     assert answer.document.shown_path == path
     assert answer.start == (offset(answer.document.text, definition) if definition else 0)
-    assert answer.how == method
+    assert answer.rule == method
 
 
 def test_an_import_that_is_nowhere_says_so(ask: Callable[[str, str], list[ResolvedDefinition]]) -> None:

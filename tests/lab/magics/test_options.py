@@ -68,9 +68,9 @@ def test_behind_two_dashes_everything_is_looked_for(query: str) -> None:
 @given(st.text(alphabet="orqnc -=\"'x", max_size=20))
 def test_an_unfinished_line_is_read_as_the_finished_one(line: str) -> None:
     context = cursor_context(line, SEARCH)
-    assert context.where in {"option", "value", "rest"}
+    assert context.position in {"option", "value", "rest"}
     assert line.endswith(context.text)
-    if context.where == "rest" and context.text.strip():
+    if context.position == "rest" and context.text.strip():
         try:
             reply = split(line, SEARCH, "search")
         except ToolError:

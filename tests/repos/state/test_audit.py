@@ -22,7 +22,7 @@ def test_each_change_is_noted_with_who_made_it(tmp_path: Path) -> None:
         token, secret = state.tokens.create("ann", ("user:all",))
         state.tokens.revoke(token.id)
         state.accounts.set_password("ann", "another password")
-        state.sessions.begin("ann")
+        state.sessions.start("ann")
         state.grants.remove("example.org/private", account="ann")
         state.accounts.delete("ann")
         state.roles.delete("Readers")

@@ -91,14 +91,14 @@ class JoinedRows:
         cuts, self._cuts, self.rows, self.size = self._cuts, [], 0, 0
         together: list[Cut] = []
         last = -1
-        for kind, cut in cuts:
+        for kind, cut_rows in cuts:
             # Small cuts are joined, because each batch costs some microseconds in every later step. Large ones are
             # passed on, because joining copies them.
-            large = cut[2] - cut[1] >= LARGE_ROWS
-            if together and (large or kind != last or not _alike(cut[0], together[-1][0])):
+            large = cut_rows[2] - cut_rows[1] >= LARGE_ROWS
+            if together and (large or kind != last or not _alike(cut_rows[0], together[-1][0])):
                 yield join_cuts(together)
                 together = []
-            together.append(cut)
+            together.append(cut_rows)
             last = kind if not large else -1
         if together:
             yield join_cuts(together)

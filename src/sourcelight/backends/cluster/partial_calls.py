@@ -75,7 +75,7 @@ def in_parts(call: ClusterToolCall, tool: Tool[Any], split: Split[Any], needed: 
     # What is asked in words, such as a week ago, is the same moment for every worker.
     call = replace(call, arguments=_with_dates(call))
     asking = call.holders([repository.name for repository in needed], PART)
-    messages = wait_for(call.cluster.fleet, asking.each(), call.context.cancellation)
+    messages = wait_for(call.cluster.fleet, asking.last_messages(), call.context.cancellation)
     skipped = _reasons(call.name, asking, messages)
     complete_names = [name for name in asking.order.names if name not in skipped]
     part = tools.PartialResult.merge(complete_names, [message["answer"]["attributes"]["part"] for message in messages])
@@ -121,7 +121,7 @@ def _with_dates(call: ClusterToolCall) -> Mapping[str, Any]:
 
 def _reasons(name: str, asking: HolderRequests, messages: Sequence[Any]) -> dict[str, str]:
     """Repositories that no worker answered for, and the reason for each."""
-    tried = {repository: asking.turns.why(repository) for repository in asking.skipped}
+    tried = {repository: asking.turns.failures(repository) for repository in asking.skipped}
     if not messages:
         raise NoWorkerAnswered(name, [attempt for attempts in tried.values() for attempt in attempts])
     return {repository: sentence(repository, attempts) for repository, attempts in sorted(tried.items())}

@@ -125,7 +125,7 @@ class ClusterSource:
         self._streams: WorkerStreams | None = None
         self._counts = AlternativeCounts(())
         self._owners = OwnerPredicate(lambda *_: None, lambda *_: False)
-        self._late: set[str] = set()
+        self._late_repositories: set[str] = set()
         self._searched = 0
         self._gaps = SearchOutcome()
 
@@ -190,7 +190,7 @@ class ClusterSource:
         finally:
             batches.close()
 
-    def report(self, shown: Collection[str], *, limit_hit: bool) -> SourceReport:
+    def report(self, matched_repositories: Collection[str], *, limit_hit: bool) -> SourceReport:
         """Merge what the workers reported beside their matches, and account for every shard."""
         outcomes = [] if self._streams is None else self._streams.outcomes
         self._merge(outcomes)
@@ -199,8 +199,8 @@ class ClusterSource:
         self.summary = summary_of(self.plans)
         is_late = self.task.cancellation.expired and not limit_hit
         return SourceReport(
-            sorted(self._late) if is_late else [],
-            list(self._skipped_items(shown)),
+            sorted(self._late_repositories) if is_late else [],
+            list(self._skipped_items(matched_repositories)),
             capped=self._counts.capped,
             is_complete=not self.accounting.skipped,
             owners_alert=self._owners.alert(self._searched),
@@ -226,7 +226,7 @@ class ClusterSource:
             gaps.shallow |= _of(outcome.shallow, names)
             scope.unsearchable |= {k: v for k, v in outcome.unsearchable.items() if _repository_of(k, names) in names}
             scope.invalid |= outcome.invalid
-            self._late |= names & set(outcome.late)
+            self._late_repositories |= names & set(outcome.late)
             self._owners.unknown |= names & set(outcome.unknown_owners)
             self._owners.later |= names & set(outcome.later_owners)
             self._owners.unowned.update(_of(outcome.unowned, names))
@@ -238,20 +238,20 @@ class ClusterSource:
         expired = self.task.cancellation.expired
         if expired and not limit_hit:
             # Workers may have told what there was no time to give on.
-            self._late |= self._slots.left
+            self._late_repositories |= self._slots.left
         done = {name for _, worker_names in outcomes for name in worker_names}
-        skipped = {} if streams is None else {n: streams.turns.why(n) for n in names if n not in done}
+        skipped = {} if streams is None else {n: streams.turns.failures(n) for n in names if n not in done}
         if limit_hit:
             skipped = {}
             done = set(names)
         elif expired:
             # No worker failed: the time that the query has was over before one could answer.
-            self._late |= {name for name, tried in skipped.items() if not tried}
+            self._late_repositories |= {name for name, tried in skipped.items() if not tried}
         self.accounting = ShardAccounting(frozenset(names), frozenset(done - excluded), skipped, excluded)
 
     def _skipped_items(self, shown_names: Collection[str]) -> Iterator[Skipped]:
         gaps = self._gaps
-        skipped = {n: tried for n, tried in (self.accounting.skipped or {}).items() if n not in self._late}
+        skipped = {n: tried for n, tried in (self.accounting.skipped or {}).items() if n not in self._late_repositories}
         yield from unanswered_items(skipped, shown_names)
         yield from notices.not_indexed(self._problems())
         yield from scope_items(self._scope, self.summary, gaps.without_history, gaps.unread, gaps.shallow)

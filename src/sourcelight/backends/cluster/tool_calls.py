@@ -143,7 +143,7 @@ def count_on_workers(
         tables.append(message["table"])
     if not tables:
         return None
-    all_rows = pa.concat_tables([_plain(table) for table in tables])
+    all_rows = pa.concat_tables([_without_dictionaries(table) for table in tables])
     return _sum(all_rows, by)
 
 
@@ -151,7 +151,7 @@ async def _together(work: Sequence[Any]) -> list[Mapping[str, Any]]:
     return list(await asyncio.gather(*work))
 
 
-def _plain(table: Any) -> Any:
+def _without_dictionaries(table: Any) -> Any:
     """The table with texts instead of dictionaries, whose codes differ from worker to worker; a copy of its own.
 
     What came in a message may lie anywhere in it, and Arrow complains of that on standard error when it sums.
@@ -249,7 +249,7 @@ def _pin(call: ClusterToolCall, request: Any) -> Any:
         # Workers apply the filters; here a repository that they leave out only costs a question.
         names = [repository.name for repository in visible if repository.name.casefold() in wanted_names]
     asking = call.holders(names, RESEARCH, {"asked": pickle.dumps(request)})
-    messages = wait_for(call.cluster.fleet, asking.each(), call.context.cancellation)
+    messages = wait_for(call.cluster.fleet, asking.last_messages(), call.context.cancellation)
     parts = [message["answer"]["attributes"]["found"].value for message in messages]
     unanswered = tuple((name, sentence(name, asking.turns.tried.get(name, ()))) for name in sorted(asking.skipped))
     merged = type(request).merge(parts)

@@ -38,7 +38,7 @@ class EventReader:
         self._delayed: list[Alert | ErrorEvent] = []
         self._is_running = False
         self._progress: Progress | None = None
-        self._counted = 0
+        self._received_matches = 0
         self._said_error = ""
         self._other: Counter[str] = Counter()
         self._unknown_types: Counter[str] = Counter()
@@ -142,7 +142,7 @@ class EventReader:
     def _with_former(self, progress: Progress) -> Progress:
         """Return statistics without taking back what former ones said: counts only grow, and a final word stays."""
         previous = self._progress
-        self._counted = max(self._counted, progress.match_count)
+        self._received_matches = max(self._received_matches, progress.match_count)
         if previous is None or not (previous.done and progress.done):
             return progress
         skipped = tuple(dict.fromkeys((*previous.skipped, *progress.skipped)))
@@ -175,7 +175,7 @@ class EventReader:
             title = f"{count_of(count, 'match')} with {reason}"
             yield Skipped("unreadable-match", title, "`result.other` has them as they were sent.", "warn")
         arrived = self._matches.matches + self._unknown_types.total() + self._other.total()
-        received = self._counted
+        received = self._received_matches
         expected = min(received, self._display) if self._display >= 0 else received
         if arrived < expected and not any(item.reason == "display" for item in (last.skipped if last else ())):
             yield Skipped(

@@ -226,10 +226,10 @@ class FederatedServiceTools:
         self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None
     ) -> ToolReply:
         """Call a tool of the service that has it; raise `UnsupportedTool` when none has."""
-        found = (await self._tools()).get(name)
-        if found is None:
+        owner = (await self._tools()).get(name)
+        if owner is None:
             raise UnsupportedTool(f"no service of the federation has a tool {name!r}", tool=name)
-        service, tool = found
+        service, tool = owner
         return await _endpoint_of(service).call_advertised(tool.name, arguments, observer)
 
     async def fetch_file(self, link: str) -> bytes:

@@ -45,7 +45,7 @@ class ServiceReply(Generic[T]):
 async def ask_all(services: Sequence[Service], ask: Callable[[Service], Awaitable[T]]) -> list[ServiceReply[T]]:
     """Call all services at once; cancellation ends all calls and waits for them."""
 
-    async def one(service: Service) -> ServiceReply[T]:
+    async def ask_one(service: Service) -> ServiceReply[T]:
         began = time.monotonic()
         try:
             value = await ask(service)
@@ -53,7 +53,7 @@ async def ask_all(services: Sequence[Service], ask: Callable[[Service], Awaitabl
             return ServiceReply(service, None, exc, time.monotonic() - began)
         return ServiceReply(service, value, None, time.monotonic() - began)
 
-    tasks = [asyncio.create_task(one(service)) for service in services]
+    tasks = [asyncio.create_task(ask_one(service)) for service in services]
     try:
         return list(await asyncio.gather(*tasks))
     finally:
@@ -111,14 +111,14 @@ async def call_one(
     try:
         async with asyncio.timeout(longest_s) as clock:
 
-            def on_progress(at: ToolProgress) -> None:
+            def on_progress(event: ToolProgress) -> None:
                 with suppress(RuntimeError):
                     # Observers are called from other threads, and a timeout may only be moved on its own loop.
-                    loop.call_soon_threadsafe(again)
+                    loop.call_soon_threadsafe(move_deadline)
                 if observer is not None:
-                    observer(at)
+                    observer(event)
 
-            def again() -> None:
+            def move_deadline() -> None:
                 with suppress(RuntimeError):  # over meanwhile
                     clock.reschedule(loop.time() + longest_s)
 
@@ -162,13 +162,15 @@ class SummedProgress:
     def of(self, name: str) -> CallObserver:
         """The observer of the call at the service `name`."""
 
-        def on_progress(at: ToolProgress) -> None:
-            self._latest[name] = at
+        def on_progress(event: ToolProgress) -> None:
+            self._latest[name] = event
             if self._observer is not None:
                 reports = list(self._latest.values())
                 done, total = sum(report.done for report in reports), sum(report.total for report in reports)
                 # Rows that are told on the way may come from several services, so none are.
-                self._observer(ToolProgress(at.stage, done, total, f"{name}: {at.detail}" if at.detail else name))
+                self._observer(
+                    ToolProgress(event.stage, done, total, f"{name}: {event.detail}" if event.detail else name)
+                )
 
         return on_progress
 

@@ -56,7 +56,7 @@ class ServiceStream:
     number: int
     service: Service
     began: float
-    ended: float | None = None
+    end_s: float | None = None
     status: Status | None = None
     reasons: tuple[str, ...] = ()
     matches: int = 0
@@ -94,7 +94,7 @@ class ServiceStream:
 
     def end(self, now: float, fault: SourcelightError | None = None) -> None:
         """Its search is over, by a fault or at its end."""
-        self.ended = now
+        self.end_s = now
         messages = faults(self.alerts, self.errors)
         if fault is None and messages:
             fault = SearchFailed("; ".join(messages))
@@ -115,7 +115,7 @@ class ServiceStream:
             self.matches,
             self.rows,
             self.duplicates,
-            (self.ended or now) - self.began,
+            (self.end_s or now) - self.began,
         )
 
     def left_out(self, skipped_reasons: frozenset[str]) -> Iterator[Skipped]:
@@ -222,11 +222,11 @@ class StreamMerge:
         self._limit, self._is_complete = limit_of(request)
         # What is shown is cut here: a service that cuts does not say what it counted twice with others.
         limits = [n for n in (self._limit, request.display) if 0 <= n < sys.maxsize]
-        self._most = min(limits, default=None)
+        self._smallest_limit = min(limits, default=None)
         self._duplicates = DuplicateFilter()
-        self._received = self._shown = 0
+        self._received = self._yielded_matches = 0
         self._introduced: set[str] = set()
-        self._facts: list[RepositoryInfo] = []
+        self._pending_infos: list[RepositoryInfo] = []
         self._reported_s = 0.0
 
     async def events(self) -> AsyncGenerator[Event, None]:
@@ -268,7 +268,9 @@ class StreamMerge:
         """All rows in their order, and how the services ended; see `arranging`."""
         names = [part.name for part in self._parts]
         parts, repeated = [part.batches for part in self._parts], any(part.duplicates for part in self._parts)
-        ordered = order_parts(parts, names, is_complete=self._is_complete, limit=self._most, repeated=repeated)
+        ordered = order_parts(
+            parts, names, is_complete=self._is_complete, limit=self._smallest_limit, repeated=repeated
+        )
         for index, part in enumerate(self._parts):
             part.matches, part.rows, part.duplicates = (
                 ordered.matches[index],
@@ -329,10 +331,12 @@ class StreamMerge:
 
     def _rows(self, part: ServiceStream, event: MatchBatch) -> Iterator[Event]:
         batch, sent = event.batch, match_count(event.batch)
-        if self._keeps_rows and (self._most is None or part.match_count - part.repeated < self._most):
+        if self._keeps_rows and (
+            self._smallest_limit is None or part.match_count - part.repeated < self._smallest_limit
+        ):
             part.batches.append(batch)
         part.match_count += sent
-        self._facts += [info for info in event.repositories if info.name not in self._introduced]
+        self._pending_infos += [info for info in event.repositories if info.name not in self._introduced]
         self._introduced.update(info.name for info in event.repositories)
         is_new, matches = self._duplicates.fresh(part.number, batch), sent
         if not is_new.all():
@@ -342,15 +346,15 @@ class StreamMerge:
             part.repeated += sent - matches
         # Before the cut: whether the limit was reached depends on what arrived, not on what is shown.
         self._received += matches
-        if self._most is not None and matches > self._most - self._shown:
-            batch = first_matches(batch, self._most - self._shown)
+        if self._smallest_limit is not None and matches > self._smallest_limit - self._yielded_matches:
+            batch = first_matches(batch, self._smallest_limit - self._yielded_matches)
             matches = match_count(batch)
         if not batch.num_rows:
             return
-        self._shown += matches
+        self._yielded_matches += matches
         part.matches += matches
         part.rows += batch.num_rows
-        repositories, self._facts = tuple(self._facts), []
+        repositories, self._pending_infos = tuple(self._pending_infos), []
         yield MatchBatch(add_service(batch, part.name), repositories)
 
     def _closing(self) -> Iterator[Event]:
@@ -380,7 +384,7 @@ class StreamMerge:
         """Matches of all services, duplicates once."""
         # A service may count more than it sends, and progress may lag behind its matches.
         received = sum(max(part.match_count, part.progress.match_count if part.progress else 0) for part in self._parts)
-        return min(max(received - sum(part.repeated for part in self._parts), self._shown), self._limit)
+        return min(max(received - sum(part.repeated for part in self._parts), self._yielded_matches), self._limit)
 
     def _progress(self, *, done: bool, skipped: tuple[Skipped, ...] = ()) -> Progress:
         counts = [part.progress.repositories_count or 0 for part in self._parts if part.progress]

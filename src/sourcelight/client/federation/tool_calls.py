@@ -159,10 +159,10 @@ class FederatedTools:
             **attributes,
             "services": _states(replies, page.table, page.duplicates),
         }
-        if page.cut and attributes["has_next_page"]:
+        if page.is_cut and attributes["has_next_page"]:
             many = f"{attributes['total']:,} repositories have this in their name"
             notices.append(f"{many}; pass end_cursor as after for more.")
-        return ToolResult("repository_list", page.table, attributes, complete and not page.cut, tuple(notices))
+        return ToolResult("repository_list", page.table, attributes, complete and not page.is_cut, tuple(notices))
 
     async def _of_many(
         self, tool: Tool[Any], arguments: WireArguments, merge: Merge, observer: CallObserver | None
@@ -181,17 +181,17 @@ class FederatedTools:
         if len(plan) > 1:
             parts = [(reply.service.name, answer.table) for reply, answer in replied]
             merged = merge.merge(parts, arguments, COLUMNS[tool.columns])
-            table, duplicates, is_truncated = merged.table, merged.duplicates, merged.cut
+            table, duplicates, is_truncated = merged.table, merged.duplicates, merged.is_cut
         else:
             ((reply, answer),) = replied
             table, duplicates, is_truncated = add_service(answer.table, reply.service.name), {}, False
         notices, complete = _notices(replies)
-        if merge.apart and len(plan) > 1:
-            notices.append(f"{merge.apart[0].upper()}{merge.apart[1:]}.")
+        if merge.loss and len(plan) > 1:
+            notices.append(f"{merge.loss[0].upper()}{merge.loss[1:]}.")
             complete = False
         if is_truncated:
             notices.append(f"Only the first {table.num_rows:,} rows of all services are included, as requested.")
-        attributes = _facts([answer for _, answer in replied], arguments)
+        attributes = _merge_attributes([answer for _, answer in replied], arguments)
         if len(replied) > 1:
             attributes = merge.restore(attributes, arguments)
         if complete and not is_truncated and "total" in attributes and merge.total_is_rows:
@@ -255,8 +255,8 @@ def _labelling(observer: CallObserver | None, name: str) -> CallObserver | None:
     if observer is None:
         return None
 
-    def on_progress(at: ToolProgress) -> None:
-        observer(at if at.rows is None else replace(at, rows=add_service(at.rows, name)))
+    def on_progress(event: ToolProgress) -> None:
+        observer(event if event.rows is None else replace(event, rows=add_service(event.rows, name)))
 
     return on_progress
 
@@ -298,7 +298,7 @@ def _states(replies: Sequence[ServiceReply[Any]], table: Any, duplicates: Mappin
     ]
 
 
-def _facts(answers: Sequence[ToolResult], arguments: WireArguments) -> dict[str, Any]:
+def _merge_attributes(answers: Sequence[ToolResult], arguments: WireArguments) -> dict[str, Any]:
     """Attributes beside the rows: lists and dicts of all services, others from the first one."""
     attributes = dict(answers[0].attributes)
     for answer in answers[1:]:
@@ -329,9 +329,12 @@ def _aliases(answers: Sequence[ToolResult]) -> dict[str, list[str]]:
     return {text: list(group) for group in texts.values() if len(group) > 1 for text in group}
 
 
-def _both(one: Any, other: Any, *, total: bool = False) -> Any:
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return {**other, **{key: _both(value, other[key]) if key in other else value for key, value in one.items()}}
-    if isinstance(one, list) and isinstance(other, list):
-        return [*one, *(value for value in other if value not in one)]
-    return one + other if total and isinstance(one, int) and isinstance(other, int) else one
+def _both(first: Any, second: Any, *, total: bool = False) -> Any:
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        return {
+            **second,
+            **{key: _both(value, second[key]) if key in second else value for key, value in first.items()},
+        }
+    if isinstance(first, list) and isinstance(second, list):
+        return [*first, *(value for value in second if value not in first)]
+    return first + second if total and isinstance(first, int) and isinstance(second, int) else first

@@ -131,7 +131,7 @@ class FileColumns:
 
     def __init__(self) -> None:
         # A stream holds few repositories and languages: each combination is looked up once.
-        self._known: dict[_Key, int] = {}
+        self._code_by_key: dict[_Key, int] = {}
         self._codes: list[int] = []
         self._paths: list[str] = []
         self._path_matches: list[Sequence[WireRange] | None] = []
@@ -145,7 +145,7 @@ class FileColumns:
 
     def add(self, records: Sequence[WireRecord]) -> None:
         """Add the columns of `records`."""
-        codes, add = self._known, self._known.setdefault
+        codes, add = self._code_by_key, self._code_by_key.setdefault
         self._codes += [
             add((r.repository, r.repository_id, b[0] if (b := r.branches) else "", r.commit, r.language), len(codes))
             for r in records
@@ -156,7 +156,7 @@ class FileColumns:
     def repository_columns(self, kind: str, take: AnyArray) -> Columns:
         """The columns of the repository of each record, at the positions `take`."""
         rows = np.array(self._codes, np.int32)[take]
-        names, ids, revisions, _, _ = zip(*self._known, strict=True)
+        names, ids, revisions, _, _ = zip(*self._code_by_key, strict=True)
         return {
             "type": constant(kind, len(rows)),
             "repository": distinct(names, rows),
@@ -167,7 +167,7 @@ class FileColumns:
     def columns(self, kind: str, take: AnyArray) -> Columns:
         """The columns of the file of each record, at the positions `take`."""
         rows = np.array(self._codes, np.int32)[take]
-        _, _, _, commits, languages = zip(*self._known, strict=True)
+        _, _, _, commits, languages = zip(*self._code_by_key, strict=True)
         return self.repository_columns(kind, take) | {
             "commit": distinct([commit or None for commit in commits], rows),
             "path": distinct(self._paths, take),

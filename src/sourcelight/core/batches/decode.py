@@ -110,7 +110,7 @@ class MatchDecoder:
             _DecodedBatch.of(kind, *rows) for kind in kinds.values() if (rows := kind.rows.columns()) is not None
         ]
         # A service sends kinds in runs, so most events need no sorting.
-        ordered = [(pending.batch, pending.facts) for pending in batches] if len(batches) < 2 else _in_order(batches)
+        ordered = [(pending.batch, pending.infos) for pending in batches] if len(batches) < 2 else _in_order(batches)
         self.matches += sum(kind.rows.matches for kind in kinds.values())
         return [MatchBatch(batch, self._describe(repositories)) for batch, repositories in ordered]
 
@@ -191,7 +191,7 @@ class _KindColumns:
 
     def __init__(self, kind: str) -> None:
         self.rows = _ROWS[kind]()
-        self.facts: dict[str, RepositoryInfo] = {}
+        self.infos: dict[str, RepositoryInfo] = {}
         self.places: list[Sequence[int]] = []
 
     def add(self, records: list[WireRecord], positions: Sequence[int], described: Collection[str]) -> None:
@@ -199,11 +199,11 @@ class _KindColumns:
         self.rows.add(records)
         self.places.append(positions)
         # A set first: the loop over all records runs only for the first event of a repository.
-        names = {r.repository for r in records}.difference(described, self.facts)
+        names = {r.repository for r in records}.difference(described, self.infos)
         if names:
             for r in records:
-                if r.repository in names and r.repository not in self.facts:
-                    self.facts[r.repository] = _facts(r)
+                if r.repository in names and r.repository not in self.infos:
+                    self.infos[r.repository] = _info_of(r)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,12 +212,12 @@ class _DecodedBatch:
 
     batch: Any
     places: AnyArray
-    facts: dict[str, RepositoryInfo]
+    infos: dict[str, RepositoryInfo]
 
     @classmethod
     def of(cls, kind: _KindColumns, columns: Columns, take: AnyArray) -> _DecodedBatch:
         positions = np.concatenate([np.asarray(part, dtype=np.int32) for part in kind.places])
-        return cls(pa.RecordBatch.from_pydict(columns), positions[take], kind.facts)
+        return cls(pa.RecordBatch.from_pydict(columns), positions[take], kind.infos)
 
 
 def _in_order(batches: list[_DecodedBatch]) -> list[tuple[Any, dict[str, RepositoryInfo]]]:
@@ -235,13 +235,13 @@ def _in_order(batches: list[_DecodedBatch]) -> list[tuple[Any, dict[str, Reposit
         names = {name for item in batches for name in item.batch.schema.names}
         table = table.select([name for name in table.schema.names if name in names]).unify_dictionaries()
         (batch,) = table.take(order).combine_chunks().to_batches()
-        return [(batch, {name: fact for item in batches for name, fact in item.facts.items()})]
+        return [(batch, {name: fact for item in batches for name, fact in item.infos.items()})]
     used_rows = [0] * len(batches)
     parts = []
     for start, end in pairwise(bounds):
         number, size = int(kinds[start]), end - start
         item, first = batches[number], used_rows[number]
-        parts.append((item.batch.slice(first, size), {} if first else item.facts))
+        parts.append((item.batch.slice(first, size), {} if first else item.infos))
         used_rows[number] += size
     return parts
 
@@ -270,7 +270,7 @@ def _matches_of(record: WireRecord) -> int:
     return max(1, len(record.ranges or ())) if record.type in {"commit", "diff"} else 1
 
 
-def _facts(r: WireRecord) -> RepositoryInfo:
+def _info_of(r: WireRecord) -> RepositoryInfo:
     return RepositoryInfo(
         name=r.repository,
         id=r.repository_id or 0,

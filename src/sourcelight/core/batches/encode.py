@@ -123,13 +123,13 @@ def _groups(rows: MatchRows, files: list[tuple[int, int]]) -> list[tuple[int, in
     """Runs of whole files with about as much text as one event should hold."""
     # 64: bytes of JSON around the text of a row, roughly.
     size = rows.text_bytes(chunks="chunk" in rows) + 64
-    ends = np.cumsum(size)[[stop - 1 for _, stop in files]]
+    ends = np.cumsum(size)[[file_end - 1 for _, file_end in files]]
     groups = []
     start, base = 0, 0
-    for (_, stop), end in zip(files, ends.tolist(), strict=True):
+    for (_, file_end), end in zip(files, ends.tolist(), strict=True):
         if end - base >= _TEXT_PER_EVENT:
-            groups.append((start, stop))
-            start, base = stop, end
+            groups.append((start, file_end))
+            start, base = file_end, end
     if start < len(rows):
         groups.append((start, len(rows)))
     return groups

@@ -234,9 +234,9 @@ def file_payloads(
         closings.append(closing)
     # Groups are given as rows, and begin and end at files.
     number_of = dict(zip(files.starts.tolist(), range(len(ends)), strict=True)) | {n: len(ends)}
-    for start, stop in groups:
-        first, last = number_of[start], number_of[stop] - 1
-        yield b"".join((b"[", openings[first], *parts[6 * start + 1 : 6 * stop], closings[last], b"]"))
+    for start, group_end in groups:
+        first, last = number_of[start], number_of[group_end] - 1
+        yield b"".join((b"[", openings[first], *parts[6 * start + 1 : 6 * group_end], closings[last], b"]"))
 
 
 def json_texts(column: Any) -> list[bytes]:

@@ -190,13 +190,13 @@ def _ranges(rows: MatchRows) -> list[list[list[int]]]:
             end_place = [number + 1, 0] if end > lengths[row] else [number, end]
             if i < len(continued):
                 # The rest of a match that began in an earlier row: only its end moves.
-                own = continued[i]
-                own[3:] = [offset + byte_end, *end_place]
+                wire_range = continued[i]
+                wire_range[3:] = [offset + byte_end, *end_place]
             else:
-                own = [offset + byte_start, number, start, offset + byte_end, *end_place]
-                ranges.append(own)
+                wire_range = [offset + byte_start, number, start, offset + byte_end, *end_place]
+                ranges.append(wire_range)
             if end > lengths[row]:
-                unfinished.append(own)
+                unfinished.append(wire_range)
         out.append(ranges)
         position += count
     return out

@@ -37,7 +37,7 @@ class Column:
         False for counts whose sum over rows means nothing: running totals, and distinct counts that share members.
     instead
         The column of the same table to add up in the place of one that is not summable, where there is one.
-    shown
+    is_visible
         False for columns that only protocol code needs and no frame carries.
     commit_key, symbol_key
         In `MATCHES`, the key that has the value in a commit of the wire, or in a definition: codecs copy it as it is.
@@ -52,7 +52,7 @@ class Column:
     unit: str = ""
     summable: bool = True
     instead: str = ""
-    shown: bool = True
+    is_visible: bool = True
     commit_key: str = ""
     symbol_key: str = ""
     optional: bool = False
@@ -139,15 +139,21 @@ MATCHES: tuple[Column, ...] = (
         symbol_key="url",
     ),
     # What only the wire needs.
-    Column("line_offset", "int64", "byte offset of the line in its file", "unknown", shown=False),
-    Column("byte_start", "list", "start of each match, bytes into the line as stored", "same as start", shown=False),
-    Column("byte_end", "list", "end of each match, bytes into the line as stored", "same as end", shown=False),
-    Column("chunk_offset", "int64", "byte offset of chunk in its file", "not asked for", shown=False),
-    Column("preview", "dict32", "lines around the matches of a diff, as git writes them", "not asked for", shown=False),
-    Column("preview_line", "int32", "line of the fenced preview that this row is", "not in the preview", shown=False),
-    Column("author_email", "dict32", "author's address, which the wire does not have", "other rows", shown=False),
-    Column("detail", "string", "short Markdown on a commit", "other rows", shown=False, commit_key="detail"),
-    Column("label", "string", "Markdown links to a commit", "other rows", shown=False, commit_key="label"),
+    Column("line_offset", "int64", "byte offset of the line in its file", "unknown", is_visible=False),
+    Column(
+        "byte_start", "list", "start of each match, bytes into the line as stored", "same as start", is_visible=False
+    ),
+    Column("byte_end", "list", "end of each match, bytes into the line as stored", "same as end", is_visible=False),
+    Column("chunk_offset", "int64", "byte offset of chunk in its file", "not asked for", is_visible=False),
+    Column(
+        "preview", "dict32", "lines around the matches of a diff, as git writes them", "not asked for", is_visible=False
+    ),
+    Column(
+        "preview_line", "int32", "line of the fenced preview that this row is", "not in the preview", is_visible=False
+    ),
+    Column("author_email", "dict32", "author's address, which the wire does not have", "other rows", is_visible=False),
+    Column("detail", "string", "short Markdown on a commit", "other rows", is_visible=False, commit_key="detail"),
+    Column("label", "string", "Markdown links to a commit", "other rows", is_visible=False, commit_key="label"),
 )
 CopiedKeys: TypeAlias = tuple[tuple[Column, str], ...]
 COMMIT_KEYS: CopiedKeys = tuple((column, column.commit_key) for column in MATCHES if column.commit_key)
@@ -181,7 +187,7 @@ def matches_schema(*, shown_only: bool = False) -> Any:
     """The Arrow schema of matches: all columns, or those that a frame carries."""
     import pyarrow as pa
 
-    return pa.schema([pa.field(c.name, arrow_type(c.type)) for c in MATCHES if c.shown or not shown_only])
+    return pa.schema([pa.field(c.name, arrow_type(c.type)) for c in MATCHES if c.is_visible or not shown_only])
 
 
 def conform(batches: list[Any], *, shown_only: bool = False) -> Any:

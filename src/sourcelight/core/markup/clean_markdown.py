@@ -153,8 +153,8 @@ class _Writer:
                 return self._table(node)
             case "html_block" if self._drop_tags:
                 # Only for looks: what no pattern sees as a tag is text all the same.
-                plain = html.unescape(_TAG.sub("", node.content))
-                return _guard("\n".join(self._text(line.strip()) for line in plain.split("\n") if line.strip()))
+                text = html.unescape(_TAG.sub("", node.content))
+                return _guard("\n".join(self._text(line.strip()) for line in text.split("\n") if line.strip()))
             case "html_block":
                 return _guard("\n".join(self._text(line.strip()) for line in node.content.strip("\n").split("\n")))
             case _:

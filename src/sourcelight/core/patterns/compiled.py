@@ -96,7 +96,7 @@ class CompiledPattern:
             self.needs_fold_check = folds and not _TWIN_LETTERS.isdisjoint(text)
         else:
             engines = self._engines
-            tree = engines.written
+            tree = engines.source_tree
             self.multi_line = engines.multi_line
             self.matches_empty = nullable(tree)
             self.literal = raw if kind == "literal" and case_sensitive and raw else plain_text(tree)
@@ -222,7 +222,7 @@ class CompiledPattern:
         """The texts that are all matches of a regular expression, if no RE2 is needed to tell them; else empty."""
         if self.kind == "literal" or self.multi_line or self.literal is not None or not self._engines.unanchored:
             return ()
-        return separate_texts(self._engines.written)
+        return separate_texts(self._engines.source_tree)
 
     def spans(
         self, buffer: Any, line_starts: Any, line_ends: Any, stopped: Stopped = never

@@ -27,11 +27,11 @@ PatternKind: TypeAlias = Literal["literal", "regexp"]
 class PatternEngines:
     """What RE2 needs for a pattern: made when a text is first matched, and not for one that other means find.
 
-    `written` is the tree of the pattern as written, `tree` that of the pattern that is looked for, which has no empty
-    matches where it could have some. `matcher` is for the former, as the oracle, the others for the latter.
+    `source_tree` is the tree of the pattern as written, `tree` that of the pattern that is looked for, which has no
+    empty matches where it could have some. `matcher` is for the former, as the oracle, the others for the latter.
     """
 
-    written: Node
+    source_tree: Node
     tree: Node
     multi_line: bool
     matcher: ExactMatcher

@@ -33,7 +33,7 @@ class _KnownTexts:
     tails: Texts
     between: RequiredTree
 
-    def whole(self) -> RequiredTree:
+    def required_tree(self) -> RequiredTree:
         if self.exact is not None:
             return _one_of(self.exact)
         return all_of((self.between, _one_of(self.heads), _one_of(self.tails)))
@@ -53,7 +53,7 @@ def required_texts(tree: Node, *, fold_case: bool = True) -> RequiredTree:
 
     With `fold_case` these are the folded bytes, with k and s instead of `FOLD_HAZARDS`; else the bytes as they are.
     """
-    return _texts_of(tree, folded=fold_case).whole()
+    return _texts_of(tree, folded=fold_case).required_tree()
 
 
 def exact_texts(tree: Node) -> Texts | None:
@@ -123,7 +123,7 @@ def _texts_of_repeat(node: Repeat, *, folded: bool) -> _KnownTexts:
     if node.low == node.high == copies:
         return texts
     # More copies may follow, so nothing is exact; a match still starts and ends with a copy, and holds all of `texts`.
-    return _KnownTexts(None, texts.heads, texts.tails, texts.whole())
+    return _KnownTexts(None, texts.heads, texts.tails, texts.required_tree())
 
 
 def _cross(left: Texts, right: Texts) -> Texts | None:
@@ -173,5 +173,5 @@ def _either(branches: list[_KnownTexts]) -> _KnownTexts:
         # Too many heads: the empty text stands for any, and claims nothing.
         heads if len(heads) <= MAX_TEXTS else _EMPTY_TEXT,
         tails if len(tails) <= MAX_TEXTS else _EMPTY_TEXT,
-        any_of(branch.whole() for branch in branches),
+        any_of(branch.required_tree() for branch in branches),
     )

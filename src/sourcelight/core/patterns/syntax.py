@@ -105,7 +105,7 @@ def parse(source: str, *, fold: bool, multi_line: bool) -> ParsedPattern:
     try:
         tree = reader.alternation(0)
         # A closing parenthesis that opens nothing: this reader has lost the shape.
-        if reader.at != len(source):
+        if reader.position != len(source):
             return ParsedPattern(UnknownNode(), None)
     except (_Unreadable, RecursionError, IndexError, ValueError, re2.error):
         return ParsedPattern(UnknownNode(), None)
@@ -199,7 +199,7 @@ def char_class(source: str, *, fold: bool) -> Chars:
 class _SyntaxReader:
     def __init__(self, source: str, *, fold: bool, multi_line: bool) -> None:
         self.source = source
-        self.at = 0
+        self.position = 0
         self.fold = fold
         self.multi_line = multi_line
         self.dot_newline = False
@@ -221,12 +221,12 @@ class _SyntaxReader:
             raise _Unreadable
         branches: list[Node] = []
         items: list[Node] = []
-        while self.at < len(self.source):
-            char = self.source[self.at]
+        while self.position < len(self.source):
+            char = self.source[self.position]
             if char == ")":
                 break
             if char == "|":
-                self.at += 1
+                self.position += 1
                 branches.append(Concat(tuple(items)))
                 items = []
             elif char in "*+?" or (char == "{" and self.bounds() is not None):
@@ -238,8 +238,8 @@ class _SyntaxReader:
 
     def bounds(self) -> tuple[int, int | None, int] | None:
         """Read ``{n}``, ``{n,}`` or ``{n,m}``: return low, high and its end; None for a plain brace."""
-        close = self.source.find("}", self.at)
-        minimum, comma, maximum = self.source[self.at + 1 : close].partition(",") if close > 0 else ("", "", "")
+        close = self.source.find("}", self.position)
+        minimum, comma, maximum = self.source[self.position + 1 : close].partition(",") if close > 0 else ("", "", "")
         numbers = [minimum, maximum] if maximum else [minimum]
         # RE2 takes a brace that is no count, such as {a} or {01}, as plain text.
         if not all(n.isascii() and n.isdigit() and (n == "0" or n[0] != "0") for n in numbers):
@@ -249,15 +249,15 @@ class _SyntaxReader:
     def repeat(self, items: list[Node]) -> None:
         if not items:
             raise _Unreadable
-        char = self.source[self.at]
+        char = self.source[self.position]
         bounds = self.bounds() if char == "{" else None
-        minimum, maximum, end = bounds or {"*": (0, None), "+": (1, None), "?": (0, 1)}[char] + (self.at + 1,)
+        minimum, maximum, end = bounds or {"*": (0, None), "+": (1, None), "?": (0, 1)}[char] + (self.position + 1,)
         # Greediness changes the spans and not whether there is a match; it is noted for `never_empty`.
         if self.source[end : end + 1] == "?":
             self.greedy = False
             end += 1
         items[-1] = Repeat(items[-1], minimum, maximum)
-        self.at = end
+        self.position = end
 
     def item(self, char: str, depth: int) -> tuple[Node, ...]:
         if char == "(":
@@ -266,7 +266,7 @@ class _SyntaxReader:
             return (self.bracket(),)
         if char == "\\":
             return self.escape()
-        self.at += 1
+        self.position += 1
         if char == ".":
             return (Chars(_ASCII if self.dot_newline else _ASCII & ~_NEWLINE, None),)
         if char in "^$":
@@ -274,26 +274,26 @@ class _SyntaxReader:
         return (character(ord(char), fold=self.fold),)
 
     def group(self, depth: int) -> tuple[Node, ...]:
-        start = self.at
+        start = self.position
         # Flags set inside a group end with it.
         flags = (self.fold, self.multi_line, self.dot_newline)
         following = self.source[start + 1 : start + 4]
         if following.startswith(("?P<", "?<")):
-            self.at = self.source.index(">", start) + 1
+            self.position = self.source.index(">", start) + 1
             # Remembered as ranges of the source, which `without_captures` replaces by (?:.
-            self.captures.append((start, self.at))
+            self.captures.append((start, self.position))
         elif following.startswith("?"):
-            self.at = start + 2
+            self.position = start + 2
             if self.flags() == ")":
                 # (?i) without a colon: it holds until the group around it ends, and is no node.
                 return ()
         else:
-            self.at = start + 1
-            self.captures.append((start, self.at))
+            self.position = start + 1
+            self.captures.append((start, self.position))
         inner = self.alternation(depth + 1)
-        if self.source[self.at] != ")":
+        if self.source[self.position] != ")":
             raise _Unreadable
-        self.at += 1
+        self.position += 1
         self.fold, self.multi_line, self.dot_newline = flags
         return (inner,)
 
@@ -301,7 +301,7 @@ class _SyntaxReader:
         """Apply the flags of ``(?i-s`` and return the character that ends them: a colon or a parenthesis."""
         value = True
         # RE2's flags (https://github.com/google/re2/wiki/Syntax). `U` swaps greedy and ungreedy.
-        while (char := self.source[self.at]) not in ":)":
+        while (char := self.source[self.position]) not in ":)":
             if char == "-":
                 value = False
             elif char == "i":
@@ -314,13 +314,13 @@ class _SyntaxReader:
                 self.greedy = False
             else:
                 raise _Unreadable
-            self.at += 1
-        self.at += 1
+            self.position += 1
+        self.position += 1
         return char
 
     def bracket(self) -> Chars:
         # Only the end of the class is looked for; google-re2 says what it holds. A ] right after [ or [^ is a member.
-        start = self.at
+        start = self.position
         position = start + 1
         if self.source[position] == "^":
             position += 1
@@ -332,17 +332,17 @@ class _SyntaxReader:
                 position = close + 2
             else:
                 position += 1
-        self.at = position + 1
-        return char_class(self.source[start : self.at], fold=self.fold)
+        self.position = position + 1
+        return char_class(self.source[start : self.position], fold=self.fold)
 
     def escape(self) -> tuple[Node, ...]:
-        start = self.at
+        start = self.position
         char = self.source[start + 1]
-        self.at = start + 2
+        self.position = start + 2
         if char == "Q":
-            close = self.source.find("\\E", self.at)
-            text = self.source[self.at : close if close >= 0 else len(self.source)]
-            self.at = close + 2 if close >= 0 else len(self.source)
+            close = self.source.find("\\E", self.position)
+            text = self.source[self.position : close if close >= 0 else len(self.source)]
+            self.position = close + 2 if close >= 0 else len(self.source)
             # RE2 quotes up to the end without \E; `without_captures` adds it, as more text follows there.
             self.open_quote = close < 0
             return tuple(character(ord(c), fold=self.fold) for c in text)
@@ -350,8 +350,10 @@ class _SyntaxReader:
             return (char_class("\\" + char, fold=self.fold),)
         # `\pL` has one letter, `\p{Greek}` a name in braces.
         if char in "pP":
-            self.at = self.source.index("}", self.at) + 1 if self.source[self.at] == "{" else self.at + 1
-            return (char_class(self.source[start : self.at], fold=self.fold),)
+            self.position = (
+                self.source.index("}", self.position) + 1 if self.source[self.position] == "{" else self.position + 1
+            )
+            return (char_class(self.source[start : self.position], fold=self.fold),)
         if char == "C":
             return (AnyByte(),)
         anchors: dict[str, AnchorKind] = {"A": "text-start", "z": "text-end", "b": "word", "B": "not-word"}
@@ -361,16 +363,16 @@ class _SyntaxReader:
 
     def code(self, char: str) -> int:
         if char == "x":
-            if self.source[self.at] == "{":
-                start, self.at = self.at + 1, self.source.index("}", self.at) + 1
-                return int(self.source[start : self.at - 1], 16)
-            self.at += 2
-            return int(self.source[self.at - 2 : self.at], 16)
+            if self.source[self.position] == "{":
+                start, self.position = self.position + 1, self.source.index("}", self.position) + 1
+                return int(self.source[start : self.position - 1], 16)
+            self.position += 2
+            return int(self.source[self.position - 2 : self.position], 16)
         if char in "01234567":
             digits = char
-            while len(digits) < 3 and self.source[self.at : self.at + 1] in tuple("01234567"):
-                digits += self.source[self.at]
-                self.at += 1
+            while len(digits) < 3 and self.source[self.position : self.position + 1] in tuple("01234567"):
+                digits += self.source[self.position]
+                self.position += 1
             return int(digits, 8)
         # RE2 has no such escape, or one that this reader does not know.
         if char.isascii() and char.isalnum() and char not in _ESCAPES:

@@ -39,7 +39,7 @@ def alternatives(root: Node, text: str, pattern_type: str) -> tuple[Alternative,
     QueryError
         There would be more than `MAX_ALTERNATIVES`.
     """
-    drafts = _expand(root, text) or [_whole(root)]
+    drafts = _expand(root, text) or [_single_draft(root)]
     phrase = _phrase(text) if pattern_type == "keyword" else ""
     return tuple(_finish(draft, phrase) for draft in drafts)
 
@@ -54,7 +54,7 @@ def _expand(node: Node, text: str) -> list[_Draft] | None:
     # Pure patterns stay one expression: the engine evaluates their tree per file, without multiplying it out.
     if all(part is None for part in parts):
         return None
-    operands = [part or [_whole(arg)] for part, arg in zip(parts, node.args, strict=True)]
+    operands = [part or [_single_draft(arg)] for part, arg in zip(parts, node.args, strict=True)]
     if isinstance(node, Or):
         drafts = [draft for operand in operands for draft in operand]
         _check_size(drafts, [], text)
@@ -76,7 +76,7 @@ def _expand(node: Node, text: str) -> list[_Draft] | None:
     return drafts
 
 
-def _whole(node: Node) -> _Draft:
+def _single_draft(node: Node) -> _Draft:
     return _Draft([], [node] if isinstance(node, Pattern | And | Or) else [])
 
 

@@ -131,13 +131,13 @@ def _relative(text: str, now: datetime) -> datetime | None:
         clock = _CLOCK.fullmatch(text)
         if clock is None:
             return None
-        moment = _at(now, clock)
+        moment = _time_of_day(now, clock)
         # A clock time means its latest occurrence in the past, as in git's date formats.
         return moment if moment is None or moment <= now else moment - timedelta(days=1)
     if not remaining:
         return day
     clock = _CLOCK.fullmatch(remaining)
-    return None if clock is None else _at(day, clock)
+    return None if clock is None else _time_of_day(day, clock)
 
 
 def _relative_day(text: str, now: datetime) -> tuple[datetime | None, str]:
@@ -180,7 +180,7 @@ def _back(now: datetime, number: int, unit: str) -> datetime:
     return today.replace(year=year, month=month + 1, day=min(today.day, last))
 
 
-def _at(day: datetime, clock: re.Match[str]) -> datetime | None:
+def _time_of_day(day: datetime, clock: re.Match[str]) -> datetime | None:
     hour, minute, second = (int(part or 0) for part in clock.groups()[:3])
     if clock[4] is None and clock[2] is None:
         return None

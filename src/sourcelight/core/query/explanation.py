@@ -35,7 +35,7 @@ class FilterMeaning:
 class PatternMeaning:
     """A pattern and the work it is.
 
-    `where` lists ``content`` and ``path``, or one of ``symbol``, ``message``, ``changed line``, of which all are read.
+    `fields` lists ``content`` and ``path``, or one of ``symbol``, ``message``, ``changed line``, of which all are read.
     `required` is what every match must hold, empty when nothing is known; `evaluated` is ``line``, or ``document`` for
     a pattern that can cross lines. `candidate_units` of `units` pieces of text may hold a match as far as the index
     knows, with `candidate_bytes` bytes.
@@ -43,7 +43,7 @@ class PatternMeaning:
 
     text: str
     kind: str
-    where: tuple[str, ...]
+    fields: tuple[str, ...]
     required: str
     evaluated: str
     from_index: bool
@@ -145,16 +145,16 @@ def _alternative_lines(meaning: AlternativeMeaning) -> list[str]:
         lines.append(f"{meaning.passing:,} of {meaning.files:,} files pass the filters")
     for pattern in meaning.patterns:
         lines.append(
-            f"{pattern.kind} {pattern.text} in {' or '.join(pattern.where) or 'nothing'}, per {pattern.evaluated}"
+            f"{pattern.kind} {pattern.text} in {' or '.join(pattern.fields) or 'nothing'}, per {pattern.evaluated}"
         )
-        if pattern.where in _WITHOUT_INDEX:
+        if pattern.fields in _WITHOUT_INDEX:
             continue
         lines.append(f"  every match holds: {pattern.required or 'nothing that the index knows'}")
         candidates = (
             f"{pattern.candidate_units:,} of {pattern.units:,} pieces of text ({_size(pattern.candidate_bytes)})"
         )
         lines.append(f"  index leaves {candidates}")
-    if any(pattern.where not in _WITHOUT_INDEX for pattern in meaning.patterns):
+    if any(pattern.fields not in _WITHOUT_INDEX for pattern in meaning.patterns):
         lines.append(f"reads {_size(meaning.read_bytes)} of {_size(meaning.text_bytes)}")
     limit = "no limit of matches" if meaning.limit is None else f"stops after {meaning.limit:,} matches"
     timeout = "" if meaning.timeout_s is None else f" or {meaning.timeout_s:g} s"

@@ -34,7 +34,18 @@ from sourcelight.core.tools.merge import (
     pickaxe,
     without_author,
 )
-from sourcelight.core.tools.tool import Arguments, Limit, McpText, Number, Scope, Text, Tool, UseRegex, choice, plain
+from sourcelight.core.tools.tool import (
+    Arguments,
+    Limit,
+    McpText,
+    Number,
+    Scope,
+    Text,
+    Tool,
+    UseRegex,
+    choice,
+    describe,
+)
 
 _ADDITIONS = Column("additions", "int64", "lines added", unit="lines")
 _DELETIONS = Column("deletions", "int64", "lines removed", unit="lines")
@@ -164,7 +175,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
 
 _PERIODS = ("day", "week", "month", "quarter", "year")
 
-_Repos: TypeAlias = Annotated[tuple[str, ...] | None, plain("Exact names of repositories; none: all.")]
+_Repos: TypeAlias = Annotated[tuple[str, ...] | None, describe("Exact names of repositories; none: all.")]
 _Revisions: TypeAlias = Annotated[
     tuple[str, ...] | None,
     Meta(
@@ -173,10 +184,10 @@ _Revisions: TypeAlias = Annotated[
         extra={"own": True},
     ),
 ]
-_After: TypeAlias = Annotated[str | None, plain("Only commits after this committer date.")]
-_Before: TypeAlias = Annotated[str | None, plain("Only commits before this committer date.")]
-_Files: TypeAlias = Annotated[tuple[str, ...] | None, plain("Globs or path prefixes.")]
-_Rows: TypeAlias = Annotated[Limit | None, plain("Most rows; none: all.")]
+_After: TypeAlias = Annotated[str | None, describe("Only commits after this committer date.")]
+_Before: TypeAlias = Annotated[str | None, describe("Only commits before this committer date.")]
+_Files: TypeAlias = Annotated[tuple[str, ...] | None, describe("Globs or path prefixes.")]
+_Rows: TypeAlias = Annotated[Limit | None, describe("Most rows; none: all.")]
 _Lines: TypeAlias = Annotated[
     bool | None,
     Meta(description="Whether to count changed lines and files; false: only commits, fast before the history is read."),
@@ -193,7 +204,7 @@ class ContributorsArguments(Arguments, frozen=True):
     repos: _Repos = None
     by: Annotated[
         tuple[Annotated[str, choice("repository", *_PERIODS)], ...] | None,
-        plain("Further grouping beside authors."),
+        describe("Further grouping beside authors."),
     ] = None
     after: _After = None
     before: _Before = None
@@ -357,7 +368,7 @@ IDENTITY_SUGGESTIONS = Tool(
     IdentitySuggestionsArguments,
     "identity_suggestions",
     Scope.REPOSITORIES,
-    merge=Merge(identity_suggestions, exclusive=True, apart=SEPARATE_SERVICES),
+    merge=Merge(identity_suggestions, exclusive=True, loss=SEPARATE_SERVICES),
 )
 
 TOOLS: tuple[Tool[Any], ...] = (

@@ -117,12 +117,12 @@ def _values(column: Any, *, with_dictionary: bool) -> Any:
         if array.dictionary.nbytes > _MAX_SHARED_BYTES:
             array = array.cast(array.type.value_type).dictionary_encode()
             with_dictionary = True
-        codes = {"codes": _plain(array.indices)}
+        codes = {"codes": _to_values(array.indices)}
         return codes | {"values": array.dictionary.to_pylist()} if with_dictionary else codes
-    return _plain(array.cast(pa.int64()) if pa.types.is_timestamp(array.type) else array)
+    return _to_values(array.cast(pa.int64()) if pa.types.is_timestamp(array.type) else array)
 
 
-def _plain(array: Any) -> Any:
+def _to_values(array: Any) -> Any:
     import pyarrow as pa
 
     is_number = pa.types.is_integer(array.type) or pa.types.is_floating(array.type)

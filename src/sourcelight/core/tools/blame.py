@@ -19,7 +19,7 @@ from sourcelight.core.tools.commits import (
     UNSAID,
     RepoName,
 )
-from sourcelight.core.tools.tool import Arguments, McpText, Number, Scope, Text, Tool, choice, plain
+from sourcelight.core.tools.tool import Arguments, McpText, Number, Scope, Text, Tool, choice, describe
 
 DIRECTORY = (
     "directory with all below it (`src/`; `/` is the whole repository), or the files of one alone (`src/*`; `/*`: the "
@@ -113,7 +113,7 @@ JoinAddresses: TypeAlias = Annotated[
     ),
 ]
 _Below: TypeAlias = Annotated[str | None, Meta(description="File or directory; none: everything.")]
-_Revision: TypeAlias = Annotated[str | None, plain("Branch, tag or commit; none: the default branch.")]
+_Revision: TypeAlias = Annotated[str | None, describe("Branch, tag or commit; none: the default branch.")]
 _Exact: TypeAlias = Annotated[
     bool | None, Meta(description="Check every line against git blame; takes two to three times as long.")
 ]
@@ -123,10 +123,10 @@ class BlameArguments(Arguments, frozen=True):
     """Arguments of `blame`."""
 
     repo: RepoName
-    path: Annotated[Text, plain("Path of the file.")]
+    path: Annotated[Text, describe("Path of the file.")]
     revision: _Revision = None
-    start_line: Annotated[Number | None, plain("First line, counted from 1; none: the first.")] = None
-    end_line: Annotated[Number | None, plain("Last line, itself included; none: the last.")] = None
+    start_line: Annotated[Number | None, describe("First line, counted from 1; none: the first.")] = None
+    end_line: Annotated[Number | None, describe("Last line, itself included; none: the last.")] = None
 
 
 class OwnershipArguments(Arguments, frozen=True):

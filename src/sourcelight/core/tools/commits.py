@@ -20,7 +20,7 @@ from sourcelight.core.tools.tool import (
     Tool,
     UseRegex,
     choice,
-    plain,
+    describe,
 )
 
 UNSAID = "not provided by the service"
@@ -150,29 +150,29 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
     ),
 }
 
-RepoName: TypeAlias = Annotated[Text, plain("Name of the repository.")]
+RepoName: TypeAlias = Annotated[Text, describe("Name of the repository.")]
 _Repos: TypeAlias = Annotated[
     tuple[str, ...],
-    plain("Exact names of the repositories, such as github.com/owner/name; list_repos finds them."),
+    describe("Exact names of the repositories, such as github.com/owner/name; list_repos finds them."),
 ]
 _Revisions: TypeAlias = Annotated[
     tuple[str, ...] | None,
-    plain(
+    describe(
         "Branches, tags or commits: what is behind any of them is searched, but not what is behind one with ^ before "
         "it. Default: the default branch. Example: v2.0 and ^v1.0."
     ),
 ]
 _After: TypeAlias = Annotated[
     str | None,
-    plain("Only commits after this committer date: 2024-06-28, 2024-06-28T15:00:00Z, yesterday, 2 weeks ago."),
+    describe("Only commits after this committer date: 2024-06-28, 2024-06-28T15:00:00Z, yesterday, 2 weeks ago."),
 ]
-_Before: TypeAlias = Annotated[str | None, plain("Only commits before this committer date; forms as for after.")]
+_Before: TypeAlias = Annotated[str | None, describe("Only commits before this committer date; forms as for after.")]
 _Files: TypeAlias = Annotated[
     tuple[str, ...] | None,
-    plain("Globs (src/**/*.py, *.md) or path prefixes (docs/); the file has it as its new or old name."),
+    describe("Globs (src/**/*.py, *.md) or path prefixes (docs/); the file has it as its new or old name."),
 ]
 _Authors: TypeAlias = Annotated[
-    tuple[str, ...] | None, plain("Parts of the author's name or address; any of them counts.")
+    tuple[str, ...] | None, describe("Parts of the author's name or address; any of them counts.")
 ]
 
 
@@ -180,15 +180,17 @@ class CommitSearchArguments(Arguments, frozen=True):
     """Arguments of `commit_search`."""
 
     repos: _Repos
-    message_terms: Annotated[tuple[str, ...] | None, plain("Texts in the commit message; any of them counts.")] = None
+    message_terms: Annotated[tuple[str, ...] | None, describe("Texts in the commit message; any of them counts.")] = (
+        None
+    )
     authors: _Authors = None
     content_terms: Annotated[
-        tuple[str, ...] | None, plain("Texts in an added or removed line; any of them counts.")
+        tuple[str, ...] | None, describe("Texts in an added or removed line; any of them counts.")
     ] = None
     files: _Files = None
     after: _After = None
     before: _Before = None
-    limit: Annotated[Limit | None, plain("Most commits to give; default 50, at most 100.")] = field(
+    limit: Annotated[Limit | None, describe("Most commits to give; default 50, at most 100.")] = field(
         default=None, name="count"
     )
     use_regex: UseRegex = None
@@ -198,16 +200,16 @@ class CommitSearchArguments(Arguments, frozen=True):
 class DiffSearchArguments(Arguments, frozen=True):
     """Arguments of `diff_search`."""
 
-    pattern: Annotated[Text, plain("Text to find within one changed line.")]
+    pattern: Annotated[Text, describe("Text to find within one changed line.")]
     repos: _Repos
-    added: Annotated[bool | None, plain("Look at added lines only; with removed too: at both.")] = None
-    removed: Annotated[bool | None, plain("Look at removed lines only; with added too: at both.")] = None
-    author: Annotated[str | None, plain("Part of the author's name or address.")] = None
+    added: Annotated[bool | None, describe("Look at added lines only; with removed too: at both.")] = None
+    removed: Annotated[bool | None, describe("Look at removed lines only; with added too: at both.")] = None
+    author: Annotated[str | None, describe("Part of the author's name or address.")] = None
     authors: _Authors = None
     files: _Files = None
     after: _After = None
     before: _Before = None
-    limit: Annotated[Limit | None, plain("Most commits to give; default 20, at most 50.")] = field(
+    limit: Annotated[Limit | None, describe("Most commits to give; default 20, at most 50.")] = field(
         default=None, name="count"
     )
     use_regex: UseRegex = None
@@ -226,24 +228,24 @@ class CompareRevisionsArguments(Arguments, frozen=True):
     """Arguments of `compare_revisions`."""
 
     repo: RepoName
-    base: Annotated[Text, plain("Older branch, tag or commit; ~2 or ^ may follow.")]
-    head: Annotated[Text, plain("Newer branch, tag or commit; ~2 or ^ may follow.")]
-    limit: Annotated[Limit | None, plain("Most files to give; default 50, at most 100.")] = field(
+    base: Annotated[Text, describe("Older branch, tag or commit; ~2 or ^ may follow.")]
+    head: Annotated[Text, describe("Newer branch, tag or commit; ~2 or ^ may follow.")]
+    limit: Annotated[Limit | None, describe("Most files to give; default 50, at most 100.")] = field(
         default=None, name="first"
     )
     cursor: Annotated[Cursor | None, Meta(description="endCursor of a page.")] = field(default=None, name="after")
-    stat: Annotated[bool | None, plain("Only which files, and how many lines were added and removed; no patches.")] = (
-        None
-    )
+    stat: Annotated[
+        bool | None, describe("Only which files, and how many lines were added and removed; no patches.")
+    ] = None
 
 
 class GetContributorReposArguments(Arguments, frozen=True):
     """Arguments of `get_contributor_repos`."""
 
-    author: Annotated[Text | None, plain("Part of the author's name or address.")] = None
-    authors: Annotated[tuple[str, ...] | None, plain("Several of them, any of which counts; at most 5.")] = None
-    limit: Annotated[Limit | None, plain("Most repositories to give; default 20, at most 100.")] = None
-    min_commits: Annotated[Number | None, plain("Fewest commits of a repository; default 1.")] = None
+    author: Annotated[Text | None, describe("Part of the author's name or address.")] = None
+    authors: Annotated[tuple[str, ...] | None, describe("Several of them, any of which counts; at most 5.")] = None
+    limit: Annotated[Limit | None, describe("Most repositories to give; default 20, at most 100.")] = None
+    min_commits: Annotated[Number | None, describe("Fewest commits of a repository; default 1.")] = None
     use_regex: UseRegex = None
 
 

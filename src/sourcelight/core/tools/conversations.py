@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeAlias
 from msgspec import Meta, field
 
 from sourcelight.core.batches.schema import Column
-from sourcelight.core.tools.tool import Arguments, Limit, McpText, Scope, Text, Tool, plain
+from sourcelight.core.tools.tool import Arguments, Limit, McpText, Scope, Text, Tool, describe
 
 _UNSAID = "not provided by the service"
 _OTHER = "another type of source"
@@ -62,7 +62,7 @@ class DeepSearchArguments(Arguments, frozen=True):
 
     question: Annotated[
         Text,
-        plain(
+        describe(
             "A detailed question about one matter, with the names of repositories, files or functions that are known."
         ),
     ]

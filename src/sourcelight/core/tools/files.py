@@ -20,7 +20,7 @@ from sourcelight.core.tools.tool import (
     Scope,
     Text,
     Tool,
-    plain,
+    describe,
 )
 
 _REPOSITORY = Column("repository", "dict32", "name of the repository")
@@ -91,12 +91,12 @@ class ReadFileArguments(Arguments, frozen=True):
     """Arguments of `read_file`."""
 
     repo: Repo
-    path: Annotated[Text, plain("Path of the file in the repository.")]
+    path: Annotated[Text, describe("Path of the file in the repository.")]
     start_line: Annotated[
-        Number | None, plain("First line to give, counted from 1. Without it: the first of the file.")
+        Number | None, describe("First line to give, counted from 1. Without it: the first of the file.")
     ] = None
     end_line: Annotated[
-        Number | None, plain("Last line to give, itself included. Without it: the last of the file.")
+        Number | None, describe("Last line to give, itself included. Without it: the last of the file.")
     ] = None
     revision: Revision = None
 
@@ -105,7 +105,7 @@ class ListFilesArguments(Arguments, frozen=True):
     """Arguments of `list_files`."""
 
     repo: Repo
-    path: Annotated[str | None, plain("Path of the folder. Without it: the top of the repository.")] = None
+    path: Annotated[str | None, describe("Path of the folder. Without it: the top of the repository.")] = None
     revision: Revision = None
     after: Annotated[Cursor | None, Meta(description="endCursor of a page.")] = None
 
@@ -115,11 +115,11 @@ class ListReposArguments(Arguments, frozen=True):
 
     query: Annotated[
         str,
-        plain("Text that the name has to contain; upper and lower case are the same. No regular expression."),
+        describe("Text that the name has to contain; upper and lower case are the same. No regular expression."),
     ]
     limit: Annotated[
         Annotated[Limit, Meta(le=10_000)] | None,
-        plain(f"Most repositories in one answer; {DEFAULT_PAGE} without it."),
+        describe(f"Most repositories in one answer; {DEFAULT_PAGE} without it."),
     ] = None
     after: Annotated[Cursor | None, Meta(description="endCursor of a page.")] = None
     before: Annotated[Cursor | None, Meta(description="startCursor of a page.")] = None
@@ -130,7 +130,7 @@ class KeywordSearchArguments(Arguments, frozen=True):
 
     query: Annotated[
         Text,
-        plain(
+        describe(
             "Terms and filters, such as: repo:owner/name file:\\.go$ parseConfig, or (repo:a OR repo:b) "
             '"not found" /err(or)?/.'
         ),
@@ -146,11 +146,11 @@ class NlsSearchArguments(Arguments, frozen=True):
 
     query: Annotated[
         Text,
-        plain("What is looked for, in a few words, and filters, such as: repo:owner/name retry failed requests."),
+        describe("What is looked for, in a few words, and filters, such as: repo:owner/name retry failed requests."),
     ]
     limit: Annotated[
         Annotated[Limit, Meta(le=1000)] | None,
-        plain(
+        describe(
             "Most places to give, the best first, of any files; up to 5 are not cut, and more are cut less than "
             "without it. Without it: 15 files of 3 places each, cut at 1,024 characters."
         ),

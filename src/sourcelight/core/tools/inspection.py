@@ -21,7 +21,7 @@ from sourcelight.core.tools.tool import (
     Tool,
     UseRegex,
     choice,
-    plain,
+    describe,
 )
 
 Seconds: TypeAlias = Annotated[float, Meta(ge=0)]
@@ -93,19 +93,19 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
 class CountArguments(Arguments, frozen=True):
     """Arguments of `count`."""
 
-    query: Annotated[Text, plain("Query as for keyword_search, such as: repo:owner/name lang:go fmt.Errorf.")]
+    query: Annotated[Text, describe("Query as for keyword_search, such as: repo:owner/name lang:go fmt.Errorf.")]
     by: Annotated[
         tuple[Annotated[str, choice(*COUNT_BY)], ...] | None,
-        plain("Columns to count by; none: one number."),
+        describe("Columns to count by; none: one number."),
     ] = None
     exhaustive: Annotated[bool | None, Meta(description="Default true.")] = None
-    limit: Annotated[Limit | None, plain("Most rows, those with most matches first; none: all.")] = None
+    limit: Annotated[Limit | None, describe("Most rows, those with most matches first; none: all.")] = None
 
 
 class ExplainArguments(Arguments, frozen=True):
     """Arguments of `explain`."""
 
-    query: Annotated[Text, plain("Query as for keyword_search.")]
+    query: Annotated[Text, describe("Query as for keyword_search.")]
     pattern_type: Annotated[
         str | None, Meta(description="How its patterns are read; default: keyword.", extra={"own": True})
     ] = None
@@ -122,9 +122,9 @@ class ListRefsArguments(Arguments, frozen=True):
     """Arguments of `list_refs`."""
 
     repo: Repo
-    query: Annotated[str | None, plain("Text that the name has to contain, in any case; none: all.")] = None
-    kind: Annotated[Annotated[str, choice("branch", "tag")] | None, plain("Only branches, or only tags.")] = None
-    limit: Annotated[Limit | None, plain("Most refs, the newest first; none: all.")] = None
+    query: Annotated[str | None, describe("Text that the name has to contain, in any case; none: all.")] = None
+    kind: Annotated[Annotated[str, choice("branch", "tag")] | None, describe("Only branches, or only tags.")] = None
+    limit: Annotated[Limit | None, describe("Most refs, the newest first; none: all.")] = None
 
 
 class HistoryOfArguments(Arguments, frozen=True):
@@ -132,22 +132,22 @@ class HistoryOfArguments(Arguments, frozen=True):
 
     repo: Repo
     text: Annotated[
-        str | None, plain("Text within one line; commits count that change how often it occurs in a file.")
+        str | None, describe("Text within one line; commits count that change how often it occurs in a file.")
     ] = None
     path: Annotated[str | None, Meta(description="File; with text also a glob or prefix.")] = None
-    start_line: Annotated[Number | None, plain("First of the lines to follow, counted from 1.")] = None
-    end_line: Annotated[Number | None, plain("Last of them; without it: startLine alone.")] = None
+    start_line: Annotated[Number | None, describe("First of the lines to follow, counted from 1.")] = None
+    end_line: Annotated[Number | None, describe("Last of them; without it: startLine alone.")] = None
     use_regex: UseRegex = None
     revision: Revision = None
-    limit: Annotated[Limit | None, plain("Most commits, the newest first; none: all.")] = None
+    limit: Annotated[Limit | None, describe("Most commits, the newest first; none: all.")] = None
 
 
 class VerifyArguments(Arguments, frozen=True):
     """Arguments of `verify`."""
 
-    markdown: Annotated[Text, plain("Text with citations: links, path:12, path:3-9, path#L3-L9, quotes.")]
+    markdown: Annotated[Text, describe("Text with citations: links, path:12, path:3-9, path#L3-L9, quotes.")]
     repo: Annotated[
-        str | None, plain("Repository for citations without one; without it: the one that has the file.")
+        str | None, describe("Repository for citations without one; without it: the one that has the file.")
     ] = None
     revision: Revision = None
 

@@ -33,7 +33,7 @@ class MergedTable:
 
     table: Any
     duplicates: Mapping[str, int]
-    cut: bool = False
+    is_cut: bool = False
 
 
 def _as_they_are(attributes: dict[str, Any], arguments: Arguments) -> dict[str, Any]:
@@ -55,7 +55,7 @@ class Merge:
         Arguments for the services, where several are asked.
     restore
         Attributes of a merged answer as the caller's own arguments would give them.
-    apart
+    loss
         What services can't know of each other's repositories; empty: nothing is lost.
     total_is_rows
         Whether the attribute ``total`` counts rows of the table.
@@ -65,7 +65,7 @@ class Merge:
     exclusive: bool = False
     reword: Callable[[Arguments], Arguments] = dict
     restore: Callable[[dict[str, Any], Arguments], dict[str, Any]] = _as_they_are
-    apart: str = ""
+    loss: str = ""
     total_is_rows: bool = True
 
 

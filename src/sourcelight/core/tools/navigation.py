@@ -9,7 +9,7 @@ from msgspec import Meta, field
 
 from sourcelight.core.batches.schema import Column
 from sourcelight.core.tools.merge import SEPARATE_SERVICES, Merge, dependencies
-from sourcelight.core.tools.tool import Arguments, Limit, McpText, Number, Repo, Revision, Scope, Text, Tool, plain
+from sourcelight.core.tools.tool import Arguments, Limit, McpText, Number, Repo, Revision, Scope, Text, Tool, describe
 
 _REPOSITORY = Column("repository", "dict32", "name of the repository")
 _REVISION = Column("revision", "dict32", "requested revision; empty for the default branch")
@@ -140,13 +140,13 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
     ),
 }
 
-_Symbol: TypeAlias = Annotated[Text, plain("Name of the symbol, without the class or module before it.")]
-_Line: TypeAlias = Annotated[Number | None, plain("Line on which the symbol stands, counted from 1.")]
+_Symbol: TypeAlias = Annotated[Text, describe("Name of the symbol, without the class or module before it.")]
+_Line: TypeAlias = Annotated[Number | None, describe("Line on which the symbol stands, counted from 1.")]
 _ColumnOf: TypeAlias = Annotated[
     Annotated[int, Meta(ge=0)] | None,
     Meta(description="Characters before the symbol on that line; only together with line.", extra={"own": True}),
 ]
-_File: TypeAlias = Annotated[Text, plain("Path of the file.")]
+_File: TypeAlias = Annotated[Text, describe("Path of the file.")]
 _Below: TypeAlias = Annotated[
     str | None, Meta(description="A file, or a directory with everything below it. Without it: the whole repository.")
 ]
@@ -156,7 +156,7 @@ class GoToDefinitionArguments(Arguments, frozen=True):
     """Arguments of `go_to_definition`."""
 
     repo: Repo
-    path: Annotated[Text, plain("Path of the file in which the symbol is used.")]
+    path: Annotated[Text, describe("Path of the file in which the symbol is used.")]
     symbol: _Symbol
     revision: Revision = None
     line: _Line = None
@@ -167,12 +167,12 @@ class FindReferencesArguments(Arguments, frozen=True):
     """Arguments of `find_references`."""
 
     repo: Repo
-    path: Annotated[Text, plain("Path of the file in which the symbol is defined.")]
+    path: Annotated[Text, describe("Path of the file in which the symbol is defined.")]
     symbol: _Symbol
     revision: Revision = None
     line: _Line = None
     column: _ColumnOf = None
-    limit: Annotated[Annotated[Limit, Meta(le=10_000)] | None, plain("Most references to give.")] = None
+    limit: Annotated[Annotated[Limit, Meta(le=10_000)] | None, describe("Most references to give.")] = None
 
 
 class SymbolsArguments(Arguments, frozen=True):
@@ -203,8 +203,8 @@ class ImportsArguments(Arguments, frozen=True):
 class DependencyGraphArguments(Arguments, frozen=True):
     """Arguments of `dependency_graph`."""
 
-    repos: Annotated[tuple[str, ...] | None, plain("Repositories; none: all of them.")] = None
-    external: Annotated[bool | None, plain("Whether to include modules that no repository has.")] = None
+    repos: Annotated[tuple[str, ...] | None, describe("Repositories; none: all of them.")] = None
+    external: Annotated[bool | None, describe("Whether to include modules that no repository has.")] = None
 
 
 class RepoMapArguments(Arguments, frozen=True):
@@ -212,7 +212,7 @@ class RepoMapArguments(Arguments, frozen=True):
 
     repo: Repo
     revision: Revision = None
-    limit: Annotated[Annotated[int, Meta(ge=2)] | None, plain("Most lines to give; 200 without it.")] = field(
+    limit: Annotated[Annotated[int, Meta(ge=2)] | None, describe("Most lines to give; 200 without it.")] = field(
         default=None, name="budget_lines"
     )
 
@@ -222,10 +222,10 @@ class CallGraphArguments(Arguments, frozen=True):
 
     repo: Repo
     path: _File
-    symbol: Annotated[Text, plain("Name of the function or method.")]
+    symbol: Annotated[Text, describe("Name of the function or method.")]
     revision: Revision = None
-    line: Annotated[Number | None, plain("Line on which its name stands, counted from 1.")] = None
-    depth: Annotated[Annotated[Number, Meta(le=20)] | None, plain("How many calls far; 1 without it.")] = None
+    line: Annotated[Number | None, describe("Line on which its name stands, counted from 1.")] = None
+    depth: Annotated[Annotated[Number, Meta(le=20)] | None, describe("How many calls far; 1 without it.")] = None
 
 
 GO_TO_DEFINITION = Tool(
@@ -282,7 +282,7 @@ DEPENDENCY_GRAPH = Tool(
         "false.",
         suite="all",
     ),
-    merge=Merge(dependencies, exclusive=True, apart=SEPARATE_SERVICES),
+    merge=Merge(dependencies, exclusive=True, loss=SEPARATE_SERVICES),
     reads="repositories",
 )
 REPO_MAP = Tool(

@@ -58,7 +58,7 @@ It is in the list once for each tool, so that it has no more than tells a table;
 """
 
 
-def plain(description: str) -> Meta:
+def describe(description: str) -> Meta:
     """Return the note of an argument that needs no description in a list of tools, which models pay for by the word.
 
     Its name explains it, or the text of its tool, or the instructions of the server do. The reference has the
@@ -67,14 +67,14 @@ def plain(description: str) -> Meta:
     return Meta(description=description, extra={"plain": True})
 
 
-Repo: TypeAlias = Annotated[Text, plain("Name of the repository, such as github.com/owner/name.")]
+Repo: TypeAlias = Annotated[Text, describe("Name of the repository, such as github.com/owner/name.")]
 Revision: TypeAlias = Annotated[
     str | None,
-    plain("Branch, tag or commit; each may have ~2 or ^ behind it. Without it: the default branch."),
+    describe("Branch, tag or commit; each may have ~2 or ^ behind it. Without it: the default branch."),
 ]
 UseRegex: TypeAlias = Annotated[
     bool | None,
-    plain("Read texts as RE2 regular expressions with regard to case; default: literal, in any case."),
+    describe("Read texts as RE2 regular expressions with regard to case; default: literal, in any case."),
 ]
 
 

@@ -57,7 +57,7 @@ def encode_match(match: Match, *, chunk_text: ChunkText = "both") -> Json:
         case ContentMatch():
             return _content(match, chunk_text)
         case PathMatch():
-            return _file(match) | _some(pathMatches=_ranges(match.path_matches))
+            return _file(match) | _non_empty(pathMatches=_ranges(match.path_matches))
         case SymbolMatch():
             return _file(match) | {"symbols": [_symbol(s) for s in match.symbols]}
         case RepoMatch():
@@ -96,7 +96,7 @@ def _mend(value: Json) -> Json:
     return [_mend(v) for v in value] if isinstance(value, list | tuple) else value
 
 
-def _some(**values: Any) -> dict[str, Any]:
+def _non_empty(**values: Any) -> dict[str, Any]:
     """The pairs whose value is not empty, zero or False."""
     return {key: value for key, value in values.items() if value}
 
@@ -127,7 +127,7 @@ def _progress(event: Progress) -> Json:
         "durationMs": event.duration_ms,
         "skipped": [_encode_skipped(s) for s in event.skipped],
     }
-    return value | _some(trace=event.trace)
+    return value | _non_empty(trace=event.trace)
 
 
 def _encode_skipped(s: Skipped) -> Json:
@@ -139,14 +139,14 @@ def _encode_skipped(s: Skipped) -> Json:
 
 def _alert(alert: Alert) -> Json:
     proposed = [
-        _some(description=p.description)
+        _non_empty(description=p.description)
         | {"query": p.query}
-        | _some(annotations=[{"name": name, "value": value} for name, value in p.annotations])
+        | _non_empty(annotations=[{"name": name, "value": value} for name, value in p.annotations])
         for p in alert.proposed_queries
     ]
     return (
         {"title": alert.title}
-        | _some(description=alert.description, kind=alert.kind)
+        | _non_empty(description=alert.description, kind=alert.kind)
         | {"proposedQueries": proposed or None}
     )
 
@@ -163,7 +163,7 @@ def repository_json(
     repository: str, repository_id: int = 0, repo_stars: int = 0, repo_last_fetched: str = ""
 ) -> dict[str, Any]:
     """What every match says of its repository."""
-    return {"repositoryID": repository_id, "repository": repository} | _some(
+    return {"repositoryID": repository_id, "repository": repository} | _non_empty(
         repoStars=repo_stars, repoLastFetched=repo_last_fetched
     )
 
@@ -176,7 +176,7 @@ def _file(match: ContentMatch | PathMatch | SymbolMatch) -> dict[str, Any]:
     return (
         {"type": match.type, "path": match.path}
         | _repository(match)
-        | _some(branches=list(match.branches), commit=match.commit, language=match.language)
+        | _non_empty(branches=list(match.branches), commit=match.commit, language=match.language)
     )
 
 
@@ -188,9 +188,9 @@ def _content(match: ContentMatch, chunk_text: ChunkText) -> Json:
     chunks = [_chunk(c, chunk_text) for c in match.chunk_matches]
     return (
         _file(match)
-        | _some(pathMatches=_ranges(match.path_matches))
+        | _non_empty(pathMatches=_ranges(match.path_matches))
         | {"hunks": None}
-        | _some(lineMatches=lines, chunkMatches=chunks)
+        | _non_empty(lineMatches=lines, chunkMatches=chunks)
     )
 
 
@@ -199,7 +199,7 @@ def _chunk(chunk: ChunkMatch, chunk_text: ChunkText) -> Json:
     return (
         dict.fromkeys(keys, chunk.content)
         | {"contentStart": _location(chunk.content_start), "ranges": _ranges(chunk.ranges)}
-        | _some(contentTruncated=chunk.content_truncated)
+        | _non_empty(contentTruncated=chunk.content_truncated)
     )
 
 
@@ -217,7 +217,7 @@ def _repo(match: RepoMatch) -> Json:
     return (
         {"type": match.type}
         | _repository(match)
-        | _some(
+        | _non_empty(
             repositoryMatches=_ranges(match.repository_matches),
             branches=list(match.branches),
             description=match.description,

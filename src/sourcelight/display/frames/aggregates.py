@@ -69,12 +69,12 @@ class MatchCounter:
         if self._parts:
             return self._sum(pa.concat_tables(self._parts))
         empty = shown_table([], (SERVICE,))
-        keys = {n: pa.array([], type=_plain(empty.schema.field(n).type)) for n in self.by}
+        keys = {n: pa.array([], type=_value_type(empty.schema.field(n).type)) for n in self.by}
         zero = [] if self.by else [0]
         return pa.table({**keys, "matches": pa.array(zero, pa.int64()), "files": pa.array(zero, pa.int64())})
 
 
-def _plain(kind: Any) -> Any:
+def _value_type(kind: Any) -> Any:
     import pyarrow as pa
 
     return kind.value_type if pa.types.is_dictionary(kind) else kind
@@ -135,7 +135,9 @@ def compare_frames(before: Any, after: Any, by: str) -> Any:
     columns = []
     for field in schema:
         values = pairs[field.name] if field.name in pairs.columns else pd.Series([None] * len(pairs), dtype="object")
-        columns.append(pa.array(values.astype("object"), type=_plain(field.type), from_pandas=True).cast(field.type))
+        columns.append(
+            pa.array(values.astype("object"), type=_value_type(field.type), from_pandas=True).cast(field.type)
+        )
     counts = pairs["change"].value_counts()
     attrs = {name: int(counts.get(name, 0)) for name in ("added", "removed", "kept")}
     side_attrs = {f"{name}_{when}": side.attrs[name] for when, side in (("before", before), ("after", after))

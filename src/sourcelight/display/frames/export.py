@@ -95,7 +95,7 @@ class MatchWriter:
         Path of the file, replaced when the writing is over; or an open binary file, written as it is and left open.
     format
         ``jsonl``, ``csv`` or ``parquet``; None: by the ending of the path.
-    named
+    with_names
         Whether batches have the name of their search in a first column `name`.
     served
         Whether they have the service that each row is of in a column `service` in front of the rest.
@@ -113,7 +113,7 @@ class MatchWriter:
         target: str | os.PathLike[str] | IO[bytes],
         format: str | None = None,  # noqa: A002 - the name users type
         *,
-        named: bool = False,
+        with_names: bool = False,
         served: bool = False,
         spreadsheet: bool = False,
     ) -> None:
@@ -133,7 +133,7 @@ class MatchWriter:
         else:
             kind = format_of("", format)
             self._file = target
-        first = (*((NAME,) if named else ()), *((SERVICE,) if served else ()))
+        first = (*((NAME,) if with_names else ()), *((SERVICE,) if served else ()))
         self._encoder: Encoder = _ENCODERS[kind](self._file, first=first, spreadsheet=spreadsheet)
         self._open = True
 

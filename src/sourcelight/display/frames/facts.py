@@ -107,14 +107,14 @@ def services_frame(services: Iterable[ServiceStatus]) -> Frame:
 
 
 def repositories_frame(
-    facts: Iterable[RepositoryInfo],
+    infos: Iterable[RepositoryInfo],
     matches: Mapping[str, int],
 ) -> Frame:
     """One row per repository, by name.
 
     Parameters
     ----------
-    facts
+    infos
         The repositories.
     matches
         Counts of an answer, by repository.
@@ -134,7 +134,7 @@ def repositories_frame(
             "commit": f.commit or None,
             "url": f.url or None,
         }
-        for f in sorted(facts, key=lambda f: f.name)
+        for f in sorted(infos, key=lambda f: f.name)
     ]
     return to_pandas(rows_table(REPOSITORIES, rows), REPOSITORIES)
 

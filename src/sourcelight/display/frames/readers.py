@@ -116,7 +116,7 @@ def _json_table(path: Path) -> Any:
     import pyarrow as pa
     from pyarrow import json as arrow_json
 
-    visible_columns = [column for column in MATCHES if column.shown]
+    visible_columns = [column for column in MATCHES if column.is_visible]
     schema = pa.schema([(column.name, _loose(column)) for column in visible_columns])
     # Arrow refuses an empty file, which is what a frame without rows is as JSON lines.
     if not path.stat().st_size:

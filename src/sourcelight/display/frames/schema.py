@@ -123,7 +123,7 @@ COMPARISON: tuple[Column, ...] = (
 )
 FRAMES: Mapping[str, tuple[Column, ...]] = {
     "comparison": COMPARISON,
-    "matches": tuple(c for c in MATCHES if c.shown),
+    "matches": tuple(c for c in MATCHES if c.is_visible),
     "progress": PROGRESS,
     "filters": FILTERS,
     "skipped": SKIPPED,

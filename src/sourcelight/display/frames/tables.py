@@ -17,7 +17,7 @@ from sourcelight.display.frames.schema import SPANS, table_schema
 
 Table = Any
 Frame = Any
-SHOWN: tuple[Column, ...] = tuple(c for c in MATCHES if c.shown)
+SHOWN: tuple[Column, ...] = tuple(c for c in MATCHES if c.is_visible)
 _FIRST: list[Callable[[], None]] = []
 
 _LINK = re.compile(r"\[(?P<label>[^\]\n]*)\]\((?P<link>[^()\s]+)\)")
@@ -213,13 +213,13 @@ def explode(table: Any) -> Any:
     return pa.concat_tables(parts, promote_options="none").sort_by([("row", "ascending"), ("start", "ascending")])
 
 
-def _part(table: Any, kind: str, where: str, start: str, end: str) -> Any:
+def _part(table: Any, kind: str, column: str, start: str, end: str) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if kind == "line":
         has_text = pc.is_valid(table["line"])
-    elif where == "path":
+    elif column == "path":
         has_text = pc.and_(pc.is_null(table["line"]), pc.is_valid(table["path"]))
     else:
         has_text = pc.and_(pc.is_null(table["line"]), pc.is_null(table["path"]))
@@ -231,12 +231,12 @@ def _part(table: Any, kind: str, where: str, start: str, end: str) -> Any:
     starts = _flat(selected[start])
     ends = _flat(selected[end])
     carried = selected.select(list(_CARRIED)).take(parents)
-    texts = _texts(table[where], rows)
+    texts = _texts(table[column], rows)
     pairs = list(zip(parents.to_pylist(), starts.to_pylist(), ends.to_pylist(), strict=True))
     columns = {
         "row": pc.cast(rows, pa.int64()).take(parents),
         **{name: carried[name] for name in _CARRIED},
-        "field": pa.repeat(pa.scalar(where), len(parents)),
+        "field": pa.repeat(pa.scalar(column), len(parents)),
         "start": starts,
         "end": ends,
         "match": pa.array([texts[p][a:b] for p, a, b in pairs], type=pa.string()),

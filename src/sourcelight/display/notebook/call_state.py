@@ -37,7 +37,7 @@ class ManyState:
         self._started = clock()
         self._elapsed: float | None = None
 
-    def begin(self, name: str) -> None:
+    def start(self, name: str) -> None:
         """The search `name` begins."""
         self._begun |= {name}
 
@@ -142,16 +142,16 @@ class ManyState:
         )
 
 
-def _add(one: ServiceStatus, other: ServiceStatus) -> ServiceStatus:
-    statuses = {one.status, other.status}
+def _add(first: ServiceStatus, second: ServiceStatus) -> ServiceStatus:
+    statuses = {first.status, second.status}
     return replace(
-        one,
+        first,
         status=next((status for status in ("running", *_WORST) if status in statuses), "complete"),
-        reasons=(*one.reasons, *other.reasons),
-        matches=one.matches + other.matches,
-        rows=one.rows + other.rows,
-        duplicates=one.duplicates + other.duplicates,
-        elapsed_s=max(one.elapsed_s, other.elapsed_s),
+        reasons=(*first.reasons, *second.reasons),
+        matches=first.matches + second.matches,
+        rows=first.rows + second.rows,
+        duplicates=first.duplicates + second.duplicates,
+        elapsed_s=max(first.elapsed_s, second.elapsed_s),
     )
 
 
@@ -249,7 +249,7 @@ class AskState(CallState):
     ----------
     turns
         (what, about what) of each step that was told: a tool and what it gave, evidence and where it stands.
-    written
+    draft_text
         What a model wrote so far, before anything of it was checked.
     """
 
@@ -257,12 +257,12 @@ class AskState(CallState):
         super().__init__(title, clock=clock)
         self.turns: tuple[tuple[str, str], ...] = ()
         self.address = ""
-        self.written = ""
+        self.draft_text = ""
 
     def update(self, progress: ToolProgress) -> None:
         """Record the progress of the work; safe from any thread."""
         if progress.stage == WRITING:
-            self.written += progress.detail
+            self.draft_text += progress.detail
             progress = replace(progress, detail="")
         super().update(progress)
         step = (progress.stage, progress.detail)
@@ -281,8 +281,8 @@ class AskState(CallState):
         steps = tuple(("info", f"{activity}: {about}") for activity, about in self.turns[-_SHOWN:])
         if self._latest.stage == WRITING:
             # The end of it, from the beginning of a word.
-            tail = self.written[-_TAIL:]
-            tail = f"…{tail.partition(' ')[2]}" if len(tail) < len(self.written) else tail
+            tail = self.draft_text[-_TAIL:]
+            tail = f"…{tail.partition(' ')[2]}" if len(tail) < len(self.draft_text) else tail
             steps = (*steps, ("info", f"unchecked: {one_line(' '.join(tail.split()), _TAIL)}"))
         notices = (*address_line, *steps, *moment.notices)
         moment = replace(moment, title=self.title, notices=notices, activity="Researching")

@@ -65,7 +65,7 @@ class Painter:
         self._surface: Surface | None = None
         self._clock = clock
         self._due = 0.0
-        self._begins = clock() + after_s
+        self._start_s = clock() + after_s
 
     def interrupt(self) -> None:
         """Record an interrupt by the caller."""
@@ -76,12 +76,12 @@ class Painter:
         if self._surface is not None:
             if self._clock() >= self._due:
                 self._draw()
-        elif self._clock() >= self._begins:
+        elif self._clock() >= self._start_s:
             self._draw()
 
     def finish(self) -> None:
         """Draw the last state."""
-        if self._surface is not None or self._clock() >= self._begins:
+        if self._surface is not None or self._clock() >= self._start_s:
             self._draw()
 
     def _draw(self) -> None:
@@ -127,7 +127,7 @@ with_first_frame(show_hidden_characters)
 
 
 def make_painter(
-    watched: ProgressState, progress: ProgressChoice, *, stop: Callable[[], None] | None = None, after_s: float = 0.0
+    watched: ProgressState, progress: ProgressChoice, *, on_stop: Callable[[], None] | None = None, after_s: float = 0.0
 ) -> Painter:
     """The painter for a piece of work.
 
@@ -140,7 +140,7 @@ def make_painter(
         terminal. False: nothing. A callable: called with each `ProgressSnapshot`.
         The environment variable ``SOURCELIGHT_PROGRESS`` chooses for a whole process: ``off``, ``widget``, ``html``
         or ``lines``.
-    stop
+    on_stop
         What a Stop button calls; None: no button. Only `await` calls can have one.
     after_s
         Unless `progress` asks for it, work that is over sooner is not drawn.
@@ -152,7 +152,7 @@ def make_painter(
     if progress is False or progress_setting() == "off":
         return Painter(watched, None)
     # Only the thread that paints can tell where it is: marimo knows its cells by their threads.
-    return Painter(watched, lambda: _surface(stop, lines=bool(progress)), after_s=after_s)
+    return Painter(watched, lambda: _surface(on_stop, lines=bool(progress)), after_s=after_s)
 
 
 def _surface(on_stop: Callable[[], None] | None, *, lines: bool) -> Surface | None:
@@ -169,7 +169,7 @@ def _is_terminal() -> bool:
         return False
 
 
-def _widget(stop: Callable[[], None] | None) -> Surface:
+def _widget(on_stop: Callable[[], None] | None) -> Surface:
     """The box of a notebook; where its widgets are missing or not asked for, its page of plain HTML."""
     if progress_setting() == "html" and in_kernel():
         return ProgressPage()
@@ -177,4 +177,4 @@ def _widget(stop: Callable[[], None] | None) -> Surface:
         from sourcelight.display.notebook.progress_box import ProgressBox
     except ImportError:
         return ProgressPage() if in_kernel() else LineSurface()
-    return ProgressBox(stop)
+    return ProgressBox(on_stop)

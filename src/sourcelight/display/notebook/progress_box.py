@@ -38,7 +38,7 @@ class ProgressBox(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bas
 
     Parameters
     ----------
-    stop
+    on_stop
         Called when Stop is pressed, on whatever thread the kernel uses; None: no button. marimo has none: it gives a
         widget's messages to Python only between cells.
     """
@@ -49,14 +49,14 @@ class ProgressBox(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bas
     stoppable = traitlets.Bool(default_value=False).tag(sync=True)
     page = traitlets.Unicode().tag(sync=True)
 
-    def __init__(self, stop: Callable[[], None] | None = None) -> None:
-        self._stop = None if in_marimo() else stop
+    def __init__(self, on_stop: Callable[[], None] | None = None) -> None:
+        self._on_stop = None if in_marimo() else on_stop
         self._displayed_at: float | None = None
         name = uuid.uuid4().hex
         # Notebooks that are compared with stored ones ask for widgets alone: a page has times in it.
         has_page = not in_marimo() and progress_setting() != "widget"
         self._page = ProgressPage(name) if has_page else None
-        super().__init__(stoppable=self._stop is not None, page=name)
+        super().__init__(stoppable=self._on_stop is not None, page=name)
         self.on_msg(self._on_message)
 
     def __repr__(self) -> str:
@@ -88,5 +88,5 @@ class ProgressBox(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bas
         kind = message.get("kind") if isinstance(message, Mapping) else None
         if kind == "drawn":
             _front_end_draws.set()
-        elif kind == "stop" and self._stop is not None:
-            self._stop()
+        elif kind == "stop" and self._on_stop is not None:
+            self._on_stop()

@@ -23,7 +23,7 @@ from sourcelight.display.notebook.views.marked_text import MAX_CHARS, cut_window
 
 PAGE = 10
 _WIDTH = 120
-_EMPTY: dict[str, Any] = dict.fromkeys(column.name for column in MATCHES if column.shown)
+_EMPTY: dict[str, Any] = dict.fromkeys(column.name for column in MATCHES if column.is_visible)
 _KNOWN = frozenset({*_EMPTY, SERVICE.name})
 
 
@@ -41,7 +41,7 @@ class ResultView:
     batches: tuple[Any, ...]
     skipped: tuple[Skipped, ...]
     alerts: tuple[Alert, ...]
-    facts: tuple[RepositoryInfo, ...]
+    infos: tuple[RepositoryInfo, ...]
     places: LinkResolver = field(default_factory=LinkResolver)
     page: int = PAGE
     services: tuple[ServiceStatus, ...] = ()
@@ -65,7 +65,7 @@ def first_rows(batches: Iterable[Any], limit: int) -> list[dict[str, Any]]:
 
 def headline(view: ResultView) -> str:
     """Return one line: counts of matches, rows and repositories, and the status."""
-    names = {info.name for info in view.facts}
+    names = {info.name for info in view.infos}
     scope = f" of {count_of(len(names), 'repository')}" if names else ""
     return f"{count_of(view.matches, 'match')} in {count_of(view.rows, 'row')}{scope}: {view.status}"
 

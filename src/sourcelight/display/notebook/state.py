@@ -154,9 +154,9 @@ class SearchState:
             # This makes a new frozenset, so a reader on another thread never sees a set that changes while it iterates.
             self.repositories |= new
 
-    def set_parts(self, done: int, known: int, arrived: int) -> None:
-        """The search goes in parts: `done` of those `known` so far, with so many matches `arrived`."""
-        self._parts = (done, known, arrived)
+    def set_parts(self, done: int, total: int, arrived: int) -> None:
+        """The search goes in parts: `done` of those `total` so far, with so many matches `arrived`."""
+        self._parts = (done, total, arrived)
 
     def set_count(self, matches: int, repositories: int | None = None) -> None:
         """The backend counted so many matches, of so many repositories, without sending any."""

@@ -71,7 +71,7 @@ def open_inquiry(
     filters: str,
     context: ToolContext,
     previous: Sequence[PreviousTurn] = (),
-    asked: NamedScope | None = None,
+    requested_scope: NamedScope | None = None,
 ) -> ResearchRequest:
     """Pin the commits of a question.
 
@@ -85,7 +85,7 @@ def open_inquiry(
         For whom.
     previous
         Earlier questions of the conversation.
-    asked
+    requested_scope
         Repositories and a revision that came beside the question.
 
     Raises
@@ -93,40 +93,40 @@ def open_inquiry(
     QueryError, ToolError
         As `pin_filters`.
     """
-    asked = asked or NamedScope()
+    requested_scope = requested_scope or NamedScope()
     pins: Pins | None = None
     try:
-        pins = pin_filters(filters, context, asked)
+        pins = pin_filters(filters, context, requested_scope)
     except ToolError:
-        if filters or asked:
+        if filters or requested_scope:
             raise
     usual = frozenset(pin.repository for pin in pins) if pins is not None else frozenset()
     visible = (
         sorted(usual)
-        if filters or asked.repositories
+        if filters or requested_scope.repositories
         else [repository.name for repository in context.engine.catalog.visible(context.viewer)]
     )
     names = RepositoryNames(visible, usual)
     scope = read_scope(text, names, by_word=asks_for_facts(text))
-    if not scope.named and not asked:
+    if not scope.named and not requested_scope:
         scope = _keep_scope(text, scope, names, previous)
     if scope.named:
-        narrowed = _pin_scope(filters, asked, scope, context)
+        narrowed = _pin_scope(filters, requested_scope, scope, context)
         if narrowed is not None:
-            chosen, read = narrowed
-            searched = f"{filters} {_narrow(asked, read.named).filters}".strip()
-            return ResearchRequest(text, searched, chosen, context, previous, read)
+            pins_of_scope, read = narrowed
+            searched = f"{filters} {_narrow(requested_scope, read.named).filters}".strip()
+            return ResearchRequest(text, searched, pins_of_scope, context, previous, read)
         scope = QuestionScope(
             notes=("What the question says of repositories could not be put together with its filters.",)
         )
     if pins is None:
         pins = pin_filters(filters, context)
-    return ResearchRequest(text, f"{filters} {asked.filters}".strip(), pins, context, previous, scope)
+    return ResearchRequest(text, f"{filters} {requested_scope.filters}".strip(), pins, context, previous, scope)
 
 
-def _narrow(asked: NamedScope, read: NamedScope) -> NamedScope:
+def _narrow(requested_scope: NamedScope, read: NamedScope) -> NamedScope:
     """Return what a question names within what came beside it."""
-    return NamedScope(read.repositories or asked.repositories, read.revision or asked.revision)
+    return NamedScope(read.repositories or requested_scope.repositories, read.revision or requested_scope.revision)
 
 
 def _keep_scope(
@@ -150,11 +150,11 @@ def _keep_scope(
 
 
 def _pin_scope(
-    filters: str, asked: NamedScope, scope: QuestionScope, context: ToolContext
+    filters: str, requested_scope: NamedScope, scope: QuestionScope, context: ToolContext
 ) -> tuple[Pins, QuestionScope] | None:
     """Pin the scope of a question; without its revision if no repository has it."""
     try:
-        return pin_filters(filters, context, _narrow(asked, scope.named)), scope
+        return pin_filters(filters, context, _narrow(requested_scope, scope.named)), scope
     except (ToolError, QueryError):
         context.cancellation.check()
     revision = next((taken_part for taken_part in scope.parts if taken_part.kind == "revision"), None)
@@ -171,6 +171,6 @@ def _pin_scope(
         notes=(*scope.notes, note),
     )
     try:
-        return pin_filters(filters, context, _narrow(asked, without.named)), without
+        return pin_filters(filters, context, _narrow(requested_scope, without.named)), without
     except (ToolError, QueryError):
         return None

@@ -36,8 +36,8 @@ def _research(request: StepRequest, context: ToolContext, emit: Emit) -> Any:
     return ExtractiveResearcher().research(_inquiry(request, context), None, emit)
 
 
-def _facts(request: StepRequest, context: ToolContext, emit: Emit) -> Any:
-    return ExtractiveResearcher().facts(_inquiry(request, context), emit)
+def _run_facts(request: StepRequest, context: ToolContext, emit: Emit) -> Any:
+    return ExtractiveResearcher().counted_draft(_inquiry(request, context), emit)
 
 
 def _evidence(request: StepRequest, context: ToolContext, emit: Emit) -> Any:
@@ -58,7 +58,7 @@ def _lines(request: StepRequest, context: ToolContext, emit: Emit) -> Any:
 STEPS: Mapping[str, Step] = {
     "pin": _pin,
     "research": _research,
-    "facts": _facts,
+    "facts": _run_facts,
     "evidence": _evidence,
     "check": _check,
     "lines": _lines,

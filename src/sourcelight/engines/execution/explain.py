@@ -162,11 +162,11 @@ def _alternative(
     patterns = tuple(_pattern(atom, share, sums.units) for atom, share in zip(atoms, sums.candidates, strict=False))
     if plan.symbols is not None:
         terms_of_names = numbered(plan.symbols).terms
-        patterns += tuple(replace(_pattern(atom, PatternShare(), 0), where=("symbol",)) for atom in terms_of_names)
+        patterns += tuple(replace(_pattern(atom, PatternShare(), 0), fields=("symbol",)) for atom in terms_of_names)
     if plan.commits is not None:
         commit_terms, of_commits = plan.commits.terms()
         terms = map(FileTerm, of_commits)
-        patterns += tuple(replace(_pattern(atom, PatternShare(), 0), where=(commit_terms,)) for atom in terms)
+        patterns += tuple(replace(_pattern(atom, PatternShare(), 0), fields=(commit_terms,)) for atom in terms)
     names = sorted({target.repository.facts.name for target in plan.targets})
     return AlternativeMeaning(
         types=alternative.types,
@@ -232,7 +232,7 @@ def _pattern(atom: FileTerm, share: PatternShare, units: int) -> PatternMeaning:
     return PatternMeaning(
         text=pattern.text,
         kind=pattern.kind,
-        where=tuple(name for name, there in (("content", atom.content), ("path", atom.path)) if there),
+        fields=tuple(name for name, there in (("content", atom.content), ("path", atom.path)) if there),
         required=required,
         evaluated="document" if pattern.multi_line else "line",
         from_index=share.units < units,

@@ -53,7 +53,7 @@ class CallSite:
     document: Document
     occurrence: Occurrence
     callee: NamedDefinition | ResolvedDefinition
-    how: How
+    rule: How
     score: float
 
 
@@ -72,7 +72,7 @@ def callers(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[Ca
         for references in search.batches():
             calls = [call for call in references if call.occurrence.is_called and not call.is_definition]
             call_count = len(calls)
-            calls = [call for call in calls if not _is_guess(call.how, call.document)]
+            calls = [call for call in calls if not _is_guess(call.rule, call.document)]
             left_out += call_count - len(calls)
             holders = enclosing_definitions(
                 references[0].document, [call.occurrence.start for call in calls], workspace
@@ -83,7 +83,7 @@ def callers(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[Ca
                     workspace.notice("limit", f"Only the first {MAX_CALLS:,} calls are listed; there are more.")
                     return
                 yield CallSite(
-                    level, caller, call.document, call.occurrence, search.definitions[0], call.how, call.score
+                    level, caller, call.document, call.occurrence, search.definitions[0], call.rule, call.score
                 )
                 # `seen` also ends recursion: a function that calls itself is followed once.
                 if caller is None or level >= depth or (caller.document.key, caller.start) in seen:
@@ -113,7 +113,7 @@ def callees(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[Ca
             name = caller.document.text[occurrence.start : occurrence.end]
             # Only the first answer: the others are alternatives to it, not further calls.
             answers = resolve(caller.document, occurrence, name, workspace)[:1]
-            if not answers or _is_guess(answers[0].how, caller.document):
+            if not answers or _is_guess(answers[0].rule, caller.document):
                 left_out += len(answers)
                 continue
             definition = _implementation(answers[0], workspace)
@@ -125,14 +125,14 @@ def callees(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[Ca
                 return
             body = body_of(definition, workspace)
             yield CallSite(
-                level, caller, caller.document, occurrence, body or definition, definition.how, definition.score
+                level, caller, caller.document, occurrence, body or definition, definition.rule, definition.score
             )
             if (
                 body is None
                 or level >= depth
                 # A definition that was found by its name alone is too weak to follow further: errors would multiply
                 # with each level.
-                or definition.how == "name"
+                or definition.rule == "name"
                 or (body.document.key, body.start) in seen
             ):
                 continue
@@ -141,14 +141,14 @@ def callees(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[Ca
     _note_left_out(left_out, workspace)
 
 
-def _is_guess(how: How, document: Document) -> bool:
+def _is_guess(rule: How, document: Document) -> bool:
     """Return whether a call was found by its name alone in a language whose rules find nearly all others.
 
     Of such calls 3 % were right in Go and 3 % in TypeScript: their receivers are of the standard library, or of
     packages that are in no repository here.
     """
     resolver = resolver_of(document.language)
-    return how == "name" and resolver is not None and resolver.language.has_declared_types
+    return rule == "name" and resolver is not None and resolver.language.has_declared_types
 
 
 def _note_left_out(count: int, workspace: Workspace) -> None:

@@ -35,10 +35,10 @@ class Ref:
         Bytes of the declared name; both 0 for the whole file, as a module.
     kind
         One of `sourcelight.engines.symbols.KINDS`, or ``parameter``.
-    how
+    rule
         The rule that led here.
     reason
-        The rule in a few words; empty: the usual words for `how`.
+        The rule in a few words; empty: the usual words for `rule`.
     missing_module
         The module as written, for an import that leads to no visible repository; the declaration is then that import.
         None: nothing is missing.
@@ -48,7 +48,7 @@ class Ref:
     start: int
     end: int
     kind: str
-    how: How
+    rule: How
     reason: str = ""
     missing_module: str | None = None
 
@@ -145,7 +145,7 @@ class Session:
         """
         providers = [
             (other, exports[name])
-            for other in self.workspace.others(project)
+            for other in self.workspace.other_projects(project)
             if name in (exports := exports_of(other, self.language))
         ]
 

@@ -246,8 +246,8 @@ def definition_rows(
                 "start_line": start_line,
                 "end_line": end_line,
                 "code": "\n".join(lines.between(start_line, end_line)),
-                "how": definition.how,
-                "precise": definition.how == "scip",
+                "how": definition.rule,
+                "precise": definition.rule == "scip",
                 "score": definition.score,
                 "reason": definition.reason,
             }
@@ -297,8 +297,8 @@ def reference_rows(
                 "symbol": symbol,
                 "role": role,
                 "container": text[holder.start : holder.end].decode(errors="replace") if holder else "",
-                "how": reference.how,
-                "precise": reference.how == "scip",
+                "how": reference.rule,
+                "precise": reference.rule == "scip",
                 "score": reference.score,
                 "reason": reference.reason,
             }

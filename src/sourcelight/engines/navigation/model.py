@@ -99,7 +99,7 @@ class ResolvedDefinition:
         Byte range of its name; both 0 for a module, which is the file itself.
     kind
         One of `sourcelight.engines.symbols.KINDS`, or ``parameter``.
-    how
+    rule
         The rule that found it.
     score
         0 to 1: the probability that it is right, see `SCORES`.
@@ -111,7 +111,7 @@ class ResolvedDefinition:
     start: int
     end: int
     kind: str
-    how: How
+    rule: How
     score: float
     reason: str
 
@@ -120,9 +120,9 @@ class ResolvedDefinition:
         """What makes two answers the same definition: the file and the offset, -1 for the file as a module."""
         return self.document.key, self.start if self.end else -1
 
-    def found_by(self, how: How, reason: str, score: float | None = None) -> ResolvedDefinition:
+    def found_by(self, rule: How, reason: str, score: float | None = None) -> ResolvedDefinition:
         """Return the same definition with another rule, reason and score."""
-        return replace(self, how=how, reason=reason, score=SCORES[how] if score is None else score)
+        return replace(self, rule=rule, reason=reason, score=SCORES[rule] if score is None else score)
 
 
 # A one-line file of 1.4 MB takes 0.8 s to parse, and parsing holds the interpreter lock.
@@ -155,7 +155,7 @@ class Project:
     snapshot: OpenedCommit | None
     _blob_ids: bytes
     _numbers: dict[bytes, int] = field(init=False)
-    _facts: dict[Hashable, Any] = field(default_factory=dict, init=False)
+    _cache: dict[Hashable, Any] = field(default_factory=dict, init=False)
     _documents: dict[int, Document] = field(default_factory=dict, init=False)
     _directories: dict[bytes, list[int]] | None = field(default=None, init=False)
     _guard: threading.RLock = field(default_factory=threading.RLock, init=False)
@@ -241,12 +241,12 @@ class Project:
     def remember(self, key: Hashable, make: Callable[[], _T]) -> _T:
         """Return the cached value of a key, or make it. For values that are small beside the files."""
         try:
-            value: _T = self._facts[key]
+            value: _T = self._cache[key]
         except KeyError:
             with self._guard:
-                if key not in self._facts:
-                    self._facts[key] = make()
-                value = self._facts[key]
+                if key not in self._cache:
+                    self._cache[key] = make()
+                value = self._cache[key]
         return value
 
 
@@ -348,7 +348,7 @@ class Reference:
 
     document: Document
     occurrence: Occurrence
-    how: How
+    rule: How
     score: float
     reason: str
     is_definition: bool = False

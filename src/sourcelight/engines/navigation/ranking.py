@@ -31,7 +31,7 @@ def rank_definitions(
     """
     candidates = definitions_named(document.project, name, workspace)
     if not candidates:
-        for other in workspace.others(document.project):
+        for other in workspace.other_projects(document.project):
             candidates += definitions_named(other, name, workspace)
             if len(candidates) >= MAX_RANKED:
                 break

@@ -138,7 +138,7 @@ class References:
         if answer.key in self._overridden_keys or any(
             top.key in self._keys or top.key in self._overridden_keys for top in self._overridden(answer)
         ):
-            return answer.found_by(answer.how, "implements or overrides the same member", answer.score)
+            return answer.found_by(answer.rule, "implements or overrides the same member", answer.score)
         return None
 
     def batches(self) -> Iterator[list[Reference]]:
@@ -225,7 +225,7 @@ class References:
         for project in {**projects, asked_project.key: asked_project}.values():
             yield from self._candidates(project)
         for definition in self._exporters():
-            for other in self.workspace.others(definition.document.project):
+            for other in self.workspace.other_projects(definition.document.project):
                 if other.key in projects or other.key == asked_project.key:
                     continue
                 roots = [root for root in self._roots(definition) if self._imports(other, definition, root)]
@@ -324,8 +324,8 @@ class References:
         for occurrence in occurrences_in(document, name, self.workspace):
             key = (document.key, occurrence.start)
             if key in self._keys and key not in self._replaced_parameters:
-                how = next(definition.how for definition in self.definitions if definition.key == key)
-                yield Reference(document, occurrence, how, SCORES[how], "the definition", is_definition=True)
+                rule = next(definition.rule for definition in self.definitions if definition.key == key)
+                yield Reference(document, occurrence, rule, SCORES[rule], "the definition", is_definition=True)
                 continue
             if precise is not None and occurrence.start in precise:
                 if precise[occurrence.start]:
@@ -334,7 +334,7 @@ class References:
             answers: Sequence[ResolvedDefinition] = resolve_by_rules(document, occurrence, self.workspace)
             target = next((matching for answer in answers[:2] if (matching := self._match(answer)) is not None), None)
             if target is not None:
-                yield Reference(document, occurrence, target.how, target.score, target.reason)
+                yield Reference(document, occurrence, target.rule, target.score, target.reason)
             elif not answers and not renamed and name in self._own_names:
                 yield from self._unresolved_use(document, occurrence, name)
 

@@ -253,9 +253,9 @@ class Workspace:
     unparsed: dict[Document, str] = field(default_factory=dict)
     notices: dict[str, str] = field(default_factory=dict)
     outside: set[tuple[tuple[str, str, bytes], int]] = field(default_factory=set)
-    _facts: dict[Hashable, Any] = field(default_factory=dict)
+    _cache: dict[Hashable, Any] = field(default_factory=dict)
     _facts_bytes: int = 0
-    _opened: dict[tuple[str, str], Project] = field(default_factory=dict)
+    _projects: dict[tuple[str, str], Project] = field(default_factory=dict)
     _visible: tuple[Repository, ...] | None = None
 
     def remember(self, key: Hashable, make: Callable[[], _T]) -> _T:
@@ -263,9 +263,9 @@ class Workspace:
 
         The cache is cleared after `cache_bytes` of parsed source: inferred values keep syntax trees alive.
         """
-        if key not in self._facts:
-            self._facts[key] = make()
-        value: _T = self._facts[key]
+        if key not in self._cache:
+            self._cache[key] = make()
+        value: _T = self._cache[key]
         return value
 
     def notice(self, key: str, message: str) -> None:
@@ -286,15 +286,15 @@ class Workspace:
 
     def _open(self, repository: Repository, revision: str) -> Project:
         key = repository.key, revision
-        project = self._opened.get(key)
+        project = self._projects.get(key)
         if project is None:
             self.budget.check()
-            project = self._opened[key] = self.navigator.project(repository, revision, self.budget)
+            project = self._projects[key] = self.navigator.project(repository, revision, self.budget)
         return project
 
     def open_projects(self, name: str) -> list[Project]:
         """Return the projects of a repository that were opened in this call."""
-        return [project for project in self._opened.values() if project.name == name]
+        return [project for project in self._projects.values() if project.name == name]
 
     def note_missing(self, projects: Iterable[Project], below: bytes = b"") -> None:
         """Note missing files of projects, at a path or below it: their definitions are unknown."""
@@ -304,7 +304,7 @@ class Workspace:
         """Note missing files of the projects opened in this call, and of all partial clones."""
         targets = {
             (project.key, project.commit): project.target
-            for project in self._opened.values()
+            for project in self._projects.values()
             if project.snapshot is not None
         }
         for repository in self.repositories:
@@ -339,7 +339,7 @@ class Workspace:
             self._visible = self.navigator.catalog.visible(self.viewer)
         return self._visible
 
-    def others(self, project: Project) -> Iterator[Project]:
+    def other_projects(self, project: Project) -> Iterator[Project]:
         """Return all other repositories, at their default revision, in order of names."""
         for repository in self.repositories:
             if repository.key != project.key and repository.facts.commit:
@@ -360,7 +360,7 @@ class Workspace:
                 return None
             self._facts_bytes += len(text)
             if self._facts_bytes > self.navigator.cache_bytes:
-                self._facts.clear()
+                self._cache.clear()
                 self._facts_bytes = 0
             # 256: an empty file has a tree and a cache entry too.
             entry = ParsedEntry(parser.parse(document.language, text), len(text) + 256)

@@ -156,9 +156,9 @@ def _with_moves(changes: list[_ApiChange]) -> list[_ApiChange]:
             sides[change.status].setdefault(identity, []).append(change)
     moved: list[_ApiChange] = []
     paired_ids: set[int] = set()
-    for identity, (removed, *others) in sides["removed"].items():
+    for identity, (removed, *other_removals) in sides["removed"].items():
         gained = sides["added"].get(identity, [])
-        if not others and len(gained) == 1:
+        if not other_removals and len(gained) == 1:
             moved.append(_ApiChange("moved", gained[0].key, removed.old, gained[0].new))
             paired_ids |= {id(removed), id(gained[0])}
     return [*moved, *(change for change in changes if id(change) not in paired_ids)]

@@ -216,9 +216,9 @@ def shortened_answer(
     if left_out:
         messages.append(f"{left_out} further places in these files are not shown; read_file shows whole files.")
     attributes = {"query": query, "matches": sum(chunk.matches or 0 for chunk in chunks_kept), "files": files}
-    cut = left_out > 0 or any(chunk.truncated for chunk in chunks_kept)
+    is_cut = left_out > 0 or any(chunk.truncated for chunk in chunks_kept)
     return ToolResult(
-        "found_chunks", chunk_table(chunks_kept), attributes, is_complete and not cut, tuple(dict.fromkeys(messages))
+        "found_chunks", chunk_table(chunks_kept), attributes, is_complete and not is_cut, tuple(dict.fromkeys(messages))
     )
 
 
@@ -229,11 +229,11 @@ def _cut_chunk(chunk: ResultChunk, characters: int) -> None:
     remaining = characters
     for number, line in enumerate(lines, chunk.first_line):
         # Around the match: the start of a minified line says nothing.
-        cut = _cut_line(line, chunk.found_at.get(number, 0))
-        remaining -= len(cut) + 1
+        shortened_line = _cut_line(line, chunk.found_at.get(number, 0))
+        remaining -= len(shortened_line) + 1
         if remaining < 0 and lines_shown:
             break
-        lines_shown.append(cut)
+        lines_shown.append(shortened_line)
     text = "\n".join(lines_shown)
     chunk.truncated = text != chunk.text
     chunk.text = text

@@ -37,10 +37,10 @@ def _complexity(arguments: ComplexityArguments, context: ToolContext) -> ToolRes
     histories = open_history(CALL, context, arguments.repo, arguments.revision)
     by, below = arguments.by or "function", clean_path(arguments.path or "")
     attributes: dict[str, Any] = {"repository": arguments.repo.strip("/"), "by": by, "path": below, "total": 0}
-    if not histories.opened:
+    if not histories.selections:
         empty = tables.table("complexity", {}, 0)
         return ToolResult("complexity", empty, attributes, histories.complete, tuple(histories.notices))
-    (snapshot,) = histories.opened
+    (snapshot,) = histories.selections
     notices, unread, rows = histories.notices, list[str](), list[_Row]()
     for path, measures in measure_files(snapshot.repository, snapshot.commits[0], below, context, {}):
         if measures.incomplete:
@@ -68,11 +68,11 @@ def _complexity(arguments: ComplexityArguments, context: ToolContext) -> ToolRes
 
 
 def measure_files(
-    repository: Repository, commit: str, below: str, context: ToolContext, known: dict[tuple[bytes, str], FileMeasures]
+    repository: Repository, commit: str, below: str, context: ToolContext, cache: dict[tuple[bytes, str], FileMeasures]
 ) -> Iterator[tuple[str, FileMeasures]]:
     """Yield the files of a commit that are measured, in the order of their paths.
 
-    `known` are measures by blob and language, and gets those that are new. Raises `PathNotFound` where nothing is below
+    `cache` are measures by blob and language, and gets those that are new. Raises `PathNotFound` where nothing is below
     a path.
     """
     with ObjectReader(repository) as reader:
@@ -87,10 +87,10 @@ def measure_files(
             if context.observer is not None and number % _REPORT_EVERY == 0:
                 context.observer(ToolProgress("measuring", number, len(selected)))
             key = tree.blob_id(index), language_of(names[index])
-            if key not in known:
+            if key not in cache:
                 data = reader.read(key[0], MAX_FILE_BYTES)
-                known[key] = FileMeasures(incomplete="too-large") if data is None else measure_file(key[1], data)
-            yield names[index], known[key]
+                cache[key] = FileMeasures(incomplete="too-large") if data is None else measure_file(key[1], data)
+            yield names[index], cache[key]
 
 
 def function_rows(path: str, measures: FileMeasures) -> list[_Row]:

@@ -48,11 +48,11 @@ def _complexity_trend(arguments: ComplexityTrendArguments, context: ToolContext)
     histories = open_history(CALL, context, arguments.repo, arguments.revisions[0] if arguments.revisions else None)
     attributes: dict[str, Any] = {"repository": arguments.repo.strip("/"), "by": by, "path": below}
     notices = histories.notices
-    if not histories.opened:
+    if not histories.selections:
         return ToolResult(
             "complexity_trend", tables.table("complexity_trend", {}, 0), attributes, False, tuple(notices)
         )
-    (snapshot,) = histories.opened
+    (snapshot,) = histories.selections
     points = _points(snapshot, arguments, context)
     cache: dict[tuple[bytes, str], FileMeasures] = {}
     rows: list[_Row] = []
@@ -87,7 +87,7 @@ def _points(snapshot: OpenedHistory, arguments: ComplexityTrendArguments, contex
     times = history.commits.commit_time
     if arguments.revisions:
         commits = [
-            open_history(CALL, context, arguments.repo, revision).opened[0].commits[0]
+            open_history(CALL, context, arguments.repo, revision).selections[0].commits[0]
             for revision in arguments.revisions
         ]
         return [

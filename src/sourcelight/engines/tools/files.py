@@ -352,15 +352,15 @@ def _render_files(answer: ToolResult, context: ToolContext) -> Rendered:
     return payload, with_notices(text, answer)
 
 
-def _of_lines(part: ToolResult, full_result: ToolResult, start: ItemMark, stop: ItemMark) -> ToolResult:
+def _of_lines(part: ToolResult, full_result: ToolResult, start: ItemMark, end: ItemMark) -> ToolResult:
     """Correct the range of a part of a file."""
-    del stop
+    del end
     first = full_result.attributes["start_line"] + start.item
     attributes = {"start_line": first, "end_line": first + part.table.num_rows - 1, "whole": False}
     return replace(part, attributes={**part.attributes, **attributes})
 
 
-def _of_repositories(part: ToolResult, full_result: ToolResult, start: ItemMark, stop: ItemMark) -> ToolResult:
+def _of_repositories(part: ToolResult, full_result: ToolResult, start: ItemMark, end: ItemMark) -> ToolResult:
     """Correct the cursors of a part of a page, so that `after` and `before` go on where the part ends."""
     names = part.table.column("repository").to_pylist()
     attributes: dict[str, Any] = {}
@@ -368,7 +368,7 @@ def _of_repositories(part: ToolResult, full_result: ToolResult, start: ItemMark,
         attributes = {"start_cursor": _cursor(names[0]), "end_cursor": _cursor(names[-1])}
     if start.item:
         attributes["has_previous_page"] = True
-    if stop.item < full_result.table.num_rows:
+    if end.item < full_result.table.num_rows:
         attributes["has_next_page"] = True
     return replace(part, attributes={**part.attributes, **attributes})
 

@@ -208,7 +208,7 @@ def _explain(arguments: ExplainArguments, context: ToolContext) -> ToolResult:
             for f in meaning.filters
         ]
         rows += [
-            (number, "pattern", p.text, join_parts([p.kind, "in", " and ".join(p.where)]), None, None)
+            (number, "pattern", p.text, join_parts([p.kind, "in", " and ".join(p.fields)]), None, None)
             for p in meaning.patterns
         ]
     rows += [(None, "warning", advice.message, advice.fix, None, None) for advice in explanation.warnings]

@@ -93,7 +93,7 @@ def symbol_query_of(
     return SymbolQuery(document, symbol, line, column)
 
 
-def _facts(query: SymbolQuery, arguments: SymbolArguments) -> dict[str, Any]:
+def _answer_attributes(query: SymbolQuery, arguments: SymbolArguments) -> dict[str, Any]:
     project = query.document.project
     return {
         "repository": project.name,
@@ -129,7 +129,9 @@ def _go_to_definition(arguments: GoToDefinitionArguments, context: ToolContext) 
         workspace.note_missing_anywhere()  # what the name means may be defined there
     notices = notices_of(workspace)
     complete = not {"time", "voters", "ranked", "candidates", "symbols-pending", "missing"} & set(workspace.notices)
-    return ToolResult("definitions", table("definitions", rows), _facts(query, arguments), complete, notices)
+    return ToolResult(
+        "definitions", table("definitions", rows), _answer_attributes(query, arguments), complete, notices
+    )
 
 
 def _render_definitions(answer: ToolResult, context: ToolContext) -> Rendered:
@@ -190,7 +192,11 @@ def _find_references(arguments: FindReferencesArguments, context: ToolContext) -
         complete = complete and table.num_rows == cached.table.num_rows
         if not complete:
             workspace.notice("limit", f"The first {limit:,} references are listed; there may be more.")
-    attributes = {**_facts(query, arguments), "definitions": cached.definitions, "left_out": cached.left_out}
+    attributes = {
+        **_answer_attributes(query, arguments),
+        "definitions": cached.definitions,
+        "left_out": cached.left_out,
+    }
     complete = complete and not {"symbols-pending", "missing"} & set(workspace.notices)
     return ToolResult("references", table, attributes, complete, notices_of(workspace))
 

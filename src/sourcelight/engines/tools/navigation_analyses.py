@@ -84,7 +84,7 @@ def _wait(context: ToolContext, projects: Iterable[Project], workspace: Workspac
     workspace.budget.check()
 
 
-def _where(project: Project, revision: str | None) -> dict[str, Any]:
+def _commit_columns(project: Project, revision: str | None) -> dict[str, Any]:
     return {"repository": project.name, "revision": revision or "", "commit": project.commit}
 
 
@@ -121,7 +121,7 @@ def _symbols(arguments: SymbolsArguments, context: ToolContext) -> ToolResult:
         rows += [row for row in file_rows if not codes or row["kind"] in codes]
         reporter.report(number, f"{len(rows):,} definitions")
     workspace.note_missing([project], (arguments.path or "").strip("/").encode())
-    attributes = {**_where(project, arguments.revision), "kind": sorted(codes), "path": arguments.path or ""}
+    attributes = {**_commit_columns(project, arguments.revision), "kind": sorted(codes), "path": arguments.path or ""}
     return _answer("symbols", rows, attributes, workspace)
 
 
@@ -135,7 +135,7 @@ def _outline(arguments: OutlineArguments, context: ToolContext) -> ToolResult:
     rows = symbol_rows(document, outline_of(document, workspace), arguments.revision or "")
     workspace.note_missing([document.project], document.path)
     attributes = {
-        **_where(document.project, arguments.revision),
+        **_commit_columns(document.project, arguments.revision),
         "path": document.shown_path,
         "language": document.language,
     }
@@ -169,7 +169,9 @@ def _imports(arguments: ImportsArguments, context: ToolContext) -> ToolResult:
         ]
         reporter.report(number, f"{len(rows):,} imports")
     workspace.note_missing([project], directory)
-    return _answer("imports", rows, {**_where(project, arguments.revision), "path": arguments.path or ""}, workspace)
+    return _answer(
+        "imports", rows, {**_commit_columns(project, arguments.revision), "path": arguments.path or ""}, workspace
+    )
 
 
 def _dependency_graph(arguments: DependencyGraphArguments, context: ToolContext) -> ToolResult:
@@ -217,7 +219,9 @@ def _repo_map(arguments: RepoMapArguments, context: ToolContext) -> ToolResult:
         for line in map_lines(project, budget, workspace)
     ]
     workspace.note_missing([project])
-    return _answer("repository_map", rows, {**_where(project, arguments.revision), "budget_lines": budget}, workspace)
+    return _answer(
+        "repository_map", rows, {**_commit_columns(project, arguments.revision), "budget_lines": budget}, workspace
+    )
 
 
 def _calls(name: str, arguments: CallGraphArguments, context: ToolContext) -> ToolResult:
@@ -236,7 +240,11 @@ def _calls(name: str, arguments: CallGraphArguments, context: ToolContext) -> To
     workspace.note_missing_anywhere()
     if not rows:
         workspace.notice("none", f"No {name} of {query.name} were found.")
-    attributes = {**_where(document.project, arguments.revision), "path": document.shown_path, "symbol": query.name}
+    attributes = {
+        **_commit_columns(document.project, arguments.revision),
+        "path": document.shown_path,
+        "symbol": query.name,
+    }
     return _answer("calls", rows, {**attributes, "depth": arguments.depth or 1}, workspace)
 
 
@@ -259,7 +267,7 @@ def _call_row(call_site: CallSite) -> dict[str, Any]:
         "callee_line": line_of(callee.document.text, callee.start),
         "line_number": location.line_number,
         "line": location.line,
-        "how": call_site.how,
+        "how": call_site.rule,
         "score": call_site.score,
     }
 

@@ -36,12 +36,12 @@ class Items(Protocol):
     def text(self, result: ToolResult, item: int) -> str:
         """Return the text at which an item alone can be cut; empty if it can't be."""
 
-    def part(self, result: ToolResult, start: ItemMark, stop: ItemMark) -> ToolResult:
-        """Return the answer from `start` up to `stop`."""
+    def part(self, result: ToolResult, start: ItemMark, end: ItemMark) -> ToolResult:
+        """Return the answer from `start` up to `end`."""
 
 
-def _keep(part: ToolResult, full_result: ToolResult, start: ItemMark, stop: ItemMark) -> ToolResult:
-    del full_result, start, stop
+def _keep(part: ToolResult, full_result: ToolResult, start: ItemMark, end: ItemMark) -> ToolResult:
+    del full_result, start, end
     return part
 
 
@@ -78,18 +78,18 @@ class TableItems:
         """Return the text of a row."""
         return "" if not self.column else str(result.table.column(self.column)[item].as_py() or "")
 
-    def part(self, result: ToolResult, start: ItemMark, stop: ItemMark) -> ToolResult:
+    def part(self, result: ToolResult, start: ItemMark, end: ItemMark) -> ToolResult:
         """Return the rows between two places, with the facts about them."""
-        end = stop.item + (1 if stop.offset else 0)
-        table = result.table.slice(start.item, end - start.item)
-        if stop.offset:
-            length = stop.offset - (start.offset if start.item == stop.item else 0)
-            table = self._truncate(table, table.num_rows - 1, start.offset * (start.item == stop.item), length)
+        row_end = end.item + (1 if end.offset else 0)
+        table = result.table.slice(start.item, row_end - start.item)
+        if end.offset:
+            length = end.offset - (start.offset if start.item == end.item else 0)
+            table = self._truncate(table, table.num_rows - 1, start.offset * (start.item == end.item), length)
         elif start.offset:
             table = self._truncate(table, 0, start.offset, None)
-        if start.offset and stop.offset and start.item != stop.item:
+        if start.offset and end.offset and start.item != end.item:
             table = self._truncate(table, 0, start.offset, None)
-        return self.adjust(replace(result, table=table), result, start, stop)
+        return self.adjust(replace(result, table=table), result, start, end)
 
     def _truncate(self, table: Any, row: int, skip: int, length: int | None) -> Any:
         import pyarrow as pa
@@ -140,22 +140,22 @@ class FactItems:
         """Return the text of an entry."""
         return "" if not self.body else str(result.attributes[self.fact][item].get(self.body) or "")
 
-    def part(self, result: ToolResult, start: ItemMark, stop: ItemMark) -> ToolResult:
+    def part(self, result: ToolResult, start: ItemMark, end: ItemMark) -> ToolResult:
         """Return the entries between two places."""
-        entries = self.entries(result, start, stop)
+        entries = self.entries(result, start, end)
         if self.body and entries:
             texts: dict[int, tuple[int, int | None]] = {}
-            if stop.offset:
-                texts[len(entries) - 1] = (0, stop.offset)
+            if end.offset:
+                texts[len(entries) - 1] = (0, end.offset)
             if start.offset:
                 texts[0] = (start.offset, texts[0][1] if 0 in texts else None)
-            for position, (text_start, end) in texts.items():
+            for position, (text_start, text_end) in texts.items():
                 entries[position] = {
                     **entries[position],
-                    self.body: str(entries[position].get(self.body) or "")[text_start:end],
+                    self.body: str(entries[position].get(self.body) or "")[text_start:text_end],
                 }
         return replace(result, attributes={**result.attributes, self.fact: entries})
 
-    def entries(self, result: ToolResult, start: ItemMark, stop: ItemMark) -> list[Any]:
+    def entries(self, result: ToolResult, start: ItemMark, end: ItemMark) -> list[Any]:
         """Return the entries of which any part is between two places."""
-        return list(result.attributes[self.fact])[start.item : stop.item + (1 if stop.offset else 0)]
+        return list(result.attributes[self.fact])[start.item : end.item + (1 if end.offset else 0)]

@@ -104,14 +104,14 @@ class _Pager:
     start: ItemMark
     _sizes: dict[ItemMark, int] = field(default_factory=dict)
 
-    def size(self, stop: ItemMark) -> int:
+    def size(self, end: ItemMark) -> int:
         """Return the tokens from the start of the page up to a place."""
-        if stop not in self._sizes:
-            payload, text = self.render(self.items.part(self.result, self.start, stop))
-            self._sizes[stop] = measure(payload, text, self.request)
-        return self._sizes[stop]
+        if end not in self._sizes:
+            payload, text = self.render(self.items.part(self.result, self.start, end))
+            self._sizes[end] = measure(payload, text, self.request)
+        return self._sizes[end]
 
-    def stop(self, budget: int) -> ItemMark:
+    def page_end(self, budget: int) -> ItemMark:
         """Return where a page of `budget` tokens ends: after whole items if one of them fits."""
         last = self.items.count(self.result)
         if last <= self.start.item:
@@ -197,7 +197,7 @@ def render_page(
     start = _read_cursor(call, request.cursor, result, items) if request.cursor else ItemMark(0)
     pager = _Pager(result, items, request, render, start)
     last = items.count(result)
-    end = ItemMark(last) if request.max_tokens is None else pager.stop(request.max_tokens - _RESERVE)
+    end = ItemMark(last) if request.max_tokens is None else pager.page_end(request.max_tokens - _RESERVE)
     if end == ItemMark(last):
         # A last page is complete only together with those before it.
         if start == ItemMark(0):

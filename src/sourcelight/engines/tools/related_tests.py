@@ -34,10 +34,10 @@ def _related_tests(arguments: RelatedTestsArguments, context: ToolContext) -> To
     path = clean_path(arguments.path)
     histories = open_history(CALL, context, arguments.repo, arguments.revision)
     attributes: dict[str, Any] = {"repository": arguments.repo.strip("/"), "path": path}
-    if not histories.opened:
+    if not histories.selections:
         empty = tables.table("related_tests", {}, 0)
         return ToolResult("related_tests", empty, attributes, histories.complete, tuple(histories.notices))
-    (snapshot,) = histories.opened
+    (snapshot,) = histories.selections
     with ObjectReader(snapshot.repository) as reader:
         find_entry(reader, snapshot.commits[0], path, arguments.revision or "")
         names = [raw.decode("utf-8", "replace") for raw in reader.tree(snapshot.commits[0]).paths]

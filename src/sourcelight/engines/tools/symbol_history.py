@@ -234,10 +234,10 @@ def _symbol_history(arguments: SymbolHistoryArguments, context: ToolContext) -> 
         raise ToolError(f"{CALL}: {arguments.symbol!r} is not the name of a definition", tool=CALL, argument="symbol")
     histories = open_history(CALL, context, arguments.repo, revision)
     attributes: dict[str, Any] = {"repository": arguments.repo.strip("/"), "symbol": name, "total": 0}
-    if not histories.opened:
+    if not histories.selections:
         empty = tables.table("symbol_history", {}, 0)
         return ToolResult("symbol_history", empty, attributes, histories.complete, tuple(histories.notices))
-    (snapshot,) = histories.opened
+    (snapshot,) = histories.selections
     history, notices, is_complete = snapshot.history, histories.notices, histories.complete
     with ObjectReader(snapshot.repository) as reader:
         path, definition = _definition_of(name, arguments, snapshot, reader, context)

@@ -50,7 +50,7 @@ class MagicLine:
 class CursorContext:
     """Where a cursor stands, with the text there: in the name of an option, the value of `option`, or the rest."""
 
-    where: str
+    position: str
     text: str
     option: MagicOption | None = None
 

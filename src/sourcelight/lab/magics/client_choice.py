@@ -23,17 +23,17 @@ class ClientChoice:
     def __init__(self, variables: Mapping[str, object]) -> None:
         self._variables = variables
         self._name = ""
-        self._own: Client | None = None
+        self._assigned_client: Client | None = None
 
     def use(self, name: str) -> Client:
         """Choose the client that a variable holds, now and whenever it holds another one."""
         client = self.client_named(name)
-        self._name, self._own = name, None
+        self._name, self._assigned_client = name, None
         return client
 
     def keep(self, client: Client) -> None:
         """Choose a client that no variable holds."""
-        self._name, self._own = "", client
+        self._name, self._assigned_client = "", client
 
     def client_named(self, name: str) -> Client:
         """The open client that a variable holds.
@@ -67,8 +67,8 @@ class ClientChoice:
         """
         if name or self._name:
             return self.client_named(name or self._name)
-        if self._own is not None and age(self._own) >= 0:
-            return self._own
+        if self._assigned_client is not None and age(self._assigned_client) >= 0:
+            return self._assigned_client
         names = self.names()
         if not names:
             raise ClientNotFound(f"no open client: {_HOW}")
@@ -87,7 +87,7 @@ class ClientChoice:
         if client is None:
             return f"no open client: {_HOW}"
         name = self._name or next((n for n in self.names() if self._variables[n] is client), "")
-        reason = "chosen" if self._name or self._own is client else "the newest one open"
+        reason = "chosen" if self._name or self._assigned_client is client else "the newest one open"
         return f"{client!r}{f' of the variable {name}' if name else ''}, {reason}"
 
     def _there_are(self) -> str:

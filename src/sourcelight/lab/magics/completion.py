@@ -81,11 +81,11 @@ class Completer:
         if magic == "sourcelight":
             return self._in_command(text.lstrip())
         context = cursor_context(text, OPTIONS[magic])
-        if context.where == "option":
+        if context.position == "option":
             return _result(
                 context.text, [Completion(name, "option") for name in _spellings(OPTIONS[magic], context.text)]
             )
-        if context.where == "value":
+        if context.position == "value":
             return _result(
                 context.text,
                 [Completion(v, "value") for v in self._choices(context.option) if v.startswith(context.text)],
@@ -97,11 +97,11 @@ class Completer:
         if not blank:
             return _result(text, [Completion(name, "command") for name in COMMANDS if name.startswith(text)])
         if command == "use":
-            names = self.magics.chosen.names()
+            names = self.magics.client_choice.names()
             return _result(remaining, [Completion(name, "client") for name in names if name.startswith(remaining)])
         options = {"open": OPEN, "connect": CONNECT}.get(command, ())
         context = cursor_context(remaining, options)
-        if context.where == "option":
+        if context.position == "option":
             return _result(context.text, [Completion(name, "option") for name in _spellings(options, context.text)])
         return _nothing()
 
@@ -110,7 +110,7 @@ class Completer:
             return
         yield from option.choices
         if option.name == "client":
-            yield from self.magics.chosen.names()
+            yield from self.magics.client_choice.names()
         elif option.name == "var":
             yield from (name for name in self.shell.user_ns if not name.startswith("_"))
 
@@ -133,12 +133,12 @@ class Completer:
         ]
         return _result(typed, texts)
 
-    def _in_query(self, query: str, known: Completions | None) -> dict[str, Any]:
-        fragment, completions = suggest(query, _names(known))
+    def _in_query(self, query: str, cached_names: Completions | None) -> dict[str, Any]:
+        fragment, completions = suggest(query, _names(cached_names))
         return _result(fragment, completions)
 
     def _completions(self) -> Completions | None:
-        client = self.magics.chosen.client_or_none()
+        client = self.magics.client_choice.client_or_none()
         return client.completions if client is not None else None
 
 

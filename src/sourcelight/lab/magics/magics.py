@@ -99,7 +99,7 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
 
     def __init__(self, shell: Any) -> None:
         super().__init__(shell)
-        self.chosen = ClientChoice(shell.user_ns)
+        self.client_choice = ClientChoice(shell.user_ns)
         self._answer: DeepSearchAnswer | None = None
 
     def remove(self) -> None:
@@ -156,10 +156,10 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
             raise UsageError(str(exc)) from None
 
     def _status(self, _line: str) -> None:
-        print(self.chosen.describe())  # noqa: T201 - a magic answers on the screen
+        print(self.client_choice.describe())  # noqa: T201 - a magic answers on the screen
 
     def _use(self, line: str) -> None:
-        self.chosen.use(line.strip())
+        self.client_choice.use(line.strip())
 
     def _open(self, line: str) -> None:
         options = split(line, OPEN, "sourcelight open")
@@ -186,10 +186,10 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
         name = options.last("out")
         if name:
             self._store(name, client)
-            self.chosen.use(name)
+            self.client_choice.use(name)
         else:
-            self.chosen.keep(client)
-        print(self.chosen.describe())  # noqa: T201 - a magic answers on the screen
+            self.client_choice.keep(client)
+        print(self.client_choice.describe())  # noqa: T201 - a magic answers on the screen
 
     def _store(self, name: str, value: Any) -> None:
         if not name.isidentifier():
@@ -208,7 +208,7 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
         try:
             line_parts, text = self._understand(magic, options, line, cell)
             has_traceback = "tb" in line_parts
-            result = answer(self.chosen.client(line_parts.last("client")), text, line_parts)
+            result = answer(self.client_choice.client(line_parts.last("client")), text, line_parts)
         except Exception as exc:
             if has_traceback:
                 raise whole_in_cells(exc)  # noqa: B904 - the same exception

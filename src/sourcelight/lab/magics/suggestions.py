@@ -87,7 +87,7 @@ def suggest(query: str, names: Names) -> tuple[str, list[Completion]]:
 
 
 def _values(field: Field, typed: str, names: Names) -> Iterator[Completion]:
-    typed_text = _plain(typed)
+    typed_text = _unquote(typed)
     values: dict[str, None] = {}
     for text in _of(field, names):
         name, quoted = text
@@ -119,7 +119,7 @@ def _of(field: Field, names: Names) -> Iterator[tuple[str, str]]:
             yield value, quote_value(value)
 
 
-def _plain(typed: str) -> str:
+def _unquote(typed: str) -> str:
     """What was typed of a value, without the signs of quotes and regular expressions."""
     return re.sub(r"\\(.)", r"\1", typed.lstrip("\"'^").rstrip("$")).lower()
 

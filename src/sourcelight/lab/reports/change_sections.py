@@ -311,7 +311,7 @@ class Ends:
 
 def lead(ends: Ends, diffs: Frame, commits: Frame, people: Frame, log: Frame, before: Frame | None) -> list[str]:
     """What changed, who did it, where, and how that compares with the time before."""
-    sentences = (_who(ends, commits, people), _where(diffs), _kinds(log), _comparison_text(ends, commits, before))
+    sentences = (_who(ends, commits, people), _size_text(diffs), _kinds(log), _comparison_text(ends, commits, before))
     return [sentence for sentence in sentences if sentence]
 
 
@@ -344,7 +344,7 @@ def _who(revisions: Ends, commits: Frame, people: Frame) -> str:
     )
 
 
-def _where(diffs: Frame) -> str:
+def _size_text(diffs: Frame) -> str:
     if not len(diffs):
         return "No file differs."
     additions, deletions = _sum(diffs, "additions"), _sum(diffs, "deletions")

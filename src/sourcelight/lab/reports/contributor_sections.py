@@ -222,8 +222,8 @@ def lead(
     """
     sentences = [
         _who(names, commits, people),
-        _most(commits),
-        _where(files),
+        _top_authors_text(commits),
+        _places_text(files),
         _comparison_text(compared, is_full_history=is_full_history),
         stale(newest),
     ]
@@ -247,7 +247,7 @@ def _who(names: Sequence[str], commits: Frame, people: Frame | None) -> str:
     return f"{text}; {join_words(additions)}." if additions else f"{text}."
 
 
-def _most(commits: Frame) -> str:
+def _top_authors_text(commits: Frame) -> str:
     human_commits = commits[~commits["bot"]]
     counts = (
         human_commits.groupby(["person", "author"], observed=True).size().sort_values(ascending=False, kind="stable")
@@ -262,7 +262,7 @@ def _most(commits: Frame) -> str:
     return f"{text}; the five people with the most wrote {share_text(share)}."
 
 
-def _where(files: Frame | None) -> str:
+def _places_text(files: Frame | None) -> str:
     """The largest places of files that people write, and how much of all changed lines is in others."""
     if files is None or not len(files):
         return ""
@@ -292,7 +292,7 @@ def _comparison_text(comparison: Turnover | None, *, is_full_history: bool) -> s
     text = f"{opening} {count_of(count, 'commit')}, {compare_counts(count, earlier_count, f'the {span_text} before')}"
     if not earlier_count:
         return f"{text}."
-    return f"{text}; {count_of(len(comparison.joined), 'person')} joined and {len(comparison.left):,} left."
+    return f"{text}; {count_of(len(comparison.joiners), 'person')} joined and {len(comparison.leavers):,} left."
 
 
 def stale(newest: Any, now: datetime | None = None) -> str:

@@ -387,7 +387,7 @@ def _summary(
         span = f"the {YEAR_DAYS} days before the newest commit" if is_full_history else "the time"
         numbers += [
             Metric("commits before", len(comparison.before), f"Commits in {earlier_span}.", "", "before"),
-            Metric("joined", len(comparison.joined), f"Authors of a commit in {span} with none before.", "bots."),
-            Metric("left", len(comparison.left), f"Authors of a commit in {earlier_span} with none since.", "bots."),
+            Metric("joined", len(comparison.joiners), f"Authors of a commit in {span} with none before.", "bots."),
+            Metric("left", len(comparison.leavers), f"Authors of a commit in {earlier_span} with none since.", "bots."),
         ]
     return numbers

@@ -69,23 +69,23 @@ def total(frame: Frame, column: str) -> tuple[int | None, str]:
     return int(frame.loc[has_value, column].sum()), excludes
 
 
-def line_metrics(frame: Frame, counted: str) -> list[Metric]:
+def line_metrics(frame: Frame, counts: str) -> list[Metric]:
     """Lines added and removed."""
     metrics = []
     for column in ("additions", "deletions"):
         value, left_out = total(frame, column)
         name = "lines added" if column == "additions" else "lines removed"
         merges = "merges, which have no changed lines of their own"
-        metrics.append(Metric(name, value, counted, f"{'; '.join(filter(None, (merges, left_out)))}.", "commits"))
+        metrics.append(Metric(name, value, counts, f"{'; '.join(filter(None, (merges, left_out)))}.", "commits"))
     return metrics
 
 
-def call_if_supported(ask: Callable[[], Frame], what: str, notices: list[str]) -> Frame | None:
+def call_if_supported(ask: Callable[[], Frame], subject: str, notices: list[str]) -> Frame | None:
     """What a client answers; None, with a notice, where its service can't."""
     try:
         return ask()
     except UnsupportedTool as exc:
-        notices.append(f"Not in this report: {what}. {exc}")
+        notices.append(f"Not in this report: {subject}. {exc}")
         return None
 
 
@@ -237,9 +237,9 @@ def change_sizes(commits: Frame) -> Figure:
     )
 
 
-def churn_figure(name: str, title: str, frame: Frame, column: str, shown: int = 12) -> Figure:
+def churn_figure(name: str, title: str, frame: Frame, column: str, limit: int = 12) -> Figure:
     """Bars of added and removed lines for the first rows of a frame."""
-    top = frame.head(shown)
+    top = frame.head(limit)
     labels = [str(value) for value in top[column]]
     repositories = [str(name) for name in frame["repository"].unique()] if "repository" in frame else []
     if len(repositories) > 1:

@@ -121,7 +121,7 @@ class Turnover:
     ----------
     start, end
         The later time.
-    joined, left
+    joiners, leavers
         Rows of people: author, author_email, commits, first_date and last_date, of the later time and of the earlier.
     before
         Commits of the earlier time.
@@ -131,8 +131,8 @@ class Turnover:
 
     start: Any
     end: Any
-    joined: Frame
-    left: Frame
+    joiners: Frame
+    leavers: Frame
     before: Frame
     commits: int
 
@@ -182,10 +182,10 @@ def turnover_section(comparison: Turnover, link: LinkOf | None) -> Section:
     of_joined = f"Authors of a commit from {span} with none before; commits and dates are of this time."
     of_left = f"Authors of a commit in the {time} before with none since; commits and dates are of that time."
     tables = (
-        ReportTable("joined", "Joined", comparison.joined, of_joined, "bots.", "", keys, shown=15, link=link),
-        ReportTable("left", "Left", comparison.left, of_left, "bots.", "", keys, shown=15, link=link),
+        ReportTable("joined", "Joined", comparison.joiners, of_joined, "bots.", "", keys, shown=15, link=link),
+        ReportTable("left", "Left", comparison.leavers, of_left, "bots.", "", keys, shown=15, link=link),
     )
-    joiners, leavers = count_of(len(comparison.joined), "person"), count_of(len(comparison.left), "person")
+    joiners, leavers = count_of(len(comparison.joiners), "person"), count_of(len(comparison.leavers), "person")
     text = f"From {span}, {joiners} joined, and {leavers} of the {time} before wrote no commit."
     return Section("Joiners and leavers", text, tables)
 

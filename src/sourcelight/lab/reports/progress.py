@@ -42,7 +42,7 @@ class ReportProgress:
         self._notices: tuple[tuple[str, str], ...] = ()
         self._phase: Phase = "running"
         self._clock = clock
-        self._began = self._at = clock()
+        self._began = self._stage_start_s = clock()
         self._elapsed: float | None = None
         self._painter = make_painter(self, draw, after_s=_SHOWN_AFTER_S)
 
@@ -57,8 +57,11 @@ class ReportProgress:
             return
         entered_at = self._clock()
         if index and self._activity:
-            self._notices = (*self._notices, ("info", f"{self._names[self._done]}: {entered_at - self._at:.1f} s"))
-        self._done, self._at, self._activity = index, entered_at, stage
+            self._notices = (
+                *self._notices,
+                ("info", f"{self._names[self._done]}: {entered_at - self._stage_start_s:.1f} s"),
+            )
+        self._done, self._stage_start_s, self._activity = index, entered_at, stage
 
     def _take(self, snapshot: ProgressSnapshot) -> None:
         counts = f"{snapshot.done:,}" + (f" of {snapshot.total:,}" if snapshot.total else "")

@@ -51,14 +51,14 @@ class Report(ReportContent):
         import pandas as pd
 
         rows = [(n.name, n.value, n.counts, n.excludes) for n in self.metrics]
-        return self._own(pd.DataFrame(rows, columns=["name", "value", "counts", "excludes"]))
+        return self._mark(pd.DataFrame(rows, columns=["name", "value", "counts", "excludes"]))
 
     @property
     def tables(self) -> dict[str, Frame]:
         """All tables by name, whole."""
-        return {table.name: self._own(table.frame) for table in self._tables()}
+        return {table.name: self._mark(table.frame) for table in self._tables()}
 
-    def _own(self, frame: Frame) -> Frame:
+    def _mark(self, frame: Frame) -> Frame:
         """Return a table marked as one of this report, by which notebooks display it as tables of answers."""
         frame.attrs.setdefault(REPORT, self.title)
         return frame

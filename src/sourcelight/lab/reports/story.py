@@ -171,19 +171,19 @@ def check_period(call: str, period: str) -> None:
         )
 
 
-def make_story(client: Client, thing: Thing, changes: Frame, revision: str, period: str, title: str) -> Report:
+def make_story(client: Client, subject: Thing, changes: Frame, revision: str, period: str, title: str) -> Report:
     """Make the report on a thing from its changes, newest first."""
     repository, commit = (str(changes.attrs.get(name) or "") for name in ("repository", "commit"))
-    title = title or f"Story of {thing.name} in {repository}"
+    title = title or f"Story of {subject.name} in {repository}"
     parameters = (
         ("repository", repository),
-        (thing.noun, thing.name),
+        (subject.noun, subject.name),
         ("revision", f"{revision or 'default branch'} ({commit[:12]})"),
     )
     notices, limits = tuple(notices_of([changes])), tuple(limited_notices([changes]))
     if not len(changes):
-        reason = f"No commit that is known here changed {thing.name}."
-        none: Any = Metric("commits", 0, f"Commits that changed the {thing.noun}.", "merges.", "commits")
+        reason = f"No commit that is known here changed {subject.name}."
+        none: Any = Metric("commits", 0, f"Commits that changed the {subject.noun}.", "merges.", "commits")
         return Report(title, parameters, (none,), (), {"commits": changes}, notices, limits, (reason,))
     attrs = dict(changes.attrs)
     changes = unify_names(changes, None, join_addresses=True)
@@ -195,10 +195,10 @@ def make_story(client: Client, thing: Thing, changes: Frame, revision: str, peri
     return Report(
         title,
         parameters,
-        tuple(metrics(thing, changes, commits)),
-        tuple(sections(thing, changes, commits, period, links)),
+        tuple(metrics(subject, changes, commits)),
+        tuple(sections(subject, changes, commits, period, links)),
         {"commits": commits, "changes": changes},
         notices,
         limits,
-        tuple(lead(thing, changes, commits)),
+        tuple(lead(subject, changes, commits)),
     )

@@ -19,6 +19,7 @@ _PEOPLE_SHOWN = 15
 _NAMES_SHOWN = 3
 MOVED = ("renamed", "moved", "file renamed")
 """Statuses of a change after which the thing has another name, or another file."""
+_MERGED_RENAMES = "renames that a merge made."
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +73,10 @@ def _reason(message: str) -> str:
     return "" if trailers_of(f"subject\n\n{body}") else body
 
 
-def metrics(thing: Thing, changes: Frame, commits: Frame) -> list[Metric]:
+def metrics(story_subject: Thing, changes: Frame, commits: Frame) -> list[Metric]:
     """The numbers of the story."""
     people = commits.loc[~commits["bot"], "person"]
-    subject = f"the {thing.noun}"
+    subject = f"the {story_subject.noun}"
     merges = "merges, which have no changes of their own."
     moves = changes["status"].astype("str").isin(MOVED)
     names = set(changes["path"].astype("str")) | set(changes.loc[moves, "old_path"].astype("str"))
@@ -98,11 +99,11 @@ def metrics(thing: Thing, changes: Frame, commits: Frame) -> list[Metric]:
                 "commits",
             )
         )
-    numbers.append(Metric("moves", int(moves.sum()), f"Changes by which {_a_part(thing)} got another {_place(thing)}.",
-                          "renames that a merge made.", "changes", {"status": list(MOVED)}))  # fmt: skip
-    if thing.noun == "directory":
+    counts = f"Changes by which {_a_part(story_subject)} got another {_place(story_subject)}."
+    numbers.append(Metric("moves", int(moves.sum()), counts, _MERGED_RENAMES, "changes", {"status": list(MOVED)}))
+    if story_subject.noun == "directory":
         numbers.append(Metric("paths", len(names), "Distinct paths of the changed files, former ones included."))
-    elif thing.noun == "file":
+    elif story_subject.noun == "file":
         numbers.append(Metric("names", len(names), "Distinct paths that the file has had."))
     else:
         numbers.append(Metric("files", len(names), "Distinct paths of the files that have had the definition."))
@@ -144,12 +145,16 @@ def references_frame(commits: Frame) -> Frame:
     return frame.astype({"commits": "int64"})
 
 
-def sections(thing: Thing, changes: Frame, commits: Frame, period: str, links: Links) -> list[Section]:
+def sections(story_subject: Thing, changes: Frame, commits: Frame, period: str, links: Links) -> list[Section]:
     """All sections in reading order."""
-    parts = [_milestones(thing, changes, links), _people(thing, commits, links), _moves(thing, changes, links)]
-    if not thing.is_one:
+    parts = [
+        _milestones(story_subject, changes, links),
+        _people(story_subject, commits, links),
+        _moves(story_subject, changes, links),
+    ]
+    if not story_subject.is_one:
         parts.append(_files(changes, links))
-    parts += [_references(commits), _log(thing, commits, links)]
+    parts += [_references(commits), _log(story_subject, commits, links)]
     table, figure = activity(commits, period)
     parts.append(Section("Time", "When the commits were made.", (table,), (figure, change_sizes(commits))))
     return [part for part in parts if part.tables or part.figures or part.lists]
@@ -289,9 +294,14 @@ def _log(subject: Thing, commits: Frame, links: Links) -> Section:
     return Section("Commits", "", (table,))
 
 
-def lead(thing: Thing, changes: Frame, commits: Frame) -> list[str]:
+def lead(story_subject: Thing, changes: Frame, commits: Frame) -> list[str]:
     """How it began, who worked on it, where it has been, and how it stands."""
-    sentences = [_beginning(thing, changes), _work(thing, commits), _places(thing, changes), _end(thing, changes)]
+    sentences = [
+        _beginning(story_subject, changes),
+        _work(story_subject, commits),
+        _places(story_subject, changes),
+        _end(story_subject, changes),
+    ]
     return [sentence for sentence in sentences if sentence]
 
 
@@ -299,16 +309,16 @@ def _by(row: Any) -> str:
     return f"by {row['author']} on {date_text(row['commit_date'])}"
 
 
-def _beginning(thing: Thing, changes: Frame) -> str:
+def _beginning(story_subject: Thing, changes: Frame) -> str:
     first = changes.iloc[-1]
     subject = f": \u201c{first['subject']}\u201d"
     if str(first["status"]) != "added":
-        return f"The oldest commit that is known to change {thing.name} was made {_by(first)}{subject}."
+        return f"The oldest commit that is known to change {story_subject.name} was made {_by(first)}{subject}."
     name = _location(dict(first))
-    if not thing.is_one:
-        return f"The first file of {thing.name} was added {_by(first)} as {name}{subject}."
+    if not story_subject.is_one:
+        return f"The first file of {story_subject.name} was added {_by(first)} as {name}{subject}."
     location = _location(dict(changes.iloc[0]))
-    return f"{thing.name} was added {_by(first)}{f' as {name}' if name != location else ''}{subject}."
+    return f"{story_subject.name} was added {_by(first)}{f' as {name}' if name != location else ''}{subject}."
 
 
 def _work(subject: Thing, commits: Frame) -> str:

@@ -152,9 +152,9 @@ def share_text(share: float) -> str:
     return "more than 99%" if text == "100%" and share < 1 else text
 
 
-def shares_text(names: Sequence[str], amounts: Sequence[float], total: float, shown: int = 3) -> str:
+def shares_text(names: Sequence[str], amounts: Sequence[float], total: float, limit: int = 3) -> str:
     """The largest parts of a total with their shares: ``src/ (60%) and tests/ (30%)``; empty for no total."""
-    ordered = sorted(zip(names, amounts, strict=True), key=lambda pair: -pair[1])[:shown]
+    ordered = sorted(zip(names, amounts, strict=True), key=lambda pair: -pair[1])[:limit]
     return join_words([f"{name} ({share_text(amount / total)})" for name, amount in ordered if amount]) if total else ""
 
 

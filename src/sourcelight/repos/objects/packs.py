@@ -108,12 +108,12 @@ class _PackGuard:
         self._stamp: tuple[int, ...] = ()
         self._packs: list[tuple[str, int, int]] = []
         # Sizes by object id, which never change for the same packs; cleared when it grows too large.
-        self._known: dict[bytes, int] = {}
+        self._size_by_id: dict[bytes, int] = {}
 
     def largest(self, object_id: bytes) -> int:
         """Return the bytes of the largest content in an object's chain, in any pack that has it."""
         self._refresh()
-        known_size = self._known.get(object_id)
+        known_size = self._size_by_id.get(object_id)
         if known_size is None:
             known_size = 0
             for key in self._packs:
@@ -122,9 +122,9 @@ class _PackGuard:
                     with contextlib.suppress(DamagedPack, OSError, struct.error, IndexError):
                         # libgit2 may choose any pack that has the object, so the largest counts.
                         known_size = max(known_size, pack.largest(object_id))
-            if len(self._known) >= MAX_REMEMBERED:
-                self._known.clear()
-            self._known[object_id] = known_size
+            if len(self._size_by_id) >= MAX_REMEMBERED:
+                self._size_by_id.clear()
+            self._size_by_id[object_id] = known_size
         return known_size
 
     def names(self, prefix: str) -> list[bytes]:
@@ -144,5 +144,5 @@ class _PackGuard:
         stamp = tuple(changed_ns(folder) for folder in self._folders)
         if stamp != self._stamp:
             self._packs = [key for folder in self._folders for key in pack_keys(folder)]
-            self._known.clear()
+            self._size_by_id.clear()
             self._stamp = stamp

@@ -269,7 +269,7 @@ class Sessions:
         self._database = database
         self._clock = clock
 
-    def begin(self, account: str, token: int | None = None) -> str:
+    def start(self, account: str, token: int | None = None) -> str:
         """Start a session and return its secret, for a cookie; `token` is the access token behind it, if any."""
         secret, now_s = make_token("w"), int(self._clock())
         with self._database.write() as connection:

@@ -47,7 +47,7 @@ class EngineOpening:
         self._open_sources = open_sources
         self._wait_s = wait_s
         self._guard = threading.Lock()
-        self._ended = threading.Event()
+        self._finished = threading.Event()
         self._thread: threading.Thread | None = None
         self._sources: ToolSources | None = None
         self._closers = ExitStack()
@@ -59,7 +59,7 @@ class EngineOpening:
         with self._guard:
             if self._sources is not None or self._is_closed or (self._thread is not None and self._thread.is_alive()):
                 return
-            self._ended.clear()
+            self._finished.clear()
             self._failure = None
             self._thread = threading.Thread(target=self._open, name="sourcelight-open", daemon=True)
             self._thread.start()
@@ -76,10 +76,10 @@ class EngineOpening:
         Cancelled
             After ``cancellation.cancel()``.
         """
-        if self._ended.is_set() and self._sources is None:
+        if self._finished.is_set() and self._sources is None:
             self.start()
         deadline = time.monotonic() + self._wait_s
-        while not self._ended.wait(_STEP_S):
+        while not self._finished.wait(_STEP_S):
             cancellation.check()
             if cancellation.expired or time.monotonic() >= deadline:
                 raise ToolError("still looking for repositories in the served directories; retry in a moment")
@@ -105,4 +105,4 @@ class EngineOpening:
         except Exception as exc:  # noqa: BLE001 - raised in the thread of each call that waits
             self._failure = exc
         finally:
-            self._ended.set()
+            self._finished.set()

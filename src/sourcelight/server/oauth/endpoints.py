@@ -179,9 +179,9 @@ def _limit_body(endpoint: Endpoint) -> Endpoint:
         body = b"".join(parts)
 
         # The handlers read the body once more; this request gives them the bytes that passed the bound.
-        async def again() -> dict[str, object]:
+        async def replay_body() -> dict[str, object]:
             return {"type": "http.request", "body": body, "more_body": False}
 
-        return await endpoint(Request(request.scope, again))
+        return await endpoint(Request(request.scope, replay_body))
 
     return limited_endpoint

@@ -197,7 +197,7 @@ class SignInPages:
             await anyio.to_thread.run_sync(self._state.attempts.withdraw, admission)
             await anyio.to_thread.run_sync(self._state.attempts.forget, limits[0])
             account = checked.name, None
-        session = await anyio.to_thread.run_sync(self._state.sessions.begin, *account)
+        session = await anyio.to_thread.run_sync(self._state.sessions.start, *account)
         answer = _to(f"idp/oauth/consent?request={sealed}" if sealed else self._page(to) or "sign-in")
         self._set_cookie(answer, request, SESSION_COOKIE, session, "lax")
         self._with_reader(answer, request, session)

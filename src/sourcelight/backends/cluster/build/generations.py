@@ -113,7 +113,7 @@ def build_generation(
     # Largest first: the last build to end is then a small one.
     repositories = sorted(catalog.repositories, key=lambda repository: -_git_bytes(repository))
     orders = [(repository, previous_entries.get(repository.name)) for repository in repositories]
-    run = _on_cluster(cluster, tls) if cluster else _here(workers)
+    run = _on_cluster(cluster, tls) if cluster else _build_in_process(workers)
     entry_by_name: dict[str, StoredShard] = {}
     report = progress or (lambda _: None)
     with tempfile.TemporaryDirectory() as temporary:
@@ -169,7 +169,7 @@ def build_one(
             return str(exc) or type(exc).__name__
 
 
-def _here(workers: int) -> Any:
+def _build_in_process(workers: int) -> Any:
     def run(orders: Sequence[Any], storage: str, folder: str, max_file_size: int, cancel: Cancellation) -> Any:
         with ThreadPoolExecutor(max(workers, 1)) as pool:
             futures = {}

@@ -340,7 +340,7 @@ class ReplicaOrder:
         for name in names:
             self.requested.setdefault(name, set()).add(member.address)
 
-    def why(self, name: str) -> tuple[FailedAttempt, ...]:
+    def failures(self, name: str) -> tuple[FailedAttempt, ...]:
         """Return the failed attempts for a repository, or else the dropped workers with their reasons."""
         return tuple(self.tried.get(name, ())) or self.members.absent
 

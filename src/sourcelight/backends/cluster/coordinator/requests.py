@@ -76,7 +76,7 @@ class HolderRequests:
     skipped: list[str] = field(default_factory=list)
     _looked: bool = False
 
-    async def each(self) -> list[Message]:
+    async def last_messages(self) -> list[Message]:
         """Return the last message of each worker; ask the next worker where one did not answer.
 
         Raises what the call itself raises.

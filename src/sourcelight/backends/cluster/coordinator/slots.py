@@ -236,7 +236,7 @@ class OrderedMerge:
             # same however fast workers are.
             while (turn := self._turn) is not None and gathered.size < _TOGETHER_BYTES:
                 phase, slot = turn[0], self.slots[turn[1]]
-                self._more(phase, slot, gathered)
+                self._take_rows(phase, slot, gathered)
                 if not slot.over(phase):
                     break
                 self._place += 1
@@ -260,7 +260,7 @@ class OrderedMerge:
         """Bytes that wait for no others."""
         return _TOGETHER_BYTES if self._has_yielded else _FIRST_BYTES
 
-    def _more(self, phase: int, slot: RepositorySlot, gathered: JoinedRows) -> None:
+    def _take_rows(self, phase: int, slot: RepositorySlot, gathered: JoinedRows) -> None:
         """Take rows of this phase that were not yielded yet, from the most advanced copy."""
         if not slot.copies:
             return

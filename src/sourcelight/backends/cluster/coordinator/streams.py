@@ -88,11 +88,11 @@ class WorkerStreams:
     _fault: BaseException | None = None
     _idle: asyncio.Future[None] | None = None
     _ticking: asyncio.TimerHandle | None = None
-    _plain: Mapping[str, Any] = field(init=False)
+    _order_fields: Mapping[str, Any] = field(init=False)
 
     def __post_init__(self) -> None:
         # Once for all workers; only the names differ.
-        self._plain = self.order.to_plain()
+        self._order_fields = self.order.to_plain()
 
     async def run(self) -> None:
         """Run until every repository is complete or given up; canceling ends all work."""
@@ -136,7 +136,7 @@ class WorkerStreams:
         if unplaced:
             self._spawn(self._last_try(unplaced))
         for member, names_here in groups.items():
-            self._begin(member, names_here)
+            self._start(member, names_here)
 
     async def _last_try(self, names: Sequence[str]) -> None:
         """Look up the workers once more and assign what they can fetch; give up the rest."""
@@ -148,14 +148,14 @@ class WorkerStreams:
             await turns.members.look()
             holders = turns.members.holding(self.generation)
             shards = {entry.name: entry.shard for entry in self.generation.searchable}
-            other_workers = {name: self._others(name, shards[name], holders.get(name, ())) for name in retried}
+            other_workers = {name: self._other_workers(name, shards[name], holders.get(name, ())) for name in retried}
             turns.holders = {**turns.holders, **other_workers}
         placed = [name for name in retried if turns.next(name) is not None]
         self.slots.give_up([name for name in names if name not in placed])
         if placed:
             self._assign(placed)
 
-    def _others(self, name: str, shard: str, holders: Sequence[WorkerInfo]) -> tuple[WorkerInfo, ...]:
+    def _other_workers(self, name: str, shard: str, holders: Sequence[WorkerInfo]) -> tuple[WorkerInfo, ...]:
         """Return workers to ask after all: new holders, busy ones, and those that can fetch the shard."""
         live = self.turns.members.live
         asked_workers = self.turns.requested.setdefault(name, set())
@@ -166,10 +166,10 @@ class WorkerStreams:
             worker: position
             for position, worker in enumerate(ranking(shard, sorted({candidate.name for candidate in live})))
         }
-        candidates = dict.fromkeys([*holders, *sorted(live, key=lambda one: rank[one.name])])
+        candidates = dict.fromkeys([*holders, *sorted(live, key=lambda worker_info: rank[worker_info.name])])
         return tuple([member for member in candidates if member.address not in asked_workers][:REPLICAS])
 
-    def _begin(self, member: WorkerInfo, names: Sequence[str], *, hedge: bool = False) -> None:
+    def _start(self, member: WorkerInfo, names: Sequence[str], *, hedge: bool = False) -> None:
         self.turns.ask(member, names)
         now = time.monotonic()
         stream = _Stream(member, self.slots.open(names), now, now, hedge=hedge)
@@ -210,7 +210,7 @@ class WorkerStreams:
 
     async def _read(self, stream: _Stream) -> None:
         # Sorted: the worker sends its repositories in this order, and the merge relies on it.
-        order = {**self._plain, "names": sorted(stream.copies)}
+        order = {**self._order_fields, "names": sorted(stream.copies)}
         exchange = stream.exchange = self.turns.members.connections.exchange(stream.member.address, SEARCH, order)
         try:
             await exchange.begin()
@@ -309,5 +309,5 @@ class WorkerStreams:
                 if member is not None:
                     groups.setdefault(member, []).append(name)
             for member, names in groups.items():
-                self._begin(member, names, hedge=True)
+                self._start(member, names, hedge=True)
             remaining -= len(groups)

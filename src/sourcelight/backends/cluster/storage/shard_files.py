@@ -134,7 +134,8 @@ def publish(repository: Repository, index: Path, history: Path, storage: ShardSt
         raise RepositoryError(f"the files of {repository.name} change faster than they can be read")
     for folder, name in ((index, INDEX), (history, HISTORY)):
         files += [
-            StoredFile(f"{name}/{path.relative_to(folder).as_posix()}", *storage.put(path)) for path in _own(folder)
+            StoredFile(f"{name}/{path.relative_to(folder).as_posix()}", *storage.put(path))
+            for path in _index_files(folder)
         ]
     return ShardFiles(tuple(sorted(files, key=lambda file: file.path)))
 
@@ -144,17 +145,17 @@ def fetch(
     storage: ShardStorage,
     objects: Path,
     target: Path,
-    stop: Callable[[], None] = lambda: None,
+    check_stopped: Callable[[], None] = lambda: None,
     *,
     check: bool = False,
 ) -> None:
     """Fetch files to the directory `target`, and new contents to `objects`, which holds each content once.
 
-    `stop` is called before each file and may raise; with `check` what `objects` has is not trusted, but read. Raises
-    `ShardDamaged`, `StorageError`, `OSError`.
+    `check_stopped` is called before each file and may raise; with `check` what `objects` has is not trusted, but read.
+    Raises `ShardDamaged`, `StorageError`, `OSError`.
     """
     for file in files:
-        stop()
+        check_stopped()
         # A hard link: shards of successive generations share most of their packs, and share their bytes on this disk
         # too.
         object_path = objects / file.digest[:2] / file.digest
@@ -178,7 +179,7 @@ def fetch(
         (target / GIT / name).mkdir(exist_ok=True)
 
 
-def _own(folder: Path) -> Iterator[Path]:
+def _index_files(folder: Path) -> Iterator[Path]:
     """The files of an index that count for others: no locks, nothing half written."""
     if not folder.is_dir():
         return

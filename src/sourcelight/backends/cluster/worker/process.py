@@ -111,13 +111,13 @@ async def work(
     await worker.finished()
 
 
-def call_on_signals(loop: asyncio.AbstractEventLoop, stop: Callable[[], object]) -> None:
-    """Call `stop` in the loop at SIGINT and SIGTERM; only in the main thread."""
+def call_on_signals(loop: asyncio.AbstractEventLoop, on_signal: Callable[[], object]) -> None:
+    """Call `on_signal` in the loop at SIGINT and SIGTERM; only in the main thread."""
     for number in (signal.SIGINT, signal.SIGTERM):
         try:
-            loop.add_signal_handler(number, stop)
+            loop.add_signal_handler(number, on_signal)
         except NotImplementedError:  # the loops of Windows have no signals
-            signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop))
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(on_signal))
 
 
 def _loopback(scheduler: str) -> str:

@@ -167,7 +167,7 @@ class Phases:
 
     Parameters
     ----------
-    named
+    matching_names
         Repositories whose names match: their own rows come first.
     with_commits
         Whether commits are searched.
@@ -175,7 +175,7 @@ class Phases:
         Whether definitions come before the files of all repositories.
     """
 
-    named: frozenset[str]
+    matching_names: frozenset[str]
     with_commits: bool
     symbols_first: bool
     _last: tuple[int, str] = (REPOSITORIES, "")
@@ -200,7 +200,7 @@ class Phases:
                 first = index
 
     def _phase(self, kind: str, name: str) -> int:
-        if kind == "repo" and name not in self.named:
+        if kind == "repo" and name not in self.matching_names:
             phase = COMMITS if self.with_commits else FILES
         elif kind == "symbol" and self.symbols_first:
             phase = SYMBOLS
@@ -230,11 +230,11 @@ def _names_in_order(batches: Iterator[Any]) -> Iterator[Any]:
             cuts += ((name, (batch, index, index + 1)) for index, name in enumerate(names))
             continue
         if cuts:
-            yield join_cuts([cut for _, cut in sorted(cuts, key=itemgetter(0))])
+            yield join_cuts([cut_rows for _, cut_rows in sorted(cuts, key=itemgetter(0))])
             cuts = []
         yield batch
     if cuts:
-        yield join_cuts([cut for _, cut in sorted(cuts, key=itemgetter(0))])
+        yield join_cuts([cut_rows for _, cut_rows in sorted(cuts, key=itemgetter(0))])
 
 
 def shard_search(engine: LocalEngine, order: WorkerRequest, cancellation: Cancellation) -> ShardSearch:

@@ -75,7 +75,7 @@ class ShardCache:
         for name in ("objects", "ready", "incoming", *_KINDS.values()):
             make_private_folder(self.folder / name)
         # Two workers in one directory would delete each other's shards.
-        self._closing.enter_context(self._alone())
+        self._closing.enter_context(self._lock())
         self._recover()
 
     @property
@@ -90,11 +90,11 @@ class ShardCache:
 
     @contextlib.contextmanager
     def pin(
-        self, entries: Collection[StoredShard], stop: Callable[[], None] = lambda: None
+        self, entries: Collection[StoredShard], check_stopped: Callable[[], None] = lambda: None
     ) -> Iterator[tuple[list[Repository], dict[str, str]]]:
         """Pin shards while a request runs; yield the repositories, and the reason for each failure by name.
 
-        `stop` is called between files and may raise.
+        `check_stopped` is called between files and may raise.
         """
         keys = [key_of_shard(entry) for entry in entries]
         with self._guard:
@@ -104,7 +104,7 @@ class ShardCache:
             repositories, failed = [], {}
             for entry, key in zip(entries, keys, strict=True):
                 try:
-                    repositories.append(self._repository(key, entry, stop))
+                    repositories.append(self._repository(key, entry, check_stopped))
                 except (ClusterError, OSError) as error:
                     failed[entry.name] = str(error)
             yield repositories, failed
@@ -112,8 +112,8 @@ class ShardCache:
             with self._guard:
                 self._pinned.subtract(keys)
 
-    def keep(self, entry: StoredShard, stop: Callable[[], None]) -> None:
-        """Fetch a shard if it fits without evicting others; `stop` is called between files and may raise.
+    def keep(self, entry: StoredShard, check_stopped: Callable[[], None]) -> None:
+        """Fetch a shard if it fits without evicting others; `check_stopped` is called between files and may raise.
 
         Raises `ClusterError` and `OSError` when it can't be fetched.
         """
@@ -123,7 +123,7 @@ class ShardCache:
             is_cached = key in self._shards
         if is_cached or (self.most_bytes is not None and used_bytes + entry.size > self.most_bytes):
             return
-        with self.pin([entry], stop):
+        with self.pin([entry], check_stopped):
             pass
 
     def distrust(self, name: str) -> None:
@@ -249,11 +249,11 @@ class ShardCache:
         self._sweep()
 
     @contextlib.contextmanager
-    def _alone(self) -> Iterator[None]:
-        def stop() -> None:
+    def _lock(self) -> Iterator[None]:
+        def refuse() -> None:
             raise ConfigurationError(f"another worker uses the cache {self.folder}; give each worker its own directory")
 
-        with (self.folder / "lock").open("a+b") as file, lock_file(file, stop):
+        with (self.folder / "lock").open("a+b") as file, lock_file(file, refuse):
             yield
 
 

@@ -122,7 +122,7 @@ def call_tool(
     context = tools.ToolContext(
         engine, viewer_of(order), cancellation, observe, served=order.served, base_url=order.base_url
     )
-    work = {PART: _part, REST: _rest, RANK: _rank, EXPLAIN: _explain, RESEARCH: _run_step}.get(order.step, _whole)
+    work = {PART: _part, REST: _rest, RANK: _rank, EXPLAIN: _explain, RESEARCH: _run_step}.get(order.step, _full_answer)
     try:
         answer = work(order, context, missing, outbox, posts)
     except SearchIndexError as error:
@@ -135,7 +135,7 @@ def call_tool(
     return {"kind": "end", "answer": answer_to_plain(answer), "failed": {} if order.step == REST else dict(missing)}
 
 
-def _whole(
+def _full_answer(
     order: WorkerRequest, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: StatsMailbox
 ) -> ToolResult:
     from sourcelight.engines import tools
@@ -151,7 +151,7 @@ def _rest(
     repository_name = str(order.arguments.get("repo", "")).strip("/")
     if repository_name in missing or len(missing) == len(order.names):
         raise ClusterError(missing.get(repository_name) or next(iter(missing.values())))
-    answer = _whole(order, context, {}, outbox, posts)
+    answer = _full_answer(order, context, {}, outbox, posts)
     return replace(answer, attributes={**answer.attributes, "missing": dict(missing)})
 
 

@@ -236,10 +236,12 @@ class _People:
             marks[name, email] = bot
         self._display_names = {key: shown_pair(spellings) for key, spellings in counts.items()}
         self.bots = {pair: marks[pair] for pair in self._display_names.values()}
-        several = {self._display_names[key]: sorted(pairs) for key, pairs in counts.items() if len(pairs) > 1}
+        merged_people = {self._display_names[key]: sorted(pairs) for key, pairs in counts.items() if len(pairs) > 1}
         self.aliases = {_text(pair): [_text(pair), *(_text(alias) for alias in aliases if alias != pair)]
-                        for pair, aliases in several.items()}  # fmt: skip
-        self.notices = tuple([_APART] if not self._joining else [_JOINED.format(count=len(several))] if several else [])
+                        for pair, aliases in merged_people.items()}  # fmt: skip
+        self.notices = tuple(
+            [_APART] if not self._joining else [_JOINED.format(count=len(merged_people))] if merged_people else []
+        )
 
     def _key(self, name: str, email: str) -> Pair:
         return person_key(name, email) if self._joining else (name, email)

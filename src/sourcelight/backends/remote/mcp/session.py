@@ -127,8 +127,8 @@ class McpSession:
         current = route()
 
         async def call_live(note: Any) -> Any:
-            def on_progress(at: ToolProgress) -> None:
-                note([at.stage, at.done, at.total])
+            def on_progress(event: ToolProgress) -> None:
+                note([event.stage, event.done, event.total])
 
             wants_progress = observer is not None or current is not LIVE
             payload = await self._live_call(name, tool, arguments, on_progress if wants_progress else None)

@@ -43,33 +43,33 @@ class RecordedRequest:
     """A request: its number in the file, its kind, the address, and its content as plain values."""
 
     number: int
-    at: int
+    position: int
     kind: str
-    where: str
-    what: Any
+    address: str
+    content: Any
 
     @property
     def key(self) -> str:
         """A key that equal requests share."""
-        parameters = self.what
+        parameters = self.content
         if self.kind == "stream" and isinstance(parameters, dict):
             # Parameters of our own are not part of the request: older recordings lack them.
             parameters = {name: value for name, value in parameters.items() if name not in _OWN_PARAMETERS}
-        return json.dumps([self.kind, self.where, parameters], sort_keys=True)
+        return json.dumps([self.kind, self.address, parameters], sort_keys=True)
 
     @property
     def summary(self) -> str:
         """The request as text for people, without the identifiers that open conversations."""
         if self.kind == "stream":
-            text = f"search {self.what.get('q', '')!r}"
-            options = ", ".join(f"{k}={v}" for k, v in self.what.items() if k not in {"q", "v"} | _OWN_PARAMETERS)
+            text = f"search {self.content.get('q', '')!r}"
+            options = ", ".join(f"{k}={v}" for k, v in self.content.items() if k not in {"q", "v"} | _OWN_PARAMETERS)
             return f"{text} ({options})" if options else text
         if self.kind == "tool":
-            arguments = self.what["arguments"].items()
-            return f"{self.what['name']}({', '.join(f'{k}={v!r}' for k, v in arguments if k != 'identifier')})"
+            arguments = self.content["arguments"].items()
+            return f"{self.content['name']}({', '.join(f'{k}={v!r}' for k, v in arguments if k != 'identifier')})"
         if self.kind == "tools":
-            return f"the list of tools at {self.where}"
-        return f"{self.what.get('method')} {self.what.get('path')}"
+            return f"the list of tools at {self.address}"
+        return f"{self.content.get('method')} {self.content.get('path')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class RecordedReply:
     """A part of a reply: `kind` is ``bytes``, ``note``, ``value``, ``fault`` or ``end``; `ms` since the start."""
 
     number: int
-    at: int
+    position: int
     ms: int
     kind: str
     content: Any
@@ -94,14 +94,16 @@ def head() -> bytes:
 def encode_line(line: Line) -> bytes:
     """Return a line of the file."""
     if isinstance(line, RecordedRequest):
-        return _dump({"ask": line.number, "at": line.at, "kind": line.kind, "where": line.where, "what": line.what})
+        return _dump(
+            {"ask": line.number, "at": line.position, "kind": line.kind, "where": line.address, "what": line.content}
+        )
     if line.kind != "bytes":
-        return _dump({"of": line.number, "at": line.at, "ms": line.ms, line.kind: line.content})
+        return _dump({"of": line.number, "at": line.position, "ms": line.ms, line.kind: line.content})
     try:
-        return _dump({"of": line.number, "at": line.at, "ms": line.ms, "text": line.content.decode()})
+        return _dump({"of": line.number, "at": line.position, "ms": line.ms, "text": line.content.decode()})
     except UnicodeDecodeError:
         return _dump(
-            {"of": line.number, "at": line.at, "ms": line.ms, "base64": base64.b64encode(line.content).decode()}
+            {"of": line.number, "at": line.position, "ms": line.ms, "base64": base64.b64encode(line.content).decode()}
         )
 
 

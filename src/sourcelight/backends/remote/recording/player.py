@@ -58,7 +58,7 @@ class Player:
             data = self.path.read_bytes()
         except OSError as exc:
             raise RecordingInvalid(str(self.path), f"can't be read: {exc.strerror or exc}") from exc
-        for line in sorted(lines_of(data, str(self.path)), key=lambda line: line.at):
+        for line in sorted(lines_of(data, str(self.path)), key=lambda line: line.position):
             if isinstance(line, RecordedRequest):
                 entries[line.number] = _RecordedCall(line)
                 self._by_key.setdefault(line.key, []).append(entries[line.number])
@@ -66,7 +66,7 @@ class Player:
                 entries[line.number].replies.append(line)
         self._entries = list(entries.values())
         # The next event number of each pending or running request.
-        self._awaited = {entry.request.number: entry.request.at for entry in self._entries}
+        self._awaited = {entry.request.number: entry.request.position for entry in self._entries}
 
     @property
     def requests(self) -> list[str]:
@@ -77,8 +77,8 @@ class Player:
     def endpoints(self) -> tuple[str, ...]:
         """Addresses of the recorded services."""
         return tuple(
-            dict.fromkeys(entry.request.where for entry in self._entries if entry.request.kind == "stream")
-        ) or tuple(dict.fromkeys(entry.request.where.partition("/.api/")[0] for entry in self._entries))
+            dict.fromkeys(entry.request.address for entry in self._entries if entry.request.kind == "stream")
+        ) or tuple(dict.fromkeys(entry.request.address.partition("/.api/")[0] for entry in self._entries))
 
     def close(self) -> None:
         """Do nothing: a player holds no file."""
@@ -96,16 +96,16 @@ class Player:
     def _not_recorded(self, request: RecordedRequest) -> NotRecorded:
         recorded = list(dict.fromkeys(e.request.summary for e in self._entries if e.request.kind == request.kind))
         other_addresses = [
-            e.request.where
+            e.request.address
             for e in self._entries
-            if e.request.where != request.where and e.request.what == request.what
+            if e.request.address != request.address and e.request.content == request.content
         ]
         listing = "; ".join(recorded[:_MAX_LISTED_REQUESTS]) + (
             "; \u2026" if len(recorded) > _MAX_LISTED_REQUESTS else ""
         )
         there = f"it has {listing}" if recorded else "it has no request of this kind"
         if other_addresses:
-            there = f"it was recorded from {other_addresses[0]}, not from {request.where}"
+            there = f"it was recorded from {other_addresses[0]}, not from {request.address}"
         return NotRecorded(
             f"{self.path} has no reply to {request.summary}; {there}", asked=request.summary, recorded=recorded
         )
@@ -134,27 +134,31 @@ class Player:
             for reply, following in pairwise([*entry.replies, None]):
                 if reply is None:
                     break
-                self._awaited[number] = reply.at
+                self._awaited[number] = reply.position
                 if self._speed:
                     start_s = loop.time() if start_s is None else start_s
                     await asyncio.sleep(max(0.0, start_s + (reply.ms - first) / 1000 / self._speed - loop.time()))
-                await self._wait_for_turn(number, reply.at)
+                await self._wait_for_turn(number, reply.position)
                 await asyncio.sleep(0)
                 if following is None:
                     self._awaited.pop(number, None)
                 else:
-                    self._awaited[number] = following.at
+                    self._awaited[number] = following.position
                 yield reply
         finally:
             self._awaited.pop(number, None)
 
     @asynccontextmanager
     async def stream(
-        self, where: str, what: Any, live: AbstractAsyncContextManager[AsyncIterator[bytes]], hide_secrets: HideSecrets
+        self,
+        address: str,
+        content: Any,
+        live: AbstractAsyncContextManager[AsyncIterator[bytes]],
+        hide_secrets: HideSecrets,
     ) -> AsyncIterator[AsyncIterator[bytes]]:
         """Yield the recorded portions; doesn't enter `live`."""
         del live, hide_secrets
-        entry = self._find("stream", where, what)
+        entry = self._find("stream", address, content)
         replies = self._timed_replies(entry)
         try:
             first = await anext(replies, None)
@@ -189,15 +193,15 @@ class Player:
     async def ask(
         self,
         kind: str,
-        where: str,
-        what: Any,
+        address: str,
+        content: Any,
         live: Callable[[Note], Awaitable[Any]],
         note: Note,
         hide_secrets: HideSecrets,
     ) -> Any:
         """The recorded answer; `live` is not called."""
         del live, hide_secrets
-        entry = self._find(kind, where, what)
+        entry = self._find(kind, address, content)
         replies = self._timed_replies(entry)
         try:
             async for reply in replies:

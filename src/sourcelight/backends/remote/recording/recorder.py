@@ -51,7 +51,7 @@ class Recorder:
         self._writes_to = self.path.with_name(f"{self.path.name}.new") if there and replace else self.path
         self._lock = threading.Lock()
         self._start_s = time.monotonic()
-        self._count = self._at = 0
+        self._count = self._position = 0
         self.requests: list[str] = []
         try:
             if there and not replace:
@@ -75,7 +75,7 @@ class Recorder:
         complete_lines = data[: data.rfind(b"\n") + 1]
         lines = list(lines_of(complete_lines, str(self.path))) if complete_lines else []
         self._count = max((line.number for line in lines), default=0)
-        self._at = max((line.at for line in lines), default=0)
+        self._position = max((line.position for line in lines), default=0)
         if len(complete_lines) < len(data):
             os.truncate(self.path, len(complete_lines))
 
@@ -101,11 +101,11 @@ class Recorder:
             except OSError as exc:
                 raise RecordingInvalid(str(self.path), f"can't be written: {exc.strerror or exc}") from exc
 
-    def _begin(self, kind: str, address: str, parameters: Any) -> int:
+    def _start_request(self, kind: str, address: str, parameters: Any) -> int:
         with self._lock:
             self._count += 1
-            self._at += 1
-            request = RecordedRequest(self._count, self._at, kind, address, parameters)
+            self._position += 1
+            request = RecordedRequest(self._count, self._position, kind, address, parameters)
             self.requests.append(request.summary)
         self._write(request)
         return request.number
@@ -113,8 +113,8 @@ class Recorder:
     def _moment(self) -> tuple[int, int]:
         """Return the number of the next event and its time in ms."""
         with self._lock:
-            self._at += 1
-            return self._at, round((time.monotonic() - self._start_s) * 1000)
+            self._position += 1
+            return self._position, round((time.monotonic() - self._start_s) * 1000)
 
     def _write_reply(self, number: int, kind: str, content: Any, moment: tuple[int, int] | None = None) -> None:
         self._write(RecordedReply(number, *(moment or self._moment()), kind, content))
@@ -127,10 +127,14 @@ class Recorder:
 
     @asynccontextmanager
     async def stream(
-        self, where: str, what: Any, live: AbstractAsyncContextManager[AsyncIterator[bytes]], hide_secrets: HideSecrets
+        self,
+        address: str,
+        content: Any,
+        live: AbstractAsyncContextManager[AsyncIterator[bytes]],
+        hide_secrets: HideSecrets,
     ) -> AsyncIterator[AsyncIterator[bytes]]:
         """Yield the portions of a live stream and record them."""
-        number = self._begin("stream", where, what)
+        number = self._start_request("stream", address, content)
         has_ended = False
 
         async def recorded_portions(portions: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
@@ -179,14 +183,14 @@ class Recorder:
     async def ask(
         self,
         kind: str,
-        where: str,
-        what: Any,
+        address: str,
+        content: Any,
         live: Callable[[Note], Awaitable[Any]],
         note: Note,
         hide_secrets: HideSecrets,
     ) -> Any:
         """Return the result of a live request and record it; `live` gets a function for its progress."""
-        number = self._begin(kind, where, what)
+        number = self._start_request(kind, address, content)
 
         def on_note(value: Any) -> None:
             self._write_reply(number, "note", _without_secrets(value, hide_secrets))

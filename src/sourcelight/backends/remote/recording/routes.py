@@ -18,15 +18,19 @@ class Route(Protocol):
     """
 
     def stream(
-        self, where: str, what: Any, live: AbstractAsyncContextManager[AsyncIterator[bytes]], hide_secrets: HideSecrets
+        self,
+        address: str,
+        content: Any,
+        live: AbstractAsyncContextManager[AsyncIterator[bytes]],
+        hide_secrets: HideSecrets,
     ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         """Return the context of a stream that yields its portions; `live` opens the stream of the service.
 
         Parameters
         ----------
-        where
+        address
             Address of the service.
-        what
+        content
             Parameters of the request, as JSON.
         hide_secrets
             Removes credentials from text that is written to a file.
@@ -36,8 +40,8 @@ class Route(Protocol):
     async def ask(
         self,
         kind: str,
-        where: str,
-        what: Any,
+        address: str,
+        content: Any,
         live: Callable[[Note], Awaitable[Any]],
         note: Note,
         hide_secrets: HideSecrets,
@@ -58,23 +62,27 @@ class Live:
     """The route to the service alone."""
 
     def stream(
-        self, where: str, what: Any, live: AbstractAsyncContextManager[AsyncIterator[bytes]], hide_secrets: HideSecrets
+        self,
+        address: str,
+        content: Any,
+        live: AbstractAsyncContextManager[AsyncIterator[bytes]],
+        hide_secrets: HideSecrets,
     ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         """Return the stream of the service."""
-        del where, what, hide_secrets
+        del address, content, hide_secrets
         return live
 
     async def ask(
         self,
         kind: str,
-        where: str,
-        what: Any,
+        address: str,
+        content: Any,
         live: Callable[[Note], Awaitable[Any]],
         note: Note,
         hide_secrets: HideSecrets,
     ) -> Any:
         """Return the answer of the service."""
-        del kind, where, what, hide_secrets
+        del kind, address, content, hide_secrets
         return await live(note)
 
 

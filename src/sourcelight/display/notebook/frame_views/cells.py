@@ -53,11 +53,11 @@ def cell_html(name: str, row: Mapping[str, Any], places: LinkResolver) -> str:
     if name == "line_number" or (name == "start_line" and "line_number" not in row):
         return _with_link(str(value), str(value), places.of(_place(row)))
     if name in _DAYS and isinstance(value, datetime):
-        return _with_title(f"{value:%Y-%m-%d}", _plain(value))
-    return _with_title(one_line(text := _plain(value), TEXT_CHARS), text)
+        return _with_title(f"{value:%Y-%m-%d}", _cell_text(value))
+    return _with_title(one_line(text := _cell_text(value), TEXT_CHARS), text)
 
 
-def _plain(value: Any) -> str:
+def _cell_text(value: Any) -> str:
     """Numbers, times and lists as text."""
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%d}" if value.time() == datetime.min.time() else f"{value:%Y-%m-%d\u00a0%H:%M}"

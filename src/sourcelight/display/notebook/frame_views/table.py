@@ -91,14 +91,14 @@ def frame_text(frame: Any) -> str:
     import pandas as pd
 
     names = displayed_columns(frame, every=pd.get_option("display.max_columns") is None)
-    shown = frame[names]
+    visible_frame = frame[names]
     limit = pd.get_option("display.max_rows")
-    text = shown.to_string(
+    text = visible_frame.to_string(
         max_rows=limit,
         min_rows=pd.get_option("display.min_rows"),
         line_width=pd.get_option("display.width"),
         max_colwidth=pd.get_option("display.max_colwidth"),
-        formatters={name: _short for name in names if _has_commits(shown[name])},
+        formatters={name: _short for name in names if _has_commits(visible_frame[name])},
     )
     return visible(f"{text}\n\n[{_size(frame, names)}]")
 

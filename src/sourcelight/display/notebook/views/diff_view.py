@@ -200,15 +200,15 @@ class DiffView:
     """
 
     def __init__(self, content: DiffContent, files: Any) -> None:
-        self._shown = content
+        self._content = content
         self.repository, self.base, self.head = content.repository, content.base, content.head
         self.files = files
 
     def __len__(self) -> int:
-        return len(self._shown.files)
+        return len(self._content.files)
 
     def __repr__(self) -> str:
-        return visible(diff_text(self._shown))
+        return visible(diff_text(self._content))
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:  # noqa: ARG002
-        return {"text/plain": repr(self), "text/html": diff_html(self._shown)}
+        return {"text/plain": repr(self), "text/html": diff_html(self._content)}

@@ -111,7 +111,7 @@ def _whole_html(content: FileContent, lines_text: str, rows: Sequence[str]) -> s
     label = escape(f"Lines of {_title(content)}")
     return (
         f'{STYLE}<div class="sl-view tex2jax_ignore"><div class="sl-title"><b>{escape(_title(content))}</b>'
-        f'<span class="sl-dim">{escape(lines_text)}{_at(content.commit)}</span>{open_links(links)}</div>'
+        f'<span class="sl-dim">{escape(lines_text)}{_commit_suffix(content.commit)}</span>{open_links(links)}</div>'
         f'<div class="sl-lines" role="region" tabindex="0" aria-label="{label}">'
         f"<table><tbody>{''.join(rows)}</tbody></table></div></div>"
     )
@@ -125,7 +125,7 @@ def _tokens(content: FileContent, first: int, last: int) -> list[list[Token]]:
     return line_tokens([content.lines[number] for number in range(start, last)], language)[first - 1 - start :]
 
 
-def _at(commit: str) -> str:
+def _commit_suffix(commit: str) -> str:
     return f" at {escape(one_line(commit[:10], 10))}" if commit else ""
 
 
@@ -151,21 +151,21 @@ class FileView:
     """
 
     def __init__(self, content: FileContent, lines: Any) -> None:
-        self._shown = content
+        self._content = content
         self.repository, self.commit, self.path = content.repository, content.commit, content.path
         self.first, self.last = content.first, content.last
         self.lines = lines
 
     def __len__(self) -> int:
-        return len(self._shown.lines)
+        return len(self._content.lines)
 
     @property
     def links(self) -> tuple[Link, ...]:
         """Where it can be opened."""
-        return tuple(self._shown.places.file(self.repository, self.commit, self.path, self.first))
+        return tuple(self._content.places.file(self.repository, self.commit, self.path, self.first))
 
     def __repr__(self) -> str:
-        return file_text(self._shown)
+        return file_text(self._content)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:  # noqa: ARG002
-        return {"text/plain": file_text(self._shown), "text/html": file_html(self._shown)}
+        return {"text/plain": file_text(self._content), "text/html": file_html(self._content)}

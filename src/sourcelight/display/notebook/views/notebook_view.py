@@ -25,7 +25,7 @@ class CellLine:
     is_highlighted: bool
 
     @property
-    def shown(self) -> str:
+    def line_text(self) -> str:
         """Its text."""
         return self.text.line(self.number).decode("utf-8", "replace").removesuffix("\r")
 
@@ -90,7 +90,7 @@ def notebook_text(page: CellsPage) -> list[str]:
         result.append(_heading(text))
         width = len(str(lines[-1].number + 1))
         result += [
-            f"{'>' if line.is_highlighted else ' '} {line.number + 1:>{width}} {visible(line.shown[:500])}"
+            f"{'>' if line.is_highlighted else ' '} {line.number + 1:>{width}} {visible(line.line_text[:500])}"
             for line in lines
         ]
     return result
@@ -109,7 +109,7 @@ def notebook_rows(page: CellsPage, spans: tuple[Sequence[int], Sequence[int]]) -
             marks: tuple[Sequence[int], Sequence[int]] = ((), ())
             if line.is_highlighted:
                 marks, pending = pending, ((), ())
-            visible = line.shown
+            visible = line.line_text
             if is_code and len(visible) <= _MAX_LINE_CHARS:
                 html = highlight_code(visible, tokens[line.number], *marks)
             else:

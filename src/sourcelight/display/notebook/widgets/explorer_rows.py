@@ -66,7 +66,7 @@ class _Codes:
     def __init__(self) -> None:
         self.values: list[str | None] = [None]
         self.lowered: list[str] = [""]
-        self._known: dict[str | None, int] = {None: 0}
+        self._code_by_value: dict[str | None, int] = {None: 0}
         self._parts: list[NDArray[np.int32]] = []
 
     def add(self, column: Any) -> None:
@@ -74,9 +74,9 @@ class _Codes:
         # Each batch has its own dictionary. The last place stands for null and stays 0.
         translation = np.zeros(len(column.dictionary) + 1, np.int32)
         for index, value in enumerate(column.dictionary.to_pylist()):
-            code = self._known.get(value)
+            code = self._code_by_value.get(value)
             if code is None:
-                code = self._known[value] = len(self.values)
+                code = self._code_by_value[value] = len(self.values)
                 self.values.append(value)
                 self.lowered.append((value or "").lower())
             translation[index] = code
@@ -93,7 +93,7 @@ class _Codes:
 
     def code(self, value: str | None) -> int:
         """The code of a value; -1 for one that does not occur."""
-        return self._known.get(value, -1)
+        return self._code_by_value.get(value, -1)
 
     def ranks(self) -> Int64Array:
         """For each code its place among the sorted values."""
@@ -115,13 +115,13 @@ class ExplorerRows:
 
     def __init__(self) -> None:
         self._tables: list[Any] = []
-        self._begins: list[int] = [0]
+        self._row_offsets: list[int] = [0]
         self._batch_count = 0
         self._codes = {name: _Codes() for name in ("repository", "path", "language")}
         self._line_numbers: list[Int64Array] = []
 
     def __len__(self) -> int:
-        return self._begins[-1]
+        return self._row_offsets[-1]
 
     def take_in(self, batches: Sequence[Any]) -> None:
         """Add the `batches` that arrived since the last call; the sequence only grows at its end."""
@@ -135,7 +135,7 @@ class ExplorerRows:
         numbers = table.column("line_number").chunk(0).fill_null(0)
         self._line_numbers.append(numbers.to_numpy(zero_copy_only=False).astype(np.int64))
         self._tables.append(table)
-        self._begins.append(self._begins[-1] + table.num_rows)
+        self._row_offsets.append(self._row_offsets[-1] + table.num_rows)
 
     def select(self, query: RowQuery) -> RowSelection:
         """Select rows."""
@@ -198,12 +198,12 @@ class ExplorerRows:
     def rows(self, numbers: Sequence[int] | Int64Array) -> list[dict[str, Any]]:
         """The rows of some numbers, in their order, as dicts with ``row`` for the number."""
         row_numbers = np.asarray(numbers, np.int64)
-        table_indices = np.searchsorted(np.asarray(self._begins[1:]), row_numbers, side="right")
+        table_indices = np.searchsorted(np.asarray(self._row_offsets[1:]), row_numbers, side="right")
         by_number: dict[int, dict[str, Any]] = {}
         # One `take` per table: a page has few rows, often of the same batch.
         for table in np.unique(table_indices).tolist():
             in_table = row_numbers[table_indices == table]
-            selected = self._tables[table].take(pa.array(in_table - self._begins[table]))
+            selected = self._tables[table].take(pa.array(in_table - self._row_offsets[table]))
             by_number.update(zip(in_table.tolist(), selected.to_pylist(), strict=True))
         return [{"row": number, **by_number[number]} for number in row_numbers.tolist()]
 
@@ -228,19 +228,19 @@ def _conform(batches: Sequence[Any]) -> Any:
         kind = schema.field(name).type
         if full_table is not None:
             index = full_table.schema.get_field_index(name)
-            columns[name] = _one(full_table.column(index)) if index >= 0 else pa.nulls(rows, kind)
+            columns[name] = _single_chunk(full_table.column(index)) if index >= 0 else pa.nulls(rows, kind)
             continue
         column_indexes = [batch.schema.get_field_index(name) for batch in batches]
         chunks = [
             batch.column(column_index) if column_index >= 0 else pa.nulls(batch.num_rows, kind)
             for batch, column_index in zip(batches, column_indexes, strict=True)
         ]
-        columns[name] = _one(pa.chunked_array(chunks, type=kind))
+        columns[name] = _single_chunk(pa.chunked_array(chunks, type=kind))
     columns["text"] = pc.coalesce(columns["line"], columns["message"].cast(arrow_type("string")))
     return pa.table(columns)
 
 
-def _one(column: Any) -> Any:
+def _single_chunk(column: Any) -> Any:
     """One array of a chunked one."""
     if column.num_chunks == 1:
         return column.chunk(0)

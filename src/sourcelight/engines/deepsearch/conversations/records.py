@@ -98,8 +98,8 @@ class QuestionRecord:
     pins: tuple[Pin, ...] = ()
     sources: tuple[StoredSource, ...] = ()
     earlier_repositories: tuple[str, ...] = ()
-    asked: NamedScope = field(default_factory=NamedScope)
-    named: NamedScope | None = None
+    requested_scope: NamedScope = field(default_factory=NamedScope)
+    resolved_scope: NamedScope | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ def question_result(
         "url": url,
         "read_token": token,
         "title": conversation.title,
-        **_facts(visible, excerpts),
+        **_attributes(visible, excerpts),
     }
     return ToolResult(
         "conversation", _sources_table([visible]), attributes, question.status == "completed", _notices(visible)
@@ -169,7 +169,7 @@ def conversation_result(
     excerpts: Mapping[str, str] = MappingProxyType({}),
 ) -> ToolResult:
     """Make the result of `deepsearch_read`; `excerpts` as of `question_result`."""
-    last = _facts(questions[-1])["status"] if questions else "completed"
+    last = _attributes(questions[-1])["status"] if questions else "completed"
     attributes = {
         "id": conversation.id,
         "title": conversation.title,
@@ -179,13 +179,13 @@ def conversation_result(
         "status": last,
         "starred": conversation.starred,
         "shared": conversation.shared,
-        "questions": [{"question": visible.question.text, **_facts(visible, excerpts)} for visible in questions],
+        "questions": [{"question": visible.question.text, **_attributes(visible, excerpts)} for visible in questions],
     }
     notices = tuple(dict.fromkeys(notice for visible in questions for notice in _notices(visible)))
     return ToolResult("conversation", _sources_table(questions), attributes, last == "completed", notices)
 
 
-def _facts(visible: VisibleQuestion, excerpts: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
+def _attributes(visible: VisibleQuestion, excerpts: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
     question = visible.question
     return {
         "status": LEGACY.get(question.status, question.status),
@@ -307,8 +307,8 @@ def visible_to(question: QuestionRecord, viewer: Viewer, catalog: Catalog) -> Vi
         stats={},
         error={name: text for name, text in question.error.items() if name in {"kind", "title"}},
         earlier_repositories=(),
-        asked=NamedScope(),
-        named=None,
+        requested_scope=NamedScope(),
+        resolved_scope=None,
     )
     # A model may have used hidden text in any of its sentences; segments without a model name their repositories.
     if question.researcher != _EXTRACTIVE:

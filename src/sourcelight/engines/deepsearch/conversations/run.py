@@ -44,7 +44,7 @@ class QuestionRun:
     ----------
     question
         Its number.
-    text, filters, asked
+    text, filters, requested_scope
         What is asked, and of what: as filters in the question, and as names beside it.
     context
         For whom; its cancellation is this question's own.
@@ -60,7 +60,7 @@ class QuestionRun:
     context: ToolContext
     previous: Sequence[PreviousTurn]
     process_id: str
-    asked: NamedScope = field(default_factory=NamedScope)
+    requested_scope: NamedScope = field(default_factory=NamedScope)
     done: threading.Event = field(default_factory=threading.Event)
     unkept: tuple[str, dict[str, str]] | None = None
     _listeners: list[CallObserver] = field(default_factory=list)
@@ -106,7 +106,7 @@ class QuestionRun:
         context = replace(self.context, observer=self._observe)
         self._notify("question", {"text": self.text})
         context.engine.refresh(self.cancellation)
-        inquiry = open_inquiry(self.text, self.filters, context, self.previous, self.asked)
+        inquiry = open_inquiry(self.text, self.filters, context, self.previous, self.requested_scope)
         self.cancellation.check()
         self.store.pin(self.question, list(inquiry.pins), inquiry.scope.named)
         draft = self.researcher.research(inquiry, None, self._emit)

@@ -203,7 +203,9 @@ class ConversationService:
                 argument="question",
             )
 
-    def ask_in(self, conversation: int, question: str, context: ToolContext, asked: NamedScope | None = None) -> int:
+    def ask_in(
+        self, conversation: int, question: str, context: ToolContext, requested_scope: NamedScope | None = None
+    ) -> int:
         """Ask a question in the viewer's own conversation; return the question's number at once.
 
         Raises
@@ -215,10 +217,10 @@ class ConversationService:
         self._check_words(question)
         filters, text = split_filters(question)
         earlier = self.store.questions(conversation)
-        asked = asked or NamedScope()
-        if not filters and not asked and earlier:
+        requested_scope = requested_scope or NamedScope()
+        if not filters and not requested_scope and earlier:
             # A follow-up keeps the scope of its conversation unless it names another.
-            filters, asked = earlier[-1].filters, earlier[-1].asked
+            filters, requested_scope = earlier[-1].filters, earlier[-1].requested_scope
         self._end_stale(earlier)
         # Counted in the database, so over all processes of the service.
         if self.store.running_questions(context.viewer.name) >= MAX_QUESTIONS_UNDER_WAY:
@@ -228,7 +230,7 @@ class ConversationService:
                 argument="running",
             )
         try:
-            number = self.store.ask(conversation, text, filters, self.process_id, asked)
+            number = self.store.ask(conversation, text, filters, self.process_id, requested_scope)
         except ConversationBusy:
             raise ToolError(
                 "the conversation already has a running question; wait for its answer or cancel it",
@@ -245,7 +247,7 @@ class ConversationService:
             self._previous(s.question) for s in visible if s.question.status == "completed" and not s.is_partial
         ]
         work = QuestionRun(
-            self.store, self.researcher, number, text, filters, run_context, previous, self.process_id, asked
+            self.store, self.researcher, number, text, filters, run_context, previous, self.process_id, requested_scope
         )
         with self._guard:
             self._works = {
@@ -267,7 +269,7 @@ class ConversationService:
         files = (s for s in question.sources if s.type == "file" and s.status in {"verified", "moved"})
         cited += [source.path.rpartition("/")[2] for source in files]
         names = tuple(dict.fromkeys(name for name in cited if name))[:_MAX_CITED]
-        return PreviousTurn(question.text, join_segments(question.segments), names, question.named)
+        return PreviousTurn(question.text, join_segments(question.segments), names, question.resolved_scope)
 
     def wait(self, question: int, context: ToolContext, most_s: float | None) -> ToolResult:
         """Wait for an answer, up to `most_s` seconds (None: no limit), and return the state at that time.

@@ -159,7 +159,9 @@ class ConversationStore:
 
     # Questions.
 
-    def ask(self, conversation: int, text: str, filters: str, boot: str, asked: NamedScope | None = None) -> int:
+    def ask(
+        self, conversation: int, text: str, filters: str, boot: str, requested_scope: NamedScope | None = None
+    ) -> int:
         """Add a pending question; raises `ConversationBusy` while another one runs."""
         now_ms = self.now_ms()
         try:
@@ -168,7 +170,15 @@ class ConversationStore:
                     """INSERT INTO questions (conversation, position, text, filters, status, created_ms, boot, asked)
                         SELECT ?, 1 + coalesce((SELECT max(position) FROM questions WHERE conversation = ?), 0),
                             ?, ?, 'pending', ?, ?, ?""",
-                    (conversation, conversation, text, filters, now_ms, boot, _scope_text(asked or NamedScope())),
+                    (
+                        conversation,
+                        conversation,
+                        text,
+                        filters,
+                        now_ms,
+                        boot,
+                        _scope_text(requested_scope or NamedScope()),
+                    ),
                 )
                 connection.execute("UPDATE conversations SET updated_ms = ? WHERE id = ?", (now_ms, conversation))
                 return int(cursor.lastrowid or 0)
@@ -181,10 +191,10 @@ class ConversationStore:
         sql = "UPDATE questions SET status = 'processing', started_ms = ?, boot = ? WHERE id = ? AND status = 'pending'"
         return self.state.database.change(sql, self.now_ms(), boot, question) > 0
 
-    def pin(self, question: int, pins: Sequence[Pin], named: NamedScope) -> None:
+    def pin(self, question: int, pins: Sequence[Pin], resolved_scope: NamedScope) -> None:
         """Store the pins of a question, and the scope that was read in it."""
         with self.state.database.write() as connection:
-            connection.execute("UPDATE questions SET named = ? WHERE id = ?", (_scope_text(named), question))
+            connection.execute("UPDATE questions SET named = ? WHERE id = ?", (_scope_text(resolved_scope), question))
             connection.executemany(
                 "INSERT OR IGNORE INTO question_pins VALUES (?, ?, ?, ?)",
                 [(question, pin.repository, pin.revision, pin.commit) for pin in pins],
@@ -314,8 +324,8 @@ class ConversationStore:
             pins=tuple(Pin(*pin) for pin in pins),
             sources=tuple(StoredSource(*pin) for pin in sources),
             earlier_repositories=tuple(name for (name,) in earlier),
-            asked=_scope_of(row[16]) or NamedScope(),
-            named=_scope_of(row[17]),
+            requested_scope=_scope_of(row[16]) or NamedScope(),
+            resolved_scope=_scope_of(row[17]),
         )
 
     # Events.
@@ -366,8 +376,8 @@ def _to_sources(finished: FinishedAnswer) -> list[StoredSource]:
     """Join sources and their citations; rejected ones come last, without a link, with the reason."""
     sources: list[StoredSource] = []
     cited: dict[tuple[str, str, str, int, int], Citation] = {}
-    for each in sorted(finished.citations, key=lambda candidate: candidate.status != "verified"):
-        cited.setdefault(_place(each.evidence), each)
+    for source_citation in sorted(finished.citations, key=lambda candidate: candidate.status != "verified"):
+        cited.setdefault(_place(source_citation.evidence), source_citation)
     for source in finished.sources:
         key = (source.repository, source.commit, source.path, source.begin_line, source.end_line)
         citation = cited.get(key) if source.type in {"file", "commit"} else None
@@ -375,9 +385,9 @@ def _to_sources(finished: FinishedAnswer) -> list[StoredSource]:
         status = citation.status if citation is not None else ""
         quote = bytes.fromhex(citation.quote_sha256) if citation is not None else None
         sources.append(StoredSource(source.type, source.label, source.link, *key, role, status, quote))
-    for each in finished.rejected:
-        item = each.evidence
-        label = f"{item.label}: {each.reason}"
+    for source_citation in finished.rejected:
+        item = source_citation.evidence
+        label = f"{item.label}: {source_citation.reason}"
         sources.append(StoredSource(item.kind, label, "", *_place(item), item.role, "rejected", None))
     sources += [
         StoredSource("unknown", f"{name}: not from a tool", "", status="rejected") for name in finished.invented

@@ -274,7 +274,7 @@ class HistoryEvidence:
             for target in self.pins.targets
             if target.repository.kind == "git" and self.ranker(target) is None
         ]
-        terms = _plain(question)
+        terms = _own_terms(question)
         by_name, by_words = self._by_name(names), self._by_words(terms, limit)
         words_alone = terms.keys() - {term for name in names for term in terms_of(name)}
         for item in (*by_words, *by_name) if words_alone else (*by_name, *by_words):
@@ -346,6 +346,6 @@ def _oldest_first(history: History, commits: AnyArray) -> AnyArray:
     return ordered
 
 
-def _plain(question: RankQuery) -> Mapping[str, float]:
+def _own_terms(question: RankQuery) -> Mapping[str, float]:
     """Return the terms to search messages for, without words that only ask for history."""
     return {t: weight for t, weight in question.terms.items() if not t.startswith("=") and t not in ASKING}

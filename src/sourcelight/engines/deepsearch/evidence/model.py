@@ -84,20 +84,20 @@ class EvidenceLedger:
     """The evidence of one question, numbered E1, E2, … in order. The same lines have one number."""
 
     items: list[Evidence] = field(default_factory=list)
-    _known: dict[tuple[str, str, str, int, int], int] = field(default_factory=dict)
+    _numbers: dict[tuple[str, str, str, int, int], int] = field(default_factory=dict)
 
     def add(self, item: Evidence) -> str:
         """Add evidence; return its id, or that of an earlier one for the same lines."""
         key = _place(item)
-        number = self._known.get(key)
+        number = self._numbers.get(key)
         if number is None:
             self.items.append(item)
-            number = self._known[key] = len(self.items)
+            number = self._numbers[key] = len(self.items)
         return f"E{number}"
 
     def knows(self, item: Evidence) -> str:
         """Return the id of the same lines; empty if new."""
-        number = self._known.get(_place(item))
+        number = self._numbers.get(_place(item))
         return f"E{number}" if number else ""
 
     def get(self, name: str) -> Evidence | None:

@@ -57,16 +57,16 @@ class Pins:
 _FORKS_TOO = "fork:yes archived:yes"
 
 
-def pin_filters(filters: str, context: ToolContext, named: NamedScope | None = None) -> Pins:
-    """Pin the repositories of `filters`, those `named` alone if any are, local or remote; raises as `pin`."""
-    named = named or NamedScope()
-    result = run_step("pin", StepRequest(filters=filters, named=named), context)
+def pin_filters(filters: str, context: ToolContext, named_scope: NamedScope | None = None) -> Pins:
+    """Pin the repositories of `filters`, those `named_scope` alone if any are, local or remote; raises as `pin`."""
+    named_scope = named_scope or NamedScope()
+    result = run_step("pin", StepRequest(filters=filters, named=named_scope), context)
     if result is None:
-        pins = pin_local(context.local, filters, context.viewer, context.cancellation, named)
+        pins = pin_local(context.local, filters, context.viewer, context.cancellation, named_scope)
     else:
         pins = result.value.resolve_pins(context.engine.catalog, context.viewer)
     present = {name.casefold() for name in (*(pin.repository for pin in pins), *pins.failed)}
-    unknown = [name for name in named.repositories if name.casefold() not in present]
+    unknown = [name for name in named_scope.repositories if name.casefold() not in present]
     failed = dict.fromkeys(unknown, "no repository of this name can be searched")
     return _require_pins(Pins(pins.targets, {**pins.failed, **failed}), filters)
 
@@ -85,17 +85,17 @@ def pin(engine: LocalEngine, filters: str, viewer: Viewer, cancellation: Cancell
 
 
 def pin_local(
-    engine: LocalEngine, filters: str, viewer: Viewer, cancellation: Cancellation, named: NamedScope | None = None
+    engine: LocalEngine, filters: str, viewer: Viewer, cancellation: Cancellation, named_scope: NamedScope | None = None
 ) -> Pins:
     """Return the pins of local repositories, possibly none; raises `QueryError`.
 
-    What is `named` narrows what the filters choose; a fork or an archived repository counts when it is named.
+    What is `named_scope` narrows what the filters choose; a fork or an archived repository counts when it is named.
     """
     targets, failed = targets_of(engine, filters, viewer, cancellation)
-    if not named:
+    if not named_scope:
         return Pins(tuple(targets), failed)
-    if named.repositories:
-        names = {name.casefold() for name in named.repositories}
+    if named_scope.repositories:
+        names = {name.casefold() for name in named_scope.repositories}
         # Only if a name is missing: searches leave out forks and archived repositories, but one that is named is
         # wanted.
         if names - {target.repository.name.casefold() for target in targets}:
@@ -105,8 +105,8 @@ def pin_local(
                 cancellation.check()
         targets = [target for target in targets if target.repository.name.casefold() in names]
         failed = {label: reason for label, reason in failed.items() if label.partition("@")[0].casefold() in names}
-    if named.revision:
-        targets, extra_notices = _at_revision(targets, named.revision)
+    if named_scope.revision:
+        targets, extra_notices = _at_revision(targets, named_scope.revision)
         failed = {**failed, **extra_notices}
     return Pins(tuple(targets), failed)
 

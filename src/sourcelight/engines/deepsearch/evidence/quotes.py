@@ -89,7 +89,7 @@ class FileTexts:
     """The lines of files at pinned commits, each file read once."""
 
     context: ToolContext
-    _known: dict[tuple[str, str, str], list[str]] = field(default_factory=dict)
+    _lines_by_file: dict[tuple[str, str, str], list[str]] = field(default_factory=dict)
 
     @property
     def engine(self) -> LocalEngine:
@@ -99,12 +99,12 @@ class FileTexts:
     def lines(self, target: Target, path: str) -> list[str]:
         """Return a file's lines; none if it can't be read."""
         key = target.repository.key, target.commit, path
-        if key not in self._known:
+        if key not in self._lines_by_file:
             pins = Pins((target,))
             result = run_step("lines", StepRequest.from_pins(pins, path=path), self.context)
             lines_read = lines_of(self.engine.store.read(target, path) or b"") if result is None else result.value
-            self._known[key] = lines_read
-        return self._known[key]
+            self._lines_by_file[key] = lines_read
+        return self._lines_by_file[key]
 
     def evidence(self, target: Target, path: str, start: int, end: int, role: str, score: float = 0.0,
                  symbols: tuple[str, ...] = ()) -> FileEvidence:  # fmt: skip

@@ -249,7 +249,7 @@ def _count_groups(group: str, fact: Fact) -> Mapping[str, int] | None:
 
 def _measure_name(measure: str, threshold: Threshold) -> str:
     """Name the unit of a threshold, singular or plural: "exactly 1 commit"."""
-    number = threshold.least if threshold.least is not None else threshold.most
+    number = threshold.minimum if threshold.minimum is not None else threshold.maximum
     forms = {"repositories": "repository", "authors": "author", "files": "file", "commits": "commit", "lines": "line"}
     return forms.get(measure, measure.removesuffix("s")) if number == 1 else measure
 

@@ -215,7 +215,7 @@ def removals_of(work: Work, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         [name[1:] for name in revision_names if name[:1] == "^"],
     )
     removed: set[tuple[str, str]] = set()
-    for opened_history in histories.open_histories("commit_search", work.context, work.names, *revisions).opened:
+    for opened_history in histories.open_histories("commit_search", work.context, work.names, *revisions).selections:
         work.inquiry.context.cancellation.check()
         changes, layout = opened_history.history.changes, opened_history.layout(work.context)
         # A rename removes the old path, unless both names belong to the path that was asked about.

@@ -191,7 +191,7 @@ class PathNames:
         context = replace(self.inquiry.context, served=False)
         names = sorted({pin.repository for pin in self.inquiry.pins})
         try:
-            opened_histories = histories.open_histories("commit_search", context, names).opened if names else []
+            opened_histories = histories.open_histories("commit_search", context, names).selections if names else []
         except SourcelightError:
             context.cancellation.check()
             return {}

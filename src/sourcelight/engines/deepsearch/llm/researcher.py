@@ -85,7 +85,7 @@ class ModelResearcher:
         started_s = time.monotonic()
         run = _ModelRun(self.choice, inquiry, budget or self.budget, emit)
         try:
-            run.take_facts(self.fallback.facts(inquiry, emit))
+            run.take_facts(self.fallback.counted_draft(inquiry, emit))
             quotes, commits = self.fallback.evidence(inquiry, emit)
             pack = [run.ledger.add(quote) for quote in quotes[:_PACK]] + [run.ledger.add(commit) for commit in commits]
             text = anyio.run(run.ask, pack)
@@ -168,7 +168,7 @@ class _ModelRun:
     ledger: EvidenceLedger = field(default_factory=EvidenceLedger)
     toolbox: Toolbox = field(init=False)
     cut_short: str = ""
-    _facts: Draft | None = None
+    _counts: Draft | None = None
     _model: Any = None
     _usage: Any = None
     _corrections: int = 0
@@ -176,16 +176,16 @@ class _ModelRun:
     def __post_init__(self) -> None:
         self.toolbox = Toolbox(self.inquiry, self.ledger, self.budget, self.emit)
 
-    def take_facts(self, facts: Draft | None) -> None:
+    def take_facts(self, counts: Draft | None) -> None:
         """Record counted facts: the model gets them, and the answer shows them unchanged."""
-        if facts is None:
+        if counts is None:
             return
         # The last section says what was searched, as this answer's own does.
-        self._facts = replace(facts, parts=adopt_parts(facts, self.ledger)[:-2])
+        self._counts = replace(counts, parts=adopt_parts(counts, self.ledger)[:-2])
 
     def _facts_text(self) -> str:
         """What was counted, as text."""
-        parts = self._facts.parts if self._facts is not None else []
+        parts = self._counts.parts if self._counts is not None else []
         return "\n\n".join(part.text for part in parts if isinstance(part, Paragraph | Heading))[:_MAX_FACTS]
 
     async def ask(self, pack: list[str]) -> str:
@@ -351,10 +351,10 @@ class _ModelRun:
             followups = [inline(line.lstrip("-*0123456789. "), 200) for line in questions if line][:3]
         draft = Draft(ledger=self.ledger, followups=followups, researcher="model", model=self.choice.name)
         draft.parts.append(Paragraph(text))
-        if self._facts is not None:
-            draft.parts += [Heading("Counted by the engine"), *self._facts.parts]
-            draft.tables += self._facts.tables
-            draft.stats |= {name: self._facts.stats[name] for name in _FACTS if name in self._facts.stats}
+        if self._counts is not None:
+            draft.parts += [Heading("Counted by the engine"), *self._counts.parts]
+            draft.tables += self._counts.tables
+            draft.stats |= {name: self._counts.stats[name] for name in _FACTS if name in self._counts.stats}
         draft.parts.append(Heading("Searched"))
         pins = list(self.inquiry.pins)
         listed = ", ".join(f"{code(pin.repository)} at {code(pin.commit[:12])}" for pin in pins[:10])
@@ -373,7 +373,7 @@ class _ModelRun:
         )
         draft.parts.append(Paragraph("\n".join(lines)))
         draft.searches.append(" ".join(self.inquiry.question.split()))
-        draft.searches += self._facts.searches if self._facts is not None else []
+        draft.searches += self._counts.searches if self._counts is not None else []
         draft.stats |= {**self.stats(), "confident": bool(CITED.search(text))}
         if self.cut_short:
             draft.stats["cut_short"] = self.cut_short

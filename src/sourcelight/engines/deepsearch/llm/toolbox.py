@@ -68,7 +68,7 @@ LAST_WORDS = "The time or the budget is used up. Answer now, with what you have 
 
 
 def first_message(
-    inquiry: ResearchRequest, ledger: EvidenceLedger, pack: Sequence[str], boundary: str, facts: str = ""
+    inquiry: ResearchRequest, ledger: EvidenceLedger, pack: Sequence[str], boundary: str, counts_text: str = ""
 ) -> str:
     """Write the first message: the question, its scope, earlier turns, facts and first evidence."""
     pins = list(inquiry.pins)
@@ -79,8 +79,8 @@ def first_message(
     before = "\n\n".join(f"Question: {turn.question}\nAnswer:\n{turn.answer}" for turn in inquiry.previous[-3:])
     if before:
         parts.append("Earlier in this conversation (its links are no ids):\n" + before[-_MAX_BEFORE:])
-    if facts:
-        parts.append("Counted by the engine:\n" + frame_text(redact(facts), "facts", boundary))
+    if counts_text:
+        parts.append("Counted by the engine:\n" + frame_text(redact(counts_text), "facts", boundary))
     described_items = [describe(name, item, boundary) for name in pack if (item := ledger.get(name)) is not None]
     if described_items:
         parts.append("A first search found:\n" + "\n".join(described_items))
@@ -137,7 +137,7 @@ class Toolbox:
     calls: int = 0
     refused: int = 0
     boundary: str = field(default_factory=new_boundary)
-    _known: dict[str, str] = field(default_factory=dict)
+    _results_by_call: dict[str, str] = field(default_factory=dict)
     _quiet: int = 0
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
@@ -156,8 +156,8 @@ class Toolbox:
                 self.emit(ResearchEvent("turn", {"tool": name, "result": "refused: the number of calls is used up"}))
                 return "The number of tool calls is used up: answer now with what you have."
             key = json.dumps([name, dict(arguments)], sort_keys=True, default=str)
-            if key in self._known:
-                return f"You made this very call before: {self._known[key]}. {self._nudge(new=False)}".strip()
+            if key in self._results_by_call:
+                return f"You made this very call before: {self._results_by_call[key]}. {self._nudge(new=False)}".strip()
             before = len(self.ledger.items)
             try:
                 text = self._run(name, arguments)
@@ -169,7 +169,7 @@ class Toolbox:
                 text = f"Error: the tool failed ({type(exc).__name__})"
             new = len(self.ledger.items) - before
             result_text = f"it gave {_ids(before + 1, len(self.ledger.items))}" if new else "it gave nothing new"
-            self._known[key] = result_text
+            self._results_by_call[key] = result_text
             query = " ".join(str(value) for value in arguments.values() if isinstance(value, str | int))
             self.emit(ResearchEvent("turn", {"tool": name, "query": redact(query), "result": result_text}))
             return f"{text}\n{self._nudge(new=new > 0)}".rstrip()
@@ -190,7 +190,7 @@ class Toolbox:
         inquiry = replace(self.inquiry, question=question, pins=pins, scope=scope)
         # The routes write their searches with the filters of the inquiry; repositories named here narrow them.
         inquiry = replace(inquiry, filters=f"{self.inquiry.filters} {scope.named.filters}".strip())
-        draft = ExtractiveResearcher().facts(inquiry, self.emit)
+        draft = ExtractiveResearcher().counted_draft(inquiry, self.emit)
         if draft is None:
             return "No line proves an answer to a question of this form: search and read instead."
         before = len(self.ledger.items)

@@ -146,10 +146,10 @@ def find_line_author(  # noqa: PLR0911 - what is not one line of one file is lef
     if scope is None or not scope.is_file:
         return None
     matching = [
-        (repository, each)
+        (repository, file_path)
         for (repository, _), files in paths.paths.items()
-        for each in files
-        if each == path or each.endswith(f"/{path}")
+        for file_path in files
+        if file_path == path or file_path.endswith(f"/{path}")
     ]
     exact = [item for item in matching if item[1] == path]
     if len(exact or matching) != 1:
@@ -169,7 +169,7 @@ def find_line_author(  # noqa: PLR0911 - what is not one line of one file is lef
         arguments["revision"] = target.commit
     try:
         answer = work.call("blame", arguments)
-        row = next((each for each in answer.table.to_pylist() if each["line_number"] == line), None)
+        row = next((file_path for file_path in answer.table.to_pylist() if file_path["line_number"] == line), None)
         if row is None:
             return None
         lookup = {"repos": [repository], "revisions": [row["commit"]], "count": 1}

@@ -58,11 +58,13 @@ def find_parameters(work: Work, places: Sequence[NamedPlace], name: str, queries
         if read is None:
             return None
         names, last = read
-        listed = f"the parameter{'s' * (len(names) > 1)} {join_words([code(each) for each in names])}"
+        listed = (
+            f"the parameter{'s' * (len(names) > 1)} {join_words([code(parameter_name) for parameter_name in names])}"
+        )
         line = place.definition.line
         holder = f" of {code(place.definition.container)}" if len(best) > 1 and place.definition.container else ""
-        where = f"{code(place.path)}{with_repository(work, place)}, line {line:,}"
-        parts.append(f"{listed if names else 'no parameters'}, in {where}{holder}")
+        location = f"{code(place.path)}{with_repository(work, place)}, line {line:,}"
+        parts.append(f"{listed if names else 'no parameters'}, in {location}{holder}")
         evidence.append(texts.evidence(place.target, place.path, line, last, "definition", 1.0, (name,)))
     text = f"{code(name)} has {parts[0]}"
     if len(parts) > 1:
@@ -99,7 +101,10 @@ def find_difference(work: Work, first: str, second: str, notes: list[str]) -> Fi
     described = [_describe(work, texts, name, place) for name, place in zip((first, second), pair, strict=True)]
     if any(len(places) > 1 for places in candidates) and pair[0].definition.container:
         owner = f" of {code(pair[0].definition.container)}"
-        described = [replace(each, text=each.text.replace(" in `", f"{owner} in `", 1)) for each in described]
+        described = [
+            replace(description, text=description.text.replace(" in `", f"{owner} in `", 1))
+            for description in described
+        ]
     headline = Statement(
         "; ".join(statement.text for statement in described),
         tuple(item for statement in described for item in statement.evidence),
@@ -124,9 +129,9 @@ def _pairs_of(firsts: Sequence[NamedPlace], seconds: Sequence[NamedPlace]) -> li
         by_key = [{key(place): place for place in places} for places in (firsts, seconds)]
         counts = [Counter(map(key, places)) for places in (firsts, seconds)]
         # Two of one name in a file leave open which is meant.
-        shared = [each for each in by_key[0] if counts[0][each] == 1 and counts[1][each] == 1]
+        shared = [pair_key for pair_key in by_key[0] if counts[0][pair_key] == 1 and counts[1][pair_key] == 1]
         if shared:
-            return [(by_key[0][each], by_key[1][each]) for each in shared]
+            return [(by_key[0][pair_key], by_key[1][pair_key]) for pair_key in shared]
     return []
 
 
@@ -147,9 +152,9 @@ def _describe(work: Work, texts: FileTexts, name: str, place: NamedPlace) -> Sta
     candidate = value_at(texts, place)
     value = f" with the value {code(candidate.value[:120])}" if candidate is not None and candidate.value else ""
     evidence = candidate.evidence[0] if candidate is not None and value else head
-    where = f"{code(place.path)}{with_repository(work, place)}, line {place.definition.line:,}"
+    location = f"{code(place.path)}{with_repository(work, place)}, line {place.definition.line:,}"
     return Statement(
-        f"{code(name)} is {noun_with_article(place.definition, place.path)} in {where}{value}{quoted}", (evidence,)
+        f"{code(name)} is {noun_with_article(place.definition, place.path)} in {location}{value}{quoted}", (evidence,)
     )
 
 
@@ -162,10 +167,10 @@ def _differences(texts: FileTexts, names: tuple[str, str], pair: Sequence[NamedP
         return []
     own_names, other_names = read[0][0], read[1][0]
     statements = []
-    for own, other, name, place, (_, last) in zip(
+    for parameters, other, name, place, (_, last) in zip(
         (own_names, other_names), (other_names, own_names), names, pair, (read[0], read[1]), strict=True
     ):
-        only_here = [parameter for parameter in own if parameter not in other]
+        only_here = [parameter for parameter in parameters if parameter not in other]
         if only_here:
             evidence = texts.evidence(place.target, place.path, place.definition.line, last, "definition", 1.0, (name,))
             listed = join_words([code(parameter) for parameter in only_here])

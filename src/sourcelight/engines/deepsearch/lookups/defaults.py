@@ -164,8 +164,8 @@ def _follow(work: Work, candidates: Sequence[ValueCandidate], finding: Finding, 
     places = find_definitions(work, value, "", notes, [])
     texts = FileTexts(work.context)
     near = [place for place in places if place.target.repository.name == candidates[0].repository and place.rank == 0]
-    valued = [found for place in near if (found := value_at(texts, place)) is not None]
-    if len({each.value for each in valued}) != 1:
+    valued = [value_candidate for place in near if (value_candidate := value_at(texts, place)) is not None]
+    if len({value_candidate.value for value_candidate in valued}) != 1:
         return
     constant = valued[0]
     finding.headline = Statement(
@@ -182,13 +182,17 @@ def find_setting(work: Work, name: str, owner: str, queries: list[str], notes: l
     constants = [] if owner else _default_constants(work, texts, name, queries, notes)
     registered = find_registrations(work, texts, name, queries, notes)
     if owner:
-        registered = [each for each in registered if owner.lower() in re.split(r"[/.]", each.path.lower())]
+        registered = [
+            candidate for candidate in registered if owner.lower() in re.split(r"[/.]", candidate.path.lower())
+        ]
     candidates = _lowest(constants) or _lowest(registered)
     if not candidates:
         return None
-    finding = state_values(work, candidates, candidates[0].what, "value", queries, notes, verb=candidates[0].verb)
+    finding = state_values(work, candidates, candidates[0].subject, "value", queries, notes, verb=candidates[0].verb)
     if constants:
-        finding.places += [_place_of(each, several=len(work.inquiry.pins) > 1) for each in registered[:MAX_PLACES]]
+        finding.places += [
+            _place_of(candidate, names_repository=len(work.inquiry.pins) > 1) for candidate in registered[:MAX_PLACES]
+        ]
     _follow(work, candidates, finding, notes)
     return finding
 
@@ -224,9 +228,9 @@ def _default_constants(
             continue
         candidate = value_at(texts, NamedPlace(target, row["path"], definition))
         if candidate is not None:
-            candidate.what = code(definition.name)
+            candidate.subject = code(definition.name)
             candidates.append(candidate)
-    names = {candidate.what for candidate in candidates}
+    names = {candidate.subject for candidate in candidates}
     return candidates if len(names) == 1 else []
 
 
@@ -245,30 +249,34 @@ def state_values(
     by_value: dict[str, ValueCandidate] = {}
     for candidate in best:
         by_value.setdefault(candidate.value, candidate)
-    several = len(work.inquiry.pins) > 1
+    names_repository = len(work.inquiry.pins) > 1
     if len(by_value) == 1:
         first = best[0]
         verb = "is set to" if verb == "is" and not subject.startswith("The ") else verb
-        text = f"{subject} {verb} {code(_shorten(first.value))}, in {_where(first, several=several)}"
+        location = _location_text(first, names_repository=names_repository)
+        text = f"{subject} {verb} {code(_shorten(first.value))}, in {location}"
         if len(best) > 1:
             text += f" and {count_of(len(best) - 1, 'further place')}"
         evidence = tuple(first.evidence)
     else:
         visible = list(by_value.values())[:SHOWN]
-        parts = [f"{code(_shorten(each.value))} in {_where(each, several=several)}" for each in visible]
+        parts = [
+            f"{code(_shorten(candidate.value))} in {_location_text(candidate, names_repository=names_repository)}"
+            for candidate in visible
+        ]
         number = f"{len(by_value)} values" if len(by_value) <= SHOWN else f"{len(by_value)} values, among them"
         text = f"{subject} has {number}: {'; '.join(parts)}".replace("among them:", "among them")
-        evidence = tuple(each.evidence[0] for each in visible)
+        evidence = tuple(candidate.evidence[0] for candidate in visible)
     finding = Finding(Statement(text, evidence), unit, queries=[join_queries(queries)], notes=notes)
     finding.quotes = _quotes(work, best[0])
-    remaining = [each for each in candidates if each.evidence[0] not in evidence][:MAX_PLACES]
-    finding.places = [_place_of(each, several=several) for each in remaining]
+    remaining = [candidate for candidate in candidates if candidate.evidence[0] not in evidence][:MAX_PLACES]
+    finding.places = [_place_of(candidate, names_repository=names_repository) for candidate in remaining]
     return finding
 
 
-def _place_of(candidate: ValueCandidate, *, several: bool) -> Statement:
-    where = _where(candidate, several=several)
-    return Statement(f"{code(_shorten(candidate.value))} in {where}", (candidate.evidence[0],))
+def _place_of(candidate: ValueCandidate, *, names_repository: bool) -> Statement:
+    location = _location_text(candidate, names_repository=names_repository)
+    return Statement(f"{code(_shorten(candidate.value))} in {location}", (candidate.evidence[0],))
 
 
 def _quotes(work: Work, candidate: ValueCandidate) -> list[FileEvidence]:
@@ -283,8 +291,8 @@ def _quotes(work: Work, candidate: ValueCandidate) -> list[FileEvidence]:
     return list(candidate.evidence)
 
 
-def _where(candidate: ValueCandidate, *, several: bool) -> str:
-    of = f" of {code(candidate.repository)}" if several else ""
+def _location_text(candidate: ValueCandidate, *, names_repository: bool) -> str:
+    of = f" of {code(candidate.repository)}" if names_repository else ""
     line = f", line {candidate.evidence[0].begin_line:,}"
     holder = candidate.places[0].definition if candidate.places else None
     container = ""
@@ -323,7 +331,7 @@ def find_any_default(work: Work, name: str, queries: list[str], notes: list[str]
             candidate = default_at(texts, NamedPlace(target, row["path"], definition), name)
             if candidate is not None and candidate.value:
                 candidates[row["repository"], row["path"], definition.line] = candidate
-    if not candidates or len({each.value for each in candidates.values()}) > SHOWN:
+    if not candidates or len({candidate.value for candidate in candidates.values()}) > SHOWN:
         return None
     return state_values(work, list(candidates.values()), f"The default of {code(name)}", "value", queries, notes)
 
@@ -339,10 +347,18 @@ def find_lacking_parameter(
     definition = place.definition
     read = parameters_of(texts.lines(place.target, place.path), definition.name, definition.line, place.path)
     names = None if read is None else parameter_names(read[0], place.path)
-    if read is None or names is None or any(each.startswith(("*", "&", "...", "{")) or each == name for each in names):
+    if (
+        read is None
+        or names is None
+        or any(parameter_name.startswith(("*", "&", "...", "{")) or parameter_name == name for parameter_name in names)
+    ):
         return None
-    listed = f"its parameters are {join_words([code(each) for each in names])}" if names else "it has none"
-    where = f"{code(place.path)}{with_repository(work, place)}, line {definition.line:,}"
-    text = f"{code(definition.name)} has no parameter {code(name)}: {listed}, in {where}"
+    listed = (
+        f"its parameters are {join_words([code(parameter_name) for parameter_name in names])}"
+        if names
+        else "it has none"
+    )
+    location = f"{code(place.path)}{with_repository(work, place)}, line {definition.line:,}"
+    text = f"{code(definition.name)} has no parameter {code(name)}: {listed}, in {location}"
     evidence = texts.evidence(place.target, place.path, definition.line, read[1], "definition", 1.0, (definition.name,))
     return Finding(Statement(text, (evidence,)), "parameters", queries=[join_queries(queries)], notes=notes)

@@ -75,7 +75,7 @@ def find_constant_of(work: Work, text: str, queries: list[str], notes: list[str]
             continue
         candidate = value_at(texts, NamedPlace(target, row["path"], definition))
         if candidate is not None and candidate.value and (is_default or _LITERAL.fullmatch(candidate.value)):
-            candidate.what = code(definition.name)
+            candidate.subject = code(definition.name)
             candidates.append((not is_default, candidate))
     if not candidates:
         return None
@@ -130,11 +130,11 @@ def _state_one(
     return state_values(
         work,
         candidates,
-        first.what,
+        first.subject,
         "value",
         queries,
         notes,
-        verb="is set to" if not first.what.startswith("The") else "is",
+        verb="is set to" if not first.subject.startswith("The") else "is",
     )
 
 

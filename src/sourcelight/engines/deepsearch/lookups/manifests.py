@@ -74,14 +74,14 @@ def normalize(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name.lower())
 
 
-def is_same(requirement: str, asked: str) -> bool:
+def is_same(requirement: str, requested: str) -> bool:
     """Return whether a listed name is the one asked for: all of it, or its last part as in ``github.com/a/b/v2``."""
-    if normalize(requirement) == normalize(asked):
+    if normalize(requirement) == normalize(requested):
         return True
     bare = re.sub(r"/v\d+$|\.v\d+$", "", requirement)
-    if normalize(bare) == normalize(asked):
+    if normalize(bare) == normalize(requested):
         return True
-    asked_parts = asked.lower().split("/")
+    asked_parts = requested.lower().split("/")
     parts = re.split(r"[/:]", bare.lower())
     return len(asked_parts) < len(parts) and [normalize(part) for part in parts[-len(asked_parts) :]] == [
         normalize(part) for part in asked_parts

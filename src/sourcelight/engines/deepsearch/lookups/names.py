@@ -103,9 +103,9 @@ def split_name(name: str) -> tuple[str, str]:
     return (parts[-2] if len(parts) > 1 else ""), (parts[-1] if parts else name)
 
 
-def _is_within(container: str, asked: str, path: str) -> bool:
+def _is_within(container: str, owner: str, path: str) -> bool:
     module = path.rpartition("/")[2].partition(".")[0]
-    return _SEPARATOR.split(container)[-1] == asked or (not container and module == asked)
+    return _SEPARATOR.split(container)[-1] == owner or (not container and module == owner)
 
 
 def definition_at(texts: FileTexts, target: Target, path: str, name: str, line: int) -> Definition | None:
@@ -130,7 +130,7 @@ def choose_definitions(texts: FileTexts, places: Sequence[NamedPlace], symbol_ki
     bodies = [place for place in bodies if not _is_stub(place)] or bodies
     if noun != "constructor":
         types = {(place.path, place.definition.name) for place in bodies if place.definition.kind in _TYPES}
-        bodies = [each for each in bodies if not _makes_one_of(each, types)]
+        bodies = [candidate for candidate in bodies if not _makes_one_of(candidate, types)]
     best: dict[tuple[str, str, str], NamedPlace] = {}
     for place in bodies or places:
         key = place.target.repository.key, place.path, place.definition.container
@@ -140,12 +140,12 @@ def choose_definitions(texts: FileTexts, places: Sequence[NamedPlace], symbol_ki
             best[key] = place
     return sorted(
         best.values(),
-        key=lambda each: (
-            each.rank,
-            bool(kinds) and each.definition.kind != kinds[0],
-            each.path.count("/"),
-            each.path,
-            each.definition.line,
+        key=lambda candidate: (
+            candidate.rank,
+            bool(kinds) and candidate.definition.kind != kinds[0],
+            candidate.path.count("/"),
+            candidate.path,
+            candidate.definition.line,
         ),
     )
 
@@ -202,15 +202,15 @@ def evidence_of_place(texts: FileTexts, place: NamedPlace, role: str = "definiti
     return texts.evidence(place.target, place.path, line, line, role, 1.0, (place.definition.name,))
 
 
-def head_of_place(texts: FileTexts, place: NamedPlace, most: int = _QUOTED_LINES) -> FileEvidence:
+def head_of_place(texts: FileTexts, place: NamedPlace, max_lines: int = _QUOTED_LINES) -> FileEvidence:
     """Make evidence of a definition's comment, head and docstring, whole if it is short; never half a signature."""
     lines = texts.lines(place.target, place.path)
     definition = place.definition
     start = comment_start(lines, definition.begin_line - 1) + 1
     end = min(definition.end_line, len(lines))
-    if end - start >= most:
+    if end - start >= max_lines:
         end = max(min(head_end(lines, definition), len(lines)), definition.line)
-    if end - start >= most + 8:
+    if end - start >= max_lines + 8:
         start = definition.begin_line
     end = min(end, start + MAX_LINES - 1)
     return texts.evidence(place.target, place.path, start, end, "definition", 1.0, (definition.name,))
@@ -222,10 +222,12 @@ def state_definitions(
     """Write where a name is defined: all of the best places, further ones below."""
     texts = FileTexts(work.context)
     best = best_places(places)
-    shown = best[:SHOWN]
-    evidence = tuple(evidence_of_place(texts, place) for place in shown)
-    several = len({place.target.repository.name for place in shown}) > 1 or len(work.inquiry.pins) > 1
-    described = [_place_text(place, with_repository=several) for place in shown]
+    displayed_places = best[:SHOWN]
+    evidence = tuple(evidence_of_place(texts, place) for place in displayed_places)
+    names_repository = (
+        len({place.target.repository.name for place in displayed_places}) > 1 or len(work.inquiry.pins) > 1
+    )
+    described = [_place_text(place, with_repository=names_repository) for place in displayed_places]
     if len(best) == 1:
         text = f"{code(name)} is defined in {described[0]}"
     elif len(best) <= SHOWN:
@@ -233,16 +235,18 @@ def state_definitions(
     else:
         text = f"{code(name)} is defined in {len(best):,} places, among them {'; '.join(described)}"
     finding = Finding(Statement(text, evidence), "definition", queries=[join_queries(queries)], notes=notes)
-    finding.quotes = [head_of_place(texts, place) for place in shown[:1]]
-    shown_keys = {id(place) for place in shown}
+    finding.quotes = [head_of_place(texts, place) for place in displayed_places[:1]]
+    shown_keys = {id(place) for place in displayed_places}
     finding.places = [
-        Statement(_place_text(place, with_repository=several), (evidence_of_place(texts, place),))
+        Statement(_place_text(place, with_repository=names_repository), (evidence_of_place(texts, place),))
         for place in places[:MAX_PLACES]
         if id(place) not in shown_keys
     ]
-    said = first_sentence(texts.lines(shown[0].target, shown[0].path), shown[0].definition)
-    if said and len(best) == 1:
-        finding.method.append(f"Its documentation says: “{inline(said, 500)}”")
+    documentation = first_sentence(
+        texts.lines(displayed_places[0].target, displayed_places[0].path), displayed_places[0].definition
+    )
+    if documentation and len(best) == 1:
+        finding.method.append(f"Its documentation says: “{inline(documentation, 500)}”")
     return finding
 
 
@@ -280,9 +284,9 @@ def find_absence(work: Work, name: str, notes: list[str], *, noun: str = "") -> 
     rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
     if notes:
         return None
-    where = _repositories_text(work)
+    searched_repositories = _repositories_text(work)
     if not rows:
-        headline = Statement(f"Nothing searched has {code(simple)}: no line of {where} contains it")
+        headline = Statement(f"Nothing searched has {code(simple)}: no line of {searched_repositories} contains it")
         method = ["Upper and lower case were taken as equal; names of files were not looked at."]
         return Finding(headline, "absence", method=method, queries=[join_queries(queries)], is_negative=True)
     texts = FileTexts(work.context)
@@ -290,15 +294,15 @@ def find_absence(work: Work, name: str, notes: list[str], *, noun: str = "") -> 
     exact = [row for row in rows if re.search(rf"(?<!\w){re.escape(simple)}(?!\w)", row["line"])]
     of_kind = f" {noun}" if noun else ""
     mentioned = exact or rows
-    whole = "" if exact else WITHIN_NAMES
+    qualifier = "" if exact else WITHIN_NAMES
     evidence = []
     for row in mentioned[:SHOWN]:
         target = work.inquiry.pins.of(row["repository"])
         if target is not None:
             evidence.append(texts.evidence(target, row["path"], row["line_number"], row["line_number"], "usage"))
     text = (
-        f"No{of_kind} definition of {code(simple)} was found in {where}; "
-        f"{count_of(len(rows), 'line')} {'has' if len(rows) == 1 else 'have'} the text{whole}, such as"
+        f"No{of_kind} definition of {code(simple)} was found in {searched_repositories}; "
+        f"{count_of(len(rows), 'line')} {'has' if len(rows) == 1 else 'have'} the text{qualifier}, such as"
     )
     return Finding(
         Statement(text, tuple(evidence)),
@@ -319,9 +323,9 @@ def absent_words(work: Work, words: Sequence[str]) -> tuple[str, ...]:
 
     A word of which that is not certain is left out. Names such as HTTP/3 in the question count too.
     """
-    asked = (*words, *_VERSIONED.findall(work.inquiry.question))
+    candidates = (*words, *_VERSIONED.findall(work.inquiry.question))
     absent = []
-    for word in list(dict.fromkeys(asked))[:_MOST_WORDS]:
+    for word in list(dict.fromkeys(candidates))[:_MOST_WORDS]:
         notes: list[str] = []
         rows = run_searches(work, make_queries(work, f"case:no type:file /{escape_regexp(word)}/"), notes)
         if not notes and not any(row["type"] == "content" for row in rows):
@@ -339,7 +343,7 @@ class ValueCandidate:
     """A value at a place: what it is said to be, the lines that prove it, and the file's rank."""
 
     value: str
-    what: str
+    subject: str
     path: str
     evidence: list[FileEvidence]
     rank: int

@@ -59,10 +59,10 @@ def _registration_at(  # noqa: PLR0911, PLR0912 - one for each form of call
 ) -> ValueCandidate | None:
     lines = texts.lines(target, path)
     text = lines[line - 1]
-    at = re.search(rf"[\"':]-{{0,2}}{re.escape(name)}(?![\w-])", text)
-    if at is None:
+    name_match = re.search(rf"[\"':]-{{0,2}}{re.escape(name)}(?![\w-])", text)
+    if name_match is None:
         return None
-    call = _call_around(lines, line - 1, at.start())
+    call = _call_around(lines, line - 1, name_match.start())
     if call is None:
         return None
     callee, call_line, column, is_bracketed = call
@@ -76,7 +76,7 @@ def _registration_at(  # noqa: PLR0911, PLR0912 - one for each form of call
     if last_line - call_line > 30:
         return None
     quote = texts.evidence(target, path, call_line + 1, last_line, "definition", 1.0, (callee,))
-    position = next((index for index, each in enumerate(arguments) if _is_name(each.text, name)), None)
+    position = next((index for index, argument in enumerate(arguments) if _is_name(argument.text, name)), None)
     if position is None:
         return None
     subject = f"The default of {code(name)}"

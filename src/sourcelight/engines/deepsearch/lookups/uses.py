@@ -77,17 +77,17 @@ def find_tests(work: Work, places: Sequence[NamedPlace], name: str, notes: list[
     firsts: dict[tuple[str, str], int] = {}
     for index in order:
         firsts.setdefault((using[index]["path"], holders[index]), index)
-    chosen = list(firsts.values())
-    statements = [_statement(work, texts, using[index], holders[index]) for index in chosen[: MAX_PLACES + SHOWN]]
-    named = join_words([_place(using[index], holders[index]) for index in chosen[:SHOWN]])
+    first_uses = list(firsts.values())
+    statements = [_statement(work, texts, using[index], holders[index]) for index in first_uses[: MAX_PLACES + SHOWN]]
+    holder_names = join_words([_place(using[index], holders[index]) for index in first_uses[:SHOWN]])
     files = count_of(len({(row["repository"], row["path"]) for row in using}), "test file")
-    text = f"{code(simple)} is used on {count_of(len(using), 'line')} of {files}, such as in {named}"
+    text = f"{code(simple)} is used on {count_of(len(using), 'line')} of {files}, such as in {holder_names}"
     evidence = tuple(item for statement in statements[:SHOWN] for item in statement.evidence)
     finding = Finding(
         Statement(text, evidence), "tests", queries=[join_queries(queries)], heading="In tests", notes=notes
     )
     finding.places = statements
-    finding.quotes = [_around(work, texts, using[chosen[0]])]
+    finding.quotes = [_around(work, texts, using[first_uses[0]])]
     finding.method.append("Imports and comments don't count; another thing of the same name would.")
     return finding
 
@@ -122,15 +122,17 @@ def find_example(work: Work, places: Sequence[NamedPlace], name: str, notes: lis
     firsts: dict[str, dict[str, Any]] = {}
     for row in using:
         firsts.setdefault(row["path"], row)
-    chosen = list(firsts.values())
-    row = chosen[0]
+    first_rows = list(firsts.values())
+    row = first_rows[0]
     line = _evidence(work, texts, row)
-    where = f"{_place(row, _holder(work, texts, row))}, line {row['line_number']:,}"
-    text = f"{code(simple)} is used in {where}: {code(row['line'].strip()[:160])}"
+    location = f"{_place(row, _holder(work, texts, row))}, line {row['line_number']:,}"
+    text = f"{code(simple)} is used in {location}: {code(row['line'].strip()[:160])}"
     finding = Finding(Statement(text, (line,) if line else ()), "example", queries=[join_queries(queries)], notes=notes)
     finding.quotes = [_around(work, texts, row)]
     finding.heading = "Further uses"
-    finding.places = [_statement(work, texts, each, _holder(work, texts, each)) for each in chosen[1:MAX_PLACES]]
+    finding.places = [
+        _statement(work, texts, use_row, _holder(work, texts, use_row)) for use_row in first_rows[1:MAX_PLACES]
+    ]
     finding.method.append("Examples come first, then code in documents, tests, and other code.")
     return finding
 
@@ -163,7 +165,7 @@ def find_key_uses(work: Work, name: str, notes: list[str]) -> Finding | None:
     def reads(row: Mapping[str, Any]) -> bool:
         return any(match[1] == name and not match[2] for match in _VARIABLE.finditer(row["line"]))
 
-    asked = re.compile(
+    key_access = re.compile(
         rf"(?:(?:get|pop|lookup|fetch|find|read|has|setting|option|flag|env|conf|param)\w*\s*\(|\[)\s*[\"'`]-{{0,2}}{re.escape(name)}"
         rf"[\"'`]\s*[\]),]|[\"'`]{re.escape(name)}[\"'`]\s+in\b",
         re.IGNORECASE,
@@ -172,7 +174,7 @@ def find_key_uses(work: Work, name: str, notes: list[str]) -> Finding | None:
     using.sort(
         key=lambda row: (
             not reads(row),
-            asked.search(row["line"]) is None,
+            key_access.search(row["line"]) is None,
             rank_of(row["path"]),
             row["path"],
             row["line_number"],
@@ -181,8 +183,8 @@ def find_key_uses(work: Work, name: str, notes: list[str]) -> Finding | None:
     statements = [_statement(work, texts, row, _holder(work, texts, row)) for row in using[: MAX_PLACES + 1]]
     verb = "is read from the environment" if reads(using[0]) else "is a quoted key"
     first = using[0]
-    where = f"{_place(first, _holder(work, texts, first))}, line {first['line_number']:,}"
-    text = f"{code(name)} {verb} in {where}: {code(first['line'].strip()[:160])}"
+    location = f"{_place(first, _holder(work, texts, first))}, line {first['line_number']:,}"
+    text = f"{code(name)} {verb} in {location}: {code(first['line'].strip()[:160])}"
     finding = Finding(
         Statement(text, statements[0].evidence),
         "key",
@@ -222,9 +224,9 @@ def list_environment(work: Work, notes: list[str]) -> Finding | None:
         called = make_queries(work, rf"case:yes type:file /\b{escape_regexp(helper)}\(\s*[\"'][A-Za-z_]/")
         queries += called
         for row in sorted(run_searches(work, called, notes), key=lambda row: (row["path"], row["line_number"] or 0)):
-            given = re.search(rf"\b{re.escape(helper)}\(\s*[\"']([A-Za-z_]\w*)[\"']", row["line"] or "")
-            if given is not None and rank_of(row["path"]) < 2 and not _DOCUMENTS.search(row["path"]):
-                first_rows.setdefault(given[1], row)
+            call_match = re.search(rf"\b{re.escape(helper)}\(\s*[\"']([A-Za-z_]\w*)[\"']", row["line"] or "")
+            if call_match is not None and rank_of(row["path"]) < 2 and not _DOCUMENTS.search(row["path"]):
+                first_rows.setdefault(call_match[1], row)
     if not first_rows:
         return None
     names = sorted(first_rows)
@@ -249,12 +251,12 @@ def list_environment(work: Work, notes: list[str]) -> Finding | None:
 
 def _helper_around(work: Work, texts: FileTexts, row: Mapping[str, Any], parameter: str) -> str:
     """Return the function around a line that is given the name of a variable as its first parameter; else nothing."""
-    around = _definition_around(work, texts, row, lambda each: each.kind in _FUNCTIONS and each.kind != "class")
+    around = _definition_around(work, texts, row, lambda entry: entry.kind in _FUNCTIONS and entry.kind != "class")
     target = work.inquiry.pins.of(row["repository"])
     if around is None or target is None or len(around.name) < 3 or around.name in _VAGUE_HELPERS:
         return ""
     read = parameters_of(texts.lines(target, row["path"]), around.name, around.line, row["path"])
-    names = [each.name for each in read[0] if each.name not in {"self", "cls"}] if read is not None else []
+    names = [entry.name for entry in read[0] if entry.name not in {"self", "cls"}] if read is not None else []
     return around.name if names[:1] == [parameter] else ""
 
 
@@ -275,27 +277,27 @@ def find_configured(work: Work, name: str, notes: list[str]) -> Finding | None:
     if not values or any(not value or value.endswith(_OPENED) for value, _ in values):
         return None
     values.sort(
-        key=lambda each: (
-            rank_of(each[1]["path"]) > 1,
-            each[1]["path"].count("/"),
-            each[1]["path"],
-            each[1]["line_number"],
+        key=lambda entry: (
+            rank_of(entry[1]["path"]) > 1,
+            entry[1]["path"].count("/"),
+            entry[1]["path"],
+            entry[1]["line_number"],
         )
     )
     statements = []
     for value, row in values:
         line = _evidence(work, texts, row)
-        several = f" of {code(row['repository'])}" if len(work.inquiry.pins) > 1 else ""
-        text = f"{code(value[:160])} in {code(row['path'])}{several}, line {row['line_number']:,}"
+        repository_text = f" of {code(row['repository'])}" if len(work.inquiry.pins) > 1 else ""
+        text = f"{code(value[:160])} in {code(row['path'])}{repository_text}, line {row['line_number']:,}"
         statements.append(Statement(text, (line,) if line else ()))
-    shown = statements[:SHOWN]
+    displayed_statements = statements[:SHOWN]
     places = (
         ""
         if len(values) == 1
         else f"on {count_of(len(values), 'line')}{', among them' if len(values) > SHOWN else ':'} "
     )
-    text = f"{code(name)} is set to {places}{'; '.join(each.text for each in shown)}"
-    evidence = tuple(item for each in shown for item in each.evidence)
+    text = f"{code(name)} is set to {places}{'; '.join(entry.text for entry in displayed_statements)}"
+    evidence = tuple(item for entry in displayed_statements for item in entry.evidence)
     finding = Finding(
         Statement(text, evidence), "configured", queries=[join_queries(queries)], notes=notes, heading="Other lines"
     )
@@ -328,17 +330,17 @@ def _definition_around(
     target = work.inquiry.pins.of(row["repository"])
     definitions = None if target is None else texts.engine.store.definitions_of(target, row["path"])
     around = [
-        each
-        for each in (definitions.definitions() if definitions is not None else ())
-        if each.begin_line <= row["line_number"] <= each.end_line and accept(each)
+        definition
+        for definition in (definitions.definitions() if definitions is not None else ())
+        if definition.begin_line <= row["line_number"] <= definition.end_line and accept(definition)
     ]
-    return min(around, key=lambda each: each.end_line - each.begin_line, default=None)
+    return min(around, key=lambda definition: definition.end_line - definition.begin_line, default=None)
 
 
 def _holder(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> str:
     """Return the name of the function around a line; empty at the top of a file."""
     around = _definition_around(
-        work, texts, row, lambda each: each.kind in _FUNCTIONS and each.line != row["line_number"]
+        work, texts, row, lambda definition: definition.kind in _FUNCTIONS and definition.line != row["line_number"]
     )
     return around.name if around is not None else ""
 
@@ -347,8 +349,8 @@ def _is_definition(work: Work, texts: FileTexts, row: Mapping[str, Any], name: s
     target = work.inquiry.pins.of(row["repository"])
     definitions = None if target is None else texts.engine.store.definitions_of(target, row["path"])
     return any(
-        each.name == name and each.line == row["line_number"]
-        for each in (definitions.definitions() if definitions else ())
+        definition.name == name and definition.line == row["line_number"]
+        for definition in (definitions.definitions() if definitions else ())
     )
 
 
@@ -380,9 +382,11 @@ def _around(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> FileEvidenc
     line = row["line_number"]
     listed = list(definitions.definitions()) if definitions is not None else []
     # What follows the function around the line is about something else.
-    around = _definition_around(work, texts, row, lambda each: each.kind in _FUNCTIONS)
-    least, most = (1, len(lines)) if around is None else (around.begin_line, min(around.end_line, len(lines)))
-    start, end = fit_to_units(lines, max(least, line - 2), min(most, line + 6), listed, row["path"].rpartition(".")[2])
+    around = _definition_around(work, texts, row, lambda definition: definition.kind in _FUNCTIONS)
+    first_line, last_line = (1, len(lines)) if around is None else (around.begin_line, min(around.end_line, len(lines)))
+    start, end = fit_to_units(
+        lines, max(first_line, line - 2), min(last_line, line + 6), listed, row["path"].rpartition(".")[2]
+    )
     if end - start >= _AROUND_LINES:  # a long list or call is one unit: of it, only what stands beside the line
         start, end = max(start, line - 2), min(end, line + 6)
     return texts.evidence(target, row["path"], start, min(end, start + MAX_LINES - 1), "usage", 1.0)

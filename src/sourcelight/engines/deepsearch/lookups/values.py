@@ -63,8 +63,8 @@ def read_piece(  # noqa: PLR0911, PLR0912 - a scanner: one branch for each kind 
     out: list[str] = []
     count = 0
     hashes = _HASH_COMMENTS.search(path) is not None
-    most = MAX_VALUE_LINES if ends_with_line else _MAX_LINES
-    for number in range(line, min(line + most, len(lines))):
+    max_lines = MAX_VALUE_LINES if ends_with_line else _MAX_LINES
+    for number in range(line, min(line + max_lines, len(lines))):
         text = lines[number]
         position = column if number == line else 0
         while position < len(text):
@@ -98,11 +98,11 @@ def read_piece(  # noqa: PLR0911, PLR0912 - a scanner: one branch for each kind 
                 return _Piece("".join(out).strip(), number, position + 1, letter)
             out.append(letter)
             position += 1
-        joined = "".join(out).rstrip()
-        if joined.endswith("\\"):
-            out = [joined.removesuffix("\\")]
-        elif ends_with_line and joined and not open_brackets:
-            return _Piece(joined.strip(), number, len(text), "")
+        text_so_far = "".join(out).rstrip()
+        if text_so_far.endswith("\\"):
+            out = [text_so_far.removesuffix("\\")]
+        elif ends_with_line and text_so_far and not open_brackets:
+            return _Piece(text_so_far.strip(), number, len(text), "")
         out.append(" ")
     return None
 
@@ -157,17 +157,17 @@ def _to_value(piece: _Piece | None, line: int) -> SourceValue | None:
 
 def read_parameters(lines: Sequence[str], line: int, column: int, path: str) -> tuple[list[Parameter], int] | None:
     """Read a list from the place (from 0) behind its opening bracket; also return its last line, from 1."""
-    found: list[Parameter] = []
+    parameters: list[Parameter] = []
     for _ in range(_MAX_ITEMS):
-        begin = _first_text(lines, line, column)
+        start_line = _first_text(lines, line, column)
         piece = read_piece(lines, line, column, path, ",")
         if piece is None:
             return None
         if piece.text:
             text = " ".join(piece.text.split())
-            found.append(Parameter(*_split_parameter(text), begin + 1, text))
+            parameters.append(Parameter(*_split_parameter(text), start_line + 1, text))
         if piece.end in _PAIRS:
-            return found, piece.line + 1
+            return parameters, piece.line + 1
         line, column = piece.line, piece.column
     return None
 
@@ -186,10 +186,10 @@ def _split_parameter(text: str) -> tuple[str, str]:
     """Split ``name: type = value``, ``type name = value``, ``name: value`` of Ruby, or a plain name."""
     assigned = _ASSIGNED.search(blank_brackets(text))
     head, value = (text, "") if assigned is None else (text[: assigned.start()], text[assigned.end() :].strip())
-    named = re.match(r"[*&.]{0,3}\s*([A-Za-z_$][\w$]*)\s*\??\s*(?::|$)", head)
-    if named is None:
-        named = re.search(r"([A-Za-z_$][\w$]*)\s*(?:\[\w*\])?\s*$", head)
-    return (named[1] if named is not None else ""), value
+    name_match = re.match(r"[*&.]{0,3}\s*([A-Za-z_$][\w$]*)\s*\??\s*(?::|$)", head)
+    if name_match is None:
+        name_match = re.search(r"([A-Za-z_$][\w$]*)\s*(?:\[\w*\])?\s*$", head)
+    return (name_match[1] if name_match is not None else ""), value
 
 
 _TYPE_FIRST = re.compile(r"\.(?:c|h|cc|cpp|cxx|hh|hpp|java|cs|m|mm|dart)$")
@@ -198,16 +198,16 @@ _NO_PARAMETER = frozenset({"", "/", "*", "...", "void", "self", "cls", "&self", 
 
 def _join_types(texts: Sequence[str]) -> list[str]:
     """Join what was cut at commas within a type, such as ``Map<String, List<int>> map``."""
-    joined: list[str] = []
+    parameter_texts: list[str] = []
     depth = 0
     for text in texts:
         if depth > 0:
-            joined[-1] += f", {text}"
+            parameter_texts[-1] += f", {text}"
         else:
-            joined.append(text)
+            parameter_texts.append(text)
         bare = re.sub(r"[-=]>|<=|>=|<<=?", "", text)
         depth = max(0, depth + bare.count("<") - bare.count(">"))
-    return joined
+    return parameter_texts
 
 
 def parameter_names(parameters: Sequence[Parameter], path: str) -> list[str] | None:

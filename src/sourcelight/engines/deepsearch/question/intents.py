@@ -38,7 +38,7 @@ _POINTING = re.compile(r"\b(?:it|its|that|this|there|they|them|these|those|he|sh
 class QuestionIntents:
     """The kinds of evidence that a question wants beside the code itself."""
 
-    where: bool = False
+    asks_where: bool = False
     history: bool = False
     tests: bool = False
     docs: bool = False
@@ -50,7 +50,7 @@ def intents_of(question: RankQuery) -> QuestionIntents:
     """Read the intents of a question."""
     text = question.text
     return QuestionIntents(
-        where=bool(_WHERE.search(text)),
+        asks_where=bool(_WHERE.search(text)),
         history=bool(_HISTORY.search(text)),
         tests=question.asks_tests,
         docs=question.asks_docs,
@@ -74,13 +74,13 @@ _FORM_OF_VERB = re.compile(r".*(?:ed|ing|ly|ize[sd]?|ise[sd]?)")
 
 def key_words(question: RankQuery, words: Sequence[str]) -> tuple[str, ...]:
     """Return those of some words of a question that it is about: names, and words that are no verbs or numbers."""
-    kept = []
+    selected_words = []
     for word in words:
         folded = word.lower()
         is_verb = folded in _VERBS or folded.removesuffix("s") in _VERBS or _FORM_OF_VERB.fullmatch(folded) is not None
         if word in question.names or word in question.files or not (is_verb or word.isdigit()):
-            kept.append(word)
-    return tuple(kept)
+            selected_words.append(word)
+    return tuple(selected_words)
 
 
 def is_follow_up(text: str) -> bool:

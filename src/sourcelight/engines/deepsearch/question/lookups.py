@@ -349,8 +349,8 @@ def _make(kind: str, match: re.Match[str]) -> Lookup | None:  # noqa: PLR0911 - 
     if kind == "line":
         path = groups["path"].strip("`")
         return Lookup("line", path=path, line=int(groups["line"]), is_when=groups["asks"].lower() == "when")
-    written = groups["name"]
-    name = _bare(written)
+    written_name = groups["name"]
+    name = _bare(written_name)
     if not name or name.lower() in _PRONOUNS:
         return None
     if kind == "runtime":
@@ -366,7 +366,7 @@ def _make(kind: str, match: re.Match[str]) -> Lookup | None:  # noqa: PLR0911 - 
             return None
         return Lookup("default", f"{name} " if " " not in name else name, owner, bound="" if bound == "def" else bound)
     noun = (groups.get("kind") or groups.get("after") or "").lower()
-    is_plain_word = written == name and re.fullmatch(r"[A-Za-z][a-z]*", name) is not None
+    is_plain_word = written_name == name and re.fullmatch(r"[A-Za-z][a-z]*", name) is not None
     # "What is authentication?" is prose; so is "who calls back?".
     is_prose = is_plain_word and not groups.get("kind") and "value" not in match[0].lower()
     if is_prose and (kind in _CODE_ALONE or (kind == "callers" and len(name) < _SHORTEST)):

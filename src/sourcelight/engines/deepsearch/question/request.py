@@ -87,21 +87,21 @@ class QuestionPaths(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """Bounds of a measure of a group: at least ``least``, at most ``most``."""
+    """Bounds of a measure of a group: at least ``minimum``, at most ``maximum``."""
 
-    least: int | None = None
-    most: int | None = None
+    minimum: int | None = None
+    maximum: int | None = None
 
     def passes(self, number: int) -> bool:
         """Return whether a number is within the bounds."""
-        return (self.least is None or number >= self.least) and (self.most is None or number <= self.most)
+        return (self.minimum is None or number >= self.minimum) and (self.maximum is None or number <= self.maximum)
 
     @property
     def text(self) -> str:
         """The bounds in words."""
-        if self.least is not None and self.least == self.most:
-            return f"exactly {self.least:,}"
-        return f"at least {self.least:,}" if self.least is not None else f"at most {self.most:,}"
+        if self.minimum is not None and self.minimum == self.maximum:
+            return f"exactly {self.minimum:,}"
+        return f"at least {self.minimum:,}" if self.minimum is not None else f"at most {self.maximum:,}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,8 +171,8 @@ def read_scope(text: str, names: RepositoryNames, *, by_word: bool) -> QuestionS
     repositories = sorted({name for taken_part in scope_parts for name in taken_part.values})
     if revision is not None:
         scope_parts.append(revision)
-    named = NamedScope(tuple(repositories), revision.values[0] if revision is not None else "")
-    return QuestionScope(named, tuple(scope_parts), " ".join(marked.to_text().split()))
+    named_scope = NamedScope(tuple(repositories), revision.values[0] if revision is not None else "")
+    return QuestionScope(named_scope, tuple(scope_parts), " ".join(marked.to_text().split()))
 
 
 def repository_filter(names: Sequence[str]) -> str:
@@ -279,12 +279,12 @@ def _first_match(pattern: str, text: str) -> re.Match[str] | None:
     return None
 
 
-def _make_part(written: str, spelling: str, names: RepositoryNames, *, owner: bool) -> ScopePart | None:
+def _make_part(written_name: str, spelling: str, names: RepositoryNames, *, owner: bool) -> ScopePart | None:
     repositories = () if owner else names.find_by_name(spelling)
     if repositories:
-        return ScopePart("repository", written, repositories)
+        return ScopePart("repository", written_name, repositories)
     owned = names.find_by_owner(spelling)
-    return ScopePart("owner", written, owned) if owned else None
+    return ScopePart("owner", written_name, owned) if owned else None
 
 
 def _revision(marked: MarkedText) -> ScopePart | None:

@@ -242,7 +242,7 @@ def _has_names(sentence: str, cited: Sequence[Evidence]) -> bool:
         f"{item.text} {item.label}" + (f" {item.subject} {item.author}" if isinstance(item, CommitEvidence) else "")
         for item in cited
     )
-    names = (name for each in _CODE.findall(sentence) for name in _NAME.findall(each))
+    names = (name for code_text in _CODE.findall(sentence) for name in _NAME.findall(code_text))
     return all(name in texts for name in names)
 
 

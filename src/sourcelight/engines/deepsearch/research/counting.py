@@ -31,10 +31,10 @@ def count(inquiry: ResearchRequest, draft: Draft, emit: Emit) -> FactRequest | N
 
     Where the facts it asks for can't be counted, the draft says so in a line, and has no table.
     """
-    facts = find_facts(inquiry, emit)
-    if facts is None:
+    fact_request = find_facts(inquiry, emit)
+    if fact_request is None:
         return None
-    request, fact = facts
+    request, fact = fact_request
     if fact is None:
         if not request.is_list and request.kind not in {"who", "when"}:
             draft.parts.append(Paragraph(_format_refusal(request)))

@@ -93,7 +93,7 @@ class ExtractiveResearcher:
         draft.stats.setdefault("tool_calls", 1)
         return draft
 
-    def facts(self, inquiry: ResearchRequest, emit: Emit) -> Draft | None:
+    def counted_draft(self, inquiry: ResearchRequest, emit: Emit) -> Draft | None:
         """Count what a question asks for; None if it asks for no count."""
         remote = run_step("facts", _step_request(inquiry), inquiry.context, emit)
         if remote is not None:

@@ -262,7 +262,7 @@ class CSharpRules:
         # Reversed, so the first of equal namespaces wins: the innermost one shadows the others.
         rank_of = {space: rank for rank, space in reversed(list(enumerate(visible_namespaces)))}
         ranked_refs: list[tuple[int, DeclarationRef]] = []
-        for project in (document.project, *_others(names, document, visible_namespaces)):
+        for project in (document.project, *_providing_projects(names, document, visible_namespaces)):
             for other, start, kind, container, _ in names.definitions_in(project, name):
                 if kind not in TYPES or (container and "." not in container and not _is_space(other, container)):
                     continue
@@ -285,7 +285,7 @@ class CSharpRules:
         if not path:
             return []
         namespace, name = b".".join(path[:-1]), path[-1]
-        for project in (document.project, *_others(names, document, [namespace])):
+        for project in (document.project, *_providing_projects(names, document, [namespace])):
             refs: list[DeclarationRef | ModuleRef] = []
             for other, start, kind, _, _ in names.definitions_in(project, name):
                 if kind in TYPES and namespace in namespaces(other):
@@ -299,7 +299,7 @@ class CSharpRules:
     def import_target(self, names: NameResolver, document: Document, module: str, member: str) -> Document | None:  # noqa: ARG002 - namespaces are used whole
         """Return the first file of a namespace, or that of a type."""
         namespace = module.encode()
-        for project in (document.project, *_others(names, document, [namespace])):
+        for project in (document.project, *_providing_projects(names, document, [namespace])):
             number = _spaces(project).get(namespace)
             if number is not None:
                 return project.document_at(number)
@@ -376,7 +376,7 @@ def _spaces(project: Project) -> Mapping[bytes, int]:
     return project.remember("c-sharp-spaces", index_namespaces)
 
 
-def _others(names: NameResolver, document: Document, spaces: list[bytes]) -> list[Project]:
+def _providing_projects(names: NameResolver, document: Document, spaces: list[bytes]) -> list[Project]:
     projects: dict[str, Project] = {}
     for space in spaces:
         for other, _ in names.session.providers(document.project, space.decode(errors="replace")):

@@ -61,7 +61,7 @@ class DeclarativeLanguage(Language):
             if other is None or other.kind not in CODE or other.owner_name != declaration.owner_name:
                 continue
             if other.is_prototype or declaration.is_prototype:
-                refs.append(Ref(candidate.document, other.start, other.end, other.kind, ref.how))
+                refs.append(Ref(candidate.document, other.start, other.end, other.kind, ref.rule))
         return refs
 
     def module_names(self, document: Document) -> Collection[str]:
@@ -81,4 +81,4 @@ def _to_ref(ref: DeclarationRef | ModuleRef) -> Ref:
     if isinstance(ref, ModuleRef):
         return Ref(ref.document, 0, 0, "module", "import")
     declaration = ref.declaration
-    return Ref(ref.document, declaration.start, declaration.end, declaration.kind, ref.how, ref.reason)
+    return Ref(ref.document, declaration.start, declaration.end, declaration.kind, ref.rule, ref.reason)

@@ -63,7 +63,7 @@ class DeclarationRef:
 
     document: Document
     declaration: Declaration
-    how: How
+    rule: How
     reason: str
 
     @property

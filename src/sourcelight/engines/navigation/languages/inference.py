@@ -165,7 +165,7 @@ class NameResolver:
                 if node.type in self.rules.classes:
                     members = self.members(TypeBody(document, node, self.class_name(node)), name, use)
                     if members:
-                        return [replace(ref, how="scope", reason="member of the enclosing class") for ref in members]
+                        return [replace(ref, rule="scope", reason="member of the enclosing class") for ref in members]
         outer_refs = self.rules.lookup_outside(self, document, name, use, offset)
         if outer_refs and isinstance(outer_refs[0], DeclarationRef) and local_refs:
             outer_rank = misfit(

@@ -116,7 +116,7 @@ class Resolver:
             return [definition]
         refs = self.language.bindings(_ref(definition), Session(workspace, self.language))
         other_bindings = [
-            other.found_by(definition.how, definition.reason, definition.score)
+            other.found_by(definition.rule, definition.reason, definition.score)
             for other in _definitions(refs)
             if other.key != definition.key
         ]
@@ -127,7 +127,7 @@ class Resolver:
         if definition.kind == "module":
             return definition
         ref = self.language.implementation(_ref(definition), Session(workspace, self.language))
-        return _definition(ref).found_by(definition.how, definition.reason, definition.score)
+        return _definition(ref).found_by(definition.rule, definition.reason, definition.score)
 
     def overridden(self, definition: ResolvedDefinition, workspace: Workspace) -> Sequence[ResolvedDefinition]:
         """Return the members that a member implements or overrides, up to the top."""
@@ -154,7 +154,7 @@ class Resolver:
 
 def _ref(definition: ResolvedDefinition) -> Ref:
     return Ref(
-        definition.document, definition.start, definition.end, definition.kind, definition.how, definition.reason
+        definition.document, definition.start, definition.end, definition.kind, definition.rule, definition.reason
     )
 
 
@@ -168,7 +168,7 @@ def _definitions(refs: Iterable[Ref]) -> list[ResolvedDefinition]:
 
 
 def _definition(ref: Ref) -> ResolvedDefinition:
-    score, reason = SCORES[ref.how], ref.reason or _REASONS.get(ref.how, ref.how)
+    score, reason = SCORES[ref.rule], ref.reason or _REASONS.get(ref.rule, ref.rule)
     if ref.missing_module is not None:
         score, reason = MISSING_SCORE, f"imported from {ref.missing_module}, which is in no repository here"
-    return ResolvedDefinition(ref.document, ref.start, ref.end, ref.kind, ref.how, score, reason)
+    return ResolvedDefinition(ref.document, ref.start, ref.end, ref.kind, ref.rule, score, reason)

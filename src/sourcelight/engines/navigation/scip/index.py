@@ -98,7 +98,7 @@ class ScipIndex:
         index.definitions, index.left_out = dict(definitions), dict(counts)
         return index
 
-    def at(self, path: bytes, offset: int) -> ScipPosition | None:
+    def occurrence_at(self, path: bytes, offset: int) -> ScipPosition | None:
         """Return the occurrence that begins at a byte offset."""
         return self.positions.get(path, {}).get(offset)
 
@@ -225,7 +225,7 @@ def precise_definitions(
     name that a package re-exports the symbol of another one.
     """
     index = index_of(document.project, workspace)
-    position = index.at(document.path, occurrence.start) if index is not None else None
+    position = index.occurrence_at(document.path, occurrence.start) if index is not None else None
     if index is None or position is None:
         return []
     used = document.text[occurrence.start : occurrence.end]
@@ -266,7 +266,7 @@ def precise_symbols_at(
     symbols = set()
     for definition in definitions:
         if definition.document.project is document.project:
-            position = index.at(definition.document.path, definition.start)
+            position = index.occurrence_at(definition.document.path, definition.start)
             if position is not None and definition.document.text[position.start : position.end] == name:
                 symbols.add(index.key(definition.document.path, position))
     if not symbols:

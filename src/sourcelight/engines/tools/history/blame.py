@@ -64,7 +64,7 @@ def _blame(arguments: BlameArguments, context: ToolContext) -> ToolResult:
     blame = blame_file(repository, commit, raw, len(lines), progress=tell, cancellation=context.cancellation)
     commits = blame.commits
     codes = np.array(blame.commit, np.int64)
-    people = [(each.author, each.author_email) for each in commits]
+    people = [(line_commit.author, line_commit.author_email) for line_commit in commits]
     table = tables.table(
         "blame_lines",
         {
@@ -73,16 +73,18 @@ def _blame(arguments: BlameArguments, context: ToolContext) -> ToolResult:
             "path": entry.path,
             "line_number": list(range(1, len(lines) + 1)),
             "line": [line.decode("utf-8", "replace") for line in lines],
-            "commit": tables.dictionary_column([each.oid for each in commits], codes),
+            "commit": tables.dictionary_column([line_commit.oid for line_commit in commits], codes),
             "author": tables.dictionary_column([name for name, _ in people], codes),
             "author_email": tables.dictionary_column([email for _, email in people], codes),
-            "author_date": tables.times([each.author_time for each in commits]).take(pa.array(codes)),
-            "commit_date": tables.times([each.commit_time for each in commits]).take(pa.array(codes)),
-            "subject": tables.dictionary_column([each.summary for each in commits], codes),
-            "original_path": [each.decode("utf-8", "replace") for each in blame.path],
+            "author_date": tables.times([line_commit.author_time for line_commit in commits]).take(pa.array(codes)),
+            "commit_date": tables.times([line_commit.commit_time for line_commit in commits]).take(pa.array(codes)),
+            "subject": tables.dictionary_column([line_commit.summary for line_commit in commits], codes),
+            "original_path": [line_commit.decode("utf-8", "replace") for line_commit in blame.path],
             "original_line_number": blame.line_number,
-            "agent": tables.dictionary_column([each.agents for each in commits], codes),
-            "boundary": pa.array(np.array([each.boundary for each in commits] or [False], np.bool_)[codes]),
+            "agent": tables.dictionary_column([line_commit.agents for line_commit in commits], codes),
+            "boundary": pa.array(
+                np.array([line_commit.boundary for line_commit in commits] or [False], np.bool_)[codes]
+            ),
             "bot": pa.array(np.array([is_bot(*person) for person in people] or [False], np.bool_)[codes]),
         },
         len(lines),
@@ -100,7 +102,7 @@ def _blame(arguments: BlameArguments, context: ToolContext) -> ToolResult:
     }
     if arguments.start_line is not None or arguments.end_line is not None:
         table = _range_of(table, arguments, path)
-    incomplete = bool(repository.incomplete) and any(each.boundary for each in commits)
+    incomplete = bool(repository.incomplete) and any(line_commit.boundary for line_commit in commits)
     notices = (f"This is a {repository.incomplete} clone: boundary lines may be older.",) if incomplete else ()
     return ToolResult("blame_lines", table, attributes, not incomplete, notices)
 
@@ -126,7 +128,14 @@ def _raw_path(reader: ObjectReader, commit: str, path: str) -> bytes:
     """The bytes of a path; a name that is not UTF-8 is known by its text with U+FFFD."""
     raw = path.encode("utf-8", "surrogateescape")
     if "\ufffd" in path:
-        raw = next((each for each in reader.tree(commit).paths if each.decode("utf-8", "replace") == path), raw)
+        raw = next(
+            (
+                candidate_path
+                for candidate_path in reader.tree(commit).paths
+                if candidate_path.decode("utf-8", "replace") == path
+            ),
+            raw,
+        )
     return raw
 
 

@@ -86,18 +86,20 @@ def _gather_commits(arguments: CommitSearchArguments, context: ToolContext) -> P
     limit = limit_of(arguments.limit, context, DEFAULT_COUNT)
     commits_alone = not query.files.paths and not query.changed
     histories, matches = _find(arguments, query, context, commits_alone=commits_alone)
-    if any(opened.unbuilt and not opened.unbuilt.is_cheap(len(numbers[:limit])) for opened, numbers in matches):
+    if any(
+        selection.unbuilt and not selection.unbuilt.is_cheap(len(numbers[:limit])) for selection, numbers in matches
+    ):
         # Rows have counts of changed lines: for many commits, a build costs less than reading them apart.
         commits_alone = False
         histories, matches = _find(arguments, query, context, commits_alone=False)
     if commits_alone:
         matches = [
-            (opened.with_changes(CommitNumbers(numbers[:limit]), context), numbers) for opened, numbers in matches
+            (selection.with_changes(CommitNumbers(numbers[:limit]), context), numbers) for selection, numbers in matches
         ]
-        for opened, numbers in matches:
-            mask = np.zeros(len(opened.history.commits), np.bool_)
+        for selection, numbers in matches:
+            mask = np.zeros(len(selection.history.commits), np.bool_)
             mask[numbers[:limit]] = True
-            omit_unread(histories.partial, opened, mask)
+            omit_unread(histories.partial, selection, mask)
     return histories.part(newest_commits(matches, limit), echoed)
 
 
@@ -108,14 +110,14 @@ def _find(
     revisions, without = revisions_of(arguments.revisions)
     histories = open_histories(CALL, context, arguments.repos, revisions, without, commits_alone=commits_alone)
     matches: list[tuple[OpenedHistory, CommitNumbers]] = []
-    for opened in histories.opened:
+    for selection in histories.selections:
         try:
-            layout = opened.layout(context) if query.files.paths else None
-            numbers = find_commits(opened.history, query, lambda: context.cancellation.cancelled, layout=layout)
+            layout = selection.layout(context) if query.files.paths else None
+            numbers = find_commits(selection.history, query, lambda: context.cancellation.cancelled, layout=layout)
         except ScanStopped:
             context.cancellation.check()
             raise
-        matches.append((opened, CommitNumbers(numbers[opened.mask[numbers]])))
+        matches.append((selection, CommitNumbers(numbers[selection.mask[numbers]])))
     return histories, matches
 
 
@@ -123,13 +125,13 @@ def newest_commits(
     matches: Sequence[tuple[OpenedHistory, CommitNumbers]], limit: int | None
 ) -> dict[str, _CommitMatches]:
     """Return the newest commits of all repositories, at most `limit`; numbers stand newest first."""
-    stamps = [opened.history.commits.commit_time[numbers[:limit]] for opened, numbers in matches]
+    stamps = [selection.history.commits.commit_time[numbers[:limit]] for selection, numbers in matches]
     counts = newest(stamps, limit)
     return {
-        opened.name: _CommitMatches(
-            commit_rows(opened, CommitNumbers(numbers[:count])), len(numbers), list(opened.commits)
+        selection.name: _CommitMatches(
+            commit_rows(selection, CommitNumbers(numbers[:count])), len(numbers), list(selection.commits)
         )
-        for (opened, numbers), count in zip(matches, counts, strict=True)
+        for (selection, numbers), count in zip(matches, counts, strict=True)
     }
 
 
@@ -147,8 +149,8 @@ def commits_answer(part: PartialResult, limit: int | None) -> ToolResult:
     if len(matches) > 1:
         order = np.argsort(-table.column("commit_date").cast(pa.int64()).to_numpy(), kind="stable")
         table = table.take(pa.array(order))
-    notices, cut = part.notices, table.num_rows < total
-    if cut:
+    notices, is_cut = part.notices, table.num_rows < total
+    if is_cut:
         notices.append(
             f"Only the newest {table.num_rows:,} of {total:,} commits are shown; ask for more or narrow the search."
         )
@@ -158,7 +160,7 @@ def commits_answer(part: PartialResult, limit: int | None) -> ToolResult:
         "commits": {name: match.commits for name, match in part.results.items()},
         **part.dates,
     }
-    return ToolResult("commits", table, attributes, part.complete and not cut, tuple(notices))
+    return ToolResult("commits", table, attributes, part.complete and not is_cut, tuple(notices))
 
 
 def _first(rows: Any, count: int) -> Any:
@@ -181,9 +183,9 @@ def newest(stamps: Sequence[Any], limit: int | None) -> list[int]:
     return kept_counts
 
 
-def commit_rows(opened: OpenedHistory, numbers: CommitNumbers) -> Any:
+def commit_rows(selection: OpenedHistory, numbers: CommitNumbers) -> Any:
     """Rows of the table ``commits`` for commits of one repository."""
-    history = opened.history
+    history = selection.history
     batch = change_tables.commit_batch(history, numbers)
     values = dict(zip(batch.schema.names, batch.columns, strict=True))
     values["co_authors"] = co_author_texts(history, numbers)
@@ -191,7 +193,7 @@ def commit_rows(opened: OpenedHistory, numbers: CommitNumbers) -> Any:
     values["agent"] = agent_column(history, numbers)
     values["agent_traces"] = agent_trace_texts(history, numbers)
     values["reviewers"] = reviewer_texts(history, numbers)
-    prefix = f"{repository_url('', opened.name)}/-/commit/"
+    prefix = f"{repository_url('', selection.name)}/-/commit/"
     values["url"] = change_tables.prefixed_oids(prefix, history.commits.oid[numbers])
     return tables.table("commits", values, len(numbers))
 
@@ -275,14 +277,16 @@ def _gather_repositories(arguments: GetContributorReposArguments, context: ToolC
         return PartialResult(())
     histories = open_histories(REPOSITORIES_CALL, context, names, commits_alone=True)
     contributions: dict[str, tuple[int, int, int, list[str], int]] = {}
-    for opened in histories.opened:
+    for selection in histories.selections:
         context.cancellation.check()
-        commits = np.flatnonzero(filter_people(opened.history, pattern)[opened.history.commits.author] & opened.mask)
+        commits = np.flatnonzero(
+            filter_people(selection.history, pattern)[selection.history.commits.author] & selection.mask
+        )
         if len(commits) and len(commits) >= (arguments.min_commits or 1):
-            times = opened.history.commits.commit_time[commits]
-            by_agents = int(commit_agents(opened.history).mask[commits].sum())
-            contributions[opened.name] = (
-                len(commits), int(times.min()), int(times.max()), _who(opened, commits), by_agents
+            times = selection.history.commits.commit_time[commits]
+            by_agents = int(commit_agents(selection.history).mask[commits].sum())
+            contributions[selection.name] = (
+                len(commits), int(times.min()), int(times.max()), _who(selection, commits), by_agents
             )  # fmt: skip
     return histories.part(contributions)
 
@@ -327,9 +331,9 @@ def _combine_repositories(
     return ToolResult("contributor_repositories", table, attributes, is_complete, tuple(notices))
 
 
-def _who(opened: OpenedHistory, selected: Any) -> list[str]:
-    identities = opened.history.identities
-    persons, counts = np.unique(identities.person[opened.history.commits.author[selected]], return_counts=True)
+def _who(selection: OpenedHistory, selected: Any) -> list[str]:
+    identities = selection.history.identities
+    persons, counts = np.unique(identities.person[selection.history.commits.author[selected]], return_counts=True)
     # The numbers of persons depend on the order in which commits were read.
     people = [f"{identities.person_names[index]} <{identities.person_emails[index]}>" for index in persons.tolist()]
     return [person for _, person in sorted(zip((-counts).tolist(), people, strict=True))]

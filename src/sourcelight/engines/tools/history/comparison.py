@@ -148,10 +148,10 @@ def _fitting(diffs: Sequence[FileDiff]) -> tuple[list[FileDiff], list[bool]]:
     return fitting, [len(diff.patch or b"") > _MAX_PATCH_BYTES for diff in fitting]
 
 
-def diff_table(comparison: Comparison, diffs: Sequence[FileDiff], cut: Sequence[bool]) -> Any:
+def diff_table(comparison: Comparison, diffs: Sequence[FileDiff], truncated: Sequence[bool]) -> Any:
     """Rows of the table ``file_diffs``."""
     changes = [diff.change for diff in diffs]
-    patches = [_text(diff, is_truncated=short) for diff, short in zip(diffs, cut, strict=True)]
+    patches = [_text(diff, is_truncated=short) for diff, short in zip(diffs, truncated, strict=True)]
     return tables.table(
         "file_diffs",
         {
@@ -171,7 +171,7 @@ def diff_table(comparison: Comparison, diffs: Sequence[FileDiff], cut: Sequence[
             "object_id": [change.object_id for change in changes],
             "old_object_id": [change.old_object_id for change in changes],
             "patch": pa.array(patches, pa.string()),
-            "truncated": list(cut),
+            "truncated": list(truncated),
         },
         len(diffs),
     )
@@ -272,13 +272,13 @@ def _patch_notes(row: Mapping[str, Any]) -> Iterator[str]:
 def _commit_details(arguments: CommitDetailsArguments, context: ToolContext) -> ToolResult:
     """What one commit did, against its first parent: its files, and the facts of the commit as attributes."""
     histories = open_histories("commit_details", context, [arguments.repo], [arguments.revision])
-    if not histories.opened:
+    if not histories.selections:
         raise RevisionNotFound(arguments.repo, arguments.revision)
-    snapshot = histories.opened[0]
+    snapshot = histories.selections[0]
     history, (oid,) = snapshot.history, snapshot.commits
     number = history.position(oid)
     assert number is not None  # noqa: S101 - opened histories hold their commits
-    (row,) = commit_rows(snapshot, _one(number)).to_pylist()
+    (row,) = commit_rows(snapshot, _single_number(number)).to_pylist()
     base = row["parents"][0] if row["parents"] else EMPTY
     comparison = compare(snapshot.repository, base, oid, context.cancellation, history=history)
     page_diffs = (
@@ -326,7 +326,7 @@ def _of_page(comparison: Comparison, history: History, number: int, context: Too
             yield FileDiff(change, additions if is_known else None, deletions if is_known else None, binary, patch=None)
 
 
-def _one(number: int) -> Any:
+def _single_number(number: int) -> Any:
     return np.array([number])
 
 

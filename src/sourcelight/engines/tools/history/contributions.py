@@ -34,18 +34,18 @@ from sourcelight.engines.tools.history.tables import (
 )
 
 
-def commit_mask(opened: OpenedHistory, after: int | None, before: int | None) -> BoolArray:
+def commit_mask(selection: OpenedHistory, after: int | None, before: int | None) -> BoolArray:
     """Which commits count."""
-    mask = opened.mask
-    times = opened.history.commits.commit_time
+    mask = selection.mask
+    times = selection.history.commits.commit_time
     if after is not None:
         mask = mask & (times > after)
     return mask if before is None else mask & (times < before)
 
 
-def agent_commits(opened: OpenedHistory, codes: Int64Array, commits: Int64Array, groups: int) -> Int64Array:
+def agent_commits(selection: OpenedHistory, codes: Int64Array, commits: Int64Array, groups: int) -> Int64Array:
     """How many distinct commits of each group name a coding assistant."""
-    by_agents = commit_agents(opened.history).mask[commits]
+    by_agents = commit_agents(selection.history).mask[commits]
     return count_distinct(codes[by_agents], commits[by_agents], groups)
 
 
@@ -158,25 +158,27 @@ def _by(arguments: ChurnArguments) -> list[str]:
 
 def _gather_churn(arguments: ChurnArguments, context: ToolContext) -> PartialResult:
     period_of(CALL, _by(arguments))
-    return gather_dated(CALL, arguments, context, lambda opened, dates: _sums(opened, arguments, dates, context))
+    return gather_dated(CALL, arguments, context, lambda selection, dates: _sums(selection, arguments, dates, context))
 
 
-def _sums(opened: OpenedHistory, arguments: ChurnArguments, dates: Dates, context: ToolContext) -> GroupSums:
+def _sums(selection: OpenedHistory, arguments: ChurnArguments, dates: Dates, context: ToolContext) -> GroupSums:
     """Changed lines of one repository by author, period and place."""
     by = _by(arguments)
     people = PersonNumbers(CALL, arguments.mailmap, join_addresses=arguments.join_addresses)
-    history = opened.history
+    history = selection.history
     commits, changes = history.commits, history.changes
-    layout = opened.layout(context)
-    changes_kept = np.flatnonzero(commit_mask(opened, *dates)[changes.commit])
-    changes_kept = changes_kept[are_of_kinds(opened, layout, layout.path[changes_kept], arguments.file_kinds, context)]
+    layout = selection.layout(context)
+    changes_kept = np.flatnonzero(commit_mask(selection, *dates)[changes.commit])
+    changes_kept = changes_kept[
+        are_of_kinds(selection, layout, layout.path[changes_kept], arguments.file_kinds, context)
+    ]
     commit_rows = changes.commit[changes_kept].astype(np.int64)
-    persons = people.of_identities(opened)[commits.author[commit_rows]]
+    persons = people.of_identities(selection)[commits.author[commit_rows]]
     groups, group_names = None, [""]
     if _PLACES & set(by):
-        groups, group_names = _places(opened, layout.path[changes_kept], by, arguments.depth, context)
+        groups, group_names = _places(selection, layout.path[changes_kept], by, arguments.depth, context)
     if "commit" in by:
-        groups, group_names = _of_commits(opened, commit_rows, groups, group_names)
+        groups, group_names = _of_commits(selection, commit_rows, groups, group_names)
     codes, keys = group_rows(persons, commits.commit_time[commit_rows], period_of(CALL, by), groups)
     count = len(keys[0])
     renamed = changes_kept[changes.status[changes_kept] == ord("R")]
@@ -186,17 +188,17 @@ def _sums(opened: OpenedHistory, arguments: ChurnArguments, dates: Dates, contex
         "deletions": total(codes, np.maximum(changes.deletions[changes_kept], 0), count),
         "changes": total(codes, np.ones(len(codes)), count),
         "commits": count_distinct(codes, commit_rows, count),
-        "agent_commits": agent_commits(opened, codes, commit_rows, count),
+        "agent_commits": agent_commits(selection, codes, commit_rows, count),
     }
     uncounted = int((changes.additions[changes_kept] < 0).sum())
     return GroupSums(people.person_set, keys, values, group_names, uncounted, touched)
 
 
 def _places(
-    opened: OpenedHistory, paths: Any, by: Sequence[str], depth: int | None, context: ToolContext
+    selection: OpenedHistory, paths: Any, by: Sequence[str], depth: int | None, context: ToolContext
 ) -> tuple[Int64Array, list[str]]:
     """Numbers of the kinds and folders (or files) of some paths, and the names that they are of, kind first."""
-    layout = opened.layout(context)
+    layout = selection.layout(context)
     used, which = np.unique(paths, return_inverse=True)
     texts = [layout.text(index) for index in used.tolist()]
     texts_shown = [""] * len(texts)
@@ -206,7 +208,7 @@ def _places(
         texts_shown = directories(texts, depth or 1)
     kinds = [""] * len(texts)
     if "file_kind" in by:
-        kinds = kinds_of(opened, (layout.names[index] for index in used.tolist()), context)
+        kinds = kinds_of(selection, (layout.names[index] for index in used.tolist()), context)
     names: dict[str, int] = {}
     of_used = [
         names.setdefault(f"{kind}{_BREAK}{name}", len(names)) for kind, name in zip(kinds, texts_shown, strict=True)
@@ -215,27 +217,29 @@ def _places(
 
 
 def changes_of_row(
-    opened: OpenedHistory, arguments: CommitsBehindArguments, dates: Dates, context: ToolContext
+    selection: OpenedHistory, arguments: CommitsBehindArguments, dates: Dates, context: ToolContext
 ) -> Int64Array:
     """Numbers of the commits whose changes count for a row of `path` or `directory`, and `fileKind`, where given."""
-    layout = opened.layout(context)
-    change_rows = np.flatnonzero(commit_mask(opened, *dates)[opened.history.changes.commit])
-    change_rows = change_rows[are_of_kinds(opened, layout, layout.path[change_rows], arguments.file_kinds, context)]
+    layout = selection.layout(context)
+    change_rows = np.flatnonzero(commit_mask(selection, *dates)[selection.history.changes.commit])
+    change_rows = change_rows[are_of_kinds(selection, layout, layout.path[change_rows], arguments.file_kinds, context)]
     values = {"directory": arguments.directory, "path": arguments.path, "file_kind": arguments.file_kind}
     by = [name for name, value in values.items() if value is not None]
     if by:
-        groups, group_names = _places(opened, layout.path[change_rows], by, arguments.depth, context)
+        groups, group_names = _places(selection, layout.path[change_rows], by, arguments.depth, context)
         below = (arguments.directory or "") if arguments.path is None else arguments.path
         key = f"{arguments.file_kind or ''}{_BREAK}{below}"
         change_rows = change_rows[groups == (group_names.index(key) if key in group_names else -1)]
-    return np.unique(opened.history.changes.commit[change_rows])
+    return np.unique(selection.history.changes.commit[change_rows])
 
 
-def _of_commits(opened: OpenedHistory, rows: Int64Array, groups: Any, names: list[str]) -> tuple[Int64Array, list[str]]:
+def _of_commits(
+    selection: OpenedHistory, rows: Int64Array, groups: Any, names: list[str]
+) -> tuple[Int64Array, list[str]]:
     """Numbers of commits with their places, and their texts: the commit, and the place behind it."""
     numbers = np.zeros(len(rows), np.int64) if groups is None else groups
     codes, (commits, which) = group([rows, numbers])
-    texts = zip(tables.oids(opened.history, commits), which.tolist(), strict=True)
+    texts = zip(tables.oids(selection.history, commits), which.tolist(), strict=True)
     return codes, [f"{commit}{_BREAK}{names[position] or _BREAK}" for commit, position in texts] or [_BREAK * 2]
 
 

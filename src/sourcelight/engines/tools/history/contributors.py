@@ -48,23 +48,23 @@ def _gather(arguments: ContributorsArguments, context: ToolContext) -> PartialRe
         CALL,
         arguments,
         context,
-        lambda opened, dates: _sums(opened, arguments, dates, context),
+        lambda selection, dates: _sums(selection, arguments, dates, context),
         commits_alone=arguments.lines is False,
     )
 
 
-def _sums(opened: OpenedHistory, arguments: ContributorsArguments, dates: Dates, context: ToolContext) -> GroupSums:
+def _sums(selection: OpenedHistory, arguments: ContributorsArguments, dates: Dates, context: ToolContext) -> GroupSums:
     """Commits and changed lines of one repository by author and period; co-authors beside."""
     people = PersonNumbers(CALL, arguments.mailmap, join_addresses=arguments.join_addresses)
     period = period_of(CALL, arguments.by or ())
-    history = opened.history
+    history = selection.history
     commits = history.commits
-    is_counted = commit_mask(opened, *dates)
+    is_counted = commit_mask(selection, *dates)
     change_rows = np.flatnonzero(is_counted)
-    co_commits, co_people = people.co_authors(opened, context.cancellation)
+    co_commits, co_people = people.co_authors(selection, context.cancellation)
     helped = is_counted[co_commits]
     co_commits, co_people = co_commits[helped], co_people[helped]
-    person = np.concatenate((people.of_identities(opened)[commits.author[change_rows]], co_people))
+    person = np.concatenate((people.of_identities(selection)[commits.author[change_rows]], co_people))
     time = np.concatenate((commits.commit_time[change_rows], commits.commit_time[co_commits]))
     codes, keys = group_rows(person, time, period)
     count, author_codes = len(keys[0]), codes[: len(change_rows)]
@@ -80,18 +80,22 @@ def _sums(opened: OpenedHistory, arguments: ContributorsArguments, dates: Dates,
     if arguments.lines is not False:
         row_of_commit = np.full(len(commits), -1, np.int64)
         row_of_commit[change_rows] = author_codes
-        values |= _line_sums(opened, row_of_commit, count, arguments, context)
+        values |= _line_sums(selection, row_of_commit, count, arguments, context)
     return GroupSums(people.person_set, keys, values)
 
 
 def _line_sums(
-    opened: OpenedHistory, row_of_commit: Int64Array, count: int, arguments: ContributorsArguments, context: ToolContext
+    selection: OpenedHistory,
+    row_of_commit: Int64Array,
+    count: int,
+    arguments: ContributorsArguments,
+    context: ToolContext,
 ) -> dict[str, Int64Array]:
     """Changed lines and files of each row; `row_of_commit` is -1 for commits that don't count."""
-    history, layout = opened.history, opened.layout(context)
+    history, layout = selection.history, selection.layout(context)
     row_of_change = row_of_commit[history.changes.commit]
     changed = np.flatnonzero(row_of_change >= 0)
-    changed = changed[are_of_kinds(opened, layout, layout.path[changed], arguments.file_kinds, context)]
+    changed = changed[are_of_kinds(selection, layout, layout.path[changed], arguments.file_kinds, context)]
     row_of_change = row_of_change[changed]
     return {
         "additions": total(row_of_change, np.maximum(history.changes.additions[changed], 0), count),

@@ -36,11 +36,11 @@ class DiffItems:
             for line in hunk["lines"]
         )
 
-    def part(self, result: ToolResult, start: ItemMark, stop: ItemMark) -> ToolResult:
+    def part(self, result: ToolResult, start: ItemMark, end: ItemMark) -> ToolResult:
         """Return the commits between two places."""
-        commits = [dict(commit) for commit in FactItems(_RESULTS, "").entries(result, start, stop)]
-        if stop.offset:
-            commits[-1] = _truncate(commits[-1], 0, self._lines(result, stop))
+        commits = [dict(commit) for commit in FactItems(_RESULTS, "").entries(result, start, end)]
+        if end.offset:
+            commits[-1] = _truncate(commits[-1], 0, self._lines(result, end))
         if start.offset:
             commits[0] = _truncate(commits[0], self._lines(result, start), None)
         return replace(result, attributes={**result.attributes, _RESULTS: commits})
@@ -50,14 +50,14 @@ class DiffItems:
         return self.text(result, mark.item)[: mark.offset].count("\n")
 
 
-def _truncate(commit: Mapping[str, Any], skip: int, stop: int | None) -> dict[str, Any]:
-    """Return a commit with the lines of its hunks from `skip` up to `stop`, counted over all of its files."""
+def _truncate(commit: Mapping[str, Any], skip: int, end: int | None) -> dict[str, Any]:
+    """Return a commit with the lines of its hunks from `skip` up to `end`, counted over all of its files."""
     files, position = [], 0
     for file in commit["files"]:
         hunks = []
         for hunk in file["hunks"]:
             count = len(hunk["lines"])
-            first, last = max(0, skip - position), count if stop is None else min(count, stop - position)
+            first, last = max(0, skip - position), count if end is None else min(count, end - position)
             if first < last:
                 hunks.append(hunk if (first, last) == (0, count) else _cut_hunk(hunk, first, last))
             position += count
@@ -87,13 +87,13 @@ def _counter(lines: list[str], other: str) -> Callable[[int, int], int]:
     return count
 
 
-def _of_files(part: ToolResult, full_result: ToolResult, start: ItemMark, stop: ItemMark) -> ToolResult:
+def _of_files(part: ToolResult, full_result: ToolResult, start: ItemMark, end: ItemMark) -> ToolResult:
     """Let ``endCursor`` go on where a part ends, at a whole file."""
     del start
-    if stop.item >= full_result.table.num_rows:
+    if end.item >= full_result.table.num_rows:
         return part
     attributes = full_result.attributes
-    position = full_result.table.column("position")[stop.item].as_py()
+    position = full_result.table.column("position")[end.item].as_py()
     cursor = write_cursor(attributes["base"], attributes["head"], position)
     return replace(part, attributes={**part.attributes, "end_cursor": cursor})
 

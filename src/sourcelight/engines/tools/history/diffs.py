@@ -79,7 +79,7 @@ def _gather_diffs(arguments: DiffSearchArguments, context: ToolContext) -> Parti
     )
     histories = open_histories(CALL, context, arguments.repos, *revisions_of(arguments.revisions))
     matches: list[tuple[OpenedHistory, DiffMatches, CommitNumbers]] = []
-    for snapshot in histories.opened:
+    for snapshot in histories.selections:
         try:
             diff_matches = find_diffs(snapshot.history, query, lambda: context.cancellation.cancelled)
         except ScanStopped:
@@ -146,12 +146,12 @@ def _first(match: _DiffMatches, count: int) -> _DiffMatches:
 
 
 def diff_rows(
-    opened: OpenedHistory, rows: RowNumbers, changes: ChangeNumbers, patterns: tuple[CompiledPattern, ...]
+    selection: OpenedHistory, rows: RowNumbers, changes: ChangeNumbers, patterns: tuple[CompiledPattern, ...]
 ) -> Any:
     """Rows of the table ``diff_lines`` for rows of one history, `changes` being the change of each."""
-    batch = change_tables.line_batch(opened.history, rows, changes, patterns)
+    batch = change_tables.line_batch(selection.history, rows, changes, patterns)
     values = dict(zip(batch.schema.names, batch.columns, strict=True))
-    values["agent"] = agent_column(opened.history, opened.history.changes.commit[changes])
+    values["agent"] = agent_column(selection.history, selection.history.changes.commit[changes])
     return columns.table("diff_lines", values, len(rows))
 
 

@@ -29,15 +29,15 @@ class FileKinds:
 
     Parameters
     ----------
-    opened
+    selection
         A repository's history; its first commit decides.
     """
 
-    def __init__(self, opened: OpenedHistory) -> None:
-        self._repository = opened.repository
+    def __init__(self, selection: OpenedHistory) -> None:
+        self._repository = selection.repository
         self._kinds: dict[bytes, str] = {}
-        with ObjectReader(opened.repository) as reader:
-            tree = reader.tree(opened.commits[0])
+        with ObjectReader(selection.repository) as reader:
+            tree = reader.tree(selection.commits[0])
             files = []
             for index, path in enumerate(tree.paths):
                 if path == _ATTRIBUTE_FILE or path.endswith(b"/" + _ATTRIBUTE_FILE):
@@ -69,9 +69,9 @@ class FileKinds:
         return kind
 
 
-def kinds_of(opened: OpenedHistory, paths: Iterable[bytes], context: ToolContext) -> list[str]:
+def kinds_of(selection: OpenedHistory, paths: Iterable[bytes], context: ToolContext) -> list[str]:
     """The kind of each path of a repository; what is found out is kept as long as its snapshot."""
-    file_kinds = opened.history.remember(f"file kinds of {opened.commits[0]}", lambda: FileKinds(opened))
+    file_kinds = selection.history.remember(f"file kinds of {selection.commits[0]}", lambda: FileKinds(selection))
     return file_kinds.of(paths, context.cancellation)
 
 
@@ -81,14 +81,14 @@ def selected_kinds(kinds: Sequence[str] | None) -> frozenset[str] | None:
 
 
 def are_of_kinds(
-    opened: OpenedHistory, layout: Layout, paths: Int64Array, file_kinds: Sequence[str] | None, context: ToolContext
+    selection: OpenedHistory, layout: Layout, paths: Int64Array, file_kinds: Sequence[str] | None, context: ToolContext
 ) -> BoolArray:
     """Return, for numbers of paths in `layout`, whether they are of the requested kinds."""
     kinds = selected_kinds(file_kinds)
     if kinds is None:
         return np.ones(len(paths), np.bool_)
     used, which = np.unique(paths, return_inverse=True)
-    path_kinds = kinds_of(opened, (layout.names[index] for index in used.tolist()), context)
+    path_kinds = kinds_of(selection, (layout.names[index] for index in used.tolist()), context)
     mask: BoolArray = np.array([kind in kinds for kind in path_kinds] or [False], np.bool_)[which]
     return mask
 

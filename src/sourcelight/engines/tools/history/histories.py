@@ -70,7 +70,7 @@ class OpenedHistories:
     """Opened histories, and what the reader has to know about those that are missing or not whole."""
 
     partial: PartialResult
-    opened: list[OpenedHistory] = field(default_factory=list)
+    selections: list[OpenedHistory] = field(default_factory=list)
 
     @property
     def notices(self) -> list[str]:
@@ -120,7 +120,7 @@ def gather_dated(
     after, before, echoed = dates_of(call, arguments.after, arguments.before)
     revisions, without = revisions_of(arguments.revisions)
     histories = open_histories(call, context, arguments.repos or (), revisions, without, commits_alone=commits_alone)
-    return gather_each(histories, context, lambda opened: find(opened, (after, before)), echoed)
+    return gather_each(histories, context, lambda selection: find(selection, (after, before)), echoed)
 
 
 def gather_each(
@@ -131,9 +131,9 @@ def gather_each(
 ) -> PartialResult:
     """Make a partial result of what `find` gives for each history."""
     results = {}
-    for opened in histories.opened:
+    for selection in histories.selections:
         context.cancellation.check()
-        results[opened.name] = find(opened)
+        results[selection.name] = find(selection)
     return histories.part(results, echoed)
 
 
@@ -198,8 +198,8 @@ def open_histories(
             partial.omit("kind", repository.name, f"{repository.name} is a directory without git and has no history.")
             continue
         commits, denied = (
-            _resolve(repository, named, partial.missing_revisions, is_single=is_single)
-            for named in (revisions or ("",), without)
+            _resolve(repository, names, partial.missing_revisions, is_single=is_single)
+            for names in (revisions or ("",), without)
         )
         if commits:
             requests.append(_OpenRequest(repository, commits, denied))
@@ -304,32 +304,31 @@ def _open(
         lack(f"The history of {repository.name} can't be read: {exc.reason}.")
         return
     there, denied = (
-        tuple(commit for commit in named if history.position(commit) is not None)
-        for named in (commits, request.without)
+        tuple(commit for commit in oids if history.position(commit) is not None) for oids in (commits, request.without)
     )
     lacking = len(commits) - len(there) + len(request.without) - len(denied)
     if lacking:
         lack(f"The history of {repository.name} lacks {lacking} of the revisions.")
     if not there:
         return
-    opened = OpenedHistory(repository, history, there, denied, unbuilt)
-    histories.opened.append(opened)
+    selection = OpenedHistory(repository, history, there, denied, unbuilt)
+    histories.selections.append(selection)
     if not commits_alone:
-        omit_unread(histories.partial, opened, opened.mask)
+        omit_unread(histories.partial, selection, selection.mask)
     if "shallow" in history.shallow:
         lack(f"{repository.name} is a shallow clone: its older history is missing.")
     if "partial" in history.shallow:
         lack(f"{repository.name} is a partial clone: it may lack files and directories of its commits.")
 
 
-def omit_unread(partial: PartialResult, opened: OpenedHistory, mask: BoolArray) -> None:
+def omit_unread(partial: PartialResult, selection: OpenedHistory, mask: BoolArray) -> None:
     """Add a notice if the changes of some commits of `mask` can't be read."""
-    unread, names = opened.history.unread(mask)
+    unread, names = selection.history.unread(mask)
     if unread:
         listed = ", ".join(name[:12] for name in names) + (", …" if unread > len(names) else "")
         partial.omit(
             "open",
-            opened.name,
-            f"{opened.name}: the changes of {unread:,} commits are not counted: objects are missing or too large "
+            selection.name,
+            f"{selection.name}: the changes of {unread:,} commits are not counted: objects are missing or too large "
             f"({listed}).",
         )

@@ -50,8 +50,8 @@ _NEVER = -(1 << 62)
 def _gather_hotspots(arguments: HotspotsArguments, context: ToolContext) -> PartialResult:
     file_filter = files_of(HOTSPOTS, arguments.files, regexp=False)
 
-    def find(opened: OpenedHistory, dates: Dates) -> _Hotspots:
-        return _hot_files(opened, file_filter, dates, arguments, context)
+    def find(selection: OpenedHistory, dates: Dates) -> _Hotspots:
+        return _hot_files(selection, file_filter, dates, arguments, context)
 
     return gather_dated(HOTSPOTS, arguments, context, find)
 
@@ -127,49 +127,53 @@ def _countable_changes(
 
 
 def hot_commits(
-    opened: OpenedHistory, arguments: CommitsBehindArguments, dates: Dates, context: ToolContext
+    selection: OpenedHistory, arguments: CommitsBehindArguments, dates: Dates, context: ToolContext
 ) -> Int64Array:
     """Numbers of the commits that the row of today's file `path` counts."""
     file_filter = files_of(HOTSPOTS, arguments.files, regexp=False)
-    change_rows, file_of, tree = _countable_changes(opened, file_filter, dates, arguments.file_kinds, context)
-    return np.unique(opened.history.changes.commit[change_rows[np.isin(file_of, _files_named(tree, arguments.path))]])
+    change_rows, file_of, tree = _countable_changes(selection, file_filter, dates, arguments.file_kinds, context)
+    return np.unique(
+        selection.history.changes.commit[change_rows[np.isin(file_of, _files_named(tree, arguments.path))]]
+    )
 
 
-def commits_of_files(opened: OpenedHistory, context: ToolContext) -> dict[str, int]:
+def commits_of_files(selection: OpenedHistory, context: ToolContext) -> dict[str, int]:
     """How many commits changed each file of the commit under any of its names, as the rows of `hotspots` count them."""
-    change_rows, file_of, tree = _countable_changes(opened, ChangedFileFilter(), (None, None), None, context)
+    change_rows, file_of, tree = _countable_changes(selection, ChangedFileFilter(), (None, None), None, context)
     used, codes = np.unique(file_of, return_inverse=True)
-    counts = count_distinct(codes, opened.history.changes.commit[change_rows].astype(np.int64), len(used))
+    counts = count_distinct(codes, selection.history.changes.commit[change_rows].astype(np.int64), len(used))
     names = (tree.paths[index].decode("utf-8", "replace") for index in used.tolist())
     return dict(zip(names, counts.tolist(), strict=True))
 
 
 def commits_beside(
-    opened: OpenedHistory, path: str, others: Sequence[str], context: ToolContext
+    selection: OpenedHistory, path: str, other_paths: Sequence[str], context: ToolContext
 ) -> dict[str, tuple[int, int]]:
-    """For each of `others`: how many commits changed it and the file `path`, and how many changed it."""
-    change_rows, file_of, tree = _countable_changes(opened, ChangedFileFilter(), (None, None), None, context)
-    commit = opened.history.changes.commit[change_rows].astype(np.int64)
+    """For each of `other_paths`: how many commits changed it and the file `path`, and how many changed it."""
+    change_rows, file_of, tree = _countable_changes(selection, ChangedFileFilter(), (None, None), None, context)
+    commit = selection.history.changes.commit[change_rows].astype(np.int64)
     commits_of_path = np.unique(commit[np.isin(file_of, _files_named(tree, path))])
     position_of = {name.decode("utf-8", "replace"): index for index, name in enumerate(tree.paths)}
     counts = {}
-    for other in others:
+    for other in other_paths:
         commits = np.unique(commit[file_of == position_of.get(other, -1)])
         counts[other] = (len(np.intersect1d(commits_of_path, commits)), len(commits))
     return counts
 
 
 def paired_commits(
-    opened: OpenedHistory, arguments: CommitsBehindArguments, dates: Dates, context: ToolContext
+    selection: OpenedHistory, arguments: CommitsBehindArguments, dates: Dates, context: ToolContext
 ) -> Int64Array:
     """Numbers of the commits that the row of today's files `path` and `otherPath` counts as changing both."""
-    change_rows, file_of, tree = _countable_changes(opened, ChangedFileFilter(), dates, arguments.file_kinds, context)
-    commit = opened.history.changes.commit[change_rows]
+    change_rows, file_of, tree = _countable_changes(
+        selection, ChangedFileFilter(), dates, arguments.file_kinds, context
+    )
+    commit = selection.history.changes.commit[change_rows]
     first, other = (
         np.unique(commit[np.isin(file_of, _files_named(tree, path))]) for path in (arguments.path, arguments.other_path)
     )
     shared = np.intersect1d(first, other)
-    sizes = np.diff(opened.history.commits.change_starts)[shared]
+    sizes = np.diff(selection.history.commits.change_starts)[shared]
     return shared[sizes <= (arguments.max_files or _LARGE)].astype(np.int64)
 
 
@@ -335,7 +339,7 @@ def _gather_behind(arguments: CommitsBehindArguments, context: ToolContext) -> P
     commit_filter = CommitFilter(authors=any_of(BEHIND, "authors", arguments.authors, regexp=False, one_line=True))
     histories = open_histories(BEHIND, context, arguments.repos, *revisions_of(arguments.revisions))
     matches = []
-    for snapshot in histories.opened:
+    for snapshot in histories.selections:
         context.cancellation.check()
         mask: BoolArray = np.zeros(len(snapshot.history.commits), np.bool_)
         mask[_ROWS[arguments.of](snapshot, arguments, (after, before), context)] = True

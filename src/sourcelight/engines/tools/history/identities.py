@@ -52,8 +52,8 @@ class _Uses:
 
 
 def _gather_identities(arguments: IdentitiesArguments, context: ToolContext) -> PartialResult:
-    def find(opened: OpenedHistory) -> _Uses:
-        return _uses(opened, PersonNumbers(IDENTITIES, arguments.mailmap, join_addresses=False), context)
+    def find(selection: OpenedHistory) -> _Uses:
+        return _uses(selection, PersonNumbers(IDENTITIES, arguments.mailmap, join_addresses=False), context)
 
     return gather_each(open_histories(IDENTITIES, context, arguments.repos or (), commits_alone=True), context, find)
 
@@ -137,11 +137,11 @@ class _Usages:
 
 
 def _gather_suggestions(arguments: IdentitySuggestionsArguments, context: ToolContext) -> PartialResult:
-    def find(opened: OpenedHistory) -> _Usages:
+    def find(selection: OpenedHistory) -> _Usages:
         people = PersonNumbers(SUGGESTIONS, arguments.mailmap, join_addresses=arguments.join_addresses)
-        commits = opened.history.commits
-        owners = people.of_identities(opened)[commits.author[opened.mask]]
-        times = commits.commit_time[opened.mask]
+        commits = selection.history.commits
+        owners = people.of_identities(selection)[commits.author[selection.mask]]
+        times = commits.commit_time[selection.mask]
         rows = []
         for person in np.unique(owners).tolist():
             selected = times[owners == person]

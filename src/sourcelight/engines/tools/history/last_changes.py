@@ -28,7 +28,7 @@ def _last_changes(arguments: LastChangesArguments, context: ToolContext) -> Tool
     paths = list(dict.fromkeys(clean_path(path) for path in arguments.paths))
     parts = []
     found_paths: set[str] = set()
-    for snapshot in histories.opened:
+    for snapshot in histories.selections:
         history = snapshot.history
         changes = history.changes
         last = np.full(len(history.paths) + 1, -1, np.int64)

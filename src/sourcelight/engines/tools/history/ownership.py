@@ -81,12 +81,12 @@ def _owned_lines(
     parts: list[list[Any]] = []
     names: list[str] = []
     left_out = inexact = 0
-    for number, opened in enumerate(histories.opened):
-        files, skipped = _files(call, opened, selected, context)
+    for number, selection in enumerate(histories.selections):
+        files, skipped = _files(call, selection, selected, context)
         left_out += skipped
-        persons = people.of_identities(opened)
-        authors, times = opened.history.commits.author, opened.history.commits.commit_time
-        by_agents = commit_agents(opened.history).mask
+        persons = people.of_identities(selection)
+        authors, times = selection.history.commits.author, selection.history.commits.commit_time
+        by_agents = commit_agents(selection.history).mask
         for name, file in files.items():
             # A file of 100,000 lines has a few hundred commits: everything after this works on those pairs.
             commits, counts = np.unique(file.lines, return_counts=True)
@@ -105,7 +105,9 @@ def _owned_lines(
             )
             names.append(name)
     if path and not names and selected.kinds is None:
-        raise PathNotFound(", ".join(opened.name for opened in histories.opened), "", path, "it has no text file")
+        raise PathNotFound(
+            ", ".join(selection.name for selection in histories.selections), "", path, "it has no text file"
+        )
     merged = [np.concatenate(part) for part in zip(*parts, strict=True)] if parts else [np.zeros(0, np.int64)] * 7
     history, place, person, time, lines, exact, agent_lines = merged
     return _OwnedLines(
@@ -114,7 +116,7 @@ def _owned_lines(
 
 
 def _files(
-    call: str, opened: OpenedHistory, selected: _Selected, context: ToolContext
+    call: str, selection: OpenedHistory, selected: _Selected, context: ToolContext
 ) -> tuple[Mapping[str, OwnedFile], int]:
     """Files below a path with the commits of their lines; with `exact`, git blame decides where it is not proven."""
     observer = context.observer
@@ -124,19 +126,19 @@ def _files(
         inside = _inside(owned, path)
         if kinds is None:
             return inside
-        of_each = zip(inside, kinds_of(opened, inside, context), strict=True)
+        of_each = zip(inside, kinds_of(selection, inside, context), strict=True)
         return {raw: inside[raw] for raw, kind in of_each if kind in kinds}
 
     def tell(stage: str, done: int, of: int) -> None:
         if observer is not None and done % 1000 < 200:
-            observer(ToolProgress(stage, done, of, opened.name))
+            observer(ToolProgress(stage, done, of, selection.name))
 
-    history, commit = opened.history, opened.commits[0]
+    history, commit = selection.history, selection.commits[0]
 
     def replay(*, exact: bool | None) -> Ownership:
         return line_ownership(
             history,
-            opened.repository,
+            selection.repository,
             commit,
             exact=exact,
             progress=lambda done, total: tell("replaying history", done, total),
@@ -155,14 +157,18 @@ def _files(
             tell("blaming", done, len(unproven))
             file = inside[raw]
             try:
-                origins = blame_file(opened.repository, commit, raw, len(file.lines), cancellation=context.cancellation)
+                origins = blame_file(
+                    selection.repository, commit, raw, len(file.lines), cancellation=context.cancellation
+                )
             except GitFailed:
-                if not opened.repository.incomplete:
+                if not selection.repository.incomplete:
                     raise
                 continue  # a clone that lacks what blame needs: the row stays inexact, and the answer says so
             numbers = [history.position(origin.oid) for origin in origins.commits]
             if None in numbers:
-                raise ToolError(f"{call}: git blame names commits that the history of {opened.name} lacks", tool=call)
+                raise ToolError(
+                    f"{call}: git blame names commits that the history of {selection.name} lacks", tool=call
+                )
             inside[raw] = OwnedFile(file.blob, np.array(numbers, np.int32)[origins.commit], exact=True)
     by_name = {raw.decode("utf-8", "replace"): file for raw, file in inside.items()}
     return by_name, owned.left_out if not path else 0
@@ -195,7 +201,9 @@ def _ownership(arguments: OwnershipArguments, context: ToolContext) -> ToolResul
     oldest, newest = bounds(codes, owned.time, count)
     proven = total(codes, ~owned.exact, count) == 0
     table = {
-        "repository": tables.dictionary_column([attributes.name for attributes in histories.opened] or [""], history),
+        "repository": tables.dictionary_column(
+            [attributes.name for attributes in histories.selections] or [""], history
+        ),
         "path": tables.dictionary_column(group_names or [""], path),
         "author": tables.dictionary_column(people.names or [""], person),
         "author_email": tables.dictionary_column(people.emails or [""], person),
@@ -208,7 +216,10 @@ def _ownership(arguments: OwnershipArguments, context: ToolContext) -> ToolResul
         "agent_lines": pa.array(total(codes, owned.agent_lines, count)),
     }
     order = np.lexsort((_ranks(people)[person], -lines, path, history))
-    facts = _facts(histories, people) | {"inexact_files": owned.inexact, "left_out_files": owned.left_out}
+    ownership_attributes = _answer_attributes(histories, people) | {
+        "inexact_files": owned.inexact,
+        "left_out_files": owned.left_out,
+    }
     shown_table = tables.table("ownership", table, count).take(pa.array(order))
     notices = (
         *histories.notices,
@@ -217,12 +228,12 @@ def _ownership(arguments: OwnershipArguments, context: ToolContext) -> ToolResul
         *agent_notices(lines=int(owned.agent_lines.sum())),
         *_notices(owned),
     )
-    return ToolResult("ownership", shown_table, facts, histories.complete, notices)
+    return ToolResult("ownership", shown_table, ownership_attributes, histories.complete, notices)
 
 
 def _ranks(people: PersonNumbers) -> Int64Array:
     """The place of each person by name and address: their numbers depend on the order in which commits were read."""
-    people_pairs = people.shown
+    people_pairs = people.display_pairs
     ranks = np.zeros(max(1, len(people_pairs)), np.int64)
     by_name = sorted(range(len(people_pairs)), key=people_pairs.__getitem__)
     ranks[by_name] = np.arange(len(by_name))
@@ -254,8 +265,8 @@ def _bus_factor(arguments: BusFactorArguments, context: ToolContext) -> ToolResu
     bots = people.bots[owned.person] if len(owned.person) else np.zeros(0, np.bool_)
     human_rows = np.flatnonzero(~bots)
     rows: list[dict[str, Any]] = []
-    displayed, ranks = people.shown, _ranks(people)
-    for number, opened in enumerate(histories.opened):
+    displayed, ranks = people.display_pairs, _ranks(people)
+    for number, selection in enumerate(histories.selections):
         of_history = human_rows[owned.history[human_rows] == number]
         folders: dict[str, Int64Array] = {f"{top}/" if top else "/": of_history}
         positions = at_depth[owned.file[of_history]]
@@ -271,7 +282,7 @@ def _bus_factor(arguments: BusFactorArguments, context: ToolContext) -> ToolResu
             owners = persons[0][order[:factor]].tolist()
             rows.append(
                 {
-                    "repository": opened.name,
+                    "repository": selection.name,
                     "path": folder,
                     "bus_factor": factor,
                     "lines": line_count,
@@ -293,7 +304,7 @@ def _bus_factor(arguments: BusFactorArguments, context: ToolContext) -> ToolResu
     )
     bot_lines = int(owned.lines[bots].sum()) if len(bots) else 0
     bot_notices = (f"{bot_lines:,} lines of bots are left out; {BOT_RULE}.",) if bot_lines else ()
-    attributes = _facts(histories, people)
+    attributes = _answer_attributes(histories, people)
     attributes["drill_down"]["columns"].pop("authors")
     table = tables.table(
         "bus_factor", {name: [row[name] for row in rows] for name in (rows[0] if rows else {})}, len(rows)
@@ -318,12 +329,12 @@ def _survival(arguments: SurvivalArguments, context: ToolContext) -> ToolResult:
     top = clean_path(arguments.path or "")
     owned = _owned_lines(call, _Selected(top, exact=bool(arguments.exact)), context, histories, people)
     rows: list[tuple[Any, ...]] = []
-    for number, opened in enumerate(histories.opened):
+    for number, selection in enumerate(histories.selections):
         own_rows = owned.history == number
         years = _years(owned.time[own_rows])
-        history = opened.history
+        history = selection.history
         inside = np.array([_below(raw, top) for raw in history.paths] or [False], np.bool_)
-        mask = opened.mask[history.changes.commit] & inside[history.changes.path]
+        mask = selection.mask[history.changes.commit] & inside[history.changes.path]
         born = _years(history.commits.commit_time[history.changes.commit[mask]])
         added = np.maximum(history.changes.additions[mask], 0)
         alive = owned.lines[own_rows]
@@ -332,12 +343,14 @@ def _survival(arguments: SurvivalArguments, context: ToolContext) -> ToolResult:
             living = int(alive[years == year].sum())
             proven = bool(owned.exact[own_rows][years == year].all())
             by_agents = int(owned.agent_lines[own_rows][years == year].sum())
-            rows.append((opened.name, year, int(added[born == year].sum()), living, living / total, proven, by_agents))
+            rows.append(
+                (selection.name, year, int(added[born == year].sum()), living, living / total, proven, by_agents)
+            )
     names = ("repository", "year", "added", "surviving_lines", "share", "exact", "agent_lines")
     table = tables.table(
         "survival", {name: [row[index] for row in rows] for index, name in enumerate(names)}, len(rows)
     )
-    attributes = _facts(histories, people)
+    attributes = _answer_attributes(histories, people)
     attributes["drill_down"] = {
         "call": "ownership",
         "arguments": {"path": top} if top else {},
@@ -351,8 +364,8 @@ def _years(seconds: Any) -> Int64Array:
     return np.asarray(seconds, np.int64).astype("datetime64[s]").astype("datetime64[Y]").astype(np.int64) + _YEAR_S
 
 
-def _facts(histories: OpenedHistories, people: PersonNumbers) -> dict[str, Any]:
-    commits = {opened.name: opened.commits[0] for opened in histories.opened}
+def _answer_attributes(histories: OpenedHistories, people: PersonNumbers) -> dict[str, Any]:
+    commits = {selection.name: selection.commits[0] for selection in histories.selections}
     drill = {
         "call": "commit_search",
         "arguments": {"revisions": list(commits.values())},

@@ -32,10 +32,10 @@ def _path_history(arguments: PathHistoryArguments, context: ToolContext) -> Tool
     revision, path = arguments.revision or "", clean_path(arguments.path)
     histories = open_history(CALL, context, arguments.repo, revision)
     attributes: dict[str, Any] = {"repository": arguments.repo.strip("/"), "path": path, "total": 0}
-    if not histories.opened:
+    if not histories.selections:
         empty = tables.table("path_history", {}, 0)
         return ToolResult("path_history", empty, attributes, histories.complete, tuple(histories.notices))
-    (snapshot,) = histories.opened
+    (snapshot,) = histories.selections
     layout = snapshot.layout(context)
     kind, exists = _kind_of(snapshot, layout, path, revision)
     changes = _follow(snapshot, layout, path, kind, context)
@@ -108,9 +108,9 @@ def _paths(layout: Layout, numbers: Any) -> Any:
     return tables.dictionary_column([layout.text(number) for number in used.tolist()], codes)
 
 
-def commit_columns(opened: OpenedHistory, commits: Any) -> dict[str, Any]:
+def commit_columns(selection: OpenedHistory, commits: Any) -> dict[str, Any]:
     """Columns of the commits of rows; a commit may be in many rows, and its texts are read and sent once."""
-    history = opened.history
+    history = selection.history
     distinct, codes = np.unique(commits, return_inverse=True)
     distinct_commits = CommitNumbers(distinct)
     columns = history.commits
@@ -118,9 +118,9 @@ def commit_columns(opened: OpenedHistory, commits: Any) -> dict[str, Any]:
     messages = change_tables.message_texts(history, distinct_commits).to_pylist()
     references = pa.array([references_of(message) for message in messages], pa.list_(pa.string()))
     name, email, bot = tables.people(history, author)
-    prefix = f"{repository_url('', opened.name)}/-/commit/"
+    prefix = f"{repository_url('', selection.name)}/-/commit/"
     return {
-        "repository": opened.name,
+        "repository": selection.name,
         "commit": _spread(change_tables.hex_texts(columns.oid[distinct]), codes),
         "subject": _spread(change_tables.subject_texts(history, distinct_commits), codes),
         "author": name,

@@ -64,7 +64,7 @@ class PersonNumbers:
         self._pairs: dict[Pair, int] = {}
         self._commits: list[int] = []
         self._of: dict[int, Int64Array] = {}
-        self._shown: list[Pair] | None = None
+        self._display_pairs: list[Pair] | None = None
         self._bots = np.zeros(0, np.bool_)
 
     @property
@@ -73,27 +73,27 @@ class PersonNumbers:
         return self._accepted
 
     @property
-    def shown(self) -> list[Pair]:
+    def display_pairs(self) -> list[Pair]:
         """Name and address of each person by number."""
-        if self._shown is None:
-            self._shown = [shown_pair(members) for members in self._members]
-        return self._shown
+        if self._display_pairs is None:
+            self._display_pairs = [shown_pair(members) for members in self._members]
+        return self._display_pairs
 
     @property
     def names(self) -> list[str]:
         """Name of each person by number."""
-        return [name for name, _ in self.shown]
+        return [name for name, _ in self.display_pairs]
 
     @property
     def emails(self) -> list[str]:
         """Address of each person by number."""
-        return [email for _, email in self.shown]
+        return [email for _, email in self.display_pairs]
 
     @property
     def bots(self) -> BoolArray:
         """Whether each person is a bot, by the name and address that are shown."""
-        if len(self._bots) != max(1, len(self.shown)):
-            self._bots = np.array([is_bot(*pair) for pair in self.shown] or [False], np.bool_)
+        if len(self._bots) != max(1, len(self.display_pairs)):
+            self._bots = np.array([is_bot(*pair) for pair in self.display_pairs] or [False], np.bool_)
         return self._bots
 
     @property
@@ -103,7 +103,7 @@ class PersonNumbers:
         identities: list[list[Pair]] = [[] for _ in self._members]
         for pair in self._pairs:
             identities[self._number_of(pair)].append(pair)
-        for pair, members in zip(self.shown, identities, strict=True):
+        for pair, members in zip(self.display_pairs, identities, strict=True):
             if set(members) - {pair}:
                 text = text_of(pair)
                 names[text] = list(dict.fromkeys([text, *map(text_of, sorted(members))]))
@@ -126,7 +126,7 @@ class PersonNumbers:
             self._members.append({})
         members = self._members[person]
         members[proper] = members.get(proper, 0) + commits
-        self._shown, self._bots = None, np.zeros(0, np.bool_)
+        self._display_pairs, self._bots = None, np.zeros(0, np.bool_)
         return person
 
     @property
@@ -143,13 +143,13 @@ class PersonNumbers:
         numbers = [self.number(*pair, commits) for pair, commits in person_set.pairs]
         return np.array([numbers[position] for position in person_set.persons], np.int64)
 
-    def of_identities(self, opened: OpenedHistory) -> Int64Array:
+    def of_identities(self, selection: OpenedHistory) -> Int64Array:
         """The person of each identity that wrote one of the commits that count; -1 for others."""
-        history = opened.history
+        history = selection.history
         numbers = self._of.get(id(history))
         if numbers is None:
             identities = history.identities
-            authors = identities.person[history.commits.author[opened.mask]]
+            authors = identities.person[history.commits.author[selection.mask]]
             commits = np.bincount(authors, minlength=len(identities.person_names)).tolist()
             # An index may hold other branches: who is in them alone has no say in what a person is called.
             rows = zip(identities.person_names, identities.person_emails, commits, strict=True)
@@ -158,19 +158,19 @@ class PersonNumbers:
             self._of[id(history)] = numbers
         return numbers
 
-    def co_authors(self, opened: OpenedHistory, cancellation: Cancellation) -> tuple[Int64Array, Int64Array]:
+    def co_authors(self, selection: OpenedHistory, cancellation: Cancellation) -> tuple[Int64Array, Int64Array]:
         """Commits with Co-authored-by trailers and the person of each trailer, authors of the commit left out."""
-        commits, pair_numbers, numbers_found = opened.history.remember(
-            "co-authors", lambda: _co_authored(opened, cancellation)
+        commits, pair_numbers, numbers_found = selection.history.remember(
+            "co-authors", lambda: _co_authored(selection, cancellation)
         )
-        persons = self.of_identities(opened)
-        counted = opened.mask[commits] if len(commits) else np.zeros(0, np.bool_)
-        commits, pair_numbers = commits[counted], pair_numbers[counted]
+        persons = self.of_identities(selection)
+        is_counted = selection.mask[commits] if len(commits) else np.zeros(0, np.bool_)
+        commits, pair_numbers = commits[is_counted], pair_numbers[is_counted]
         if not len(commits):
             return commits, pair_numbers
         used, which = np.unique(pair_numbers, return_inverse=True)
         numbers = np.array([self.number(*numbers_found[position]) for position in used.tolist()], np.int64)[which]
-        mask = numbers != persons[opened.history.commits.author[commits]]
+        mask = numbers != persons[selection.history.commits.author[commits]]
         pairs = np.unique(np.stack((commits[mask], numbers[mask]), axis=1), axis=0)
         return pairs[:, 0], pairs[:, 1]
 

@@ -48,9 +48,9 @@ def _gather_pickaxe(arguments: PickaxeArguments, context: ToolContext) -> Partia
     pattern = pattern_of(CALL, "pattern", arguments.pattern, regexp=regexp, one_line=True)
     file_filter = files_of(CALL, arguments.files, regexp=regexp)
 
-    def find(opened: OpenedHistory, dates: Dates) -> GroupSums:
+    def find(selection: OpenedHistory, dates: Dates) -> GroupSums:
         people = PersonNumbers(CALL, arguments.mailmap, join_addresses=arguments.join_addresses)
-        return _sums(opened, people, _Asked(pattern, file_filter, period, dates), context)
+        return _sums(selection, people, _Asked(pattern, file_filter, period, dates), context)
 
     return gather_dated(CALL, arguments, context, find)
 

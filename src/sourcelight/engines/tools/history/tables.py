@@ -100,22 +100,23 @@ def oids(history: History, commits: Any) -> list[str]:
 
 def people(history: History, identities: Any) -> tuple[Array, Array, BoolArray]:
     """Mailmapped names and addresses of identities by number, and whether they are bots."""
-    known = history.identities
-    persons = known.person[identities]
+    identity_table = history.identities
+    persons = identity_table.person[identities]
     return (
-        dictionary_column(known.person_names, persons),
-        dictionary_column(known.person_emails, persons),
+        dictionary_column(identity_table.person_names, persons),
+        dictionary_column(identity_table.person_emails, persons),
         bots(history, identities),
     )
 
 
 def bots(history: History, identities: Any) -> BoolArray:
     """Return, for identities by number, whether they are bots."""
-    known = history.identities
+    identity_table = history.identities
     is_bot_person = history.remember("bots", lambda: np.array([
-        is_bot(name, email) for name, email in zip(known.person_names, known.person_emails, strict=True)
+        is_bot(name, email)
+        for name, email in zip(identity_table.person_names, identity_table.person_emails, strict=True)
     ] or [False], np.bool_))  # fmt: skip
-    of_each: BoolArray = is_bot_person[known.person[identities]]
+    of_each: BoolArray = is_bot_person[identity_table.person[identities]]
     return of_each
 
 

@@ -119,7 +119,7 @@ class PageAccess:
         """Return the page of what a repository that the reader sees doesn't have."""
         address = escape(repository_url(self.prefix, repository))
         link = f'<p><a href="{address}/-/tree/">All files of {escape(repository)}</a></p>'
-        return error_page(404, "Not found", f"{text[:1].upper()}{text[1:]}.", prefix=self.prefix, more=link)
+        return error_page(404, "Not found", f"{text[:1].upper()}{text[1:]}.", prefix=self.prefix, extra_html=link)
 
     def refusal_page(self, text: str, status: int = 400, title: str = "This can't be done") -> Response:
         """Return the page of a request that can't be met."""

@@ -63,8 +63,8 @@ class Address:
             return None
         if not separator and name_part.endswith("/"):
             return None
-        name, at, revision = name_part[1:].rpartition("@")
-        if not at or kind in {"commit", "compare"}:
+        name, separator, revision = name_part[1:].rpartition("@")
+        if not separator or kind in {"commit", "compare"}:
             name, revision = name_part[1:], ""
         return cls(kind, name, revision, path)
 
@@ -172,8 +172,8 @@ class CodePages:
         if parameters.get("part") == changes.COMMITS:
             revisions = [answer.attributes["head"], f"^{answer.attributes['base']}"]
             arguments = {"repos": [repository], "revisions": revisions}
-            found, reason = _attempt("commit_search", arguments, context)
-            commits = found or reason
+            commit_table, reason = _attempt("commit_search", arguments, context)
+            commits = commit_table or reason
         return changes.compare_page(answer, commits, prefix=self._access.prefix, use=use)
 
     def _file_page(

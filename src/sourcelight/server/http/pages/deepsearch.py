@@ -260,8 +260,8 @@ class ConversationPages:
             number: call_text(
                 "deepsearch",
                 f"{question.filters} {question.text}".strip(),
-                repos=list(question.asked.repositories) or None,
-                revision=question.asked.revision or None,
+                repos=list(question.requested_scope.repositories) or None,
+                revision=question.requested_scope.revision or None,
             )
             for number, question in enumerate(self._service.store.questions(conversation))
         }

@@ -135,7 +135,7 @@ class DirectoryParts:
 
     def __init__(self, prefix: str = "") -> None:
         self._prefix = prefix
-        self._made: LruCache[tuple[Any, ...], tuple[float, Part]] = LruCache(_MAX_CACHED)
+        self._parts_by_key: LruCache[tuple[Any, ...], tuple[float, Part]] = LruCache(_MAX_CACHED)
 
     def of(self, directory: Directory, requested: str, context: ToolContext, seconds: float) -> dict[str, Part]:
         """Return the parts that are stored, and the requested one."""
@@ -143,7 +143,7 @@ class DirectoryParts:
         parts = {}
         for name in directory.part_names:
             key = (place, directory.commit, directory.path, directory.start, name)
-            stored = self._made.get(key)
+            stored = self._parts_by_key.get(key)
             if stored is not None and time.monotonic() - stored[0] < _KEPT_S:
                 parts[name] = stored[1]
             elif name == requested:
@@ -169,7 +169,7 @@ class DirectoryParts:
         part = Part(rows, answer.notices)
         # Branches and tags move while the commit of the page stays.
         if name != REFS and answer.table.nbytes <= _MAX_CACHED_BYTES:
-            self._made.put(key, (time.monotonic(), part))
+            self._parts_by_key.put(key, (time.monotonic(), part))
         return part
 
 
@@ -311,8 +311,8 @@ def _foot(directory: Directory, name: str, noun: str, prefix: str) -> str:
     if part is None:
         return f'<p class="quiet"><a href="{address}" data-load>Show {noun}</a></p>'
     # What was read so far stays, so that a later look goes on from there.
-    again = f'<a href="{address}"{" data-load" if part.is_late else ""}>Try again</a>'
-    return f'<p class="warn" role="status">{escape(part.problem)} {again}</p>'
+    retry_link = f'<a href="{address}"{" data-load" if part.is_late else ""}>Try again</a>'
+    return f'<p class="warn" role="status">{escape(part.problem)} {retry_link}</p>'
 
 
 def _section(directory: Directory, name: str, prefix: str) -> str:
@@ -353,15 +353,19 @@ def _owner_bars(rows: Sequence[Mapping[str, Any]], directory: Directory, prefix:
 
 def _bars(counts: Sequence[tuple[str, int]], unit: str) -> str:
     counts = [(label, count) for label, count in counts if count]
-    shown = counts[:_MAX_BARS]
-    largest = max((count for _, count in shown), default=0)
+    visible_counts = counts[:_MAX_BARS]
+    largest = max((count for _, count in visible_counts), default=0)
     items = "".join(
         f'<li><meter value="{count}" max="{largest}" aria-hidden="true"></meter> <span>{escape(one_line(label, 60))}'
         f'</span> <span class="quiet">{count_of(count, unit)}</span></li>'
-        for label, count in shown
+        for label, count in visible_counts
     )
-    more = f'<p class="quiet">and {len(counts) - len(shown):,} more</p>' if len(counts) > len(shown) else ""
-    return f'<ul class="bars">{items}</ul>{more}'
+    remaining_line = (
+        f'<p class="quiet">and {len(counts) - len(visible_counts):,} more</p>'
+        if len(counts) > len(visible_counts)
+        else ""
+    )
+    return f'<ul class="bars">{items}</ul>{remaining_line}'
 
 
 def _ref_list(rows: Sequence[Mapping[str, Any]], directory: Directory, prefix: str) -> str:
@@ -373,11 +377,13 @@ def _ref_list(rows: Sequence[Mapping[str, Any]], directory: Directory, prefix: s
             f"{' <span class=quiet>default</span>' if row['default'] else ''}</li>"
             for row in refs[:_MAX_REFS_SHOWN]
         )
-        more = f'<li class="quiet">and {len(refs) - _MAX_REFS_SHOWN:,} more</li>' if len(refs) > _MAX_REFS_SHOWN else ""
+        remaining_line = (
+            f'<li class="quiet">and {len(refs) - _MAX_REFS_SHOWN:,} more</li>' if len(refs) > _MAX_REFS_SHOWN else ""
+        )
         if items:
             parts.append(
                 f'<details class="refs"><summary>{count_of(len(refs), kind)}</summary><ul aria-label="{title}">{items}'
-                f"{more}</ul></details>"
+                f"{remaining_line}</ul></details>"
             )
     options = "".join(f'<option value="{escape(row["name"])}">' for row in rows)
     return f'{"".join(parts)}<datalist id="refs">{options}</datalist>'

@@ -13,11 +13,11 @@ from sourcelight.core.markup import escape
 from sourcelight.server.http.pages.conversations import HEADERS
 
 
-def call_text(method: str, *values: str | None, **named: str | int | list[str] | None) -> str:
+def call_text(method: str, *values: str | None, **keywords: str | int | list[str] | None) -> str:
     """Return a call of a client, such as ``code.blame('example.org/acme/web', 'a.py')``; None is left out."""
     # All values are of repositories and readers: `repr` keeps each of them one literal.
     arguments = [repr(value) for value in values if value is not None]
-    arguments += [f"{name}={value!r}" for name, value in named.items() if value is not None]
+    arguments += [f"{name}={value!r}" for name, value in keywords.items() if value is not None]
     return f"code.{method}({', '.join(arguments)})"
 
 

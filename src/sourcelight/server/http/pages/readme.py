@@ -45,8 +45,8 @@ def readme_html(lines: Sequence[str], place: Mapping[str, str], prefix: str) -> 
     """
     text = "\n".join(lines)
     if not place["path"].lower().endswith(_MARKDOWN):
-        cut = "\n(truncated)" if len(text) > MAX_CHARACTERS else ""
-        return f'<pre tabindex="0">{escape(text[:MAX_CHARACTERS] + cut)}</pre>'
+        truncation_note = "\n(truncated)" if len(text) > MAX_CHARACTERS else ""
+        return f'<pre tabindex="0">{escape(text[:MAX_CHARACTERS] + truncation_note)}</pre>'
 
     def resolve(address: str) -> str:
         if _WEB.match(address):
@@ -76,5 +76,5 @@ def _path_of(address: str, readme: str) -> str:
     if parts.scheme or parts.netloc or not path or "\0" in path:
         return ""
     folder = "" if path.startswith("/") else posixpath.dirname(readme)
-    joined = posixpath.normpath(posixpath.join(folder, path.lstrip("/")))
-    return "" if joined in {"", "."} or joined.startswith("../") or joined == ".." else joined
+    normalized = posixpath.normpath(posixpath.join(folder, path.lstrip("/")))
+    return "" if normalized in {"", "."} or normalized.startswith("../") or normalized == ".." else normalized

@@ -214,8 +214,8 @@ def python_call(query: PageQuery) -> str:
 
 
 def _tools(query: PageQuery, prefix: str, base_url: str, actions: str) -> str:
-    def link(path: str, **more: str) -> str:
-        return escape(search_url(prefix, query.query, query.pattern_type, path, **more))
+    def link(path: str, **options: str) -> str:
+        return escape(search_url(prefix, query.query, query.pattern_type, path, **options))
 
     files = ", ".join(
         f'<a href="{link(EXPORT_PATH, format=name)}">{label}</a>' for name, label in _FORMAT_LABELS.items()

@@ -51,9 +51,9 @@ def _no_link(_: str) -> str:
     return ""
 
 
-def search_url(prefix: str, query: str, pattern_type: str = "", path: str = "/search", **more: str) -> str:
+def search_url(prefix: str, query: str, pattern_type: str = "", path: str = "/search", **options: str) -> str:
     """Return the address of a search."""
-    parameters = {"q": query} | ({"patternType": pattern_type} if pattern_type else {}) | more
+    parameters = {"q": query} | ({"patternType": pattern_type} if pattern_type else {}) | options
     return f"{prefix}{path}?{urlencode(parameters, quote_via=quote, errors='replace')}"
 
 
@@ -299,7 +299,11 @@ class SearchView:
             for row in rows
             if row["type"] == "symbol" and row.get("symbol")
         ]
-        return f'<ul class="symbols">{"".join(items[:MAX_ROWS])}</ul>{_more(len(items) - MAX_ROWS)}' if items else ""
+        return (
+            f'<ul class="symbols">{"".join(items[:MAX_ROWS])}</ul>{_remaining_text(len(items) - MAX_ROWS)}'
+            if items
+            else ""
+        )
 
     def _chunks(self, rows: Sequence[_Row], address: str) -> str:
         chunks: dict[tuple[int, str], list[_Row]] = {}
@@ -322,7 +326,7 @@ class SearchView:
         if not parts:
             return ""
         table = f'<div class="scroll"><table class="lines"><tbody>{"".join(parts[:-1])}</tbody></table></div>'
-        return table + _more(len(chunks) - MAX_CHUNKS)
+        return table + _remaining_text(len(chunks) - MAX_CHUNKS)
 
     def _commit(self, rows: Sequence[_Row], address: str) -> tuple[str, str]:
         """Return the heading and the lines of a commit."""
@@ -347,5 +351,5 @@ class SearchView:
         return head, f'<pre class="diff" tabindex="0" aria-label="Matching lines">{"".join(lines)}</pre>'
 
 
-def _more(count: int) -> str:
+def _remaining_text(count: int) -> str:
     return f'<p class="quiet more">{count:,} more in this result.</p>' if count > 0 else ""

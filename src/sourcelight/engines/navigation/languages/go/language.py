@@ -169,9 +169,9 @@ class GoLookup:
             key_refs = self._key()
             if key_refs:
                 return key_refs
-        return self._plain()
+        return self._named_refs()
 
-    def _plain(self) -> list[Ref]:
+    def _named_refs(self) -> list[Ref]:
         start = self.leaf.start_byte
         if self.leaf.type != "package_identifier":
             refs = self.inference.lookup(self.document, self.path, self.name, start)
@@ -246,13 +246,13 @@ class GoLookup:
         return None
 
 
-def _module(document: Document, how: How) -> Ref:
-    return Ref(document, 0, 0, "module", how)
+def _module(document: Document, rule: How) -> Ref:
+    return Ref(document, 0, 0, "module", rule)
 
 
-def _to_ref(ref: GoRef, how: How) -> Ref:
+def _to_ref(ref: GoRef, rule: How) -> Ref:
     declaration = ref.declaration
-    return Ref(ref.document, declaration.start, declaration.end, _kind(declaration), how)
+    return Ref(ref.document, declaration.start, declaration.end, _kind(declaration), rule)
 
 
 def _kind(declaration: GoDeclaration) -> str:

@@ -47,8 +47,8 @@ class PythonLanguage(Language):
         """Return the bindings and modules that a name refers to."""
         if not isinstance(cursor.parsed, PythonModel):
             return []
-        refs, how = PythonLookup(PythonInference(session), document, cursor.parsed, cursor).refs()
-        return [_to_ref(ref, how) for ref in refs]
+        refs, rule = PythonLookup(PythonInference(session), document, cursor.parsed, cursor).refs()
+        return [_to_ref(ref, rule) for ref in refs]
 
     def bindings(self, ref: Ref, session: Session) -> Sequence[Ref]:
         """Return all bindings of a variable, function or attribute."""
@@ -194,11 +194,11 @@ class PythonLookup:
                 return refs, "scope"
         return self._follow_imports(refs, "scope")
 
-    def _follow_imports(self, refs: list[PythonRef], how: How) -> tuple[list[PythonRef], How]:
+    def _follow_imports(self, refs: list[PythonRef], rule: How) -> tuple[list[PythonRef], How]:
         """Follow imports; the rule is ``import`` if there were any."""
         imports = bool(refs) and refs[0].binding is not None and refs[0].binding.kind in {"import", "from"}
         is_elsewhere = bool(refs) and refs[0].document != self.document
-        return self.inference.follow(refs), "import" if imports or is_elsewhere else how
+        return self.inference.follow(refs), "import" if imports or is_elsewhere else rule
 
     def _attribute(self) -> tuple[list[PythonRef], How]:
         holder = self.parent.child_by_field_name("object")
@@ -207,18 +207,18 @@ class PythonLookup:
         if assigned is not None:
             return [assigned], "type"
         refs: list[PythonRef] = []
-        how: How = "type"
+        rule: How = "type"
         outside = 0
         values = self.inference.infer(self.document, scope, holder)
         for value in values:
             if value.kind == "module":
-                how = "import"
+                rule = "import"
             refs += self.inference.members(value, self.name)
             outside += value.kind in {"outside", "container"}
         # Every possible receiver is outside of the repositories: ranking by name would only guess.
         if not refs and outside and outside == len(values):
             self.inference.session.note_outside(self.document, self.leaf.start_byte)
-        return self.inference.follow(refs), how
+        return self.inference.follow(refs), rule
 
     def _own_attribute(self, scope: PythonScope) -> PythonRef | None:
         """Return the binding of an assigned ``self.x``: itself."""
@@ -278,14 +278,14 @@ class PythonLookup:
         return []
 
 
-def _to_ref(ref: PythonRef, how: How) -> Ref:
+def _to_ref(ref: PythonRef, rule: How) -> Ref:
     binding = ref.binding
     if binding is None:
-        return Ref(ref.document, 0, 0, "module", how)
+        return Ref(ref.document, 0, 0, "module", rule)
     missing: str | None = None
     if binding.kind in {"import", "from"}:
         missing = (b"." * binding.level + binding.module).decode(errors="replace")
-    return Ref(ref.document, binding.start, binding.end, _kind(binding), how, missing_module=missing)
+    return Ref(ref.document, binding.start, binding.end, _kind(binding), rule, missing_module=missing)
 
 
 def _kind(binding: PythonBinding) -> str:

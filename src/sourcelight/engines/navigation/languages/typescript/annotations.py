@@ -47,7 +47,7 @@ class TsAnnotations(TsNames):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self.depth = 0
-        self._cut = False
+        self._was_truncated = False
         # What is bound_types of type parameters is told apart by identity, so it has to live as long.
         self._values: dict[Hashable, tuple[list[TsValue], BoundTypes]] = {}
         self._open: set[Hashable] = set()
@@ -85,7 +85,7 @@ class TsAnnotations(TsNames):
         A result that was truncated by depth or by a cycle isn't cached.
         """
         if self.depth >= MAX_DEPTH:
-            self._cut = True
+            self._was_truncated = True
             return []
         key = (
             subject,
@@ -99,18 +99,18 @@ class TsAnnotations(TsNames):
         if cached is not None:
             return cached[0]
         if key in self._open:
-            self._cut = True
+            self._was_truncated = True
             return []
         self._open.add(key)
-        was_cut, self._cut = self._cut, False
+        was_cut, self._was_truncated = self._was_truncated, False
         self.depth += 1
         try:
             values = first_distinct(work(document, node, bound_types))
-            if not self._cut:
+            if not self._was_truncated:
                 self._values[key] = values, bound_types
         finally:
             self.depth -= 1
-            self._cut = self._cut or was_cut
+            self._was_truncated = self._was_truncated or was_cut
             self._open.discard(key)
         return values
 

@@ -78,8 +78,8 @@ class TypeScriptLanguage(Language):
         """Return the declarations and modules that a name refers to."""
         if not isinstance(cursor.parsed, TsModel):
             return []
-        refs, how = TsLookup(_inference(session), document, cursor.parsed, cursor).refs()
-        return [_to_ref(ref, how) for ref in refs]
+        refs, rule = TsLookup(_inference(session), document, cursor.parsed, cursor).refs()
+        return [_to_ref(ref, rule) for ref in refs]
 
     def bindings(self, ref: Ref, session: Session) -> Sequence[Ref]:
         """Return all declarations that are merged under one name, overloads included."""
@@ -215,11 +215,11 @@ class TsLookup:
         if self.leaf.type == "shorthand_property_identifier_pattern":
             return self._key() or self._declare_here("variable"), "type"
         if self.leaf.type == "shorthand_property_identifier":
-            refs, how = self._plain()
-            return [*refs, *self._contextual_key(len(self.path) - 2)], how
+            refs, rule = self._named_refs()
+            return [*refs, *self._contextual_key(len(self.path) - 2)], rule
         if self.leaf.type in {"property_identifier", "private_property_identifier"}:
             return self._member(), "scope"
-        return self._plain()
+        return self._named_refs()
 
     def _declare_here(self, kind: str) -> list[TsRef]:
         declared = TsBinding(
@@ -231,7 +231,7 @@ class TsLookup:
         )
         return [TsRef(self.document, declared)]
 
-    def _plain(self) -> tuple[list[TsRef], How]:
+    def _named_refs(self) -> tuple[list[TsRef], How]:
         if self.parent.type in _TAGS and is_intrinsic(self.leaf):
             return self.inference.intrinsic(self.document, self.name), "type"
         as_type = self.leaf.type == "type_identifier"
@@ -240,11 +240,11 @@ class TsLookup:
         refs = declared_here + [r for r in refs if r not in declared_here]
         return self._follow_imports(refs, "scope")
 
-    def _follow_imports(self, refs: list[TsRef], how: How) -> tuple[list[TsRef], How]:
+    def _follow_imports(self, refs: list[TsRef], rule: How) -> tuple[list[TsRef], How]:
         followed = self.inference.follow([self._through_require(ref) for ref in refs])
         is_elsewhere = any(ref.document != self.document or ref.binding is None for ref in followed)
         imports = any(ref.binding is not None and ref.binding.kind == "import" for ref in refs)
-        return followed, "import" if is_elsewhere or imports else how
+        return followed, "import" if is_elsewhere or imports else rule
 
     def _through_require(self, ref: TsRef) -> TsRef:
         """``const { a } = require("./b")`` is an import."""
@@ -271,8 +271,8 @@ class TsLookup:
         holder = self.parent.child_by_field_name("object") or self.parent.child_by_field_name("module")
         values = self.inference.infer(self.document, holder)
         refs = [ref for value in values for ref in self.inference.member_refs(value, self.name)]
-        how: How = "import" if values and values[0].kind == "module" else "type"
-        return self.inference.follow(refs), how
+        rule: How = "import" if values and values[0].kind == "module" else "type"
+        return self.inference.follow(refs), rule
 
     def _specifier(self) -> tuple[list[TsRef], How]:
         outer = next((n for n in reversed(self.path) if n.type in {"import_statement", "export_statement"}), None)
@@ -359,15 +359,15 @@ def _in_pattern(node: Node) -> bool:
     }  # fmt: skip
 
 
-def _to_ref(ref: TsRef, how: How) -> Ref:
-    reason = _TYPE_REASON if how == "type" else ""
+def _to_ref(ref: TsRef, rule: How) -> Ref:
+    reason = _TYPE_REASON if rule == "type" else ""
     declared = ref.binding
     if declared is None:
-        return Ref(ref.document, 0, 0, "module", how, reason)
+        return Ref(ref.document, 0, 0, "module", rule, reason)
     if declared.kind == "import":
         missing = declared.module.decode(errors="replace")
         return Ref(ref.document, declared.start, declared.end, "module", "import", missing_module=missing)
-    return Ref(ref.document, declared.start, declared.end, _kind(declared), how, reason)
+    return Ref(ref.document, declared.start, declared.end, _kind(declared), rule, reason)
 
 
 def _kind(declared: TsBinding) -> str:

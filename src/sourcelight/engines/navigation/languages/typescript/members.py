@@ -275,8 +275,10 @@ class TsGenerics(TsMembers):
                 type_parameter.name: (function.document.key, type_parameter.start)
                 for type_parameter in declared_parameters
             }
-            passed = call.child_by_field_name("arguments")
-            given_values = [c for c in passed.named_children if c.type != "comment"] if passed is not None else []
+            argument_list = call.child_by_field_name("arguments")
+            given_values = (
+                [c for c in argument_list.named_children if c.type != "comment"] if argument_list is not None else []
+            )
             for parameter, argument in zip(parameters_of(node), given_values, strict=False):
                 expected = parameter.child_by_field_name("type")
                 is_informative = callbacks or argument.type not in FUNCTIONS
