@@ -1,4 +1,4 @@
-"""Choose test files for the inner loop: scripts/fast.py [--seconds 100]; a line of what was chosen, then the files.
+"""Choose test files for the inner loop: scripts/fast.py [--seconds 70]; a line of what was chosen, then the files.
 
 Tests that changed come first, then tests that name a changed module, then tests of changed rooms, then the quickest of
 all others, until the budget is used. `scripts/test` notes how long each file takes (`closing.py`); where it has not run
@@ -88,7 +88,7 @@ def choose(
 def main() -> None:
     """Print the choice."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--seconds", type=float, default=100.0, help="sum of what the files take; default 100")
+    arguments.add_argument("--seconds", type=float, default=70.0, help="sum of what the files take; default 70")
     budget_s = arguments.parse_args().seconds
     tests = {
         path.relative_to(ROOT).as_posix(): path.read_text("utf-8")
