@@ -231,7 +231,7 @@ def test_an_incomplete_count_warns() -> None:
 
 
 def test_count_names_the_columns_it_can_group_by() -> None:
-    with pytest.raises(ValueError, match=r"nope; choose of .*repository"):
+    with pytest.raises(ValueError, match=r"nope; choose from .*repository"):
         Client(ScriptedBackend(COMPLETE)).count_by("foo", ["nope"])
 
 

@@ -234,7 +234,7 @@ def test_nothing_found_is_said(past: Past) -> None:
         ("commit_search", {"repos": ["one"], "after": "nonsense"}, ToolError, "accepted: 2024-06-28"),
         ("commit_search", {"repos": ["one"], "after": "2021-01-02", "before": "2021-01-01"}, ToolError, "nothing is"),
         ("commit_search", {"repos": ["one"], "authors": ["(", "b"], "useRegex": True}, ToolError, "authors"),
-        ("commit_search", {"repos": ["one"], "messageTerms": [""]}, ToolError, "empty text"),
+        ("commit_search", {"repos": ["one"], "messageTerms": [""]}, ToolError, "an empty string"),
         ("commit_search", {"repos": ["one"], "revisions": ["nope"]}, RevisionNotFound, "one@nope"),
         ("commit_search", {"repos": ["one"], "revisions": ["main", "^nope"]}, RevisionNotFound, "one@nope"),
         ("diff_search", {"repos": ["one"], "pattern": "a\nb"}, ToolError, "newline"),

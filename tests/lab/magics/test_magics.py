@@ -175,7 +175,7 @@ def test_repositories_are_opened_by_magic(shell: Any, fleet: Path, capsys: pytes
         ("%ask --continue why", "no earlier answer"),
         ("%ask --more why", "use --continue"),
         ("%search --lines 3 x", "use --context"),
-        ("%sourcelight frobnicate", "knows open, connect, use, status"),
+        ("%sourcelight frobnicate", "has the commands open, connect, use, status"),
         ("%sourcelight open", "needs a path"),
         ("%sourcelight connect a b", "a token doesn't belong in a notebook"),
         ("%sourcelight connect --token-var absent https://x.example", "no text in a variable absent"),

@@ -68,7 +68,7 @@ def test_what_is_no_whole_copy_changes_nothing(tmp_path: Path) -> None:
             with pytest.raises(StateError):
                 state.database.replace_from(str(tmp_path / name))
             assert "ann" in {account.name for account in state.accounts.all()}, name
-        with pytest.raises(StateError, match="exists already"):
+        with pytest.raises(StateError, match="already exists"):
             state.database.copy_to(str(tmp_path / "text"))
         assert (tmp_path / "text").read_text() == "not a database"
 
