@@ -51,7 +51,7 @@ def test_nobody_is_answered_without_a_certificate_of_its_authority(
             assert not client.cluster.workers
             result = client.search(QUERY)
             assert (result.status, len(result.matches)) == ("limited", 0)
-    with pytest.raises(sl.ConfigurationError, match="key is not given"):
+    with pytest.raises(sl.ConfigurationError, match="key is missing"):
         sl.open_cluster(cell.address, shards, tls={name: files[name] for name in ("ca", "cert")})
     with pytest.raises(sl.ConfigurationError, match="certificates"):
         sl.open_cluster(cell.address, shards)
