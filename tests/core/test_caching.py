@@ -7,7 +7,7 @@ import threading
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sourcelight.core.caching import LruCache
+from sourcelight.core.caching import IdentityCache, LruCache
 
 OPERATIONS = st.lists(st.tuples(st.sampled_from(["get", "put", "pop"]), st.integers(0, 6), st.integers(0, 9)))
 
@@ -136,3 +136,21 @@ def test_threads_share_a_cache() -> None:
         thread.join()
     assert not wrong
     assert len(cache) <= 8
+
+
+def test_a_value_is_that_of_one_object_and_not_of_its_equal() -> None:
+    cache: IdentityCache[list[int], str] = IdentityCache(2)
+    first, equal = [1], [1]
+    cache.put(first, "first")
+    assert (cache.get(first), cache.get(equal), cache.get(first, "other")) == ("first", None, None)
+    cache.put(first, "other value", "other")
+    assert (cache.get(first), cache.get(first, "other")) == ("first", "other value")
+
+
+def test_an_object_with_the_id_of_one_that_is_gone_gets_no_value_of_it() -> None:
+    cache: IdentityCache[list[int], int] = IdentityCache(4)
+    for number in range(100):
+        owner = [number]  # the same id again and again, unless the cache holds the object
+        assert cache.get(owner) is None
+        cache.put(owner, number)
+        del owner

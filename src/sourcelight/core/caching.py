@@ -109,6 +109,35 @@ class LruCache(Generic[K, V]):
             self._entries.clear()
 
 
+class IdentityCache(Generic[_T, V]):
+    """Values that were made from one object each, looked up by which object it is.
+
+    For large tuples that stay the same while nothing changes: to compare them would cost more than the cache saves. An
+    entry holds its object, so no other object has that id while the entry stays.
+
+    Parameters
+    ----------
+    max_entries
+        Values to store.
+    """
+
+    def __init__(self, max_entries: int) -> None:
+        self._cache: LruCache[tuple[int, Hashable], tuple[_T, V]] = LruCache(max_entries)
+
+    def get(self, owner: _T, key: Hashable = None) -> V | None:
+        """Return the value that was stored for this very object, and this key."""
+        entry = self._cache.get((id(owner), key))
+        return entry[1] if entry is not None and entry[0] is owner else None
+
+    def put(self, owner: _T, value: V, key: Hashable = None) -> None:
+        """Store the value of an object; `key` tells several values of one object apart."""
+        self._cache.put((id(owner), key), (owner, value))
+
+    def clear(self) -> None:
+        """Remove everything."""
+        self._cache.clear()
+
+
 class _Entries(LRUCache[K, V]):
     """The library's cache, which also records evictions."""
 

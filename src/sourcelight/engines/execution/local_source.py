@@ -24,7 +24,7 @@ from sourcelight.engines.execution.scope.scope import Scope, ScopeResolver
 from sourcelight.engines.execution.scope.selection import needs_no_index, predicates_of
 from sourcelight.engines.execution.source import SearchTask, SourceReport, scope_alert, scope_items
 from sourcelight.engines.search import SearchOptions, SearchPart
-from sourcelight.engines.search.model import add_maximum
+from sourcelight.engines.search.model import add_maxima, add_maximum
 from sourcelight.repos import Repository
 
 INDEXING_EVERY_S = 0.1
@@ -155,11 +155,7 @@ class LocalSource:
         self._missing.update(part.missing)
         self.finished.update(part.repositories_done)
         self.failed.update(part.failed)
-        if not self.name_only:
-            self.name_only = dict(part.skipped)
-            return
-        for name, counts in part.skipped.items():
-            add_maximum(self.name_only, name, counts)
+        add_maxima(self.name_only, part.skipped)
 
     def report(self, matched_repositories: Collection[str], *, limit_hit: bool) -> SourceReport:
         """Sum up the search."""

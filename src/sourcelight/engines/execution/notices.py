@@ -209,8 +209,10 @@ def named_only(
         for key, files in of_repository.items():
             if files:
                 affected.setdefault(key, {})[name] = files
-    for key in filter(affected.__contains__, _FILE_MEANINGS if affected else ()):
-        (reason, noun, label, severity), files = _FILE_MEANINGS[key], sum(affected[key].values())
+    for key, (reason, noun, label, severity) in _FILE_MEANINGS.items() if affected else ():
+        if key not in affected:
+            continue
+        files = sum(affected[key].values())
         tail = " and were matched by name only" if key in {"binary", "too-large"} else ""
         title = f"{amount(files)} {noun if files != 1 else noun.replace('files', 'file')}"
         message = f"Files that {label}{tail}: {files:,}, in\n{names(affected[key])}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeAlias, TypeVar
 
 from sourcelight.core.batches import RepositoryInfo
-from sourcelight.core.caching import LruCache
+from sourcelight.core.caching import IdentityCache, LruCache
 from sourcelight.core.query import Filter
 from sourcelight.core.wire.events import Alert
 from sourcelight.engines.execution.plan import Plan
@@ -49,25 +49,23 @@ class PlanSummary:
 
 @dataclass(frozen=True, slots=True)
 class _TargetSummary:
-    """What the targets of a plan say by themselves; `targets` is what it was made of."""
+    """What the targets of a plan say by themselves."""
 
-    targets: tuple[Target, ...]
     infos: Mapping[str, RepositoryInfo]
     repositories: Mapping[str, Repository]
 
     @classmethod
     def of(cls, targets: tuple[Target, ...]) -> _TargetSummary:
         """Return the summary of some targets: the same one for the same tuple, which most queries share."""
-        cached = _TARGET_SUMMARIES.get(id(targets))
-        if cached is None or cached.targets is not targets:
+        summary = _TARGET_SUMMARIES.get(targets)
+        if summary is None:
             repositories = {target.repository.facts.name: target.repository for target in targets}
-            infos = {name: repository.facts for name, repository in repositories.items()}
-            cached = cls(targets, infos, repositories)
-            _TARGET_SUMMARIES.put(id(targets), cached)
-        return cached
+            summary = cls({name: repository.facts for name, repository in repositories.items()}, repositories)
+            _TARGET_SUMMARIES.put(targets, summary)
+        return summary
 
 
-_TARGET_SUMMARIES: LruCache[int, _TargetSummary] = LruCache(8)
+_TARGET_SUMMARIES: IdentityCache[tuple[Target, ...], _TargetSummary] = IdentityCache(8)
 
 
 def summary_of(plans: Sequence[Plan]) -> PlanSummary:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from sourcelight.core.caching import LruCache
+from sourcelight.core.caching import IdentityCache
 from sourcelight.core.cancellation import Cancellation, DeadlineExceeded, run_with_deadline
 from sourcelight.core.errors import QueryError
 from sourcelight.core.query import Query
@@ -40,7 +40,7 @@ class QueryReader:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._read: LruCache[int, ReadQuery] = LruCache(_MAX_CACHED_QUERIES)
+        self._read: IdentityCache[Query, ReadQuery] = IdentityCache(_MAX_CACHED_QUERIES)
 
     def read(self, request: SearchRequest, contexts: Mapping[str, Any]) -> ReadQuery | float:
         """Read a query; return the seconds that were allowed when even that took too long.
@@ -61,14 +61,14 @@ class QueryReader:
     def parse(self, request: SearchRequest, contexts: Mapping[str, Any]) -> ReadQuery:
         """Read a query, however long that takes; raises `QueryError` as `read`."""
         query = parse_text(request.query, request.pattern_type, request.version)
-        # The parser keeps short queries, so that an id is that of one query; what is kept here keeps its own alive.
-        cached = self._read.get(id(query))
-        if cached is not None and cached[0] is query:
+        # The parser keeps short queries, so the same text is the same object.
+        cached = self._read.get(query)
+        if cached is not None:
             return cached
         result = check_query(query, request), resolve_contexts(query, contexts)
         # Not kept where a context stood for what may change.
         if len(request.query) <= _SHORT and [id(item.alternative) for item in result[1]] == [*map(id, query.plan)]:
-            self._read.put(id(query), result)
+            self._read.put(query, result)
         return result
 
     def clear(self) -> None:

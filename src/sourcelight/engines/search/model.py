@@ -168,6 +168,15 @@ def add_maximum(totals: dict[str, Mapping[str, int]], name: str, counts: Mapping
     totals[name] = counts
 
 
+def add_maxima(totals: dict[str, Mapping[str, int]], counts_by_name: Mapping[str, Mapping[str, int]]) -> None:
+    """Merge the counts of many repositories, as `add_maximum` does those of one."""
+    if not totals:
+        totals.update(counts_by_name)
+        return
+    for name, counts in counts_by_name.items():
+        add_maximum(totals, name, counts)
+
+
 class Searcher(Protocol):
     """Searches text; `IndexStore` searches indexes on this machine."""
 

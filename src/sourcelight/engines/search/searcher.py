@@ -22,6 +22,7 @@ from sourcelight.engines.search.model import (
     SearchPart,
     Target,
     TextQuery,
+    add_maxima,
     add_maximum,
     prepare,
 )
@@ -263,11 +264,7 @@ class PendingPart:
         """Add all repositories of a group, which are finished."""
         self.done += notes.names
         self.missing.update(notes.missing)
-        if self.skipped:
-            for name, counts in notes.skipped.items():
-                add_maximum(self.skipped, name, counts)
-        else:
-            self.skipped = dict(notes.skipped)
+        add_maxima(self.skipped, notes.skipped)
 
     @property
     def has_notes(self) -> bool:

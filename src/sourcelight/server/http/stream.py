@@ -187,8 +187,9 @@ class SearchStream:
             await _answer(response, query_error_events(exc), self._cadence)
             return
         notes.query = request.query
-        if shows_diffs(headers) != request.diff_previews:
-            request = replace(request, diff_previews=not request.diff_previews)
+        diff_previews = shows_diffs(headers)
+        if request.diff_previews != diff_previews:
+            request = replace(request, diff_previews=diff_previews)
         trace_header = headers.get("x-sourcegraph-should-trace")
         if trace_header is not None:
             request = replace(request, trace=_WORDS.get(trace_header.lower(), request.trace))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from sourcelight.core.batches import RepositoryInfo
-from sourcelight.core.caching import LruCache
+from sourcelight.core.caching import IdentityCache
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import QueryError
 from sourcelight.core.patterns import compile_pattern
@@ -233,11 +233,11 @@ def select_repositories(
     names_matter = bool(patterns or unwanted)
     # Most queries select all repositories, or leave out forks and archived ones. The same tuple has the same
     # repositories, which are those that its viewer may see.
-    key = (id(visible), fork, archived, fork_is_default, archived_is_default, visibility)
+    key = (fork, archived, fork_is_default, archived_is_default, visibility)
     may_cache = isinstance(visible, tuple) and not names_matter and facts_test is None
-    cached = _SELECTIONS.get(key) if may_cache else None
-    if cached is not None and cached[0] is visible:
-        return cached[1]
+    cached = _SELECTIONS.get(visible, key) if may_cache else None
+    if cached is not None:
+        return cached
     selected: list[Repository] = []
     forks: list[str] = []
     archives: list[str] = []
@@ -262,12 +262,12 @@ def select_repositories(
         selected.append(repository)
     selection = RepositorySelection(tuple(selected), tuple(forks), tuple(archives))
     if may_cache:
-        _SELECTIONS.put(key, (visible, selection))
+        _SELECTIONS.put(visible, selection, key)
     return selection
 
 
-_SELECTIONS: LruCache[tuple[object, ...], tuple[Sequence[Repository], RepositorySelection]] = LruCache(8)
-"""Selections by fork, archived and visibility alone; each holds its repositories, so no other tuple gets their id."""
+_SELECTIONS: IdentityCache[Sequence[Repository], RepositorySelection] = IdentityCache(8)
+"""Selections by fork, archived and visibility alone."""
 
 
 def filters_matching(alternative: Alternative, repository: Repository) -> tuple[Filter, ...]:

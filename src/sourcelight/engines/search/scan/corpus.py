@@ -212,12 +212,13 @@ class FileSelection:
         """Return which of these shards hold content of a selected file."""
         if self.covers_all:
             return numbers
-        selected = self.notes.remember("shards", lambda: frozenset(self._shards(corpus.doc_base)))
+        selected = set(self._shards(corpus.doc_base))
         return [number for number in numbers if number in selected]
 
     def _shards(self, doc_base: Int64Array) -> list[int]:
-        # `doc_base` has the first document of each shard, so the differences count selected files per shard.
-        shards: list[int] = np.flatnonzero(np.diff(self.first_position[doc_base])).tolist()
+        # `doc_base` has the first document of each shard, so a shard with selected files is where the position grows.
+        positions = self.first_position[doc_base]
+        shards: list[int] = (positions[1:] > positions[:-1]).nonzero()[0].tolist()
         return shards
 
     @functools.cached_property
