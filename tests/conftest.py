@@ -10,7 +10,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -54,23 +54,44 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+def _group_of(node_id: str) -> str:
+    """Return the tests that share what they build: those of a file, or all that ask the cluster."""
+    file = node_id.partition("::")[0]
+    return "cluster" if file.split("/")[-2:-1] in (["cluster"], ["contract"]) else file
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Where tests run in several processes, keep those of a file in one, and all that ask the cluster in another.
+    """Put the cluster's tests first, then files with slow tests, where tests run in several processes.
 
-    The cluster's come first, then files with slow tests: a file that begins last may keep all other processes waiting.
-    Tests in a folder `attacks` have the mark of that name.
+    A file that begins last may keep all other processes waiting. Tests in a folder `attacks` have the mark of that
+    name.
     """
     slow: Counter[str] = Counter()
-    groups: dict[pytest.Item, str] = {}
     for item in items:
         if item.path.parent.name == "attacks":
             item.add_marker(pytest.mark.attack)
-        groups[item] = "cluster" if item.path.parent.name in {"cluster", "contract"} else item.nodeid.partition("::")[0]
-        item.add_marker(pytest.mark.xdist_group(groups[item]))
-        slow[groups[item]] += item.get_closest_marker("slow") is not None
+        slow[_group_of(item.nodeid)] += item.get_closest_marker("slow") is not None
     if "PYTEST_XDIST_WORKER" in os.environ:
-        items.sort(key=lambda item: (groups[item] != "cluster", -slow[groups[item]]))
+        items.sort(key=lambda item: (_group_of(item.nodeid) != "cluster", -slow[_group_of(item.nodeid)]))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Keep the tests of a group in one process, for ``--dist loadgroup``.
+
+    pytest-xdist 3.8 marks groups in an attribute of the test that pytest 9.2 no longer reads, so that each test goes to
+    any process. Its scheduler of scopes asks for the group by name instead.
+    """
+    if config.getvalue("dist") != "loadgroup":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    class GroupScheduling(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
+        def _split_scope(self, nodeid: str) -> str:
+            return _group_of(nodeid)
+
+    return GroupScheduling(config, log)
 
 
 @pytest.fixture(scope="session", autouse=True)

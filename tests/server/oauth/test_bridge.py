@@ -26,7 +26,6 @@ from sourcelight.repos.state import State
 VERSION = "0.15.1"
 BOUND_S = 60.0
 pytestmark = [
-    pytest.mark.xdist_group("bridge"),  # one installation for all
     pytest.mark.timeout(300),
     pytest.mark.slow,
     pytest.mark.skipif(not (shutil.which("node") and shutil.which("npm")), reason="needs Node and npm"),
