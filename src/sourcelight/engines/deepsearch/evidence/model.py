@@ -1,4 +1,4 @@
-"""Evidence, the ledger that numbers it, and what a lookup makes of it: a sentence, its lines, and further places."""
+"""Evidence, the ledger that numbers it, and what a lookup makes of it: sentences and the lines that prove them."""
 
 from __future__ import annotations
 
@@ -150,10 +150,10 @@ class Finding:
         What kind of fact it is, such as ``definition`` or ``value``.
     quotes
         Lines to show, each a whole syntactic unit.
-    places
-        Further places, a line each.
+    details
+        Further statements, a line each.
     heading
-        The heading of `places`.
+        The heading of `details`.
     method
         How it was found and what counts, a sentence of Markdown each.
     queries
@@ -167,7 +167,7 @@ class Finding:
     headline: Statement
     unit: str
     quotes: list[FileEvidence] = field(default_factory=list)
-    places: list[Statement] = field(default_factory=list)
+    details: list[Statement] = field(default_factory=list)
     heading: str = "Further places"
     method: list[str] = field(default_factory=list)
     queries: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""The most relevant places of a ranking: three definitions or pieces of text, with what they say of themselves.
+"""The most relevant passages of a ranking: three definitions or texts, with their own descriptions.
 
 A file is ranked by all of it; of the best files, the definitions are ranked here: by their names, by what their
 documentation says, and by how much of a body of their length is about the question. The longest function of a file has
@@ -31,9 +31,9 @@ _MAX_DEFINITIONS = 2_000
 _USUAL_LINES = 25
 _SATURATION, _LENGTH = 1.2, 0.75
 _BY_NAME, _BY_BODY, _BY_DOCUMENTATION, _BY_FILE, _BY_CHUNK = 1.6, 1.0, 0.8, 0.8, 0.3
-"""Shares of a place's score, set once and not tuned.
+"""Shares of a passage's score, set once and not tuned.
 
-Of 48 questions about twelve repositories, the first place was right for 34 and one of three for 41; the definition with
+Of 48 questions about twelve repositories, the first was right for 34 and one of three for 41; the definition with
 most words of the best chunks, as it was before, gave 27 and 31.
 """
 _STUB = 0.5
@@ -43,8 +43,8 @@ _KINDS = frozenset({"function", "method", "constructor", "class", "interface", "
 
 
 @dataclass(frozen=True, slots=True)
-class RelevantPlace:
-    """A place: its definition, the first sentence of its documentation, and the question's words that it has."""
+class RelevantPassage:
+    """A definition with the first sentence of its documentation, and the words of the question in it."""
 
     evidence: FileEvidence
     name: str
@@ -54,8 +54,8 @@ class RelevantPlace:
 
 def find_relevant(
     texts: FileTexts, ranking: Ranking, weights: Mapping[str, float], chunks: Sequence[RankedChunk]
-) -> list[RelevantPlace]:
-    """Return the best places of the best files: definitions, else the best lines of a file."""
+) -> list[RelevantPassage]:
+    """Return the best passages of the best files: definitions, else the best lines of a file."""
     by_file: dict[tuple[str, str, str], list[RankedChunk]] = {}
     for chunk in chunks:
         by_file.setdefault((chunk.target.repository.key, chunk.target.commit, chunk.path), []).append(chunk)
@@ -191,12 +191,14 @@ def _score(file: _ReadFile, definition: Definition, counts: Mapping[str, int], t
     return _BY_NAME * name + _BY_BODY * body + _BY_DOCUMENTATION * documentation
 
 
-def _describe(texts: FileTexts, candidate: _Candidate, ranking: Ranking, weights: Mapping[str, float]) -> RelevantPlace:
-    """Write a place as evidence: a head with its comment, or the lines as they are."""
+def _describe(
+    texts: FileTexts, candidate: _Candidate, ranking: Ranking, weights: Mapping[str, float]
+) -> RelevantPassage:
+    """Return a passage as evidence: a head with its comment, or its lines."""
     file, definition, chunk = candidate.file, candidate.definition, candidate.chunk
     if definition is None:
         evidence = texts.evidence(file.target, file.path, candidate.begin_line, candidate.end_line, "body", chunk.score)
-        return RelevantPlace(evidence, "", "", _words(evidence.text, ranking, weights))
+        return RelevantPassage(evidence, "", "", _words(evidence.text, ranking, weights))
     lines = file.lines
     text = "\n".join(lines[definition.begin_line - 1 : definition.end_line])
     summary = first_sentence(lines, definition)
@@ -208,7 +210,7 @@ def _describe(texts: FileTexts, candidate: _Candidate, ranking: Ranking, weights
         start = start if end - start < MAX_LINES else definition.line
         end = min(end, start + MAX_LINES - 1)
     evidence = texts.evidence(file.target, file.path, start, end, "definition", chunk.score, (definition.name,))
-    return RelevantPlace(evidence, definition.name, summary, _words(text, ranking, weights))
+    return RelevantPassage(evidence, definition.name, summary, _words(text, ranking, weights))
 
 
 def _terms(text: str) -> set[str]:

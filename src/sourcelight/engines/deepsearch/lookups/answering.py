@@ -29,7 +29,7 @@ from sourcelight.engines.deepsearch.lookups.dependencies import find_dependency,
 from sourcelight.engines.deepsearch.lookups.initial_values import find_constant_of, find_initial_value
 from sourcelight.engines.deepsearch.lookups.names import (
     WITHIN_NAMES,
-    NamedPlace,
+    DefinitionLocation,
     find_absence,
     find_definitions,
     state_definitions,
@@ -206,18 +206,18 @@ _WITHOUT_DEFINITION: Mapping[str, Callable[[Lookup, Work, list[str]], Finding | 
 }
 """What answers a kind of question that is not about one definition."""
 
-_OF_DEFINITION: Mapping[str, Callable[[Work, list[NamedPlace], str, list[str], list[str]], Finding | None]] = {
-    "callers": lambda work, places, name, _, notes: find_callers(work, places, name, notes),
-    "callees": lambda work, places, name, _, __: find_callees(work, places, name),
-    "bases": lambda work, places, name, queries, _: find_bases(work, places, name, queries),
-    "tests": lambda work, places, name, _, notes: find_tests(work, places, name, notes),
-    "example": lambda work, places, name, _, notes: find_example(work, places, name, notes),
-    "purpose": lambda work, places, name, queries, _: find_purpose(work, places, name, queries),
-    "parameters": lambda work, places, name, queries, _: find_parameters(work, places, name, queries),
-    "value": lambda work, places, name, queries, notes: (
-        find_value(work, places, name, queries, notes)
-        or find_purpose(work, places, name, queries)
-        or state_definitions(work, name, places, queries, notes)
+_OF_DEFINITION: Mapping[str, Callable[[Work, list[DefinitionLocation], str, list[str], list[str]], Finding | None]] = {
+    "callers": lambda work, locations, name, _, notes: find_callers(work, locations, name, notes),
+    "callees": lambda work, locations, name, _, __: find_callees(work, locations, name),
+    "bases": lambda work, locations, name, queries, _: find_bases(work, locations, name, queries),
+    "tests": lambda work, locations, name, _, notes: find_tests(work, locations, name, notes),
+    "example": lambda work, locations, name, _, notes: find_example(work, locations, name, notes),
+    "purpose": lambda work, locations, name, queries, _: find_purpose(work, locations, name, queries),
+    "parameters": lambda work, locations, name, queries, _: find_parameters(work, locations, name, queries),
+    "value": lambda work, locations, name, queries, notes: (
+        find_value(work, locations, name, queries, notes)
+        or find_purpose(work, locations, name, queries)
+        or state_definitions(work, name, locations, queries, notes)
     ),
 }
 """What answers a kind of question about the definitions of a name."""

@@ -16,11 +16,11 @@ from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work, format_call
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.lookups.names import (
-    MAX_PLACES,
+    MAX_DETAILS,
     SHOWN,
-    NamedPlace,
-    best_places,
-    head_of_place,
+    DefinitionLocation,
+    best_locations,
+    head_at,
     rank_of,
 )
 
@@ -30,9 +30,9 @@ _MAX_DEFINITIONS = 3
 _COMMENT = re.compile(r"\s*(?:#(?!\s*(?:define|if|elif)|\[)|//|/?\*\s|--\s)")
 
 
-def find_callers(work: Work, places: Sequence[NamedPlace], name: str, notes: list[str]) -> Finding | None:
+def find_callers(work: Work, locations: Sequence[DefinitionLocation], name: str, notes: list[str]) -> Finding | None:
     """Return the callers of a function; None if the name is none, or if what calls it is not certain."""
-    callables = [place for place in best_places(places) if place.definition.kind in _CALLABLE]
+    callables = [location for location in best_locations(locations) if location.definition.kind in _CALLABLE]
     if not callables or len(callables) > _MAX_DEFINITIONS:
         return None
     simple = callables[0].definition.name
@@ -40,8 +40,8 @@ def find_callers(work: Work, places: Sequence[NamedPlace], name: str, notes: lis
     counts: Counter[tuple[str, str, int]] = Counter()
     queries: list[str] = []
     complete = True
-    for place in callables:
-        answer = _call_graph(work, "callers", place, queries)
+    for location in callables:
+        answer = _call_graph(work, "callers", location, queries)
         if answer is None:
             return None
         complete = complete and answer.complete
@@ -59,14 +59,14 @@ def find_callers(work: Work, places: Sequence[NamedPlace], name: str, notes: lis
     return _state(work, list(rows.values()), name, callables, queries, complete=complete)
 
 
-def _call_graph(work: Work, tool: str, place: NamedPlace, queries: list[str]) -> ToolResult | None:
+def _call_graph(work: Work, tool: str, location: DefinitionLocation, queries: list[str]) -> ToolResult | None:
     """Ask for the callers or the callees of a definition; None if they can't be read."""
-    symbol = place.definition.name
-    arguments: dict[str, Any] = {"repo": place.target.repository.name, "path": place.path, "symbol": symbol}
-    if place.target.revision:
-        arguments["revision"] = place.target.commit
+    symbol = location.definition.name
+    arguments: dict[str, Any] = {"repo": location.target.repository.name, "path": location.path, "symbol": symbol}
+    if location.target.revision:
+        arguments["revision"] = location.target.commit
     # The line tells functions of one name in one file apart.
-    arguments["line"] = place.definition.line
+    arguments["line"] = location.definition.line
     try:
         answer = work.call(tool, arguments)
     except (RepositoryError, SourcelightError):
@@ -76,20 +76,20 @@ def _call_graph(work: Work, tool: str, place: NamedPlace, queries: list[str]) ->
     return answer
 
 
-def find_callees(work: Work, places: Sequence[NamedPlace], name: str) -> Finding | None:
+def find_callees(work: Work, locations: Sequence[DefinitionLocation], name: str) -> Finding | None:
     """Return what a function calls, a line of its body for each; None if it is no function, or nothing is certain."""
-    callables = [place for place in best_places(places) if place.definition.kind in _FUNCTIONS]
+    callables = [location for location in best_locations(locations) if location.definition.kind in _FUNCTIONS]
     if len(callables) != 1:
         return None
-    place = callables[0]
+    location = callables[0]
     queries: list[str] = []
-    answer = _call_graph(work, "callees", place, queries)
+    answer = _call_graph(work, "callees", location, queries)
     if answer is None:
         return None
-    body = range(place.definition.begin_line, place.definition.end_line + 1)
+    body = range(location.definition.begin_line, location.definition.end_line + 1)
     first_rows: dict[str, dict[str, Any]] = {}
     for row in sorted(answer.table.to_pylist(), key=lambda row: row["line_number"]):
-        is_here = row["caller_path"] == place.path and row["line_number"] in body
+        is_here = row["caller_path"] == location.path and row["line_number"] in body
         if is_here and _is_call(row, row["callee"]) and row["how"] not in {"name", "text"}:
             first_rows.setdefault(row["callee"], row)
     if not first_rows:
@@ -99,20 +99,20 @@ def find_callees(work: Work, places: Sequence[NamedPlace], name: str) -> Finding
     statements = [
         Statement(
             f"{code(row['callee'])}: {code((row['line'] or '').strip()[:160])}",
-            (texts.evidence(place.target, place.path, row["line_number"], row["line_number"], "usage"),),
+            (texts.evidence(location.target, location.path, row["line_number"], row["line_number"], "usage"),),
         )
-        for row in rows[:MAX_PLACES]
+        for row in rows[:MAX_DETAILS]
     ]
     visible = rows[: 2 * SHOWN]
     listed = join_words([code(row["callee"]) for row in visible])
     among = f"{len(rows):,} functions, among them " if len(rows) > len(visible) else ""
     cited = sorted({row["line_number"] for row in visible})
-    evidence = join_evidence([texts.evidence(place.target, place.path, line, line, "usage") for line in cited])
+    evidence = join_evidence([texts.evidence(location.target, location.path, line, line, "usage") for line in cited])
     finding = Finding(
         Statement(f"{code(name)} calls {among}{listed}", evidence), "callees", queries=queries, heading="Calls"
     )
-    finding.places = statements
-    finding.quotes = [head_of_place(texts, place)]
+    finding.details = statements
+    finding.quotes = [head_at(texts, location)]
     finding.method.append("Calls whose target is certain are listed; those of libraries that are not searched are not.")
     return finding
 
@@ -128,7 +128,7 @@ def _state(
     work: Work,
     rows: list[dict[str, Any]],
     name: str,
-    callables: Sequence[NamedPlace],
+    callables: Sequence[DefinitionLocation],
     queries: Sequence[str],
     *,
     complete: bool,
@@ -154,9 +154,9 @@ def _state(
         listed = f"{len(by_caller):,} functions, among them {listed}"
     text = f"{code(name)} is called by {listed} ({call_noun} in {file_count})"
     finding = Finding(Statement(text, evidence), "callers", queries=list(queries), heading="Used by")
-    finding.places = [_statement(work, texts, row) for row in main[:MAX_PLACES]]
-    if len(main) > MAX_PLACES:
-        finding.method.append(f"The first {MAX_PLACES} of {len(main):,} lines with calls are listed.")
+    finding.details = [_statement(work, texts, row) for row in main[:MAX_DETAILS]]
+    if len(main) > MAX_DETAILS:
+        finding.method.append(f"The first {MAX_DETAILS} of {len(main):,} lines with calls are listed.")
     if tested and main is not rows and len(tested) != len(rows):
         finding.method.append(
             f"Tests and examples have {count_of(sum(row['calls'] for row in tested), 'further call')}."
@@ -184,12 +184,12 @@ def _statement(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> Statemen
 
 
 def _no_callers(
-    work: Work, name: str, callables: Sequence[NamedPlace], queries: list[str], notes: list[str]
+    work: Work, name: str, callables: Sequence[DefinitionLocation], queries: list[str], notes: list[str]
 ) -> Finding | None:
     """Say that nothing calls it, if no other line has the name at all."""
     searches = make_queries(work, f"case:yes type:file /{escape_regexp(name)}/")
     rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
-    defining = {(place.target.repository.name, place.path, place.definition.line) for place in callables}
+    defining = {(location.target.repository.name, location.path, location.definition.line) for location in callables}
     other_rows = [row for row in rows if (row["repository"], row["path"], row["line_number"]) not in defining]
     if notes or other_rows:
         return None

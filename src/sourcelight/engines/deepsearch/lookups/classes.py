@@ -10,7 +10,13 @@ from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries
-from sourcelight.engines.deepsearch.lookups.names import SHOWN, NamedPlace, best_places, head_of_place, with_repository
+from sourcelight.engines.deepsearch.lookups.names import (
+    SHOWN,
+    DefinitionLocation,
+    best_locations,
+    head_at,
+    with_repository,
+)
 from sourcelight.engines.deepsearch.lookups.values import blank_brackets, parameters_of
 
 _CLASSES = frozenset({"class", "interface", "struct"})
@@ -20,43 +26,43 @@ _COLON = re.compile(r"\.(?:cc|cpp|cxx|hh|hpp|hxx|h|cs)$")
 _ACCESS = re.compile(r"^(?:(?:public|protected|private|virtual)\s+)+")
 
 
-def find_bases(work: Work, places: Sequence[NamedPlace], name: str, queries: list[str]) -> Finding | None:
+def find_bases(work: Work, locations: Sequence[DefinitionLocation], name: str, queries: list[str]) -> Finding | None:
     """Return the bases that the heads of a class name; None if it is no class, or its language has no such head."""
-    classes = [place for place in best_places(places) if place.definition.kind in _CLASSES]
+    classes = [location for location in best_locations(locations) if location.definition.kind in _CLASSES]
     if not classes or len(classes) > SHOWN:
         return None
     texts = FileTexts(work.context)
     sentences, evidence = [], []
-    for place in classes:
-        read = bases_of(texts.lines(place.target, place.path), place)
+    for location in classes:
+        read = bases_of(texts.lines(location.target, location.path), location)
         if read is None:
             return None
         bases, last = read
-        location = f"{code(place.path)}{with_repository(work, place)}, line {place.definition.line:,}"
+        location_text = f"{code(location.path)}{with_repository(work, location)}, line {location.definition.line:,}"
         listed = join_words([code(base) for base in bases])
-        sentences.append(f"{listed} in {location}" if bases else f"no class in {location}")
-        line = place.definition.line
-        evidence.append(texts.evidence(place.target, place.path, line, last, "definition", 1.0, (name,)))
+        sentences.append(f"{listed} in {location_text}" if bases else f"no class in {location_text}")
+        line = location.definition.line
+        evidence.append(texts.evidence(location.target, location.path, line, last, "definition", 1.0, (name,)))
     text = f"The head of {code(name)} names as its base {'; '.join(sentences)}"
     finding = Finding(Statement(text, tuple(evidence)), "bases", queries=[join_queries(queries)])
-    finding.quotes = [head_of_place(texts, classes[0])]
+    finding.quotes = [head_at(texts, classes[0])]
     finding.method.append("Bases that are added at run time, and those of the bases themselves, are not listed.")
     return finding
 
 
 def bases_of(  # noqa: PLR0911 - one for each form of head
-    lines: Sequence[str], place: NamedPlace
+    lines: Sequence[str], location: DefinitionLocation
 ) -> tuple[list[str], int] | None:
     """Return the bases of a class as they are written, and the last line (from 1) that was read for them."""
-    name, line = place.definition.name, place.definition.line
-    if place.path.endswith((".py", ".pyi")):
+    name, line = location.definition.name, location.definition.line
+    if location.path.endswith((".py", ".pyi")):
         if re.search(rf"\bclass\s+{re.escape(name)}\s*:", lines[line - 1]):
             return [], line
-        read = parameters_of(lines, name, line, place.path)
+        read = parameters_of(lines, name, line, location.path)
         if read is None:
             return None
         return [argument.text for argument in read[0] if not argument.value], read[1]
-    if place.path.endswith(".rb"):
+    if location.path.endswith(".rb"):
         match = re.search(
             rf"\bclass\s+(?:\w+::)*{re.escape(name)}\b\s*(?:<\s*([\w:.]+(?:\([^)]*\)|\[[^\]]*\])?))?", lines[line - 1]
         )
@@ -65,10 +71,10 @@ def bases_of(  # noqa: PLR0911 - one for each form of head
     if head is None:
         return None
     text, last = head
-    if _EXTENDS.search(place.path):
+    if _EXTENDS.search(location.path):
         return [base for part in re.findall(r"\b(?:extends|implements)\s+(.*?)(?=\b(?:extends|implements)\b|$)", text)
                 for base in _split(part)], last  # fmt: skip
-    if _COLON.search(place.path):
+    if _COLON.search(location.path):
         _, colon, after = text.partition(":")
         return ([_ACCESS.sub("", base) for base in _split(after)] if colon else []), last
     return None

@@ -16,10 +16,10 @@ from sourcelight.engines.deepsearch.facts.searches import join_queries
 from sourcelight.engines.deepsearch.lookups.defaults import value_at
 from sourcelight.engines.deepsearch.lookups.names import (
     SHOWN,
-    NamedPlace,
-    best_places,
+    DefinitionLocation,
+    best_locations,
     find_definitions,
-    head_of_place,
+    head_at,
     noun_with_article,
     with_repository,
 )
@@ -31,58 +31,62 @@ _MAX_DESCRIBED = 6
 _BARE_METHOD = re.compile(r"\s*def\s+[\w.]+[?!]?\s*(?:#.*)?")
 
 
-def find_purpose(work: Work, places: Sequence[NamedPlace], name: str, queries: list[str]) -> Finding | None:
+def find_purpose(work: Work, locations: Sequence[DefinitionLocation], name: str, queries: list[str]) -> Finding | None:
     """Return what the documentation of the one documented definition of a name says that it is; None without any."""
     texts = FileTexts(work.context)
-    described = [(place, _describe(work, texts, name, place)) for place in best_places(places)[:_MAX_DESCRIBED]]
-    documented = [(place, statement) for place, statement in described if "“" in statement.text]
+    described = [
+        (location, _describe(work, texts, name, location)) for location in best_locations(locations)[:_MAX_DESCRIBED]
+    ]
+    documented = [(location, statement) for location, statement in described if "“" in statement.text]
     if len(documented) != 1 or len(described) == _MAX_DESCRIBED:
         return None
-    place, statement = documented[0]
+    location, statement = documented[0]
     finding = Finding(statement, "definition", queries=[join_queries(queries)])
-    finding.quotes = [head_of_place(texts, place)]
-    finding.places = [other for other_place, other in described if other_place is not place]
+    finding.quotes = [head_at(texts, location)]
+    finding.details = [other for other_location, other in described if other_location is not location]
     finding.method.append("The sentence is that of its documentation; its body was not read.")
     return finding
 
 
-def find_parameters(work: Work, places: Sequence[NamedPlace], name: str, queries: list[str]) -> Finding | None:
+def find_parameters(
+    work: Work, locations: Sequence[DefinitionLocation], name: str, queries: list[str]
+) -> Finding | None:
     """Return the parameters that the heads of the functions of a name have, up to three; None if one can't be read."""
-    best, texts = best_places(places), FileTexts(work.context)
-    if len(best) > SHOWN or any(place.definition.kind not in _FUNCTIONS for place in best):
+    best, texts = best_locations(locations), FileTexts(work.context)
+    if len(best) > SHOWN or any(location.definition.kind not in _FUNCTIONS for location in best):
         return None
     parts: list[str] = []
     evidence: list[FileEvidence] = []
-    for place in best:
-        read = _parameters_at(texts, place)
+    for location in best:
+        read = _parameters_at(texts, location)
         if read is None:
             return None
         names, last = read
         listed = (
             f"the parameter{'s' * (len(names) > 1)} {join_words([code(parameter_name) for parameter_name in names])}"
         )
-        line = place.definition.line
-        holder = f" of {code(place.definition.container)}" if len(best) > 1 and place.definition.container else ""
-        location = f"{code(place.path)}{with_repository(work, place)}, line {line:,}"
-        parts.append(f"{listed if names else 'no parameters'}, in {location}{holder}")
-        evidence.append(texts.evidence(place.target, place.path, line, last, "definition", 1.0, (name,)))
+        line = location.definition.line
+        holder = f" of {code(location.definition.container)}" if len(best) > 1 and location.definition.container else ""
+        location_text = f"{code(location.path)}{with_repository(work, location)}, line {line:,}"
+        parts.append(f"{listed if names else 'no parameters'}, in {location_text}{holder}")
+        evidence.append(texts.evidence(location.target, location.path, line, last, "definition", 1.0, (name,)))
     text = f"{code(name)} has {parts[0]}"
     if len(parts) > 1:
         text = f"{code(name)} is the name of {len(parts)} functions: one has {'; one has '.join(parts)}"
     finding = Finding(Statement(text, tuple(evidence)), "parameters", queries=[join_queries(queries)])
-    finding.quotes = [head_of_place(texts, best[0])]
+    finding.quotes = [head_at(texts, best[0])]
     return finding
 
 
-def _parameters_at(texts: FileTexts, place: NamedPlace) -> tuple[list[str], int] | None:
+def _parameters_at(texts: FileTexts, location: DefinitionLocation) -> tuple[list[str], int] | None:
     """Return the names of a function's parameters, and the last line of its head; None if it can't be read."""
-    lines, definition = texts.lines(place.target, place.path), place.definition
-    read = parameters_of(lines, definition.name, definition.line, place.path)
+    lines, definition = texts.lines(location.target, location.path), location.definition
+    read = parameters_of(lines, definition.name, definition.line, location.path)
     if read is None:
         # A method of Ruby without parameters has no brackets.
-        bare = place.path.endswith(".rb") and _BARE_METHOD.fullmatch(lines[definition.line - 1]) is not None
+        bare = location.path.endswith(".rb") and _BARE_METHOD.fullmatch(lines[definition.line - 1]) is not None
         return ([], definition.line) if bare else None
-    names = parameter_names(read[0], place.path)
+    names = parameter_names(read[0], location.path)
     return None if names is None else (names, read[1])
 
 
@@ -92,14 +96,14 @@ def find_difference(work: Work, first: str, second: str, notes: list[str]) -> Fi
     Where several things have a name, those count that one class or file has of both names.
     """
     queries: list[str] = []
-    candidates = [best_places(find_definitions(work, name, "", notes, queries)) for name in (first, second)]
+    candidates = [best_locations(find_definitions(work, name, "", notes, queries)) for name in (first, second)]
     pairs = _pairs_of(*candidates)
     if not pairs:
         return None
     pair = pairs[0]
     texts = FileTexts(work.context)
-    described = [_describe(work, texts, name, place) for name, place in zip((first, second), pair, strict=True)]
-    if any(len(places) > 1 for places in candidates) and pair[0].definition.container:
+    described = [_describe(work, texts, name, location) for name, location in zip((first, second), pair, strict=True)]
+    if any(len(locations) > 1 for locations in candidates) and pair[0].definition.container:
         owner = f" of {code(pair[0].definition.container)}"
         described = [
             replace(description, text=description.text.replace(" in `", f"{owner} in `", 1))
@@ -110,24 +114,26 @@ def find_difference(work: Work, first: str, second: str, notes: list[str]) -> Fi
         tuple(item for statement in described for item in statement.evidence),
     )
     finding = Finding(headline, "difference", queries=[join_queries(queries)], notes=notes, heading="How they differ")
-    finding.quotes = [head_of_place(texts, place) for place in pair]
-    finding.places = _differences(texts, (first, second), pair)
+    finding.quotes = [head_at(texts, location) for location in pair]
+    finding.details = _differences(texts, (first, second), pair)
     finding.method.append("What the definitions do in their bodies was not compared.")
     if len(pairs) > 1:
-        places = [
+        locations = [
             f"{code(other[0].definition.container or other[0].path)} in {code(other[0].path)}" for other in pairs[1:]
         ]
-        finding.method.append(f"Both names are defined in {join_words(places)}, too.")
+        finding.method.append(f"Both names are defined in {join_words(locations)}, too.")
     return finding
 
 
-def _pairs_of(firsts: Sequence[NamedPlace], seconds: Sequence[NamedPlace]) -> list[tuple[NamedPlace, NamedPlace]]:
+def _pairs_of(
+    firsts: Sequence[DefinitionLocation], seconds: Sequence[DefinitionLocation]
+) -> list[tuple[DefinitionLocation, DefinitionLocation]]:
     """Return the pairs of definitions that two names may mean: of one class, else of one file, else the only ones."""
     if len(firsts) == 1 and len(seconds) == 1:
         return [(firsts[0], seconds[0])]
-    for key in (_class_of, lambda place: (place.target.repository.key, place.path, "")):
-        by_key = [{key(place): place for place in places} for places in (firsts, seconds)]
-        counts = [Counter(map(key, places)) for places in (firsts, seconds)]
+    for key in (_class_of, lambda location: (location.target.repository.key, location.path, "")):
+        by_key = [{key(location): location for location in locations} for locations in (firsts, seconds)]
+        counts = [Counter(map(key, locations)) for locations in (firsts, seconds)]
         # Two of one name in a file leave open which is meant.
         shared = [pair_key for pair_key in by_key[0] if counts[0][pair_key] == 1 and counts[1][pair_key] == 1]
         if shared:
@@ -135,44 +141,47 @@ def _pairs_of(firsts: Sequence[NamedPlace], seconds: Sequence[NamedPlace]) -> li
     return []
 
 
-def _class_of(place: NamedPlace) -> tuple[str, str, str]:
-    return place.target.repository.key, place.path, place.definition.container
+def _class_of(location: DefinitionLocation) -> tuple[str, str, str]:
+    return location.target.repository.key, location.path, location.definition.container
 
 
-def _describe(work: Work, texts: FileTexts, name: str, place: NamedPlace) -> Statement:
-    lines = texts.lines(place.target, place.path)
-    head = head_of_place(texts, place)
-    summary = first_sentence(lines, place.definition)
+def _describe(work: Work, texts: FileTexts, name: str, location: DefinitionLocation) -> Statement:
+    lines = texts.lines(location.target, location.path)
+    head = head_at(texts, location)
+    summary = first_sentence(lines, location.definition)
     # Only text of the cited lines is quoted.
     quoted = (
         f": “{inline(summary, 200)}”"
         if summary and " ".join(summary.split()[:3]) in " ".join(head.text.split())
         else ""
     )
-    candidate = value_at(texts, place)
+    candidate = value_at(texts, location)
     value = f" with the value {code(candidate.value[:120])}" if candidate is not None and candidate.value else ""
     evidence = candidate.evidence[0] if candidate is not None and value else head
-    location = f"{code(place.path)}{with_repository(work, place)}, line {place.definition.line:,}"
+    location_text = f"{code(location.path)}{with_repository(work, location)}, line {location.definition.line:,}"
     return Statement(
-        f"{code(name)} is {noun_with_article(place.definition, place.path)} in {location}{value}{quoted}", (evidence,)
+        f"{code(name)} is {noun_with_article(location.definition, location.path)} in {location_text}{value}{quoted}",
+        (evidence,),
     )
 
 
-def _differences(texts: FileTexts, names: tuple[str, str], pair: Sequence[NamedPlace]) -> list[Statement]:
+def _differences(texts: FileTexts, names: tuple[str, str], pair: Sequence[DefinitionLocation]) -> list[Statement]:
     """Compare the parameters of two functions."""
-    if not all(place.definition.kind in _FUNCTIONS for place in pair):
+    if not all(location.definition.kind in _FUNCTIONS for location in pair):
         return []
-    read = [_parameters_at(texts, place) for place in pair]
+    read = [_parameters_at(texts, location) for location in pair]
     if read[0] is None or read[1] is None:
         return []
     own_names, other_names = read[0][0], read[1][0]
     statements = []
-    for parameters, other, name, place, (_, last) in zip(
+    for parameters, other, name, location, (_, last) in zip(
         (own_names, other_names), (other_names, own_names), names, pair, (read[0], read[1]), strict=True
     ):
         only_here = [parameter for parameter in parameters if parameter not in other]
         if only_here:
-            evidence = texts.evidence(place.target, place.path, place.definition.line, last, "definition", 1.0, (name,))
+            evidence = texts.evidence(
+                location.target, location.path, location.definition.line, last, "definition", 1.0, (name,)
+            )
             listed = join_words([code(parameter) for parameter in only_here])
             statements.append(
                 Statement(f"{code(name)} alone has the parameter{'s' * (len(only_here) > 1)} {listed}", (evidence,))

@@ -12,14 +12,14 @@ from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.lookups.names import (
-    MAX_PLACES,
+    MAX_DETAILS,
     SHOWN,
-    NamedPlace,
+    DefinitionLocation,
     ValueCandidate,
-    best_places,
+    best_locations,
     definition_at,
     find_definitions,
-    head_of_place,
+    head_at,
     noun_of,
     rank_of,
     with_repository,
@@ -39,11 +39,11 @@ _HEAD_LINES = 40
 
 
 def find_value(
-    work: Work, places: Sequence[NamedPlace], name: str, queries: list[str], notes: list[str]
+    work: Work, locations: Sequence[DefinitionLocation], name: str, queries: list[str], notes: list[str]
 ) -> Finding | None:
     """Return the value of a constant or the like at its definitions; None if no definition gives it a value."""
     texts = FileTexts(work.context)
-    candidates = [candidate for place in places if (candidate := value_at(texts, place)) is not None]
+    candidates = [candidate for location in locations if (candidate := value_at(texts, location)) is not None]
     if not candidates:
         return None
     finding = state_values(work, candidates, code(name), "value", queries, notes)
@@ -51,35 +51,37 @@ def find_value(
     return finding
 
 
-def value_at(texts: FileTexts, place: NamedPlace) -> ValueCandidate | None:
+def value_at(texts: FileTexts, location: DefinitionLocation) -> ValueCandidate | None:
     """Return the value that a definition gives its name; None if it gives none that can be read."""
-    definition = place.definition
-    lines = texts.lines(place.target, place.path)
+    definition = location.definition
+    lines = texts.lines(location.target, location.path)
     if definition.kind not in _VALUED:
         return None
-    value = value_of(lines, definition.name, definition.line, place.path)
+    value = value_of(lines, definition.name, definition.line, location.path)
     if value is None:
         return None
     quote = texts.evidence(
-        place.target, place.path, value.begin_line, value.end_line, "definition", 1.0, (definition.name,)
+        location.target, location.path, value.begin_line, value.end_line, "definition", 1.0, (definition.name,)
     )
-    return ValueCandidate(value.text, "", place.path, [quote], place.rank, place.target.repository.name, places=[place])
+    return ValueCandidate(
+        value.text, "", location.path, [quote], location.rank, location.target.repository.name, locations=[location]
+    )
 
 
 def find_parameter_default(
-    work: Work, owners: Sequence[NamedPlace], name: str, owner: str, queries: list[str], notes: list[str]
+    work: Work, owners: Sequence[DefinitionLocation], name: str, owner: str, queries: list[str], notes: list[str]
 ) -> Finding | None:
     """Return the default of a parameter of a function, or of what makes a class; None if no head has the parameter."""
     texts = FileTexts(work.context)
     candidates: list[ValueCandidate] = []
-    for place in best_places(owners):
-        for head in _heads_of(texts, place):
+    for location in best_locations(owners):
+        for head in _heads_of(texts, location):
             candidate = default_at(texts, head, name)
             if candidate is not None:
                 candidates.append(candidate)
                 break
         else:
-            field_value = _field_of(texts, place, name)
+            field_value = _field_of(texts, location, name)
             if field_value is not None:
                 candidates.append(field_value)
     if not candidates:
@@ -94,15 +96,15 @@ def find_parameter_default(
     return finding
 
 
-def _heads_of(texts: FileTexts, place: NamedPlace) -> list[NamedPlace]:
+def _heads_of(texts: FileTexts, location: DefinitionLocation) -> list[DefinitionLocation]:
     """Return the functions whose parameters are meant: the function itself, or what makes an object of a class."""
-    if place.definition.kind in {"function", "method", "constructor"}:
-        return [place]
-    definitions = texts.engine.store.definitions_of(place.target, place.path)
+    if location.definition.kind in {"function", "method", "constructor"}:
+        return [location]
+    definitions = texts.engine.store.definitions_of(location.target, location.path)
     heads = []
     for definition in definitions.definitions() if definitions is not None else ():
-        within = place.definition.begin_line <= definition.line <= place.definition.end_line
-        if not within or definition.container.rpartition(".")[2] != place.definition.name:
+        within = location.definition.begin_line <= definition.line <= location.definition.end_line
+        if not within or definition.container.rpartition(".")[2] != location.definition.name:
             continue
         if definition.kind == "constructor" or definition.name in {
             "__init__",
@@ -111,11 +113,11 @@ def _heads_of(texts: FileTexts, place: NamedPlace) -> list[NamedPlace]:
             "__new__",
             "new",
         }:
-            heads.append(NamedPlace(place.target, place.path, definition))
+            heads.append(DefinitionLocation(location.target, location.path, definition))
     return heads
 
 
-def default_at(texts: FileTexts, head: NamedPlace, name: str) -> ValueCandidate | None:
+def default_at(texts: FileTexts, head: DefinitionLocation, name: str) -> ValueCandidate | None:
     """Return the default that the head of a function gives a parameter, empty for none; None without the parameter."""
     lines = texts.lines(head.target, head.path)
     read = parameters_of(lines, head.definition.name, head.definition.line, head.path)
@@ -135,22 +137,24 @@ def default_at(texts: FileTexts, head: NamedPlace, name: str) -> ValueCandidate 
         evidence = texts.evidence(
             head.target, head.path, parameter.line, parameter.line, "definition", 1.0, (head.definition.name,)
         )
-        return ValueCandidate(value, "", head.path, [evidence], head.rank, head.target.repository.name, places=[head])
+        return ValueCandidate(
+            value, "", head.path, [evidence], head.rank, head.target.repository.name, locations=[head]
+        )
     return None
 
 
-def _field_of(texts: FileTexts, place: NamedPlace, name: str) -> ValueCandidate | None:
+def _field_of(texts: FileTexts, location: DefinitionLocation, name: str) -> ValueCandidate | None:
     """Return the value that the body of a class gives to a field."""
-    if place.definition.kind in {"function", "method"}:
+    if location.definition.kind in {"function", "method"}:
         return None
-    definitions = texts.engine.store.definitions_of(place.target, place.path)
+    definitions = texts.engine.store.definitions_of(location.target, location.path)
     for definition in definitions.definitions() if definitions is not None else ():
         if (
             definition.name == name
-            and definition.container.rpartition(".")[2] == place.definition.name
+            and definition.container.rpartition(".")[2] == location.definition.name
             and definition.kind in _VALUED
         ):
-            candidate = value_at(texts, NamedPlace(place.target, place.path, definition))
+            candidate = value_at(texts, DefinitionLocation(location.target, location.path, definition))
             if candidate is not None and definition.kind != "function":
                 return candidate
     return None
@@ -161,10 +165,14 @@ def _follow(work: Work, candidates: Sequence[ValueCandidate], finding: Finding, 
     value = candidates[0].value
     if len({candidate.value for candidate in candidates}) != 1 or re.fullmatch(r"[A-Za-z_][\w.]*", value) is None:
         return
-    places = find_definitions(work, value, "", notes, [])
+    locations = find_definitions(work, value, "", notes, [])
     texts = FileTexts(work.context)
-    near = [place for place in places if place.target.repository.name == candidates[0].repository and place.rank == 0]
-    valued = [value_candidate for place in near if (value_candidate := value_at(texts, place)) is not None]
+    near = [
+        location
+        for location in locations
+        if location.target.repository.name == candidates[0].repository and location.rank == 0
+    ]
+    valued = [value_candidate for location in near if (value_candidate := value_at(texts, location)) is not None]
     if len({value_candidate.value for value_candidate in valued}) != 1:
         return
     constant = valued[0]
@@ -190,8 +198,8 @@ def find_setting(work: Work, name: str, owner: str, queries: list[str], notes: l
         return None
     finding = state_values(work, candidates, candidates[0].subject, "value", queries, notes, verb=candidates[0].verb)
     if constants:
-        finding.places += [
-            _place_of(candidate, names_repository=len(work.inquiry.pins) > 1) for candidate in registered[:MAX_PLACES]
+        finding.details += [
+            _detail_of(candidate, names_repository=len(work.inquiry.pins) > 1) for candidate in registered[:MAX_DETAILS]
         ]
     _follow(work, candidates, finding, notes)
     return finding
@@ -226,7 +234,7 @@ def _default_constants(
             or definition.kind not in {"constant", "variable", "field", "enummember"}
         ):
             continue
-        candidate = value_at(texts, NamedPlace(target, row["path"], definition))
+        candidate = value_at(texts, DefinitionLocation(target, row["path"], definition))
         if candidate is not None:
             candidate.subject = code(definition.name)
             candidates.append(candidate)
@@ -243,7 +251,7 @@ def state_values(
     notes: list[str],
     verb: str = "is",
 ) -> Finding:
-    """Write one value with its place, or up to three where the definitions differ."""
+    """Write one value with its location, or up to three if the definitions differ."""
     lowest = min(candidate.rank for candidate in candidates)
     best = [candidate for candidate in candidates if candidate.rank == lowest]
     by_value: dict[str, ValueCandidate] = {}
@@ -253,8 +261,8 @@ def state_values(
     if len(by_value) == 1:
         first = best[0]
         verb = "is set to" if verb == "is" and not subject.startswith("The ") else verb
-        location = _location_text(first, names_repository=names_repository)
-        text = f"{subject} {verb} {code(_shorten(first.value))}, in {location}"
+        location_text = _location_text(first, names_repository=names_repository)
+        text = f"{subject} {verb} {code(_shorten(first.value))}, in {location_text}"
         if len(best) > 1:
             text += f" and {count_of(len(best) - 1, 'further place')}"
         evidence = tuple(first.evidence)
@@ -269,32 +277,34 @@ def state_values(
         evidence = tuple(candidate.evidence[0] for candidate in visible)
     finding = Finding(Statement(text, evidence), unit, queries=[join_queries(queries)], notes=notes)
     finding.quotes = _quotes(work, best[0])
-    remaining = [candidate for candidate in candidates if candidate.evidence[0] not in evidence][:MAX_PLACES]
-    finding.places = [_place_of(candidate, names_repository=names_repository) for candidate in remaining]
+    remaining = [candidate for candidate in candidates if candidate.evidence[0] not in evidence][:MAX_DETAILS]
+    finding.details = [_detail_of(candidate, names_repository=names_repository) for candidate in remaining]
     return finding
 
 
-def _place_of(candidate: ValueCandidate, *, names_repository: bool) -> Statement:
-    location = _location_text(candidate, names_repository=names_repository)
-    return Statement(f"{code(_shorten(candidate.value))} in {location}", (candidate.evidence[0],))
+def _detail_of(candidate: ValueCandidate, *, names_repository: bool) -> Statement:
+    location_text = _location_text(candidate, names_repository=names_repository)
+    return Statement(f"{code(_shorten(candidate.value))} in {location_text}", (candidate.evidence[0],))
 
 
 def _quotes(work: Work, candidate: ValueCandidate) -> list[FileEvidence]:
-    if candidate.places and candidate.places[0].definition.kind in {"function", "method", "constructor"}:
+    if candidate.locations and candidate.locations[0].definition.kind in {"function", "method", "constructor"}:
         texts = FileTexts(work.context)
-        head, line = head_of_place(texts, candidate.places[0]), candidate.evidence[0].begin_line
+        head, line = head_at(texts, candidate.locations[0]), candidate.evidence[0].begin_line
         if head.begin_line <= line <= head.end_line:
             return [head]
-        place = candidate.places[0]
-        first, last = max(place.definition.line, line - 2), min(place.definition.end_line, line + 2)
-        return [texts.evidence(place.target, place.path, first, last, "definition", 1.0, (place.definition.name,))]
+        location = candidate.locations[0]
+        first, last = max(location.definition.line, line - 2), min(location.definition.end_line, line + 2)
+        return [
+            texts.evidence(location.target, location.path, first, last, "definition", 1.0, (location.definition.name,))
+        ]
     return list(candidate.evidence)
 
 
 def _location_text(candidate: ValueCandidate, *, names_repository: bool) -> str:
     of = f" of {code(candidate.repository)}" if names_repository else ""
     line = f", line {candidate.evidence[0].begin_line:,}"
-    holder = candidate.places[0].definition if candidate.places else None
+    holder = candidate.locations[0].definition if candidate.locations else None
     container = ""
     if holder is not None and holder.kind in {"function", "method", "constructor"}:
         container = (
@@ -328,7 +338,7 @@ def find_any_default(work: Work, name: str, queries: list[str], notes: list[str]
                 continue
             if target is None or (row["repository"], row["path"], definition.line) in candidates:
                 continue
-            candidate = default_at(texts, NamedPlace(target, row["path"], definition), name)
+            candidate = default_at(texts, DefinitionLocation(target, row["path"], definition), name)
             if candidate is not None and candidate.value:
                 candidates[row["repository"], row["path"], definition.line] = candidate
     if not candidates or len({candidate.value for candidate in candidates.values()}) > SHOWN:
@@ -337,16 +347,16 @@ def find_any_default(work: Work, name: str, queries: list[str], notes: list[str]
 
 
 def find_lacking_parameter(
-    work: Work, owners: list[NamedPlace], name: str, queries: list[str], notes: list[str]
+    work: Work, owners: list[DefinitionLocation], name: str, queries: list[str], notes: list[str]
 ) -> Finding | None:
     """Say that the one function of a name has no such parameter; None if its head can't be read, or takes any."""
-    best = best_places(owners)
+    best = best_locations(owners)
     if len(best) != 1 or best[0].definition.kind not in _FUNCTIONS or not name.isidentifier():
         return None
-    place, texts = best[0], FileTexts(work.context)
-    definition = place.definition
-    read = parameters_of(texts.lines(place.target, place.path), definition.name, definition.line, place.path)
-    names = None if read is None else parameter_names(read[0], place.path)
+    location, texts = best[0], FileTexts(work.context)
+    definition = location.definition
+    read = parameters_of(texts.lines(location.target, location.path), definition.name, definition.line, location.path)
+    names = None if read is None else parameter_names(read[0], location.path)
     if (
         read is None
         or names is None
@@ -358,7 +368,9 @@ def find_lacking_parameter(
         if names
         else "it has none"
     )
-    location = f"{code(place.path)}{with_repository(work, place)}, line {definition.line:,}"
-    text = f"{code(definition.name)} has no parameter {code(name)}: {listed}, in {location}"
-    evidence = texts.evidence(place.target, place.path, definition.line, read[1], "definition", 1.0, (definition.name,))
+    location_text = f"{code(location.path)}{with_repository(work, location)}, line {definition.line:,}"
+    text = f"{code(definition.name)} has no parameter {code(name)}: {listed}, in {location_text}"
+    evidence = texts.evidence(
+        location.target, location.path, definition.line, read[1], "definition", 1.0, (definition.name,)
+    )
     return Finding(Statement(text, (evidence,)), "parameters", queries=[join_queries(queries)], notes=notes)

@@ -20,11 +20,11 @@ from sourcelight.engines.deepsearch.lookups.manifests import (
     read_requirements,
     read_runtime,
 )
-from sourcelight.engines.deepsearch.lookups.names import MAX_PLACES, SHOWN, rank_of
+from sourcelight.engines.deepsearch.lookups.names import MAX_DETAILS, SHOWN, rank_of
 from sourcelight.engines.search import Target
 
 _MAX_MANIFESTS = 200
-_MAX_LISTED, _MAX_PLACES = 12, 60
+_MAX_LISTED, _MAX_DETAILS = 12, 60
 _NAMES = {
     "python": "Python",
     "go": "Go",
@@ -84,7 +84,7 @@ def find_dependency(work: Work, name: str, notes: list[str]) -> Finding | None:
         notes=notes,
         heading="Other manifests and lists",
     )
-    finding.places = statements[1:MAX_PLACES]
+    finding.details = statements[1:MAX_DETAILS]
     finding.method.append(
         f"Read {count_of(len(read), 'manifest')}; lock files and what is installed were not looked at."
     )
@@ -144,7 +144,7 @@ def _no_dependency(
         target = work.inquiry.pins.of(row["repository"])
         if target is not None:
             line = texts.evidence(target, row["path"], row["line_number"], row["line_number"], "usage")
-            finding.places.append(Statement(code((row["line"] or "").strip()[:160]), (line,)))
+            finding.details.append(Statement(code((row["line"] or "").strip()[:160]), (line,)))
     return finding
 
 
@@ -170,9 +170,9 @@ def list_dependencies(work: Work, notes: list[str]) -> Finding | None:
         text = f"{code(path)} lists {count}{of_group}{among} {names}"
         finding = Finding(Statement(text, proofs), "dependencies", queries=[join_queries(queries)], notes=notes)
         finding.heading = "All that it lists"
-        finding.places = statements[:_MAX_PLACES]
-        if len(statements) > _MAX_PLACES:
-            finding.method.append(f"The first {_MAX_PLACES} of {len(statements):,} lines are listed.")
+        finding.details = statements[:_MAX_DETAILS]
+        if len(statements) > _MAX_DETAILS:
+            finding.method.append(f"The first {_MAX_DETAILS} of {len(statements):,} lines are listed.")
         finding.method.append("Other manifests, lock files and what is installed were not looked at.")
         return finding
     return None
@@ -197,5 +197,5 @@ def find_runtime(work: Work, runtime: str, notes: list[str]) -> Finding | None:
     if not statements:
         return None
     finding = Finding(statements[0], "runtime", queries=[join_queries(queries)], notes=notes, heading="Other manifests")
-    finding.places = statements[1:MAX_PLACES]
+    finding.details = statements[1:MAX_DETAILS]
     return finding

@@ -14,7 +14,7 @@ from sourcelight.engines.deepsearch.evidence.units import comment_start
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
 from sourcelight.engines.deepsearch.lookups.defaults import state_values, value_at
-from sourcelight.engines.deepsearch.lookups.names import NamedPlace, ValueCandidate, definition_at, rank_of
+from sourcelight.engines.deepsearch.lookups.names import DefinitionLocation, ValueCandidate, definition_at, rank_of
 from sourcelight.engines.deepsearch.lookups.values import read_piece
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking.tokenizer import parts_of
@@ -73,7 +73,7 @@ def find_constant_of(work: Work, text: str, queries: list[str], notes: list[str]
         definition = definition_at(texts, target, row["path"], row["symbol"], row["line_number"])
         if definition is None or definition.kind not in _CONSTANTS:
             continue
-        candidate = value_at(texts, NamedPlace(target, row["path"], definition))
+        candidate = value_at(texts, DefinitionLocation(target, row["path"], definition))
         if candidate is not None and candidate.value and (is_default or _LITERAL.fullmatch(candidate.value)):
             candidate.subject = code(definition.name)
             candidates.append((not is_default, candidate))
@@ -177,7 +177,7 @@ def _candidates_at(
     elif match["sign"] != "=" and _is_merged(lines, number - 1):
         kind = "merged"
     if kind:
-        owners = [] if enclosing is None else [NamedPlace(target, path, enclosing)]
+        owners = [] if enclosing is None else [DefinitionLocation(target, path, enclosing)]
         candidate = ValueCandidate(
             value_text, code(subject), path, [evidence], 0, row["repository"], "is set to", owners
         )

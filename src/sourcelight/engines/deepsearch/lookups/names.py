@@ -24,7 +24,7 @@ from sourcelight.engines.symbols.definition_parser import Definition
 SHOWN = 3
 """Places that a headline names."""
 
-MAX_PLACES = 20
+MAX_DETAILS = 20
 WITHIN_NAMES = ", always within other names"
 """What a headline says of a text that no name is."""
 
@@ -45,8 +45,8 @@ _RANKS = {"code": 0, "config": 1, "vendored": 3, "generated": 3}
 
 
 @dataclass(frozen=True, slots=True)
-class NamedPlace:
-    """A definition, and the commit and file that hold it."""
+class DefinitionLocation:
+    """A definition, with its commit and file."""
 
     target: Target
     path: str
@@ -54,14 +54,14 @@ class NamedPlace:
 
     @property
     def rank(self) -> int:
-        """0 for the code itself; more for tests, documents and what others wrote."""
+        """0 for the code itself; more for tests, documents and vendored files."""
         return rank_of(self.path)
 
 
-def best_places(places: Sequence[NamedPlace]) -> list[NamedPlace]:
-    """Return the places of the best rank: code before tests, documents and what others wrote."""
-    lowest = min((place.rank for place in places), default=0)
-    return [place for place in places if place.rank == lowest]
+def best_locations(locations: Sequence[DefinitionLocation]) -> list[DefinitionLocation]:
+    """Return the locations of the best rank: code before tests, documents and vendored files."""
+    lowest = min((location.rank for location in locations), default=0)
+    return [location for location in locations if location.rank == lowest]
 
 
 def rank_of(path: str) -> int:
@@ -75,7 +75,9 @@ def rank_of(path: str) -> int:
     return _RANKS.get(kind_of(path), 2)
 
 
-def find_definitions(work: Work, name: str, symbol_kind: str, notes: list[str], queries: list[str]) -> list[NamedPlace]:
+def find_definitions(
+    work: Work, name: str, symbol_kind: str, notes: list[str], queries: list[str]
+) -> list[DefinitionLocation]:
     """Find the definitions of a name, exactly as it is written; code before tests, definitions before declarations.
 
     Of a dotted name, such as ``Client.get``, the part before the last dot must be the container's name.
@@ -84,17 +86,19 @@ def find_definitions(work: Work, name: str, symbol_kind: str, notes: list[str], 
     texts = FileTexts(work.context)
     searches = make_queries(work, f"case:yes type:symbol /^{escape_regexp(simple)}$/")
     queries += searches
-    places: dict[tuple[str, str, int], NamedPlace] = {}
+    locations: dict[tuple[str, str, int], DefinitionLocation] = {}
     for row in run_searches(work, searches, notes):
         target = work.inquiry.pins.of(row["repository"])
-        if target is None or (row["repository"], row["path"], row["line_number"]) in places:
+        if target is None or (row["repository"], row["path"], row["line_number"]) in locations:
             continue
         if container and not _is_within(row["container"] or "", container, row["path"]):
             continue
         definition = definition_at(texts, target, row["path"], simple, row["line_number"])
         if definition is not None:
-            places[row["repository"], row["path"], row["line_number"]] = NamedPlace(target, row["path"], definition)
-    return choose_definitions(texts, list(places.values()), symbol_kind)
+            locations[row["repository"], row["path"], row["line_number"]] = DefinitionLocation(
+                target, row["path"], definition
+            )
+    return choose_definitions(texts, list(locations.values()), symbol_kind)
 
 
 def split_name(name: str) -> tuple[str, str]:
@@ -119,25 +123,27 @@ def definition_at(texts: FileTexts, target: Target, path: str, name: str, line: 
     )
 
 
-def choose_definitions(texts: FileTexts, places: Sequence[NamedPlace], symbol_kind: str) -> list[NamedPlace]:
+def choose_definitions(
+    texts: FileTexts, locations: Sequence[DefinitionLocation], symbol_kind: str
+) -> list[DefinitionLocation]:
     """Sort definitions, and leave out prototypes, overloads and kinds not asked for where there are others."""
     noun = re.sub(r"(?<=ss)es$|(?<=[^s])s$|ies$", lambda match: "y" if match[0] == "ies" else "", symbol_kind)
     kinds = _NOUNS.get(noun, ())
     if kinds:
         # A method is called a function as often as not: the noun sorts within these, and leaves out no better place.
-        places = [place for place in places if place.definition.kind in kinds] or places
-    bodies = [place for place in places if not (is_declaration(texts, place) or _is_alias(texts, place))]
-    bodies = [place for place in bodies if not _is_stub(place)] or bodies
+        locations = [location for location in locations if location.definition.kind in kinds] or locations
+    bodies = [location for location in locations if not (is_declaration(texts, location) or _is_alias(texts, location))]
+    bodies = [location for location in bodies if not _is_stub(location)] or bodies
     if noun != "constructor":
-        types = {(place.path, place.definition.name) for place in bodies if place.definition.kind in _TYPES}
+        types = {(location.path, location.definition.name) for location in bodies if location.definition.kind in _TYPES}
         bodies = [candidate for candidate in bodies if not _makes_one_of(candidate, types)]
-    best: dict[tuple[str, str, str], NamedPlace] = {}
-    for place in bodies or places:
-        key = place.target.repository.key, place.path, place.definition.container
+    best: dict[tuple[str, str, str], DefinitionLocation] = {}
+    for location in bodies or locations:
+        key = location.target.repository.key, location.path, location.definition.container
         other = best.get(key)
         # Of overloads the longest has the body; conditional definitions of one file are shown by the first.
-        if other is None or _length(place) > _length(other):
-            best[key] = place
+        if other is None or _length(location) > _length(other):
+            best[key] = location
     return sorted(
         best.values(),
         key=lambda candidate: (
@@ -150,41 +156,41 @@ def choose_definitions(texts: FileTexts, places: Sequence[NamedPlace], symbol_ki
     )
 
 
-def _length(place: NamedPlace) -> int:
-    return place.definition.end_line - place.definition.begin_line
+def _length(location: DefinitionLocation) -> int:
+    return location.definition.end_line - location.definition.begin_line
 
 
-def _is_alias(texts: FileTexts, place: NamedPlace) -> bool:
+def _is_alias(texts: FileTexts, location: DefinitionLocation) -> bool:
     """Return whether a variable only takes over what has the same name elsewhere, as in ``x = require("a").x``."""
-    definition = place.definition
+    definition = location.definition
     if definition.kind not in {"variable", "constant"}:
         return False
-    value = value_of(texts.lines(place.target, place.path), definition.name, definition.line, place.path)
+    value = value_of(texts.lines(location.target, location.path), definition.name, definition.line, location.path)
     if value is None:
         return False
     same = rf"(?:[\w.$]+(?:\([^()]*\))?(?:\.|::))*{re.escape(definition.name)}"
     return re.fullmatch(rf"(?:{same}|require\s*\([^()]*\)(?:\.\w+)*|await import\([^()]*\))", value.text) is not None
 
 
-def _makes_one_of(place: NamedPlace, types: set[tuple[str, str]]) -> bool:
-    """Return whether a place is the constructor of a class that has its name, as in Java."""
-    return place.definition.kind in {"constructor", "method"} and (
-        (place.path, place.definition.name) in types
-        and place.definition.container.rpartition(".")[2] == place.definition.name
+def _makes_one_of(location: DefinitionLocation, types: set[tuple[str, str]]) -> bool:
+    """Return whether a definition is the constructor of a class that has its name, as in Java."""
+    return location.definition.kind in {"constructor", "method"} and (
+        (location.path, location.definition.name) in types
+        and location.definition.container.rpartition(".")[2] == location.definition.name
     )
 
 
-def _is_stub(place: NamedPlace) -> bool:
+def _is_stub(location: DefinitionLocation) -> bool:
     """Return whether a file only says the types of what another one defines."""
-    return place.path.endswith((".pyi", ".d.ts", ".d.mts", ".d.cts"))
+    return location.path.endswith((".pyi", ".d.ts", ".d.mts", ".d.cts"))
 
 
-def is_declaration(texts: FileTexts, place: NamedPlace) -> bool:
-    """Return whether a place only declares what is defined elsewhere, as a prototype does."""
-    definition = place.definition
+def is_declaration(texts: FileTexts, location: DefinitionLocation) -> bool:
+    """Return whether a definition is only a declaration, as a prototype is."""
+    definition = location.definition
     if definition.declaration:
         return True
-    lines = texts.lines(place.target, place.path)
+    lines = texts.lines(location.target, location.path)
     if definition.kind in {"function", "method"} and 0 < definition.end_line <= len(lines):
         last = lines[definition.end_line - 1].split("//")[0].split("/*")[0].rstrip()
         body = "".join(lines[definition.line - 1 : definition.end_line])
@@ -196,16 +202,16 @@ def is_declaration(texts: FileTexts, place: NamedPlace) -> bool:
     return "overload" in above and "@" in above
 
 
-def evidence_of_place(texts: FileTexts, place: NamedPlace, role: str = "definition") -> FileEvidence:
+def evidence_at(texts: FileTexts, location: DefinitionLocation, role: str = "definition") -> FileEvidence:
     """Make evidence of the line that defines a name."""
-    line = place.definition.line
-    return texts.evidence(place.target, place.path, line, line, role, 1.0, (place.definition.name,))
+    line = location.definition.line
+    return texts.evidence(location.target, location.path, line, line, role, 1.0, (location.definition.name,))
 
 
-def head_of_place(texts: FileTexts, place: NamedPlace, max_lines: int = _QUOTED_LINES) -> FileEvidence:
+def head_at(texts: FileTexts, location: DefinitionLocation, max_lines: int = _QUOTED_LINES) -> FileEvidence:
     """Make evidence of a definition's comment, head and docstring, whole if it is short; never half a signature."""
-    lines = texts.lines(place.target, place.path)
-    definition = place.definition
+    lines = texts.lines(location.target, location.path)
+    definition = location.definition
     start = comment_start(lines, definition.begin_line - 1) + 1
     end = min(definition.end_line, len(lines))
     if end - start >= max_lines:
@@ -213,21 +219,21 @@ def head_of_place(texts: FileTexts, place: NamedPlace, max_lines: int = _QUOTED_
     if end - start >= max_lines + 8:
         start = definition.begin_line
     end = min(end, start + MAX_LINES - 1)
-    return texts.evidence(place.target, place.path, start, end, "definition", 1.0, (definition.name,))
+    return texts.evidence(location.target, location.path, start, end, "definition", 1.0, (definition.name,))
 
 
 def state_definitions(
-    work: Work, name: str, places: Sequence[NamedPlace], queries: list[str], notes: list[str]
+    work: Work, name: str, locations: Sequence[DefinitionLocation], queries: list[str], notes: list[str]
 ) -> Finding:
-    """Write where a name is defined: all of the best places, further ones below."""
+    """Write where a name is defined: the best locations in the sentence, further ones below."""
     texts = FileTexts(work.context)
-    best = best_places(places)
-    displayed_places = best[:SHOWN]
-    evidence = tuple(evidence_of_place(texts, place) for place in displayed_places)
+    best = best_locations(locations)
+    visible_locations = best[:SHOWN]
+    evidence = tuple(evidence_at(texts, location) for location in visible_locations)
     names_repository = (
-        len({place.target.repository.name for place in displayed_places}) > 1 or len(work.inquiry.pins) > 1
+        len({location.target.repository.name for location in visible_locations}) > 1 or len(work.inquiry.pins) > 1
     )
-    described = [_place_text(place, with_repository=names_repository) for place in displayed_places]
+    described = [_location_sentence(location, with_repository=names_repository) for location in visible_locations]
     if len(best) == 1:
         text = f"{code(name)} is defined in {described[0]}"
     elif len(best) <= SHOWN:
@@ -235,33 +241,32 @@ def state_definitions(
     else:
         text = f"{code(name)} is defined in {len(best):,} places, among them {'; '.join(described)}"
     finding = Finding(Statement(text, evidence), "definition", queries=[join_queries(queries)], notes=notes)
-    finding.quotes = [head_of_place(texts, place) for place in displayed_places[:1]]
-    shown_keys = {id(place) for place in displayed_places}
-    finding.places = [
-        Statement(_place_text(place, with_repository=names_repository), (evidence_of_place(texts, place),))
-        for place in places[:MAX_PLACES]
-        if id(place) not in shown_keys
+    finding.quotes = [head_at(texts, location) for location in visible_locations[:1]]
+    visible_ids = {id(location) for location in visible_locations}
+    finding.details = [
+        Statement(_location_sentence(location, with_repository=names_repository), (evidence_at(texts, location),))
+        for location in locations[:MAX_DETAILS]
+        if id(location) not in visible_ids
     ]
     documentation = first_sentence(
-        texts.lines(displayed_places[0].target, displayed_places[0].path), displayed_places[0].definition
+        texts.lines(visible_locations[0].target, visible_locations[0].path), visible_locations[0].definition
     )
     if documentation and len(best) == 1:
         finding.method.append(f"Its documentation says: “{inline(documentation, 500)}”")
     return finding
 
 
-def _place_text(place: NamedPlace, *, with_repository: bool) -> str:
-    definition = place.definition
-    of = f" of {code(place.target.repository.name)}" if with_repository else ""
+def _location_sentence(location: DefinitionLocation, *, with_repository: bool) -> str:
+    definition = location.definition
+    of = f" of {code(location.target.repository.name)}" if with_repository else ""
     container = f" of {code(definition.container)}" if definition.container else ""
-    return (
-        f"{code(place.path)}{of}, line {definition.line:,}, as {noun_with_article(definition, place.path)}{container}"
-    )
+    noun = noun_with_article(definition, location.path)
+    return f"{code(location.path)}{of}, line {definition.line:,}, as {noun}{container}"
 
 
-def with_repository(work: Work, place: NamedPlace) -> str:
+def with_repository(work: Work, location: DefinitionLocation) -> str:
     """Return " of `repository`" where several are searched, else nothing."""
-    return f" of {code(place.target.repository.name)}" if len(work.inquiry.pins) > 1 else ""
+    return f" of {code(location.target.repository.name)}" if len(work.inquiry.pins) > 1 else ""
 
 
 def noun_of(definition: Definition, path: str = "") -> str:
@@ -349,4 +354,4 @@ class ValueCandidate:
     rank: int
     repository: str = ""
     verb: str = "is"
-    places: list[NamedPlace] = field(default_factory=list)
+    locations: list[DefinitionLocation] = field(default_factory=list)

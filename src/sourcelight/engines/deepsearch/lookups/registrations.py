@@ -156,16 +156,18 @@ def _default_parameter(
     if key in heads:
         return heads[key]
     heads[key] = None
-    for place in find_definitions(work, callee, "", notes, []):
-        if place.target.repository.key != target.repository.key:
+    for location in find_definitions(work, callee, "", notes, []):
+        if location.target.repository.key != target.repository.key:
             continue
-        read = parameters_of(texts.lines(place.target, place.path), callee, place.definition.line, place.path)
+        read = parameters_of(
+            texts.lines(location.target, location.path), callee, location.definition.line, location.path
+        )
         if read is None:
             continue
         for index, parameter in enumerate(read[0]):
             if DEFAULT_NAMES.match(parameter.name or parameter.text):
-                line = place.definition.line
-                evidence = texts.evidence(place.target, place.path, line, read[1], "definition", 1.0, (callee,))
+                line = location.definition.line
+                evidence = texts.evidence(location.target, location.path, line, read[1], "definition", 1.0, (callee,))
                 heads[key] = index, evidence
                 return heads[key]
     return None

@@ -15,7 +15,7 @@ from sourcelight.engines.deepsearch.evidence.units import fit_to_units
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import TEST_FILES
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
-from sourcelight.engines.deepsearch.lookups.names import MAX_PLACES, SHOWN, NamedPlace, rank_of, split_name
+from sourcelight.engines.deepsearch.lookups.names import MAX_DETAILS, SHOWN, DefinitionLocation, rank_of, split_name
 from sourcelight.engines.deepsearch.lookups.values import parameters_of
 from sourcelight.engines.symbols.definition_parser import Definition
 
@@ -46,7 +46,7 @@ _VAGUE_HELPERS = frozenset({"get", "set", "read", "find", "main", "open", "load"
 _OPENED = ("[", "{", "(", "|", ">", "|-", ">-", "\\", '"""')
 
 
-def find_tests(work: Work, places: Sequence[NamedPlace], name: str, notes: list[str]) -> Finding | None:
+def find_tests(work: Work, locations: Sequence[DefinitionLocation], name: str, notes: list[str]) -> Finding | None:
     """Return the lines of test files that name a definition; or that none does, where that is certain."""
     simple = split_name(name)[1]
     queries = make_queries(work, f"case:yes type:file file:{quote_value(TEST_FILES)} {_word(simple)}")
@@ -61,7 +61,7 @@ def find_tests(work: Work, places: Sequence[NamedPlace], name: str, notes: list[
     using = [row for row in rows if not _IMPORT.match(row["line"]) and not _COMMENT.match(row["line"])]
     if not using:
         return None
-    defining = {(place.target.repository.name, place.path, place.definition.line) for place in places}
+    defining = {(location.target.repository.name, location.path, location.definition.line) for location in locations}
     using = [row for row in using if (row["repository"], row["path"], row["line_number"]) not in defining] or using
     holders = [_holder(work, texts, row) for row in using]
     folded = simple.casefold().strip("_")
@@ -78,7 +78,7 @@ def find_tests(work: Work, places: Sequence[NamedPlace], name: str, notes: list[
     for index in order:
         firsts.setdefault((using[index]["path"], holders[index]), index)
     first_uses = list(firsts.values())
-    statements = [_statement(work, texts, using[index], holders[index]) for index in first_uses[: MAX_PLACES + SHOWN]]
+    statements = [_statement(work, texts, using[index], holders[index]) for index in first_uses[: MAX_DETAILS + SHOWN]]
     holder_names = join_words([_place(using[index], holders[index]) for index in first_uses[:SHOWN]])
     files = count_of(len({(row["repository"], row["path"]) for row in using}), "test file")
     text = f"{code(simple)} is used on {count_of(len(using), 'line')} of {files}, such as in {holder_names}"
@@ -86,19 +86,19 @@ def find_tests(work: Work, places: Sequence[NamedPlace], name: str, notes: list[
     finding = Finding(
         Statement(text, evidence), "tests", queries=[join_queries(queries)], heading="In tests", notes=notes
     )
-    finding.places = statements
+    finding.details = statements
     finding.quotes = [_around(work, texts, using[first_uses[0]])]
     finding.method.append("Imports and comments don't count; another thing of the same name would.")
     return finding
 
 
-def find_example(work: Work, places: Sequence[NamedPlace], name: str, notes: list[str]) -> Finding | None:
+def find_example(work: Work, locations: Sequence[DefinitionLocation], name: str, notes: list[str]) -> Finding | None:
     """Return lines that use a definition: examples first, then documents, tests, and other code."""
     simple = split_name(name)[1]
     queries = make_queries(work, f"case:yes type:file {_word(simple)}")
     rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
     texts = FileTexts(work.context)
-    defining = {(place.target.repository.name, place.path) for place in places}
+    defining = {(location.target.repository.name, location.path) for location in locations}
     word = re.escape(simple)
     # An annotation, a call, a member, a type with parameters or a literal: what text in prose is not.
     used = re.compile(
@@ -125,13 +125,13 @@ def find_example(work: Work, places: Sequence[NamedPlace], name: str, notes: lis
     first_rows = list(firsts.values())
     row = first_rows[0]
     line = _evidence(work, texts, row)
-    location = f"{_place(row, _holder(work, texts, row))}, line {row['line_number']:,}"
-    text = f"{code(simple)} is used in {location}: {code(row['line'].strip()[:160])}"
+    location_text = f"{_place(row, _holder(work, texts, row))}, line {row['line_number']:,}"
+    text = f"{code(simple)} is used in {location_text}: {code(row['line'].strip()[:160])}"
     finding = Finding(Statement(text, (line,) if line else ()), "example", queries=[join_queries(queries)], notes=notes)
     finding.quotes = [_around(work, texts, row)]
     finding.heading = "Further uses"
-    finding.places = [
-        _statement(work, texts, use_row, _holder(work, texts, use_row)) for use_row in first_rows[1:MAX_PLACES]
+    finding.details = [
+        _statement(work, texts, use_row, _holder(work, texts, use_row)) for use_row in first_rows[1:MAX_DETAILS]
     ]
     finding.method.append("Examples come first, then code in documents, tests, and other code.")
     return finding
@@ -180,11 +180,11 @@ def find_key_uses(work: Work, name: str, notes: list[str]) -> Finding | None:
             row["line_number"],
         )
     )
-    statements = [_statement(work, texts, row, _holder(work, texts, row)) for row in using[: MAX_PLACES + 1]]
+    statements = [_statement(work, texts, row, _holder(work, texts, row)) for row in using[: MAX_DETAILS + 1]]
     verb = "is read from the environment" if reads(using[0]) else "is a quoted key"
     first = using[0]
-    location = f"{_place(first, _holder(work, texts, first))}, line {first['line_number']:,}"
-    text = f"{code(name)} {verb} in {location}: {code(first['line'].strip()[:160])}"
+    location_text = f"{_place(first, _holder(work, texts, first))}, line {first['line_number']:,}"
+    text = f"{code(name)} {verb} in {location_text}: {code(first['line'].strip()[:160])}"
     finding = Finding(
         Statement(text, statements[0].evidence),
         "key",
@@ -193,7 +193,7 @@ def find_key_uses(work: Work, name: str, notes: list[str]) -> Finding | None:
         heading="Other lines",
     )
     finding.quotes = [_around(work, texts, first)]
-    finding.places = statements[1:]
+    finding.details = statements[1:]
     finding.method.append(
         "Code outside of tests and examples counts; a key that is put together at run time is not found."
     )
@@ -230,21 +230,21 @@ def list_environment(work: Work, notes: list[str]) -> Finding | None:
     if not first_rows:
         return None
     names = sorted(first_rows)
-    listed = join_words([code(name) for name in names[:MAX_PLACES]])
-    among = ", among them" if len(names) > MAX_PLACES else ":"
+    listed = join_words([code(name) for name in names[:MAX_DETAILS]])
+    among = ", among them" if len(names) > MAX_DETAILS else ":"
     verb = "is" if len(names) == 1 else "are"
     text = f"{count_of(len(names), 'variable')} of the environment {verb} read by name{among} {listed}"
     text += "; others are read by names that no line spells" if is_unresolved else ""
     statements = [
         Statement(f"{code(name)}: {statement.text}", statement.evidence)
-        for name in names[:MAX_PLACES]
+        for name in names[:MAX_DETAILS]
         for statement in [_statement(work, texts, first_rows[name], "")]
     ]
     evidence = tuple(item for statement in statements[:SHOWN] for item in statement.evidence)
     finding = Finding(
         Statement(text, evidence), "environment", queries=[join_queries(queries)], notes=notes, heading="Read at"
     )
-    finding.places = statements
+    finding.details = statements
     finding.method.append("Code outside of tests and examples counts; names that are put together at run time do not.")
     return finding
 
@@ -291,17 +291,17 @@ def find_configured(work: Work, name: str, notes: list[str]) -> Finding | None:
         text = f"{code(value[:160])} in {code(row['path'])}{repository_text}, line {row['line_number']:,}"
         statements.append(Statement(text, (line,) if line else ()))
     displayed_statements = statements[:SHOWN]
-    places = (
+    locations = (
         ""
         if len(values) == 1
         else f"on {count_of(len(values), 'line')}{', among them' if len(values) > SHOWN else ':'} "
     )
-    text = f"{code(name)} is set to {places}{'; '.join(entry.text for entry in displayed_statements)}"
+    text = f"{code(name)} is set to {locations}{'; '.join(entry.text for entry in displayed_statements)}"
     evidence = tuple(item for entry in displayed_statements for item in entry.evidence)
     finding = Finding(
         Statement(text, evidence), "configured", queries=[join_queries(queries)], notes=notes, heading="Other lines"
     )
-    finding.places = statements[SHOWN:MAX_PLACES]
+    finding.details = statements[SHOWN:MAX_DETAILS]
     return finding
 
 

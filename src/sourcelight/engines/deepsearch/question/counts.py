@@ -85,7 +85,7 @@ class CountReader:
 
     def __init__(self, marked: MarkedText, paths: QuestionPaths) -> None:
         self.marked = marked
-        self.places = paths
+        self.paths = paths
         self.fields: dict[str, Any] = {}
         self.noun = ""
 
@@ -126,7 +126,7 @@ class CountReader:
         if _kind_of(word) != "files" or word in {"file", "files"}:
             return self.fields
         scope = take_paths(
-            self.marked, self.places, of_history=self.fields["kind"] in {"commits", "authors", "changed_lines"}
+            self.marked, self.paths, of_history=self.fields["kind"] in {"commits", "authors", "changed_lines"}
         )
         for name, value in scope.items():
             self.fields[name] = (*self.fields.get(name, ()), *value) if isinstance(value, tuple) else value
@@ -309,7 +309,7 @@ class CountReader:
         fields["is_by_bots"] = marked.take(BOTS) is not None
         fields["authors"] = take_authors(marked)
         fields |= take_changed_text(marked)
-        fields |= take_paths(marked, self.places, of_history=True)
+        fields |= take_paths(marked, self.paths, of_history=True)
         if fields["kind"] == "commits":
             fields |= take_messages(marked)
         marked.take(CHANGE)

@@ -15,7 +15,7 @@ from sourcelight.engines.deepsearch.evidence.model import (
     Finding,
     Statement,
 )
-from sourcelight.engines.deepsearch.evidence.relevant import RelevantPlace
+from sourcelight.engines.deepsearch.evidence.relevant import RelevantPassage
 from sourcelight.engines.deepsearch.evidence.surroundings import DefinitionExcerpt, paragraph_of
 from sourcelight.engines.deepsearch.lookups.names import noun_with_article
 from sourcelight.engines.deepsearch.markdown import CITED, inline
@@ -37,9 +37,9 @@ def write_finding(finding: Finding, inquiry: ResearchRequest, draft: Draft) -> N
     """Write a finding as the parts of an answer."""
     draft.parts.append(Paragraph(f"{_cite(finding.headline, draft)}.", _about(finding.headline, inquiry)))
     draft.parts += [Quote(draft.ledger.add(quote)) for quote in finding.quotes]
-    if finding.places:
+    if finding.details:
         draft.parts.append(Heading(finding.heading))
-        draft.parts.append(Paragraph("\n".join(f"- {_cite(place, draft)}" for place in finding.places)))
+        draft.parts.append(Paragraph("\n".join(f"- {_cite(passage, draft)}" for passage in finding.details)))
     draft.parts.append(Heading("Looked up"))
     lines = list(finding.method)
     lines += scope_lines(None, inquiry.scope)
@@ -99,7 +99,7 @@ class Findings:
     tests: list[FileEvidence] = field(default_factory=list)
     docs: list[FileEvidence] = field(default_factory=list)
     past: HistoryEvidence | None = None
-    relevant: list[RelevantPlace] = field(default_factory=list)
+    relevant: list[RelevantPassage] = field(default_factory=list)
     absent: tuple[str, ...] = ()
 
 
@@ -130,8 +130,8 @@ def lay_out(
     if past:
         parts.append(Heading("History"))
         parts.append(Paragraph("\n".join(_commit(item, ledger) for item in past)))
-    # What the first places say already is not said again.
-    placed = {(place.name, place.evidence.path) for place in findings.relevant} if lead and not past else set()
+    # The first passages have said this already.
+    placed = {(passage.name, passage.evidence.path) for passage in findings.relevant} if lead and not past else set()
     defined = [
         definition for definition in findings.defined if (definition.definition.name, definition.path) not in placed
     ]
@@ -174,7 +174,7 @@ def _commit(item: CommitEvidence, ledger: EvidenceLedger) -> str:
 def _lead(
     findings: Findings, past: Sequence[CommitEvidence], ledger: EvidenceLedger, unread: Sequence[str] | None = None
 ) -> list[str]:
-    """Write the first paragraphs: what is absent, then the most relevant places, and nothing that is not certain."""
+    """Write the first paragraphs: what is absent, then the most relevant passages, and nothing that is not certain."""
     paragraphs = []
     if absent := findings.absent:
         paragraphs.append(f"Nothing searched has {', '.join(code(word) for word in absent)}.")
@@ -194,17 +194,17 @@ def _lead(
         return [*paragraphs, "No direct answer found: no file searched shares a word with the question."]
     paragraphs.append(f"{_NO_ANSWER} Most relevant:" if findings.weak else "Most relevant:")
     paragraphs.append(
-        "\n".join(f"{number}. {_relevant(place, ledger)}" for number, place in enumerate(findings.relevant, 1))
+        "\n".join(f"{number}. {_relevant(passage, ledger)}" for number, passage in enumerate(findings.relevant, 1))
     )
     return paragraphs
 
 
-def _relevant(place: RelevantPlace, ledger: EvidenceLedger) -> str:
-    """Write one place and one line of why it is there."""
-    name = f"{code(place.name)} in " if place.name else ""
-    description = f": “{inline(place.description, 160)}”" if place.description else ""
-    words = f" It has {join_words([code(word) for word in place.words])}." if place.words else ""
-    return f"{name}{code(place.evidence.path)}{description} [{ledger.add(place.evidence)}].{words}"
+def _relevant(passage: RelevantPassage, ledger: EvidenceLedger) -> str:
+    """Write one passage with the reason why it is relevant."""
+    name = f"{code(passage.name)} in " if passage.name else ""
+    description = f": “{inline(passage.description, 160)}”" if passage.description else ""
+    words = f" It has {join_words([code(word) for word in passage.words])}." if passage.words else ""
+    return f"{name}{code(passage.evidence.path)}{description} [{ledger.add(passage.evidence)}].{words}"
 
 
 def _steps(findings: Findings, ledger: EvidenceLedger) -> list[str]:
@@ -217,8 +217,8 @@ def _steps(findings: Findings, ledger: EvidenceLedger) -> list[str]:
     if document is not None:
         steps.append(f"Overview: “{inline(paragraph_of(document), 300)}” [{ledger.add(document)}]")
     steps += [f"Used from {_use(use, ledger)}" for use in findings.uses[:1]]
-    described = [place for place in findings.relevant if place.name]
-    unit = next((place for place in described if place.description), described[0] if described else None)
+    described = [passage for passage in findings.relevant if passage.name]
+    unit = next((passage for passage in described if passage.description), described[0] if described else None)
     if unit is not None:
         description = f": “{inline(unit.description, 300)}”" if unit.description else ""
         steps.append(
