@@ -105,12 +105,12 @@ def by_scores(space: Space, scores: Any) -> Answer:
     chunks = []
     for index in np.argsort(-scores, kind="stable")[: _FUNCTION_CHUNKS * 5].tolist():
         if scores[index] > 0:
-            number = collection.piece_of_chunk(index)
-            piece, within = collection.pieces[number], index - collection.chunk_base[number]
-            row = within if piece.source is None else int(piece.source[within])
-            file = piece.files[int(collection.file_of[index]) - collection.file_base[number]]
+            number = collection.block_of_chunk(index)
+            block, within = collection.blocks[number], index - collection.chunk_base[number]
+            row = within if block.source is None else int(block.source[within])
+            file = block.files[int(collection.file_of[index]) - collection.file_base[number]]
             path = space.terms_index.snapshot.view.path(int(file))
-            chunks.append((path, int(piece.table.begin_line[row]), int(piece.table.end_line[row])))
+            chunks.append((path, int(block.table.begin_line[row]), int(block.table.end_line[row])))
     return Answer(list(dict.fromkeys(path for path, _, _ in chunks))[:_DEPTH], chunks[:_FUNCTION_CHUNKS])
 
 

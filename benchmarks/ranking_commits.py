@@ -138,7 +138,7 @@ class Methods:
     target: Target
     histories: LocalHistoryStore | None
     terms_index: OpenedTerms = field(init=False)
-    space: ChunkCollection = field(init=False)
+    collection: ChunkCollection = field(init=False)
     commits: CommitRanker | None = None
 
     def __post_init__(self) -> None:
@@ -146,7 +146,7 @@ class Methods:
         if failed:
             sys.exit(f"not indexed: {failed}")
         self.terms_index = self.engine.terms.open(self.target)
-        self.space = make_collection([self.terms_index], [None])
+        self.collection = make_collection([self.terms_index], [None])
         if self.histories is not None:
             self.commits = CommitRanker(self._history(self.histories), self.target.commit)
 
@@ -195,20 +195,20 @@ class Methods:
         return rank
 
     def _terms(self, row: Row) -> Sequence[str]:
-        scores = np.zeros(self.space.files)
+        scores = np.zeros(self.collection.files)
         for term in _without_joined(analyze(row.text)).terms:
-            entries = self.space.entries(term)
+            entries = self.collection.entries(term)
             if entries is not None:
-                np.add.at(scores, self.space.file_of[entries[0]], entries[1])
+                np.add.at(scores, self.collection.file_of[entries[0]], entries[1])
         return self._first(scores)
 
     def _bm25(self, row: Row) -> Sequence[str]:
         terms = _without_joined(analyze(row.text)).terms
-        words = score(self.space, terms, Weights(definition=0, path=0), Cancellation())
-        return self._first(np.maximum.reduceat(words.chunks, self.space.first))
+        words = score(self.collection, terms, Weights(definition=0, path=0), Cancellation())
+        return self._first(np.maximum.reduceat(words.chunks, self.collection.first))
 
     def _first(self, scores: NDArray[np.float64]) -> Sequence[str]:
-        paths = [self.terms_index.snapshot.view.path(int(f)) for piece in self.space.pieces for f in piece.files]
+        paths = [self.terms_index.snapshot.view.path(int(f)) for block in self.collection.blocks for f in block.files]
         order = sorted(
             np.argsort(-scores, kind="stable")[:200].tolist(), key=lambda position: (-scores[position], paths[position])
         )

@@ -54,15 +54,15 @@ _MOST = 10
 
 def rank_plain(question: str, terms_indexes: list[OpenedTerms]) -> Any:
     """Give the ten best chunks by BM25 over the words of a question."""
-    space = make_collection(terms_indexes, [None] * len(terms_indexes))
-    scores = np.zeros(space.chunks)
-    norm = space.norms(0.5)[0]
+    collection = make_collection(terms_indexes, [None] * len(terms_indexes))
+    scores = np.zeros(collection.chunks)
+    norm = collection.norms(0.5)[0]
     for term, weight in analyze(question).terms.items():
-        entries = None if term.startswith("=") else space.entries(term)
+        entries = None if term.startswith("=") else collection.entries(term)
         if entries is None:
             continue
         numbers, times, _ = entries
-        idf = math.log(1.0 + (space.chunks - len(numbers) + 0.5) / (len(numbers) + 0.5))
+        idf = math.log(1.0 + (collection.chunks - len(numbers) + 0.5) / (len(numbers) + 0.5))
         times /= norm.take(numbers)
         np.add.at(scores, numbers, weight * idf * 2.2 * times / (1.2 + times))
     positive = (scores > 0.0).nonzero()[0]
@@ -105,8 +105,8 @@ def main() -> None:
             except (SourcelightError, OSError) as exc:
                 print(f"left out: {target.repository.name}: {exc}", file=sys.stderr)
         before = _resident_mb()
-        space, none = make_collection(terms_indexes, [None] * len(terms_indexes)), [None] * len(terms_indexes)
-        space.norms(0.5)
+        collection, none = make_collection(terms_indexes, [None] * len(terms_indexes)), [None] * len(terms_indexes)
+        collection.norms(0.5)
         grown = _resident_mb() - before
         peer = cpu_ms(lambda question: rank_plain(question, terms_indexes), options.repeat)
 
@@ -123,8 +123,8 @@ def main() -> None:
             finish(ExtractiveResearcher().research(inquiry, None, lambda _: None), inquiry, lambda _: None)
 
         ours["a whole answer"] = cpu_ms(answered, 2)
-        print(f"{machine()}\n\n{corpus.describe()}, {space.chunks:,} chunks in {len(space.pieces)} shards")
-        print(f"failed: {failed}; a space takes {grown:.0f} MB of {space.files:,} files\n")
+        print(f"{machine()}\n\n{corpus.describe()}, {collection.chunks:,} chunks in {len(collection.blocks)} shards")
+        print(f"failed: {failed}; a space takes {grown:.0f} MB of {collection.files:,} files\n")
         rows = [["BM25 over the same chunks", f"{peer:.1f}", "1.0"]]
         rows += [[name, f"{took:.1f}", f"{took / peer:.1f}"] for name, took in ours.items()]
         print(markdown(["what", "CPU ms", "times BM25"], rows))

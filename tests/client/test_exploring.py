@@ -133,7 +133,7 @@ def test_lines_around_a_row_are_read_when_asked_for() -> None:
     assert answer["lines"][1][1][0] == ["foo", True]
     assert (answer["top"], answer["bottom"]) == (True, False)
     failed = page.lines(5)
-    assert failed["fault"] == "the lines around can't be read: no such commit"
+    assert failed["error"] == "the lines around can't be read: no such commit"
     assert [line[0] for line in failed["lines"]] == [6]
 
 
@@ -169,7 +169,7 @@ def test_messages_that_no_page_of_ours_sends_do_no_harm() -> None:
     assert page.messages == []
     assert page.view(count=10**9, sort="absent", language=7, place=None)["shown"] == 0
     assert page.ask("view", asked=[], start=-5, count="x")["rows"] == []
-    assert page.ask("lines", row=10**6)["fault"]
+    assert page.ask("lines", row=10**6)["error"]
     assert page.ask("lines", row="x", above=None, below=2**70)["row"] == 0
 
 

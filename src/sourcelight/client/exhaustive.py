@@ -15,7 +15,7 @@ from sourcelight.client.queries import QueryPart, finds_names, seen_in
 from sourcelight.core.backend import Backend, BackendWrapper
 from sourcelight.core.batches import Event, MatchBatch, OtherMatches, RepositoryInfo
 from sourcelight.core.batches.schema import conform
-from sourcelight.core.completeness import faults, limits
+from sourcelight.core.completeness import failures, limits
 from sourcelight.core.errors import QueryError, SourcelightError, StreamBroken
 from sourcelight.core.query import And, Filter, Node, Predicate, Query, parse
 from sourcelight.core.query.build import Expression
@@ -49,7 +49,7 @@ class _Answer:
     alerts: list[Alert] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     other: list[OtherMatches] = field(default_factory=list)
-    fault: str = ""
+    error: str = ""
     matches: int = 0
 
     @property
@@ -59,7 +59,7 @@ class _Answer:
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why this is not all; empty when it is."""
-        broken = ((self.fault,) if self.fault else ()) or faults(self.alerts, self.errors)
+        broken = ((self.error,) if self.error else ()) or failures(self.alerts, self.errors)
         return broken or limits(self.skipped, self.alerts)
 
     @property
@@ -70,7 +70,7 @@ class _Answer:
 
     @property
     def broken(self) -> bool:
-        return bool(self.fault or faults(self.alerts, self.errors))
+        return bool(self.error or failures(self.alerts, self.errors))
 
 
 def _untold(done: int, total: int, matches: int) -> None:
@@ -243,7 +243,7 @@ class _PartQueue:
             # named instead.
             if first and (isinstance(exc, QueryError) or not answer.batches):
                 raise
-            answer.fault = str(exc)
+            answer.error = str(exc)
 
     async def _take(self, part: QueryPart, answer: _Answer) -> list[MatchBatch]:
         """What an answer adds to the stream; a capped one adds parts to ask for instead."""

@@ -101,13 +101,13 @@ def run_with_deadline(work: Callable[[], _Result], cancellation: Cancellation, g
         raise DeadlineExceeded
     done = threading.Event()
     results: list[_Result] = []
-    faults: list[BaseException] = []
+    errors: list[BaseException] = []
 
     def run() -> None:
         try:
             results.append(work())
         except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
-            faults.append(error)
+            errors.append(error)
         finally:
             done.set()
 
@@ -115,8 +115,8 @@ def run_with_deadline(work: Callable[[], _Result], cancellation: Cancellation, g
     threading.Thread(target=run, name="sourcelight-within", daemon=True).start()
     if not done.wait(remaining_s + grace_s):
         raise DeadlineExceeded
-    if faults:
-        raise faults[0]
+    if errors:
+        raise errors[0]
     return results[0]
 
 
@@ -194,13 +194,13 @@ def run_in_thread(work: Callable[[Cancellation], None], cancellation: Cancellati
     """
     # Its own one: leaving the loop early has to stop the work, but must not cancel the caller's request.
     inner = Cancellation()
-    faults: list[BaseException] = []
+    errors: list[BaseException] = []
 
     def run() -> None:
         try:
             work(inner)
         except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
-            faults.append(error)
+            errors.append(error)
 
     thread = threading.Thread(target=run, name="sourcelight-index", daemon=True)
     thread.start()
@@ -214,8 +214,8 @@ def run_in_thread(work: Callable[[Cancellation], None], cancellation: Cancellati
     finally:
         inner.cancel()
         thread.join()
-    if faults:
-        raise faults[0]
+    if errors:
+        raise errors[0]
 
 
 Stopped: TypeAlias = Callable[[], bool]

@@ -57,7 +57,7 @@ def limits(skipped: Iterable[Skipped], alerts: Iterable[Alert]) -> tuple[str, ..
     return tuple(dict.fromkeys(reasons))
 
 
-def faults(alerts: Iterable[Alert], errors: Iterable[str]) -> tuple[str, ...]:
+def failures(alerts: Iterable[Alert], errors: Iterable[str]) -> tuple[str, ...]:
     """Reports of the service about what stopped the search: alerts of kind error, and error events."""
     messages = [": ".join(t for t in (a.title, a.description) if t) for a in alerts if a.kind == "error"]
     messages += [e for e in errors if not any(e in s for s in messages)]
@@ -112,7 +112,7 @@ def status_of(
     errors: tuple[str, ...] = (),
 ) -> tuple[Status, tuple[str, ...]]:
     """Status of a finished search, and why it is incomplete."""
-    if problems := faults(alerts, errors):
+    if problems := failures(alerts, errors):
         return "failed", problems
     part = requested_part(query, pattern_type, matches, skipped, display=display)
     requested = {

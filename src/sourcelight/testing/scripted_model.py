@@ -16,11 +16,11 @@ from typing import Any, Self, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """Answer with text; `pause_s` seconds pass before it, or before each of `pieces` pieces of a stream."""
+    """Answer with text; `pause_s` seconds pass before it, or before each of `chunks` pieces of a stream."""
 
     text: str
     pause_s: float = 0.0
-    pieces: int = 3
+    chunks: int = 3
     tokens: tuple[int, int] = (100, 20)
 
 
@@ -148,7 +148,7 @@ def _calls(turn: Use) -> list[dict[str, Any]]:
 def _deltas(turn: Say | Use) -> list[dict[str, Any]]:
     if isinstance(turn, Use):
         return [{"role": "assistant", "content": None, "tool_calls": _calls(turn)}]
-    size = max(1, -(-len(turn.text) // turn.pieces))
+    size = max(1, -(-len(turn.text) // turn.chunks))
     texts = [turn.text[index : index + size] for index in range(0, len(turn.text), size)] or [""]
     return [{"role": "assistant", "content": text} for text in texts]
 

@@ -162,7 +162,7 @@ def test_texts_that_were_read_are_not_read_again(both: Both, monkeypatch: pytest
     def read(*_: object) -> None:
         raise AssertionError("read again")
 
-    monkeypatch.setattr(reader.PieceReader, "_read", read)
+    monkeypatch.setattr(reader.FileRangeReader, "_read", read)
     assert summary(list(both.direct.search(both.targets, word(), SearchOptions(), Cancellation()))) == first
     assert list(both.direct.search(both.targets, word("bar"), SearchOptions(), Cancellation()))
 

@@ -34,11 +34,11 @@ _CALLS_ARE_SILENT = 10  # a tool may work for minutes without a word, where a se
 
 @dataclass(frozen=True, slots=True)
 class ServiceReply(Generic[T]):
-    """What became of asking one service: `value`, or `fault`."""
+    """What became of asking one service: `value`, or `error`."""
 
     service: Service
     value: T | None
-    fault: SourcelightError | None
+    error: SourcelightError | None
     elapsed_s: float
 
 
@@ -72,16 +72,16 @@ def answers(replies: Sequence[ServiceReply[T]]) -> list[tuple[ServiceReply[T], T
         When nothing was: the fault of the first, with those of the others as its notes.
     """
     pairs = [(reply, reply.value) for reply in replies if reply.value is not None]
-    faults = [(reply.service.name, reply.fault) for reply in replies if reply.fault is not None]
-    if pairs or not faults:
+    errors = [(reply.service.name, reply.error) for reply in replies if reply.error is not None]
+    if pairs or not errors:
         return pairs
-    raise first_of(faults)
+    raise first_of(errors)
 
 
-def first_of(faults: Sequence[tuple[str, SourcelightError]]) -> SourcelightError:
+def first_of(errors: Sequence[tuple[str, SourcelightError]]) -> SourcelightError:
     """The first of some services' faults, with the others that say something else as its notes."""
-    first = faults[0][1]
-    for name, error in faults[1:]:
+    first = errors[0][1]
+    for name, error in errors[1:]:
         if str(error) != str(first):
             # A note and no group of exceptions: callers catch `SourcelightError`, and a traceback shows notes.
             first.add_note(f"{name}: {error}")

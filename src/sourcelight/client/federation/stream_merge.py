@@ -26,7 +26,7 @@ from sourcelight.core.batches import (
 )
 from sourcelight.core.batches.columns import add_service
 from sourcelight.core.batches.rows import first_matches, match_count
-from sourcelight.core.completeness import Status, faults, limits
+from sourcelight.core.completeness import Status, failures, limits
 from sourcelight.core.errors import QueryError, SearchFailed, SourcelightError, StreamBroken, TimedOut
 from sourcelight.core.query import parse
 from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filters, Progress, Skipped, SuggestedFilter
@@ -47,7 +47,7 @@ class ServiceStream:
         Matches that it sent.
     duplicates, repeated
         Rows, and matches in them, that another service had given before.
-    fault
+    error
         What broke its search; None: nothing did.
     batches
         All that it sent, where this is kept.
@@ -68,7 +68,7 @@ class ServiceStream:
     filters: tuple[SuggestedFilter, ...] = ()
     alerts: list[Alert] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
-    fault: SourcelightError | None = None
+    error: SourcelightError | None = None
     batches: list[Any] = field(default_factory=list)
 
     @property
@@ -92,15 +92,15 @@ class ServiceStream:
         elif isinstance(event, ErrorEvent):
             self.errors.append(event.message)
 
-    def end(self, now: float, fault: SourcelightError | None = None) -> None:
+    def end(self, now: float, error: SourcelightError | None = None) -> None:
         """Its search is over, by a fault or at its end."""
         self.end_s = now
-        messages = faults(self.alerts, self.errors)
-        if fault is None and messages:
-            fault = SearchFailed("; ".join(messages))
-        self.fault = fault
-        if fault is not None:
-            self.status, self.reasons = "failed", (str(fault),)
+        messages = failures(self.alerts, self.errors)
+        if error is None and messages:
+            error = SearchFailed("; ".join(messages))
+        self.error = error
+        if error is not None:
+            self.status, self.reasons = "failed", (str(error),)
             return
         self.reasons = limits(self.skipped, self.alerts)
         self.status = "limited" if self.reasons else "complete"
@@ -120,12 +120,12 @@ class ServiceStream:
 
     def left_out(self, skipped_reasons: frozenset[str]) -> Iterator[Skipped]:
         """What this service's part of the answer lacks; `skipped_reasons` already apply to the whole answer."""
-        if self.fault is not None:
-            timed_out = isinstance(self.fault, TimedOut)
+        if self.error is not None:
+            timed_out = isinstance(self.error, TimedOut)
             kept_text = " Its rows so far are kept." if self.match_count else ""
             yield Skipped(
                 reason="service-timeout" if timed_out else "service-failed",
-                title=f"{self.name}: {self.fault}",
+                title=f"{self.name}: {self.error}",
                 message=f"`{self.name}` did not finish.{kept_text}",
                 severity="error",
             )
@@ -152,7 +152,7 @@ def filters_of(parts: Sequence[ServiceStream], *, is_complete: bool) -> tuple[Su
     is the whole truth.
     """
     # Counts of duplicates can't be told per filter, so a sum is a lower bound then.
-    exact = is_complete and not any(part.duplicates or part.fault for part in parts)
+    exact = is_complete and not any(part.duplicates or part.error for part in parts)
     filters: dict[tuple[str, str, str], SuggestedFilter] = {}
     for part in parts:
         for item in part.filters:
@@ -166,7 +166,7 @@ def filters_of(parts: Sequence[ServiceStream], *, is_complete: bool) -> tuple[Su
 
 def alerts_of(parts: Sequence[ServiceStream], duplicates: DuplicateFilter) -> Iterator[Alert]:
     """What services want the reader to know, each with its name; that one has nothing is no news where others have."""
-    living = [part for part in parts if part.fault is None]
+    living = [part for part in parts if part.error is None]
     has_matches = any(part.match_count for part in living)
     for part in living:
         for alert in part.alerts:
@@ -255,8 +255,8 @@ class StreamMerge:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-        faults = [(part.name, part.fault) for part in self._parts if part.fault is not None]
-        error = first_of(faults) if len(faults) == len(self._parts) else None
+        failures = [(part.name, part.error) for part in self._parts if part.error is not None]
+        error = first_of(failures) if len(failures) == len(self._parts) else None
         if not isinstance(error, QueryError):
             yield services_of(self._parts, time.monotonic())
         if error is not None:

@@ -224,14 +224,14 @@ class FederatedTools:
             For a name that no service has.
         """
         replies = await ask_all(self._services, lambda service: repositories_at(service, requested_names))
-        failed_replies = [reply for reply in replies if reply.fault is not None]
+        failed_replies = [reply for reply in replies if reply.error is not None]
         replied = [(reply.service, reply.value) for reply in replies if reply.value is not None]
         everywhere = {name for _, names in replied for name in names}
         unknown = [name for name in requested_names if name not in everywhere]
         if unknown:
             raise (
-                failed_replies[0].fault
-                if failed_replies and failed_replies[0].fault
+                failed_replies[0].error
+                if failed_replies and failed_replies[0].error
                 else RepositoryNotFound(unknown[0])
             )
         assigned: set[str] = set()
@@ -267,8 +267,8 @@ def _notices(replies: Sequence[ServiceReply[Any]]) -> tuple[list[str], bool]:
     every = set.intersection(*(set(answer.notices) for _, answer in answers)) if answers else set()
     notices = [notice for notice in answers[0][1].notices if notice in every] if answers else []
     notices += [f"{name}: {notice}" for name, answer in answers for notice in answer.notices if notice not in every]
-    faults = [did_not_answer(reply.service, reply.fault) for reply in replies if reply.fault is not None]
-    return [*notices, *faults], not faults and all(answer.complete for _, answer in answers)
+    failures = [did_not_answer(reply.service, reply.error) for reply in replies if reply.error is not None]
+    return [*notices, *failures], not failures and all(answer.complete for _, answer in answers)
 
 
 def _merge_texts(replies: Sequence[ServiceReply[ToolResult]]) -> ToolResult:
@@ -292,7 +292,7 @@ def _states(replies: Sequence[ServiceReply[Any]], table: Any, duplicates: Mappin
             "rows": owners.count(reply.service.name),
             "duplicates": duplicates.get(reply.service.name, 0),
             "elapsed_s": round(reply.elapsed_s, 3),
-            "error": "" if reply.fault is None else str(reply.fault),
+            "error": "" if reply.error is None else str(reply.error),
         }
         for reply in replies
     ]

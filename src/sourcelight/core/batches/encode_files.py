@@ -32,16 +32,18 @@ class RowEncoder:
         self.files = rows.files()
         starts = np.array([start for start, _ in self.files], dtype=np.int64)
         self.kinds, self.paths, self.languages = (_texts(rows, name, starts) for name in ("type", "path", "language"))
-        place_columns = (_texts(rows, name, starts) for name in ("repository", "revision", "commit"))
+        location_columns = (_texts(rows, name, starts) for name in ("repository", "revision", "commit"))
         numbers = rows.numbers("repository_id")[starts].tolist()
-        places_by_key: dict[tuple[str, str, str], dict[str, Any]] = {}
-        self.places = []
-        for key, number in zip(zip(*place_columns, strict=True), numbers, strict=True):
+        fields_by_key: dict[tuple[str, str, str], dict[str, Any]] = {}
+        self.repository_fields = []
+        for key, number in zip(zip(*location_columns, strict=True), numbers, strict=True):
             # One dictionary a repository and revision, shared by its files: it is read and never changed.
-            if key not in places_by_key:
+            if key not in fields_by_key:
                 name, revision, commit = key
-                places_by_key[key] = place(repositories.get(name) or RepositoryInfo(name), number, revision, commit)
-            self.places.append(places_by_key[key])
+                fields_by_key[key] = repository_fields(
+                    repositories.get(name) or RepositoryInfo(name), number, revision, commit
+                )
+            self.repository_fields.append(fields_by_key[key])
         self.names = names_of(rows, starts)
         self.cells = cell_entries(rows)
         self.lines = rows.line_texts()
@@ -62,7 +64,7 @@ class RowEncoder:
         ranges = [name_range(path, lower, upper) for lower, upper in names]
         if ranges and kind == "content":
             file["pathMatches"] = ranges
-        file |= self.places[number]
+        file |= self.repository_fields[number]
         if kind == "content":
             file["hunks"] = None
             file["lineMatches"] = [self._line(row) for row in range(start, end)]
@@ -91,7 +93,7 @@ def _texts(rows: MatchRows, name: str, starts: Int64Array) -> list[str]:
     return [texts[code] for code in codes]
 
 
-def place(info: RepositoryInfo, number: int, revision: str, commit: str) -> dict[str, Any]:
+def repository_fields(info: RepositoryInfo, number: int, revision: str, commit: str) -> dict[str, Any]:
     """What a match says of where its file is."""
     value: dict[str, Any] = {"repositoryID": number or info.id, "repository": info.name}
     if info.stars:
@@ -167,13 +169,13 @@ class FileEncoder:
             b'{"type":"%b","path":"' % (b"content" if has_content else b"path") for has_content in (False, True)
         ]
         paths = json_texts(encode_objects.take_column(rows, "path", self.starts))
-        place_texts = _places(rows, self.starts, repositories)
+        location_texts = _location_texts(rows, self.starts, repositories)
         languages, language = encode_objects.take_codes(rows, "language", self.starts)
         tails = {code: b',"language":%b}' % dump(text) if text else b"}" for code, text in languages.items()}
         join = b"".join
         self.before = [
-            join((openings[has_content], path, b'",', place_text))
-            for has_content, path, place_text in zip(self.in_content, paths, place_texts, strict=True)
+            join((openings[has_content], path, b'",', location_text))
+            for has_content, path, location_text in zip(self.in_content, paths, location_texts, strict=True)
         ]
         self.after = [tails[code] for code in language]
         entries = cell_entries(rows)
@@ -188,7 +190,7 @@ class FileEncoder:
             path = rows.text("path", int(self.starts[number]))
             ranges = b'"pathMatches":%b' % dump([name_range(path, lower, upper) for lower, upper in names[number]])
             if self.in_content[number]:
-                self.before[number] = join((openings[True], paths[number], b'",', ranges, b",", place_texts[number]))
+                self.before[number] = join((openings[True], paths[number], b'",', ranges, b",", location_texts[number]))
             else:
                 self.after[number] = join((self.after[number][:-1], b",", ranges, b"}"))
 
@@ -256,7 +258,9 @@ def json_texts(column: Any) -> list[bytes]:
     return parts
 
 
-def _places(rows: MatchRows, rows_of_files: Int64Array, repositories: Mapping[str, RepositoryInfo]) -> list[bytes]:
+def _location_texts(
+    rows: MatchRows, rows_of_files: Int64Array, repositories: Mapping[str, RepositoryInfo]
+) -> list[bytes]:
     """The JSON that says where the files at some rows are, without braces."""
     coded = [encode_objects.take_codes(rows, column, rows_of_files) for column in ("repository", "revision", "commit")]
     numbers = rows.numbers("repository_id")
@@ -266,7 +270,7 @@ def _places(rows: MatchRows, rows_of_files: Int64Array, repositories: Mapping[st
         text = by_codes.get(key)
         if text is None:
             name, revision, commit = (texts[code] for (texts, _), code in zip(coded, key, strict=True))
-            value = place(
+            value = repository_fields(
                 repositories.get(name) or RepositoryInfo(name), int(numbers[rows_of_files[row]]), revision, commit
             )
             text = by_codes[key] = dump(value)[1:-1]

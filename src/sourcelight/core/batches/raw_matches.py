@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sourcelight.core.arrays import BoolArray, Int64Array
-from sourcelight.core.batches.encode_files import name_range, place
+from sourcelight.core.batches.encode_files import name_range, repository_fields
 from sourcelight.core.batches.events import MatchBatch, RepositoryInfo
 from sourcelight.core.wire.encode import dump
 
@@ -36,12 +36,12 @@ class RawMatches:
 
     Attributes
     ----------
-    places, languages
-        Distinct places, and names of languages, empty for an unknown one.
+    locations, languages
+        Distinct repositories at a revision, and names of languages, empty for an unknown one.
     in_content
         Which files have matched lines.
-    place, language
-        For each file the number of its place and of its language.
+    location_index, language
+        For each file the index of its location and of its language.
     paths
         The path of each file, in bytes.
     names
@@ -64,10 +64,10 @@ class RawMatches:
         Makes the record batch.
     """
 
-    places: Sequence[RepositoryRevision]
+    locations: Sequence[RepositoryRevision]
     languages: Sequence[str]
     in_content: BoolArray
-    place: Int64Array
+    location_index: Int64Array
     language: Int64Array
     paths: Sequence[bytes]
     names: Mapping[int, Sequence[tuple[int, int]]]
@@ -310,13 +310,15 @@ def _dump(values: Int64Array) -> bytes:
 def _files(matches: RawMatches, repositories: Mapping[str, RepositoryInfo]) -> tuple[list[bytes], list[bytes]]:
     """The JSON before and after the lines of each file."""
     texts = json_paths(matches.paths)
-    # Of the places and languages of a whole fleet, an answer has a few.
-    place_texts = {place: _place_of(matches.places[place], repositories) for place in set(matches.place.tolist())}
+    # A result has few of the locations and languages of all repositories.
+    location_texts = {
+        index: _location_text(matches.locations[index], repositories) for index in set(matches.location_index.tolist())
+    }
     tails = {language: _language(matches.languages[language]) for language in set(matches.language.tolist())}
-    columns = zip(matches.in_content.tolist(), texts, matches.place.tolist(), strict=True)
+    columns = zip(matches.in_content.tolist(), texts, matches.location_index.tolist(), strict=True)
     join = b"".join
     before = [
-        join((_CONTENT if has_content else _PATH, text, b'",', place_texts[language_index]))
+        join((_CONTENT if has_content else _PATH, text, b'",', location_texts[language_index]))
         for has_content, text, language_index in columns
     ]
     after = [tails[language_index] for language_index in matches.language.tolist()]
@@ -324,7 +326,9 @@ def _files(matches: RawMatches, repositories: Mapping[str, RepositoryInfo]) -> t
         path = str(matches.paths[number], "utf-8", "replace")
         ranges = b'"pathMatches":%b' % dump([name_range(path, start, end) for start, end in spans])
         if matches.in_content[number]:
-            before[number] = join((_CONTENT, texts[number], b'",', ranges, b",", place_texts[matches.place[number]]))
+            before[number] = join(
+                (_CONTENT, texts[number], b'",', ranges, b",", location_texts[matches.location_index[number]])
+            )
         else:
             after[number] = join((after[number][:-1], b",", ranges, b"}"))
     return before, after
@@ -338,19 +342,19 @@ def json_paths(paths: Any) -> list[bytes]:
     return texts
 
 
-def _place_of(target: RepositoryRevision, repositories: Mapping[str, RepositoryInfo]) -> bytes:
+def _location_text(target: RepositoryRevision, repositories: Mapping[str, RepositoryInfo]) -> bytes:
     info = repositories.get(target.repository)
     if info is None:
-        return _place(target.repository, target.repository_id, 0, "", target.revision, target.commit)
+        return _location_json(target.repository, target.repository_id, 0, "", target.revision, target.commit)
     number = target.repository_id or info.id
-    return _place(info.name, number, info.stars, info.last_fetched, target.revision, target.commit)
+    return _location_json(info.name, number, info.stars, info.last_fetched, target.revision, target.commit)
 
 
 @lru_cache(maxsize=4096)
-def _place(name: str, number: int, stars: int, last_fetched: str, revision: str, commit: str) -> bytes:
+def _location_json(name: str, number: int, stars: int, last_fetched: str, revision: str, commit: str) -> bytes:
     """The JSON that says where a file is, without braces."""
     info = RepositoryInfo(name, stars=stars, last_fetched=last_fetched)
-    return dump(place(info, number, revision, commit))[1:-1]
+    return dump(repository_fields(info, number, revision, commit))[1:-1]
 
 
 @lru_cache(maxsize=1024)

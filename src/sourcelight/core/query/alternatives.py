@@ -250,9 +250,9 @@ class Validator:
         parts = self._source.values(node)
         owner = f"{'-' if node.negated else ''}{field.name}:"
         if isinstance(node, InvalidPredicate):
-            if parts and "error parsing regexp" in node.fault:
-                self._blame(node.fault, node.fault, *parts[0], f"{owner}{node.name}()")
-            self._fail(node.fault, node)
+            if parts and "error parsing regexp" in node.error:
+                self._blame(node.error, node.error, *parts[0], f"{owner}{node.name}()")
+            self._fail(node.error, node)
         if field.name == "g":
             self._fail('unrecognized field "g"', node)
         is_refused = node.negated and not field.negatable

@@ -24,9 +24,9 @@ _META_PART = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class InvalidPredicate(Predicate):
-    """A predicate whose arguments make no sense; validation raises `fault` when its turn comes."""
+    """A predicate whose arguments make no sense; validation raises `error` when its turn comes."""
 
-    fault: str = ""
+    error: str = ""
 
 
 def predicate(on: str, spelled_name: str, text: str, *, negated: bool) -> Predicate:

@@ -35,11 +35,11 @@ def not_indexed(failures: Mapping[str, str]) -> Iterator[Skipped]:
     return _skipped_item("repository-missing", "not indexed", message, failures)
 
 
-def unsearchable(places: Mapping[str, str]) -> Iterator[Skipped]:
+def unsearchable(reasons: Mapping[str, str]) -> Iterator[Skipped]:
     """Requested repositories or revisions that don't exist, or can't be indexed."""
-    visible = [f"{name}: {reason}" for name, reason in sorted(places.items())[:_MAX_IN_TITLE]]
-    extra = ["…"] if len(places) > len(visible) else []
-    for item in _skipped_item("repository-missing", "missing", "Requested, but not searched", places):
+    visible = [f"{name}: {reason}" for name, reason in sorted(reasons.items())[:_MAX_IN_TITLE]]
+    extra = ["…"] if len(reasons) > len(visible) else []
+    for item in _skipped_item("repository-missing", "missing", "Requested, but not searched", reasons):
         title = f"{item.title} ({'; '.join([*visible, *extra])})"
         yield replace(item, title=title if len(title) <= _LONGEST_IN_TITLE else f"{title[:_LONGEST_IN_TITLE]}…")
 
@@ -354,16 +354,16 @@ def late_to_read(allowed_s: float, taken_s: float) -> Iterator[Alert | Progress 
     yield Done()
 
 
-def invalid_revisions(faults: Mapping[str, str]) -> Alert:
+def invalid_revisions(reasons: Mapping[str, str]) -> Alert:
     """The text after an ``@`` or ``rev:`` can't be a revision."""
-    listed = _list_reasons(faults)
+    listed = _list_reasons(reasons)
     return Alert("Invalid revision syntax", f"These revisions were not searched:\n{listed}", "warning")
 
 
-def unsearchable_alert(places: Mapping[str, str]) -> Alert:
+def unsearchable_alert(reasons: Mapping[str, str]) -> Alert:
     """Requested repositories, or revisions of them, that were skipped."""
     title = "Some repositories could not be searched"
-    return Alert(title, f"Requested, but not searched:\n{_list_reasons(places)}", "warning")
+    return Alert(title, f"Requested, but not searched:\n{_list_reasons(reasons)}", "warning")
 
 
 def absent_facts(names: Collection[str]) -> Alert:

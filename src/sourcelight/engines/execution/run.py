@@ -118,7 +118,10 @@ class SearchExecution:
             yield from self._filters(exhaustive=False)
         self._displayed_matches = self.tally.matches
         # `bincount` finds the used places in one pass; `np.unique` would sort a number for every file.
-        names = [matches.places[index].repository for index in np.flatnonzero(np.bincount(matches.place)).tolist()]
+        names = [
+            matches.locations[index].repository
+            for index in np.flatnonzero(np.bincount(matches.location_index)).tolist()
+        ]
         yield RawMatchBatch(matches, self._new(names))
         yield from self._from_time_to_time()
 

@@ -113,7 +113,7 @@ class RankedDefinitions:
         view = snapshot.view
         path_indexes, file_numbers = _find_files(view, paths)
         shards = view.shard[file_numbers]
-        files, pieces = [_empty()], list[_Names]()
+        files, names_by_shard = [_empty()], list[_Names]()
         for number in np.unique(shards[shards != NO_SHARD]).tolist():
             selected = np.flatnonzero(shards == number)
             documents = view.document[file_numbers[selected]].astype(np.int64)
@@ -127,8 +127,8 @@ class RankedDefinitions:
             else:
                 names = _names_of(table, documents)
             files.append(np.repeat(path_indexes[selected], names.lengths))
-            pieces.append(names)
-        names = _join_names(pieces)
+            names_by_shard.append(names)
+        names = _join_names(names_by_shard)
         return DefinitionPositions(np.concatenate(files), names.start, names.end, names.kind)
 
     def _parse(self, shard: Shard, files: Iterable[tuple[str, int, int]]) -> _Names:

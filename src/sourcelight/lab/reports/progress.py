@@ -97,12 +97,12 @@ class ReportProgress:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, fault: BaseException | None, _: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, _: object) -> None:
         if kind is None:
             self._settle("complete")
         elif issubclass(kind, KeyboardInterrupt):
             self._settle("interrupted")
         else:
-            self._notices = (*self._notices, ("error", str(fault) or kind.__name__))
+            self._notices = (*self._notices, ("error", str(exc) or kind.__name__))
             self._settle("failed")
         self._painter.finish()

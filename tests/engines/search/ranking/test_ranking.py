@@ -171,15 +171,15 @@ def test_scores_are_those_of_the_formula(engine: LocalEngine, revision: str) -> 
     target = Target(repository, revision, resolve(repository, revision or "HEAD"))
     engine.update_terms([target], Cancellation())
     terms_index = engine.terms.open(target)
-    space = make_collection([terms_index], [None])
+    collection = make_collection([terms_index], [None])
     terms = {"ledger": 1.0, "entri": 2.0, "=postentry": 1.0, "post": 1.0, "invoic": 1.0, "close": 1.0, "book": 0.5}
-    scores = score(space, terms, Weights(), Cancellation())
+    scores = score(collection, terms, Weights(), Cancellation())
     mine: dict[tuple[str, int], float] = {}
-    for number, piece in enumerate(space.pieces):
-        for chunk in range(piece.chunks):
-            row = chunk if piece.source is None else int(piece.source[chunk])
-            path = terms_index.snapshot.view.path(int(piece.files[piece.file_of[chunk]]))
-            mine[path, int(piece.table.begin_line[row])] = float(scores.chunks[space.chunk_base[number] + chunk])
+    for number, block in enumerate(collection.blocks):
+        for chunk in range(block.chunks):
+            row = chunk if block.source is None else int(block.source[chunk])
+            path = terms_index.snapshot.view.path(int(block.files[block.file_of[chunk]]))
+            mine[path, int(block.table.begin_line[row])] = float(scores.chunks[collection.chunk_base[number] + chunk])
     expected = naive_scores(engine, target, terms)
     assert mine.keys() == expected.keys()
     assert np.allclose([mine[place] for place in sorted(mine)], [expected[place] for place in sorted(mine)], rtol=1e-12)

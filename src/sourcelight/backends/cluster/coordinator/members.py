@@ -76,8 +76,8 @@ def is_poisoned(tried: Iterable[FailedAttempt]) -> bool:
     """Return whether two workers failed in the same way or died, so that a third probably would."""
     attempts = list(tried)
     # Equal reasons from two workers point to the request. Different ones may be two broken machines.
-    faults = [attempt.reason for attempt in attempts if attempt.engine]
-    return len(faults) > len(set(faults)) or sum(attempt.died for attempt in attempts) > 1
+    failure_reasons = [attempt.reason for attempt in attempts if attempt.engine]
+    return len(failure_reasons) > len(set(failure_reasons)) or sum(attempt.died for attempt in attempts) > 1
 
 
 LOOK_S = 1.0

@@ -87,7 +87,7 @@ class OrderedMerge:
         # estimate.
         self.bytes = 0
         self.waiting = False
-        self.fault: Exception | None = None
+        self.error: Exception | None = None
         self._phases = phases
         # Index into the sequence of all (phase, repository) turns; only the reader moves it.
         self._place = 0
@@ -177,7 +177,7 @@ class OrderedMerge:
     def fail(self, error: Exception) -> None:
         """Fail the whole search; the reader raises the first error."""
         with self.changed:
-            self.fault = self.fault or error
+            self.error = self.error or error
             self._tell()
 
     @property
@@ -228,8 +228,8 @@ class OrderedMerge:
     def _gather(self, gathered: JoinedRows, stopped: Callable[[], bool], look: float) -> bool:
         """Wait for enough rows, and after `look` for any; return False when there are no more."""
         while True:
-            if self.fault is not None:
-                raise self.fault
+            if self.error is not None:
+                raise self.error
             if stopped():
                 return False
             # The order is fixed by phase and name. Rows leave only for the slot whose turn it is, so answers are the
@@ -284,7 +284,7 @@ class OrderedMerge:
         """Wake the reader if the rows it waits for are here: the end, or enough of the next repository."""
         if not self.waiting:
             return
-        if self.is_settled or self.fault is not None:
+        if self.is_settled or self.error is not None:
             self.changed.notify_all()
         elif self.bytes >= self._enough and (turn := self._turn) is not None:
             slot = self.slots[turn[1]]

@@ -403,7 +403,7 @@ class Page {
     bar.append(close);
     head.append(bar);
     const shown = [head];
-    if (message.fault) shown.push(element("p", { class: "sl-x-fault", role: "alert" }, message.fault));
+    if (message.error) shown.push(element("p", { class: "sl-x-fault", role: "alert" }, message.error));
     if (message.pending) shown.push(element("p", { class: "sl-x-about" }, "reading…"));
     if (message.lines) shown.push(this.code(message.lines));
     if (message.pending && !this.preview.hidden && this.preview.dataset.row === String(open.row)) return; // keep the old lines

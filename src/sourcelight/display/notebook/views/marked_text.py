@@ -59,7 +59,7 @@ MAX_CHARS = 300
 _UNBROKEN_CHARS = 24
 _TAG = re.compile(r"(<[^>]*>)")
 _BREAK = re.compile(r"(?<=[/_@.+-])(?=\w)")
-Piece = tuple[str, bool]
+TextRun = tuple[str, bool]
 
 
 def with_breaks(html: str) -> str:
@@ -98,13 +98,13 @@ def cut_window(
     return head + window + tail, [a for a, _ in spans], [b for _, b in spans]
 
 
-def pieces(text: str, starts: Sequence[int] = (), ends: Sequence[int] = ()) -> list[Piece]:
+def text_runs(text: str, starts: Sequence[int] = (), ends: Sequence[int] = ()) -> list[TextRun]:
     """`text`, truncated if long, as (text, marked) pairs with hidden characters made visible.
 
     Spans may overlap and come in any order; parts outside of the text are ignored.
     """
     window, first, last = cut_window(text, starts, ends)
-    result: list[Piece] = []
+    result: list[TextRun] = []
     position = 0
     for start, end in sorted(zip(first, last, strict=True)):
         span_start, span_end = max(start, position), min(end, len(window))

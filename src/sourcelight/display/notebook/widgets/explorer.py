@@ -19,7 +19,7 @@ from sourcelight.core.cells.json_lines import context_lines, has_json_line, row_
 from sourcelight.core.markup import one_line, visible
 from sourcelight.display.notebook.html_pages import display_widget, replace_page
 from sourcelight.display.notebook.programs import program, style
-from sourcelight.display.notebook.views.marked_text import Piece, pieces
+from sourcelight.display.notebook.views.marked_text import TextRun, text_runs
 from sourcelight.display.notebook.widgets.explorer_rows import (
     SORTS,
     ExplorerRows,
@@ -160,13 +160,13 @@ class Explorer(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bases 
         self._rows.take_in(self._source.batches())
         number = _number(message.get("row"))
         if number >= len(self._rows):
-            return {"fault": "this row doesn't exist"}
+            return {"error": "this row doesn't exist"}
         above, below = (min(_number(message.get(name)), _AROUND) for name in ("above", "below"))
         (row,) = self._rows.rows([number])
         head = {"row": number, "title": _title(row), "links": self._links(row), "about": _about(row)}
         if not row["path"] or row["line_number"] is None:
             text_lines = row["text"].split("\n")[:_AROUND] if row["text"] else []
-            return {**head, "lines": [[None, pieces(line), False] for line in text_lines]}
+            return {**head, "lines": [[None, text_runs(line), False] for line in text_lines]}
         first, last = max(row["line_number"] - above, 1), row["line_number"] + below
         key = (number, first, last)
         if key not in self._reads:
@@ -180,7 +180,7 @@ class Explorer(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bases 
             context = reading.result()
         except Exception as error:  # noqa: BLE001 - of whatever backend there is; the reader is told
             context = [(row["line_number"], row["line"])] if row["line"] else []
-            head["fault"] = one_line(f"the lines around can't be read: {error}", 300)
+            head["error"] = one_line(f"the lines around can't be read: {error}", 300)
         spans = (row["start"] or [], row["end"] or [])
         edges = {"top": first == 1, "bottom": not context or context[-1][0] < last}
         if row["line"] is not None and has_json_line(row):
@@ -190,7 +190,7 @@ class Explorer(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bases 
         lines = [
             [
                 position,
-                pieces(line, *spans) if position == row["line_number"] else pieces(line),
+                text_runs(line, *spans) if position == row["line_number"] else text_runs(line),
                 position == row["line_number"],
             ]
             for position, line in context
@@ -265,13 +265,13 @@ def _row(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _text(row: Mapping[str, Any]) -> list[Piece]:
+def _text(row: Mapping[str, Any]) -> list[TextRun]:
     if row["line"] is not None:
         line = row_line(row)
         stripped = line.text.lstrip(" \t")
         by = len(line.text) - len(stripped)
-        return pieces(stripped, [a - by for a in line.starts], [b - by for b in line.ends])
+        return text_runs(stripped, [a - by for a in line.starts], [b - by for b in line.ends])
     if row["message"] is not None:
-        return pieces(row["message"].partition("\n")[0])
+        return text_runs(row["message"].partition("\n")[0])
     title = row["path"] or row["repository"] or ""
-    return pieces(title, row["name_start"] or [], row["name_end"] or [])
+    return text_runs(title, row["name_start"] or [], row["name_end"] or [])

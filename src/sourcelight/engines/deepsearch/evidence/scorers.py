@@ -11,7 +11,7 @@ import numpy as np
 
 from sourcelight.core.arrays import Int64Array
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.engines.search.ranking import FileSpace
+from sourcelight.engines.search.ranking import ScoreRequest
 from sourcelight.engines.search.ranking.model import Scores
 from sourcelight.engines.search.ranking.tokenizer import TOKEN
 
@@ -44,16 +44,16 @@ class HistoryScorer:
     name: str = "history"
     weight: float = 0.35
 
-    def scores(self, space: FileSpace, cancellation: Cancellation) -> Sequence[Scores] | None:
+    def scores(self, request: ScoreRequest, cancellation: Cancellation) -> Sequence[Scores] | None:
         """Return each file's share of the votes."""
         scores_by_commit = []
         best = 0.0
-        for target, snapshot in zip(space.targets, space.snapshots, strict=True):
+        for target, snapshot in zip(request.targets, request.snapshots, strict=True):
             cancellation.check()
             scores = np.zeros(snapshot.view.files)
             ranker = self.ranker(target)
             if ranker is not None:
-                for path, vote in ranker.votes(space.question.terms, cancellation.check):
+                for path, vote in ranker.votes(request.question.terms, cancellation.check):
                     position = snapshot.view.file_number(path)
                     if position is not None:
                         scores[position] += vote
@@ -61,7 +61,7 @@ class HistoryScorer:
             scores_by_commit.append(scores)
         if best <= 0.0:
             return None
-        factor = _TRACEBACK_WEIGHT / self.weight if _TRACEBACK.search(space.question.text) else 1.0
+        factor = _TRACEBACK_WEIGHT / self.weight if _TRACEBACK.search(request.question.text) else 1.0
         return [scores * (factor / best) for scores in scores_by_commit]
 
 
@@ -73,13 +73,13 @@ class GraphScorer:
     name: str = "graph"
     weight: float = 0.1
 
-    def scores(self, space: FileSpace, cancellation: Cancellation) -> Sequence[Scores] | None:
+    def scores(self, request: ScoreRequest, cancellation: Cancellation) -> Sequence[Scores] | None:
         """Return each file's share of the votes."""
-        snapshots = [self.engine.store.open_symbols(target) for target in space.targets]
-        target_numbers = {(t.repository.key, t.commit): number for number, t in enumerate(space.targets)}
+        snapshots = [self.engine.store.open_symbols(target) for target in request.targets]
+        target_numbers = {(t.repository.key, t.commit): number for number, t in enumerate(request.targets)}
         by_document: dict[tuple[int, bytes], Int64Array] = {}
-        scores = [np.zeros(snapshot.view.files) for snapshot in space.snapshots]
-        for chunk in space.chunks[:VOTING]:
+        scores = [np.zeros(snapshot.view.files) for snapshot in request.snapshots]
+        for chunk in request.chunks[:VOTING]:
             cancellation.check()
             number = target_numbers[chunk.target.repository.key, chunk.target.commit]
             text = snapshots[number][0].text_of(chunk.path) or b""
@@ -121,18 +121,18 @@ class RepositoryScorer:
     name: str = "repository"
     weight: float = 0.3
 
-    def scores(self, space: FileSpace, cancellation: Cancellation) -> Sequence[Scores] | None:
+    def scores(self, request: ScoreRequest, cancellation: Cancellation) -> Sequence[Scores] | None:
         """Return the same score for all files of a named repository."""
         cancellation.check()
-        if len(space.targets) < 2:
+        if len(request.targets) < 2:
             return None
-        question_words = {word.strip(".,;:?!()`\"'").casefold() for word in space.question.text.split()}
-        is_named = [_short(target) in question_words for target in space.targets]
+        question_words = {word.strip(".,;:?!()`\"'").casefold() for word in request.question.text.split()}
+        is_named = [_short(target) in question_words for target in request.targets]
         if not any(is_named) or all(is_named):
             return None
         return [
             np.where(scores > 0.0, 1.0 if is_match else 0.0, 0.0)
-            for is_match, scores in zip(is_named, space.scores, strict=True)
+            for is_match, scores in zip(is_named, request.scores, strict=True)
         ]
 
 

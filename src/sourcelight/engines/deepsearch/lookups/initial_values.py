@@ -15,7 +15,7 @@ from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
 from sourcelight.engines.deepsearch.lookups.defaults import state_values, value_at
 from sourcelight.engines.deepsearch.lookups.names import DefinitionLocation, ValueCandidate, definition_at, rank_of
-from sourcelight.engines.deepsearch.lookups.values import read_piece
+from sourcelight.engines.deepsearch.lookups.values import read_expression
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking.tokenizer import parts_of
 from sourcelight.engines.symbols.definition_parser import Definition
@@ -162,7 +162,7 @@ def _candidates_at(
             claim = f"The documentation says that the default of {code(name)}"
             yield "documented", ValueCandidate(value[1], claim, path, [evidence], 0, row["repository"], "is")
         return
-    expression = read_piece(lines, number - 1, match.end(), path, ",;", ends_with_line=True)
+    expression = read_expression(lines, number - 1, match.end(), path, ",;", ends_with_line=True)
     value_text = "" if expression is None else " ".join(expression.text.rstrip(",;").split())
     if expression is None or expression.line != number - 1 or _LITERAL.fullmatch(value_text) is None:
         return

@@ -43,7 +43,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
+class _Expression:
     """The text of an expression without comments; line (from 0) and column behind it, and the letter that ended it."""
 
     text: str
@@ -52,9 +52,9 @@ class _Piece:
     end: str
 
 
-def read_piece(  # noqa: PLR0911, PLR0912 - a scanner: one branch for each kind of letter
+def read_expression(  # noqa: PLR0911, PLR0912 - a scanner: one branch for each kind of letter
     lines: Sequence[str], line: int, column: int, path: str, stops: str = "", *, ends_with_line: bool = False
-) -> _Piece | None:
+) -> _Expression | None:
     """Read from a place (from 0) to a letter of `stops` or a closing bracket that was not opened.
 
     With `ends_with_line` a line's end ends it too, unless brackets are open there. None where it does not end.
@@ -91,18 +91,18 @@ def read_piece(  # noqa: PLR0911, PLR0912 - a scanner: one branch for each kind 
                 open_brackets.append(letter)
             elif letter in _PAIRS:
                 if not open_brackets:
-                    return _Piece(" ".join("".join(out).split(" ")).strip(), number, position + 1, letter)
+                    return _Expression(" ".join("".join(out).split(" ")).strip(), number, position + 1, letter)
                 if open_brackets.pop() != _PAIRS[letter]:
                     return None
             elif letter in stops and not open_brackets:
-                return _Piece("".join(out).strip(), number, position + 1, letter)
+                return _Expression("".join(out).strip(), number, position + 1, letter)
             out.append(letter)
             position += 1
         text_so_far = "".join(out).rstrip()
         if text_so_far.endswith("\\"):
             out = [text_so_far.removesuffix("\\")]
         elif ends_with_line and text_so_far and not open_brackets:
-            return _Piece(text_so_far.strip(), number, len(text), "")
+            return _Expression(text_so_far.strip(), number, len(text), "")
         out.append(" ")
     return None
 
@@ -131,12 +131,12 @@ def value_of(lines: Sequence[str], name: str, line: int, path: str) -> SourceVal
     if define is not None:
         if define[1] != name or define[2]:
             return None
-        return _to_value(read_piece(lines, line - 1, define.end(), path, ends_with_line=True), line)
+        return _to_value(read_expression(lines, line - 1, define.end(), path, ends_with_line=True), line)
     match = re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", text)
     assigned = None if match is None else _ASSIGNED.search(text, match.end())
     if match is None or assigned is None or not _is_type(text[match.end() : assigned.start()]):
         return None
-    return _to_value(read_piece(lines, line - 1, assigned.end(), path, ";", ends_with_line=True), line)
+    return _to_value(read_expression(lines, line - 1, assigned.end(), path, ";", ends_with_line=True), line)
 
 
 def _is_type(between: str) -> bool:
@@ -146,13 +146,13 @@ def _is_type(between: str) -> bool:
     return re.fullmatch(r"[\w.\[\]<>&*|,\s'\"?()$:]*", between) is not None
 
 
-def _to_value(piece: _Piece | None, line: int) -> SourceValue | None:
-    if piece is None:
+def _to_value(expression: _Expression | None, line: int) -> SourceValue | None:
+    if expression is None:
         return None
-    text = " ".join(piece.text.rstrip(",;").split())
+    text = " ".join(expression.text.rstrip(",;").split())
     if not text or _NO_VALUE.match(text) or text.endswith(_UNFINISHED):
         return None
-    return SourceValue(text, line, piece.line + 1)
+    return SourceValue(text, line, expression.line + 1)
 
 
 def read_parameters(lines: Sequence[str], line: int, column: int, path: str) -> tuple[list[Parameter], int] | None:
@@ -160,15 +160,15 @@ def read_parameters(lines: Sequence[str], line: int, column: int, path: str) -> 
     parameters: list[Parameter] = []
     for _ in range(_MAX_ITEMS):
         start_line = _first_text(lines, line, column)
-        piece = read_piece(lines, line, column, path, ",")
-        if piece is None:
+        expression = read_expression(lines, line, column, path, ",")
+        if expression is None:
             return None
-        if piece.text:
-            text = " ".join(piece.text.split())
+        if expression.text:
+            text = " ".join(expression.text.split())
             parameters.append(Parameter(*_split_parameter(text), start_line + 1, text))
-        if piece.end in _PAIRS:
-            return parameters, piece.line + 1
-        line, column = piece.line, piece.column
+        if expression.end in _PAIRS:
+            return parameters, expression.line + 1
+        line, column = expression.line, expression.column
     return None
 
 

@@ -45,7 +45,7 @@ _MAX_RULES = 20_000
 _MAX_MEMORY_BYTES = 64 * 1024 * 1024
 _SECTION = re.compile(r"\^?\[(?P<name>[^\]]+)\](?:\[\d+\])?(?P<owners>(?:\s.*)?)\Z")
 _WORD = re.compile(r"(?:\\.|[^\s\\])+")
-_PIECE = re.compile(r"\*\*/|/\*\*\Z|\*+|\?|\\.|.", re.DOTALL)
+_TOKEN = re.compile(r"\*\*/|/\*\*\Z|\*+|\?|\\.|.", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,19 +159,19 @@ def _regexp(pattern: str) -> str:
     elif body.endswith("/"):
         body, tail = body.rstrip("/"), "/.*"
     parts = []
-    for piece in _PIECE.findall(body):
-        if piece == "**/":
+    for glob in _TOKEN.findall(body):
+        if glob == "**/":
             parts.append("(?:.*/)?")
-        elif piece == "/**":
+        elif glob == "/**":
             parts.append("/.*")
-        elif piece.startswith("**"):
+        elif glob.startswith("**"):
             parts.append(".*")
-        elif piece == "*":
+        elif glob == "*":
             parts.append("[^/]*")
-        elif piece == "?":
+        elif glob == "?":
             parts.append("[^/]")
         else:
-            parts.append(re2.escape(piece[-1]))
+            parts.append(re2.escape(glob[-1]))
     return f"(?s:{'' if anchored else '(?:.*/)?'}{''.join(parts)}{tail})"
 
 

@@ -127,7 +127,7 @@ class Tally:
         self._typed = typed
         self.matches = 0
         self.repositories: set[str] = set()
-        self._by_place: Counter[tuple[str, str]] = Counter()
+        self._by_location: Counter[tuple[str, str]] = Counter()
         self._by_language: Counter[str] = Counter()
         self._by_type: Counter[str] = Counter()
         self._by_kind: Counter[str] = Counter()
@@ -147,7 +147,7 @@ class Tally:
         by_repository = _weigh(batch.column(names.index("repository")), counts, keep_zero=True)
         self.repositories.update(by_repository)
         if "repo" not in kinds:
-            self._by_place.update(_places(batch, by_repository, counts))
+            self._by_location.update(_sums_by_location(batch, by_repository, counts))
         if "language" in names:
             self._by_language.update(_weigh(batch.column(names.index("language")), counts))
 
@@ -172,12 +172,12 @@ class Tally:
         for kind, number in (("content", in_content), ("path", total - in_content + in_both)):
             if number:
                 self._by_type[kind] += number
-        size = len(raw.places)
-        sums = np.bincount(raw.place, weights=counts, minlength=size).tolist()
-        for index in np.flatnonzero(np.bincount(raw.place, minlength=size)).tolist():
-            name, _, revision, _ = raw.places[index]
+        size = len(raw.locations)
+        sums = np.bincount(raw.location_index, weights=counts, minlength=size).tolist()
+        for index in np.flatnonzero(np.bincount(raw.location_index, minlength=size)).tolist():
+            name, _, revision, _ = raw.locations[index]
             self.repositories.add(name)
-            self._by_place[name, "" if revision == "WORKTREE" else revision] += int(sums[index])
+            self._by_location[name, "" if revision == "WORKTREE" else revision] += int(sums[index])
         languages = np.bincount(raw.language, weights=counts, minlength=len(raw.languages))
         for index in np.flatnonzero(languages).tolist():
             self._by_language[raw.languages[index]] += int(languages[index])
@@ -224,7 +224,7 @@ class Tally:
             SuggestedFilter(
                 f"repo:{quote_value(exact_name(name) + (f'@{rev}' if rev else ''))}", name, n, exhaustive, "repo"
             )
-            for (name, rev), n in most_frequent(self._by_place, MAX_FILTERS)
+            for (name, rev), n in most_frequent(self._by_location, MAX_FILTERS)
             if n
         ]
         remaining += [
@@ -247,7 +247,7 @@ class Tally:
         return tuple(sorted(first, key=_by_count)) + tuple(sorted(remaining, key=_by_count))
 
 
-def _places(batch: Any, by_repository: dict[str, int], counts: Any) -> dict[tuple[str, str], int]:
+def _sums_by_location(batch: Any, by_repository: dict[str, int], counts: Any) -> dict[tuple[str, str], int]:
     """Sums by repository and requested revision; empty for the default one and for work trees."""
     index = batch.schema.get_field_index("revision")
     by_revision = _weigh(batch.column(index), counts, keep_zero=True) if index >= 0 else {"": 0}
@@ -258,13 +258,13 @@ def _places(batch: Any, by_repository: dict[str, int], counts: Any) -> dict[tupl
     positions = name.indices.to_numpy(zero_copy_only=False).astype(np.int64) * len(revisions)
     positions += revision.indices.to_numpy(zero_copy_only=False)
     sums = np.bincount(positions, weights=counts)
-    sums_by_place: Counter[tuple[str, str]] = Counter()
+    sums_by_location: Counter[tuple[str, str]] = Counter()
     for position in np.flatnonzero(sums).tolist():
         revision_name = revisions[position % len(revisions)]
-        sums_by_place[names[position // len(revisions)], "" if revision_name == "WORKTREE" else revision_name] += int(
-            sums[position]
+        sums_by_location[names[position // len(revisions)], "" if revision_name == "WORKTREE" else revision_name] += (
+            int(sums[position])
         )
-    return dict(sums_by_place)
+    return dict(sums_by_location)
 
 
 def _by_path(column: Any, counts: Any) -> tuple[Any, Any]:

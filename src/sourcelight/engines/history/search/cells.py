@@ -288,15 +288,16 @@ def unite_changed_lines(lines: Iterable[ChangedCellLine]) -> list[ChangedCellLin
         return changed.change, line.cell, line.kind == OUTPUT, changed.side == "added", line.cell_line
 
     united = (
-        changed._replace(line=changed.line._replace(spans=_disjoint(pieces))) for changed, pieces in spans.items()
+        changed._replace(line=changed.line._replace(spans=_disjoint(spans_of_line)))
+        for changed, spans_of_line in spans.items()
     )
     return sorted(united, key=order)
 
 
-def _disjoint(pieces: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+def _disjoint(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     """Return spans without those that overlap an earlier one; of those that start alike the longest stays."""
     result: list[tuple[int, int]] = []
-    for start, end in sorted(pieces, key=lambda piece: (piece[0], -piece[1])):
+    for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
         if end > start and (not result or start >= result[-1][1]):
             result.append((start, end))
     return tuple(result)

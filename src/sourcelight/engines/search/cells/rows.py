@@ -67,12 +67,12 @@ def record_batch(matching_files: Iterable[tuple[FileOfRows, CellMatches]], optio
 def _rows_of_text(text: CellText, spans: Spans, options: SearchOptions) -> Iterator[dict[str, Any]]:
     by_line = _spans_by_line(text, spans)
     chunks = _chunks(text, sorted(by_line), options) if options.chunk_matches else {}
-    for number, (pieces, line_starts) in by_line.items():
+    for number, (line_spans, match_count) in by_line.items():
         line = text.line(number)
         text_line = line.decode("utf-8", "replace")
-        # A piece that goes on in the next line ends after the newline, which is one more than the line has.
-        starts = [_code_points(line, start) for start, _ in pieces]
-        ends = [len(text_line) + 1 if end > len(line) else _code_points(line, end) for _, end in pieces]
+        # A span that continues in the next line ends after the newline, which is one more than the line has.
+        starts = [_code_points(line, start) for start, _ in line_spans]
+        ends = [len(text_line) + 1 if end > len(line) else _code_points(line, end) for _, end in line_spans]
         yield {
             "type": "content",
             "language": text.language or None,
@@ -80,9 +80,9 @@ def _rows_of_text(text: CellText, spans: Spans, options: SearchOptions) -> Itera
             "line": text_line,
             "start": starts,
             "end": ends,
-            "match_count": line_starts,
-            "byte_start": [start for start, _ in pieces],
-            "byte_end": [end for _, end in pieces],
+            "match_count": match_count,
+            "byte_start": [start for start, _ in line_spans],
+            "byte_end": [end for _, end in line_spans],
             "line_offset": text.file_offset(number),
             "cell": text.cell,
             "cell_kind": text.kind,
@@ -102,11 +102,11 @@ def _spans_by_line(text: CellText, spans: Spans) -> dict[int, tuple[Spans, int]]
         first = bisect.bisect_right(starts, start) - 1
         number = first
         while number < len(starts) and (number == first or starts[number] < end):
-            pieces, match_count = by_line.get(number, ([], 0))
+            line_spans, match_count = by_line.get(number, ([], 0))
             # To the newline, and over it.
             line_end = starts[number + 1] if number + 1 < len(starts) else len(text.text)
-            pieces.append((max(start, starts[number]) - starts[number], min(end, line_end) - starts[number]))
-            by_line[number] = pieces, match_count + (number == first)
+            line_spans.append((max(start, starts[number]) - starts[number], min(end, line_end) - starts[number]))
+            by_line[number] = line_spans, match_count + (number == first)
             number += 1
     return by_line
 

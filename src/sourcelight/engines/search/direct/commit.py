@@ -1,4 +1,4 @@
-"""A commit without an index: its files in pieces of some megabytes, and the texts of those that were read."""
+"""A commit without an index: its files in file ranges of some megabytes, and the texts of those that were read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sourcelight.engines.search.scan.corpus import OpenedCommit
 from sourcelight.repos import ObjectReader
 
 _FIRST_BYTES, _MAX_BYTES = 512 * 1024, 16 * 1024 * 1024
-"""Bytes of the first piece, so that its rows come soon, and of the largest; each is twice the one before."""
+"""Bytes of the first file range, so that its rows come soon, and of the largest; each is twice the one before."""
 
 _MAX_FILES = 4096
 _MIN_BUDGET_BYTES, _MAX_BUDGET_BYTES = 128 << 20, 2 << 30
@@ -30,7 +30,7 @@ ReadSizes = Callable[[bytes], int | None]
 
 
 @dataclass(slots=True)
-class Piece:
+class FileRange:
     """Files of a commit, ``first:end`` in path order, and the size of each (-1: the repository lacks it).
 
     `snapshot` are all of these files with their texts, once they were read.
@@ -75,40 +75,40 @@ class UnindexedCommit:
         ids = tree.blob_ids
         self._ids = [ids[offset : offset + BLOB_ID_BYTES] for offset in range(0, len(ids), BLOB_ID_BYTES)]
         self._language, self._languages = languages_of_paths(tree.paths)
-        self._pieces: list[Piece] = []
+        self._file_ranges: list[FileRange] = []
         self._guard = threading.Lock()
-        self.names = self._open(Piece(0, len(self._ids), []), {}, {})
+        self.names = self._open(FileRange(0, len(self._ids), []), {}, {})
         """All files without their contents, for filters by path and language."""
 
-    def pieces(self) -> Iterator[Piece]:
-        """Yield the pieces in path order; each is cut when it is first asked for, as sizes take time."""
+    def file_ranges(self) -> Iterator[FileRange]:
+        """Yield the file ranges in path order; each is cut when it is first asked for, as sizes take time."""
         number = 0
         with ObjectReader(self.repository) as reader:
             while True:
                 with self._guard:
-                    if number == len(self._pieces):
-                        piece = self._measure_piece(reader.size)
-                        if piece is None:
+                    if number == len(self._file_ranges):
+                        file_range = self._measure_range(reader.size)
+                        if file_range is None:
                             return
-                        self._pieces.append(piece)
-                    piece = self._pieces[number]
-                yield piece
+                        self._file_ranges.append(file_range)
+                    file_range = self._file_ranges[number]
+                yield file_range
                 number += 1
 
-    def sizes(self, piece: Piece, mask: BoolArray | None) -> dict[bytes, int]:
-        """Return the contents of a piece that can be searched, with their sizes; `mask`: of these files alone."""
-        files = range(piece.first, piece.end)
+    def sizes(self, file_range: FileRange, mask: BoolArray | None) -> dict[bytes, int]:
+        """Return the contents of a file range that can be searched, with their sizes; `mask`: of these files alone."""
+        files = range(file_range.first, file_range.end)
         limit, ids = self.limit, self._ids
         return {
             ids[file]: size
-            for index, (file, size) in enumerate(zip(files, piece.sizes, strict=True))
+            for index, (file, size) in enumerate(zip(files, file_range.sizes, strict=True))
             if 0 <= size <= limit and (mask is None or mask[index])
         }
 
-    def open(self, piece: Piece, contents: Mapping[bytes, bytes | None]) -> OpenedCommit:
-        """Return a piece with the texts in `contents`; files whose blobs aren't there must not be searched."""
-        sizes = dict(zip(self._ids[piece.first : piece.end], piece.sizes, strict=True))
-        return self._open(piece, contents, sizes)
+    def open(self, file_range: FileRange, contents: Mapping[bytes, bytes | None]) -> OpenedCommit:
+        """Return a file range with the texts in `contents`; files whose blobs aren't there must not be searched."""
+        sizes = dict(zip(self._ids[file_range.first : file_range.end], file_range.sizes, strict=True))
+        return self._open(file_range, contents, sizes)
 
     def open_file(self, path: bytes) -> OpenedCommit | None:
         """Return one file with its text, as file 0; None when there is none at the path."""
@@ -119,15 +119,15 @@ class UnindexedCommit:
         with ObjectReader(self.repository) as reader:
             size = reader.size(blob_id)
             content = reader.read(blob_id, self.limit)
-        piece = Piece(number, number + 1, [_MISSING_SIZE if size is None else size])
-        return self.open(piece, {blob_id: content})
+        file_range = FileRange(number, number + 1, [_MISSING_SIZE if size is None else size])
+        return self.open(file_range, {blob_id: content})
 
-    def _measure_piece(self, read_size: ReadSizes) -> Piece | None:
-        first = self._pieces[-1].end if self._pieces else 0
-        allowed = min(_FIRST_BYTES << min(len(self._pieces), 16), _MAX_BYTES)
+    def _measure_range(self, read_size: ReadSizes) -> FileRange | None:
+        first = self._file_ranges[-1].end if self._file_ranges else 0
+        allowed = min(_FIRST_BYTES << min(len(self._file_ranges), 16), _MAX_BYTES)
         sizes: list[int] = []
         remaining = allowed
-        # Large files are not read, so they fill no piece.
+        # Large files are not read, so they fill no file range.
         for blob_id in self._ids[first : first + _MAX_FILES]:
             size = read_size(blob_id)
             sizes.append(_MISSING_SIZE if size is None else size)
@@ -135,16 +135,18 @@ class UnindexedCommit:
                 remaining -= size
                 if remaining <= 0:
                     break
-        return Piece(first, first + len(sizes), sizes) if sizes else None
+        return FileRange(first, first + len(sizes), sizes) if sizes else None
 
-    def _open(self, piece: Piece, contents: Mapping[bytes, bytes | None], sizes: Mapping[bytes, int]) -> OpenedCommit:
-        ids = self._ids[piece.first : piece.end]
+    def _open(
+        self, file_range: FileRange, contents: Mapping[bytes, bytes | None], sizes: Mapping[bytes, int]
+    ) -> OpenedCommit:
+        ids = self._ids[file_range.first : file_range.end]
         files = len(ids)
         shard = np.full(files, NO_SHARD, dtype=np.uint16)
         document = np.zeros(files, dtype=np.uint32)
         reason = np.zeros(files, dtype=np.uint8)
         size = np.zeros(files, dtype=np.int64)
-        # A content that several files of a piece have is one document, as in an index.
+        # A content that several files of a file range have is one document, as in an index.
         numbers: dict[bytes, int] = {}
         documents: list[tuple[bytes, bytes]] = []
         for file, blob_id in enumerate(ids if sizes else ()):
@@ -166,14 +168,14 @@ class UnindexedCommit:
         view = LooseView(
             ViewContent(
                 commit=self.commit,
-                paths=self._paths[piece.first : piece.end],
+                paths=self._paths[file_range.first : file_range.end],
                 blob_ids=b"".join(ids),
                 shards=[name] if documents else [],
                 shard=shard,
                 document=document,
                 reason=reason,
                 size=size,
-                language=self._language[piece.first : piece.end],
+                language=self._language[file_range.first : file_range.end],
                 languages=self._languages,
             )
         )
@@ -208,16 +210,16 @@ class UnindexedCommits:
                 cached = self._commits.setdefault(key, read)
         return cached
 
-    def keep(self, commit: UnindexedCommit, piece: Piece, snapshot: OpenedCommit) -> None:
-        """Keep the texts of a whole piece for later searches, if there is room."""
+    def keep(self, commit: UnindexedCommit, file_range: FileRange, snapshot: OpenedCommit) -> None:
+        """Keep the texts of a whole file range for later searches, if there is room."""
         key = commit.repository.key, commit.commit
         with self._guard:
-            if piece.snapshot is None and self._commits.get(key) is commit:
-                size = piece.text_bytes
-                # No eviction: every search reads all pieces in one order, so the oldest is the next one wanted.
+            if file_range.snapshot is None and self._commits.get(key) is commit:
+                size = file_range.text_bytes
+                # No eviction: every search reads all file ranges in one order, so the oldest is the next one wanted.
                 if sum(self._bytes.values()) + size <= self._max_bytes:
                     self._bytes[key] = self._bytes.get(key, 0) + size
-                    piece.snapshot = snapshot
+                    file_range.snapshot = snapshot
 
     def forget(self, target: Target, commit: str) -> None:
         """Let go of a commit, which has an index now."""

@@ -1,4 +1,4 @@
-"""Read pieces of commits in threads, ahead of the search that scans them."""
+"""Read file ranges of commits in threads, ahead of the search that scans them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from sourcelight.core.arrays import BoolArray
 from sourcelight.core.errors import Cancelled, GitFailed
-from sourcelight.engines.search.direct.commit import Piece, UnindexedCommit, UnindexedCommits
+from sourcelight.engines.search.direct.commit import FileRange, UnindexedCommit, UnindexedCommits
 from sourcelight.engines.search.scan.corpus import OpenedCommit
 from sourcelight.engines.storage import worker_pool
 from sourcelight.repos import ObjectReader, Repository
@@ -22,13 +22,13 @@ _MIN_PROCESS_BYTES = 1 << 20
 _HAS_LIMITS = sys.platform == "linux"
 
 
-class PieceReader:
-    """Reads pieces in a thread and a git process for each core; closed by its owner, which ends the processes.
+class FileRangeReader:
+    """Reads file ranges in a thread and a git process for each core; closed by its owner, which ends the processes.
 
     Parameters
     ----------
     commits
-        Keeps the texts of pieces that were read whole.
+        Keeps the texts of file ranges that were read whole.
     """
 
     def __init__(self, commits: UnindexedCommits) -> None:
@@ -40,9 +40,9 @@ class PieceReader:
         self._guard = threading.Lock()
         self._is_closed = False
 
-    def submit(self, commit: UnindexedCommit, piece: Piece, mask: BoolArray | None) -> Future[OpenedCommit]:
-        """Read the texts of a piece in a thread; `mask`: of these files alone."""
-        return self._pool.submit(self._read, commit, piece, mask)
+    def submit(self, commit: UnindexedCommit, file_range: FileRange, mask: BoolArray | None) -> Future[OpenedCommit]:
+        """Read the texts of a file range in a thread; `mask`: of these files alone."""
+        return self._pool.submit(self._read, commit, file_range, mask)
 
     def close(self) -> None:
         """End the processes and the threads."""
@@ -55,15 +55,15 @@ class PieceReader:
         for process in self._idle:
             process.close()
 
-    def _read(self, commit: UnindexedCommit, piece: Piece, mask: BoolArray | None) -> OpenedCommit:
-        sizes = commit.sizes(piece, mask)
+    def _read(self, commit: UnindexedCommit, file_range: FileRange, mask: BoolArray | None) -> OpenedCommit:
+        sizes = commit.sizes(file_range, mask)
         contents: dict[bytes, bytes | None] = {}
         if _HAS_LIMITS and commit.repository.kind == "git" and sum(sizes.values()) >= _MIN_PROCESS_BYTES:
             self._read_with_git(commit.repository, sizes, contents)
         self._read_here(commit, sizes, contents)
-        snapshot = commit.open(piece, contents)
+        snapshot = commit.open(file_range, contents)
         if mask is None or bool(mask.all()):
-            self._commits.keep(commit, piece, snapshot)
+            self._commits.keep(commit, file_range, snapshot)
         return snapshot
 
     def _read_with_git(

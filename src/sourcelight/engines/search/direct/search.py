@@ -13,7 +13,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.cells import CellDocument
 from sourcelight.core.errors import SourcelightError
 from sourcelight.engines.search.direct.commit import UnindexedCommit, UnindexedCommits
-from sourcelight.engines.search.direct.reader import PieceReader
+from sourcelight.engines.search.direct.reader import FileRangeReader
 from sourcelight.engines.search.model import PreparedQuery, SearchOptions, SearchPart, Target, TextQuery, prepare
 from sourcelight.engines.search.open_index import CorpusCache, OpenedTargets
 from sourcelight.engines.search.scan.corpus import MAX_NAMED_MISSING, Corpus, OpenedCommit
@@ -92,10 +92,10 @@ class DirectSearch:
         self, targets: Sequence[Target], query: TextQuery, options: SearchOptions, cancellation: Cancellation
     ) -> Generator[SearchPart, None, None]:
         prepared = prepare(query)
-        loop = SearchLoop(prepared, options, cancellation, _PieceCorpora())
+        loop = SearchLoop(prepared, options, cancellation, _FileRangeCorpora())
         failed: set[int] = set()
         with (
-            closing(PieceReader(self._commits)) as reader,
+            closing(FileRangeReader(self._commits)) as reader,
             closing(self._steps(targets, prepared, reader, failed)) as steps,
         ):
             ahead: deque[_TargetStep] = deque()
@@ -111,19 +111,19 @@ class DirectSearch:
                     ahead = deque(item for item in ahead if item.number != step.number)
                     yield SearchPart(failed={step.target.repository.name: step.failure})
                     continue
-                if step.piece is None:
+                if step.file_range is None:
                     yield summary.part(step.target)
                     summary = _Summary()
                     continue
-                if not _is_ready(step.piece, cancellation):
+                if not _is_ready(step.file_range, cancellation):
                     return
                 try:
-                    snapshot = step.piece.result()
+                    snapshot = step.file_range.result()
                 except (SourcelightError, OSError) as error:
                     failed.add(step.number)
                     ahead.appendleft(replace(step, failure=str(error)))
                     continue
-                # Each piece reports the repository as finished, which it is with the last one alone.
+                # Each file range reports the repository as finished, which it is with the last one alone.
                 for part in loop.parts(OpenedTargets([step.target], [step.commit], [snapshot])):
                     summary.add(part)
                     if part.batches:
@@ -133,9 +133,9 @@ class DirectSearch:
                 summary.add(loop.pending.take())
 
     def _steps(
-        self, targets: Sequence[Target], prepared: PreparedQuery, reader: PieceReader, failed: set[int]
+        self, targets: Sequence[Target], prepared: PreparedQuery, reader: FileRangeReader, failed: set[int]
     ) -> Generator[_TargetStep, None, None]:
-        """Yield the pieces to scan, whose reading has begun, and a step without one at the end of each target.
+        """Yield the file ranges to scan, whose reading has begun, and a step without one at the end of each target.
 
         Of targets whose number is in `failed`, nothing more is read.
         """
@@ -145,8 +145,8 @@ class DirectSearch:
             try:
                 name = commit_of(target)
                 commit = self._commits.get(target, name, self._store.max_file_size)
-                for piece in _pieces(commit, query, reader, reads_contents=reads_contents):
-                    yield _TargetStep(number, target, name, piece)
+                for file_range in _file_ranges(commit, query, reader, reads_contents=reads_contents):
+                    yield _TargetStep(number, target, name, file_range)
                     if number in failed:
                         break
                 else:
@@ -157,50 +157,50 @@ class DirectSearch:
 
 @dataclass(slots=True)
 class _TargetStep:
-    """A piece of a target that is being read; without one, the end of the target, or why it can't be searched."""
+    """A file range of a target that is being read; without one, the end of the target, or why it can't be searched."""
 
     number: int
     target: Target
     commit: str = ""
-    piece: Future[OpenedCommit] | None = None
+    file_range: Future[OpenedCommit] | None = None
     failure: str = ""
 
 
-def _pieces(
-    commit: UnindexedCommit, query: TextQuery, reader: PieceReader, *, reads_contents: bool
+def _file_ranges(
+    commit: UnindexedCommit, query: TextQuery, reader: FileRangeReader, *, reads_contents: bool
 ) -> Iterator[Future[OpenedCommit]]:
     mask = commit.names.passing_files(query.files, query.languages)
-    for piece in commit.pieces():
-        piece_mask = None if mask is None else mask[piece.first : piece.end]
-        if piece_mask is not None and not piece_mask.any():
+    for file_range in commit.file_ranges():
+        range_mask = None if mask is None else mask[file_range.first : file_range.end]
+        if range_mask is not None and not range_mask.any():
             continue
-        if piece.snapshot is None and reads_contents:
-            yield reader.submit(commit, piece, piece_mask)
+        if file_range.snapshot is None and reads_contents:
+            yield reader.submit(commit, file_range, range_mask)
         else:
             ready: Future[OpenedCommit] = Future()
-            ready.set_result(piece.snapshot or commit.open(piece, {}))
+            ready.set_result(file_range.snapshot or commit.open(file_range, {}))
             yield ready
 
 
-def _is_ready(piece: Future[OpenedCommit], cancellation: Cancellation) -> bool:
-    """Wait for a piece; False when the search is to stop."""
+def _is_ready(file_range: Future[OpenedCommit], cancellation: Cancellation) -> bool:
+    """Wait for a file range; False when the search is to stop."""
     while not cancellation.stopped:
-        if piece.done() or wait([piece], _CHECK_S).done:
+        if file_range.done() or wait([file_range], _CHECK_S).done:
             return True
     return False
 
 
-class _PieceCorpora(CorpusCache):
-    """Keeps the corpus of each piece beside its texts, with what the corpus remembers of patterns."""
+class _FileRangeCorpora(CorpusCache):
+    """Keeps the corpus of each file range beside its texts, with what the corpus remembers of patterns."""
 
     def get(self, members: Sequence[OpenedCommit]) -> Corpus:
-        """Return the corpus of one piece."""
+        """Return the corpus of one file range."""
         return members[0].remember("corpus", lambda: Corpus(members))
 
 
 @dataclass(slots=True)
 class _Summary:
-    """What the pieces of one target say beside their matches, added up."""
+    """What the file ranges of one target say beside their matches, added up."""
 
     skipped: Counter[str] = field(default_factory=Counter)
     missing: tuple[str, ...] = ()

@@ -4,6 +4,6 @@ A term table is stored beside each shard, keyed by blob id; a revision is a mask
 history and viewers live elsewhere: other scores come in as `Scorer` objects. Start with `ranker`, then `bm25`.
 """
 
-from sourcelight.engines.search.ranking.model import FileSpace, RankedChunk, RankedFile, Ranking, Scorer
+from sourcelight.engines.search.ranking.model import RankedChunk, RankedFile, Ranking, Scorer, ScoreRequest
 
-__all__ = ["FileSpace", "RankedChunk", "RankedFile", "Ranking", "Scorer"]
+__all__ = ["RankedChunk", "RankedFile", "Ranking", "ScoreRequest", "Scorer"]

@@ -61,7 +61,7 @@ class WordScores:
 
     Attributes
     ----------
-    space
+    collection
         Collection of the chunks.
     weights
         Weights of BM25F that were used.
@@ -73,7 +73,7 @@ class WordScores:
         Posting of each term that occurs.
     """
 
-    space: ChunkCollection
+    collection: ChunkCollection
     weights: Weights
     chunks: Float64Array
     idf: Mapping[str, float]
@@ -90,7 +90,7 @@ class WordScores:
         if not len(self._up_to):
             return np.zeros(0, dtype=np.bool_)
         # A prefix sum gives the count of each file by two look-ups, without a loop over files.
-        scored_up_to = self._up_to.take(self.space.first[1:] - 1)
+        scored_up_to = self._up_to.take(self.collection.first[1:] - 1)
         is_reached: BoolArray = np.diff(scored_up_to, prepend=0, append=self.matched) > 0
         return is_reached
 
@@ -107,19 +107,19 @@ class WordScores:
     @cached_property
     def file(self) -> Int64Array:
         """The file of each chunk with a score."""
-        return self.space.file_of.take(self.chunk_numbers)
+        return self.collection.file_of.take(self.chunk_numbers)
 
     def held_of(self, files: Int64Array) -> tuple[Int64Array, Int64Array]:
         """Return the chunks with a score of some files, ascending like these, and the file of each."""
-        chunks = chunks_of(self.space, files)
+        chunks = chunks_of(self.collection, files)
         chunks = chunks[self.chunks.take(chunks) > 0.0]
-        return chunks, self.space.file_of.take(chunks)
+        return chunks, self.collection.file_of.take(chunks)
 
     def next_best(self, files: Int64Array) -> tuple[Float64Array, Float64Array]:
         """Return the second and the third best chunk score of some files, ascending; each file has a chunk."""
-        space = self.space
-        scores = self.chunks.take(chunks_of(space, files))
-        sizes = space.counts.take(files)
+        collection = self.collection
+        scores = self.chunks.take(chunks_of(collection, files))
+        sizes = collection.counts.take(files)
         first = sizes.cumsum() - sizes
         best_scores = []
         for _ in range(2 if len(files) else 0):
@@ -133,12 +133,12 @@ class WordScores:
 
     def file_scores(self, files: Int64Array) -> Float64Array:
         """Score some files, ascending, as if each were one text: BM25 with the counts of all their chunks."""
-        space, k1 = self.space, self.weights.k1
+        collection, k1 = self.collection, self.weights.k1
         scores: Float64Array = np.zeros(len(files))
-        starts = space.first.take(files)
-        end = starts + space.counts.take(files)
+        starts = collection.first.take(files)
+        end = starts + collection.counts.take(files)
         # Norms of whole files, not of chunks: their mean length is another one.
-        norm = space.norms(self.weights.b)[1].take(files)
+        norm = collection.norms(self.weights.b)[1].take(files)
         for posting in self.postings.values():
             # Entries of a term ascend by chunk, and chunks of a file are adjacent: its entries are one run.
             first_entries = posting.numbers.searchsorted(starts)

@@ -32,7 +32,7 @@ class ChunkBlock:
     documents
         The document of each of `files`.
     first
-        Number of the first chunk of each of `files`, within this piece; one more at the end.
+        Number of the first chunk of each of `files`, within this block; one more at the end.
     source
         The chunk of the table of each chunk; None: the same number.
     length
@@ -81,7 +81,7 @@ class ChunkBlock:
         return int(self.table.begin_line[row]), int(self.table.end_line[row])
 
     def place_entries(self, entries: Entries) -> Entries:
-        """Turn entries of the table into entries of this piece, ascending."""
+        """Turn entries of the table into entries of this block, ascending."""
         rows, counts, defined = entries
         copies_of_rows = self._held_again(rows) if len(self.copied) else _EMPTY_PAIR
         if self.place is None:

@@ -28,12 +28,12 @@ from sourcelight.engines.symbols import SymbolTable
 
 @dataclass(frozen=True)
 class ChunkCollection:
-    """All chunks that are ranked, in pieces.
+    """All chunks that are ranked, in blocks.
 
     Attributes
     ----------
     chunk_base, file_base
-        Where each piece begins among all chunks and files, and the end.
+        Where each block begins among all chunks and files, and the end.
     counts, first
         How many chunks each file has, and the number of its first one.
     file_of
@@ -41,14 +41,14 @@ class ChunkCollection:
     kinds
         Of each file, a place in `paths.KINDS`.
     pieces_of
-        The pieces of each target.
+        The blocks of each target.
     over
         Chunks and files of all, where these are a part of them; `mean_length` is then that of all.
     """
 
     open_terms: Sequence[OpenedTerms]
     masks: Sequence[BoolArray | None]
-    pieces: Sequence[ChunkBlock]
+    blocks: Sequence[ChunkBlock]
     chunk_base: Sequence[int]
     file_base: Sequence[int]
     words: Sequence[PathWords]
@@ -79,7 +79,7 @@ class ChunkCollection:
     @property
     def length(self) -> int:
         """Terms in all chunks."""
-        return sum(piece.total_length for piece in self.pieces)
+        return sum(block.total_length for block in self.blocks)
 
     def part_of(self, chunks: int, files: int, length: int) -> ChunkCollection:
         """The same as a part of so many chunks and files with so many terms."""
@@ -87,8 +87,8 @@ class ChunkCollection:
         return replace(self, mean_length=mean, over=(chunks, files), _norms={})
 
     def symbols_of(self, number: int) -> SymbolTable | None:
-        """Return the definitions beside the table of a piece; None while they are not known."""
-        block = self.pieces[number]
+        """Return the definitions beside the table of a block; None while they are not known."""
+        block = self.blocks[number]
         target_terms = self.open_terms[block.target]
         shard = next(index for index, table in enumerate(target_terms.terms) if table is block.table)
         return target_terms.symbols[shard]
@@ -97,14 +97,14 @@ class ChunkCollection:
     def imported(self) -> Float64Array:
         """How many files import each file, 0 to 1: the logarithm, divided by the greatest of its repository."""
         by_target = [import_scores(target_terms) for target_terms in self.open_terms]
-        return _concatenate([by_target[block.target][block.files] for block in self.pieces])
+        return _concatenate([by_target[block.target][block.files] for block in self.blocks])
 
-    def piece_of_chunk(self, chunk: int) -> int:
-        """Return the piece in which a chunk is."""
+    def block_of_chunk(self, chunk: int) -> int:
+        """Return the block in which a chunk is."""
         return bisect_right(self.chunk_base, chunk) - 1
 
-    def piece_of_file(self, file: int) -> int:
-        """Return the piece in which a file is."""
+    def block_of_file(self, file: int) -> int:
+        """Return the block in which a file is."""
         return bisect_right(self.file_base, file) - 1
 
     def norms(self, b: float) -> tuple[Float64Array, Float64Array]:
@@ -113,8 +113,8 @@ class ChunkCollection:
         if norms is None:
             chunks_of_all, files_of_all = self.of_all
             mean_file = self.mean_length * chunks_of_all / max(files_of_all, 1) or 1.0
-            chunk_norms = [(1.0 - b) + (b / self.mean_length) * piece.length for piece in self.pieces]
-            file_norms = [1.0 - b + b * piece.file_length / mean_file for piece in self.pieces]
+            chunk_norms = [(1.0 - b) + (b / self.mean_length) * block.length for block in self.blocks]
+            file_norms = [1.0 - b + b * block.file_length / mean_file for block in self.blocks]
             norms = _concatenate(chunk_norms), _concatenate(file_norms)
             # One `b` at a time: searches use one setting, and each entry has a number per chunk.
             self._norms.clear()
@@ -134,11 +134,11 @@ class ChunkCollection:
         """Find where the entries of a term are."""
         encoded = term.encode()
         entries_by_block: list[tuple[Entries, int]] = []
-        for bounds, entries, piece, base in self._tables:
+        for bounds, entries, block, base in self._tables:
             start, end = bounds(encoded)
             if start < end:
                 table_entries = entries(start, end)
-                entries_by_block.append((table_entries if piece is None else piece.place_entries(table_entries), base))
+                entries_by_block.append((table_entries if block is None else block.place_entries(table_entries), base))
         return CollectionScores(entries_by_block, sum(len(table_entries[0]) for table_entries, _ in entries_by_block))
 
     @cached_property
@@ -148,10 +148,10 @@ class ChunkCollection:
 
     @cached_property
     def _tables(self) -> Sequence[tuple[Any, Any, ChunkBlock | None, int]]:
-        """What finds a term in each piece, what gives the entries, the piece where these are not its own, its base."""
+        """What finds a term in each block, what gives the entries, the block where these are not its own, its base."""
         return [
-            (piece.table.bounds, piece.table.entries, None if piece.is_table else piece, base)
-            for piece, base in zip(self.pieces, self.chunk_base, strict=False)
+            (block.table.bounds, block.table.entries, None if block.is_table else block, base)
+            for block, base in zip(self.blocks, self.chunk_base, strict=False)
         ]
 
     def in_paths(self, term: str) -> tuple[Int64Array, Float64Array] | None:
@@ -175,14 +175,14 @@ class ChunkCollection:
     def file_numbers(self) -> Sequence[NDArray[np.int32]]:
         """The number of each file of each target's view, -1 for one that is not here."""
         numbers = [np.full(target_terms.snapshot.view.files, -1, dtype=np.int32) for target_terms in self.open_terms]
-        for block, base in zip(self.pieces, self.file_base, strict=False):
+        for block, base in zip(self.blocks, self.file_base, strict=False):
             numbers[block.target][block.files] = np.arange(base, base + len(block.files), dtype=np.int32)
         return numbers
 
 
 @dataclass(frozen=True, slots=True)
 class CollectionScores:
-    """Entries of a term, piece by piece, each with what its numbers are moved by; and how many there are."""
+    """Entries of a term, block by block, each with what its numbers are moved by; and how many there are."""
 
     parts: Sequence[tuple[Entries, int]]
     size: int
@@ -209,9 +209,9 @@ def make_collection(open_terms: Sequence[OpenedTerms], masks: Sequence[BoolArray
     sources = [(terms.snapshot, *terms.terms) for terms in open_terms]
     # The last one asked for without filters stays as long as its first snapshot does.
     cached: list[tuple[Any, ChunkCollection]] = open_terms[0].snapshot.remember("ranking space", list)
-    for cached_sources, space in cached[:1]:
+    for cached_sources, collection in cached[:1]:
         if len(cached_sources) == len(sources) and all(map(_are_identical, cached_sources, sources)):
-            return space
+            return collection
     collection = _build_collection(open_terms, masks)
     cached[:] = [(sources, collection)]
     return collection
@@ -261,6 +261,6 @@ def _cached_block(target: int, open_terms: OpenedTerms, shard: int) -> ChunkBloc
     """Make a block, or return the cached one for the same table."""
     table = open_terms.terms[shard]
     block: ChunkBlock | None = open_terms.snapshot.remember(
-        ("ranking piece", shard, id(table), target), lambda: make_block(target, open_terms, shard, None)
+        ("ranking block", shard, id(table), target), lambda: make_block(target, open_terms, shard, None)
     )
     return block

@@ -14,7 +14,7 @@ import numpy as np
 from sourcelight.core.arrays import Float64Array
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ConfigurationError
-from sourcelight.engines.search.ranking.model import FileSpace, Scores
+from sourcelight.engines.search.ranking.model import ScoreRequest, Scores
 
 Embedder: TypeAlias = Callable[[Sequence[str]], Any]
 """Returns a vector for each of some texts: an array of rows, or lists of numbers."""
@@ -41,7 +41,7 @@ class EmbeddingScorer:
     name: str = "embedding"
     weight: float = 0.05
 
-    def scores(self, space: FileSpace, cancellation: Cancellation) -> Sequence[Scores] | None:
+    def scores(self, request: ScoreRequest, cancellation: Cancellation) -> Sequence[Scores] | None:
         """Return the scores of files, zero for those without a chunk among the best; None for less than two chunks.
 
         Raises
@@ -49,20 +49,20 @@ class EmbeddingScorer:
         ConfigurationError
             When the embedder returns no row of finite numbers for each text.
         """
-        if len(space.chunks) < 2:
+        if len(request.chunks) < 2:
             return None
-        numbers = {(t.repository.key, t.commit): number for number, t in enumerate(space.targets)}
-        texts, positions = [space.question.text], []
-        for chunk in space.chunks:
+        numbers = {(t.repository.key, t.commit): number for number, t in enumerate(request.targets)}
+        texts, positions = [request.question.text], []
+        for chunk in request.chunks:
             cancellation.check()
             number = numbers[chunk.target.repository.key, chunk.target.commit]
-            snapshot = space.snapshots[number]
+            snapshot = request.snapshots[number]
             lines = (snapshot.text_of(chunk.path) or b"").split(b"\n")[chunk.begin_line - 1 : chunk.end_line]
             text = b"\n".join(lines).decode("utf-8", "replace")
             texts.append(f"{chunk.path}\n{text}")
             positions.append((number, snapshot.view.file_number(chunk.path.encode())))
         near = _nearness(self.embedder, [text[:MAX_TEXT_CHARACTERS] for text in texts])
-        scores = [np.zeros(snapshot.view.files) for snapshot in space.snapshots]
+        scores = [np.zeros(snapshot.view.files) for snapshot in request.snapshots]
         for (number, file), value in zip(positions, near.tolist(), strict=True):
             if file is not None:
                 scores[number][file] = max(scores[number][file], value)

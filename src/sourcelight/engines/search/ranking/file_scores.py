@@ -127,11 +127,11 @@ best chunk: the next two, and the whole."""
 
 @dataclass(slots=True)
 class FileLists:
-    """Lists of scores of the files of a space, by name, weighed.
+    """Lists of scores of the files of a collection, by name, weighed.
 
     Attributes
     ----------
-    space
+    collection
         What they are the files of.
     factors
         The factor of each kind of files.
@@ -148,10 +148,10 @@ class FileLists:
     repeat
         The factor of each further chunk of a file.
     lists
-        A score for each file of the space; those for words only of `files`.
+        A score for each file of the collection; those for words only of `files`.
     """
 
-    space: ChunkCollection
+    collection: ChunkCollection
     factors: Float64Array
     top: float
     files: Int64Array
@@ -163,7 +163,7 @@ class FileLists:
 
     def kind(self, files: Int64Array) -> Float64Array:
         """Return the factor of some files."""
-        return self.factors.take(self.space.kinds.take(files))
+        return self.factors.take(self.collection.kinds.take(files))
 
     def add(self, name: str, scores: Float64Array) -> None:
         """Add a list."""
@@ -199,7 +199,7 @@ def file_lists(
 
     Parameters
     ----------
-    space, words, question, weights
+    collection, words, question, weights
         What they are made of.
     limit
         Only the files that hold that many of the best chunks are wanted; None: all.
@@ -264,16 +264,18 @@ ROUNDING_FACTOR = 1.0 - 1e-9
 
 def _with_chunks(words: WordScores, min_score: float, other_files: Int64Array) -> tuple[Int64Array, Float64Array]:
     """Return the files with a chunk of at least `min_score`, and `other_files`, each with its best score."""
-    space = words.space
+    collection = words.collection
     if min_score <= 0.0:
-        best_of_files: Float64Array = np.maximum.reduceat(words.chunks, space.first) if space.chunks else words.chunks
-        return np.arange(space.files), best_of_files
-    file = space.file_of.take((words.chunks >= min_score).nonzero()[0])
+        best_of_files: Float64Array = (
+            np.maximum.reduceat(words.chunks, collection.first) if collection.chunks else words.chunks
+        )
+        return np.arange(collection.files), best_of_files
+    file = collection.file_of.take((words.chunks >= min_score).nonzero()[0])
     files = file.take(run_starts(file))
     if len(other_files):
         files = np.union1d(files, other_files)
-    sizes = space.counts.take(files)
-    best = np.maximum.reduceat(words.chunks.take(chunks_of(space, files)), sizes.cumsum() - sizes)
+    sizes = collection.counts.take(files)
+    best = np.maximum.reduceat(words.chunks.take(chunks_of(collection, files)), sizes.cumsum() - sizes)
     return files, best
 
 
@@ -336,8 +338,8 @@ def defining_files(collection: ChunkCollection, name: str) -> dict[int, float]:
 
 
 def with_symbols(collection: ChunkCollection) -> Iterator[tuple[int, ChunkBlock, SymbolTable]]:
-    """Yield each piece with its number and the definitions beside it."""
-    for number, block in enumerate(collection.pieces):
+    """Yield each block with its number and the definitions beside it."""
+    for number, block in enumerate(collection.blocks):
         symbols = collection.symbols_of(number)
         if symbols is not None:
             yield number, block, symbols
@@ -353,14 +355,14 @@ def _mentioned_files(collection: ChunkCollection, question: RankQuery) -> Iterat
         files += [file for stem in question.names for file in words.with_stem(stem)
                   if view.path(file).rpartition("/")[2].startswith(f"{stem}.")]  # fmt: skip
         for number in collection.pieces_of[target] if files else ():
-            positions = np.isin(collection.pieces[number].files, files).nonzero()[0]
+            positions = np.isin(collection.blocks[number].files, files).nonzero()[0]
             yield from (collection.file_base[number] + positions).tolist()
 
 
 def scores_by_target(collection: ChunkCollection, scores: Float64Array) -> Sequence[Float64Array]:
     """Return scores as one array for each target, with an entry for each file of its view."""
     scores_by_file = [np.zeros(open_terms.snapshot.view.files) for open_terms in collection.open_terms]
-    for number, block in enumerate(collection.pieces):
+    for number, block in enumerate(collection.blocks):
         scores_by_file[block.target][block.files] = scores[
             collection.file_base[number] : collection.file_base[number + 1]
         ]
@@ -369,5 +371,5 @@ def scores_by_target(collection: ChunkCollection, scores: Float64Array) -> Seque
 
 def scores_of_targets(collection: ChunkCollection, scores: Sequence[Float64Array]) -> Float64Array:
     """Turn around what `scores_by_target` does."""
-    scores_by_block = [scores[block.target][block.files] for block in collection.pieces]
+    scores_by_block = [scores[block.target][block.files] for block in collection.blocks]
     return np.concatenate(scores_by_block) if scores_by_block else np.zeros(0)

@@ -106,7 +106,7 @@ class Ranking:
 
 
 @dataclass(frozen=True, slots=True)
-class FileSpace:
+class ScoreRequest:
     """The files that are ranked: for each target its open snapshot and the scores so far, one for each file.
 
     `chunks` are the best by their words alone.
@@ -164,7 +164,7 @@ class Scorer(Protocol):
     name: str
     weight: float
 
-    def scores(self, space: FileSpace, cancellation: Cancellation) -> Sequence[Scores] | None:
+    def scores(self, request: ScoreRequest, cancellation: Cancellation) -> Sequence[Scores] | None:
         """Return a score for each file of each target, the best being 1; None without a score."""
         ...
 

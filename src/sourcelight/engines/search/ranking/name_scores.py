@@ -101,8 +101,8 @@ def _share(name: bytes, masses: Mapping[str, float]) -> float:
 
 def _names_in(collection: ChunkCollection, chunk: int) -> list[bytes]:
     """Return the names of the definitions that begin in a chunk."""
-    number = collection.piece_of_chunk(chunk)
-    block = collection.pieces[number]
+    number = collection.block_of_chunk(chunk)
+    block = collection.blocks[number]
     symbols = collection.symbols_of(number)
     if symbols is None:
         return []

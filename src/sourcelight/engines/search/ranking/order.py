@@ -36,7 +36,7 @@ class RankOrder:
         limit: int | None = None,
         exchange: StatsExchange = LOCAL_ONLY,
     ) -> None:
-        self.space, self.words, self.lists, self._exchange = collection, words, lists, exchange
+        self.collection, self.words, self.lists, self._exchange = collection, words, lists, exchange
         total = lists.total()
         # Scores are relative to the best of all parts, or files of different workers could not be compared. 1.0 stands
         # for a question without a match, to divide by.
@@ -76,7 +76,7 @@ class RankOrder:
     def _places(self, files: Int64Array) -> Int64Array:
         """Return the indexes of files in the lists."""
         listed = self.lists.files
-        return files if len(listed) == self.space.files else listed.searchsorted(files)
+        return files if len(listed) == self.collection.files else listed.searchsorted(files)
 
     def score_of(self, file: int) -> float:
         """Return the score of a file that the lists have."""
@@ -90,22 +90,22 @@ class RankOrder:
 
     def _place(self, chunk: int) -> tuple[int, int, int]:
         """Return the block of a chunk, its number there, and the number of its file."""
-        number = self.space.piece_of_chunk(chunk)
-        within = chunk - self.space.chunk_base[number]
-        return number, within, int(self.space.file_of[chunk])
+        number = self.collection.block_of_chunk(chunk)
+        within = chunk - self.collection.chunk_base[number]
+        return number, within, int(self.collection.file_of[chunk])
 
     def _name(self, file: int) -> tuple[str, str, str]:
         """Return the key that orders files of equal score."""
         block, position = self._file(file)
-        target = self.space.open_terms[block.target].target
+        target = self.collection.open_terms[block.target].target
         return target.repository.name, target.revision, self._path(block, position)
 
     def _file(self, file: int) -> tuple[ChunkBlock, int]:
-        number = self.space.piece_of_file(file)
-        return self.space.pieces[number], file - self.space.file_base[number]
+        number = self.collection.block_of_file(file)
+        return self.collection.blocks[number], file - self.collection.file_base[number]
 
     def _path(self, block: ChunkBlock, index: int) -> str:
-        return self.space.open_terms[block.target].snapshot.view.path(int(block.files[index]))
+        return self.collection.open_terms[block.target].snapshot.view.path(int(block.files[index]))
 
     def best(self, limits: RankLimits) -> tuple[list[tuple[int, float]], list[int]]:
         """Return the best chunks with their scores, and their files in the order of the files' own scores."""
@@ -129,7 +129,7 @@ class RankOrder:
     def covering(self, chunk: int, value: float) -> tuple[float, tuple[str, str, str, int], frozenset[str]]:
         """Return a chunk's negated score, its position, and the terms of the question that it contains."""
         file = self._place(chunk)[2]
-        return -value, (*self._name(file), chunk), terms_held_by(self.space, self.words, [(chunk, value)])
+        return -value, (*self._name(file), chunk), terms_held_by(self.collection, self.words, [(chunk, value)])
 
     def first(self, count: int) -> list[tuple[int, float]]:
         """Return the best chunks whatever their files, with their scores before scaling."""
@@ -212,11 +212,11 @@ class RankOrder:
         described = []
         for file in files:
             block, position = self._file(file)
-            kind = reported_kind(int(self.space.words[block.target].kind[block.files[position]]))
-            factor = float(self.lists.factors[self.space.kinds[file]]) / self._max_total
+            kind = reported_kind(int(self.collection.words[block.target].kind[block.files[position]]))
+            factor = float(self.lists.factors[self.collection.kinds[file]]) / self._max_total
             shares = {name: float(values[file]) * factor for name, values in self.lists.lists.items()}
-            target = self.space.open_terms[block.target].target
-            target = replace(target, commit=self.space.open_terms[block.target].commit)
+            target = self.collection.open_terms[block.target].target
+            target = replace(target, commit=self.collection.open_terms[block.target].commit)
             described.append(RankedFile(target, self._path(block, position), self.score_of(file), kind, shares))
         return described
 
@@ -228,7 +228,7 @@ class RankOrder:
         described_chunks = []
         for chunk, value in selected:
             number, within, file = self._place(chunk)
-            block, described_file = self.space.pieces[number], described[positions[file]]
+            block, described_file = self.collection.blocks[number], described[positions[file]]
             row = within if block.source is None else int(block.source[within])
             start, end = block.lines_of(row)
             symbols = self._symbols(number, row)
@@ -247,10 +247,10 @@ class RankOrder:
         return described_chunks
 
     def _symbols(self, number: int, row: int) -> tuple[str, ...]:
-        symbols, table = self.space.symbols_of(number), self.space.pieces[number].table
+        symbols, table = self.collection.symbols_of(number), self.collection.blocks[number].table
         if symbols is None:
             return ()
-        rows = definitions_in(symbols, int(table.chunk_doc[row]), *self.space.pieces[number].lines_of(row))
+        rows = definitions_in(symbols, int(table.chunk_doc[row]), *self.collection.blocks[number].lines_of(row))
         return tuple(text.decode(errors="replace") for text in symbols.texts(symbols.name[rows]))
 
 

@@ -20,12 +20,12 @@ from sourcelight.engines.search.ranking.file_scores import (
 from sourcelight.engines.search.ranking.model import (
     COVERING_CHUNKS,
     LOCAL_ONLY,
-    FileSpace,
     PartStats,
     RankedFile,
     Ranking,
     RankLimits,
     Scorer,
+    ScoreRequest,
     StatsExchange,
 )
 from sourcelight.engines.search.ranking.order import RankOrder, coverage_of
@@ -170,10 +170,10 @@ class Ranker:
         return RankOrder(collection, words, lists, limit)
 
     def _add(self, scorer: Scorer, order: RankOrder, question: RankQuery, cancellation: Cancellation) -> None:
-        collection = order.space
+        collection = order.collection
         numbers, files = order.best(RankLimits(_VOTING_CHUNKS))
         scores = scorer.scores(
-            FileSpace(
+            ScoreRequest(
                 question,
                 [open_terms.target for open_terms in collection.open_terms],
                 [open_terms.snapshot for open_terms in collection.open_terms],

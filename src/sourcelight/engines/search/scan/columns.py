@@ -99,15 +99,15 @@ class FileRows:
     row_counts: Int64Array
 
 
-def file_columns(place: FileRows, row_types: Sequence[str], row_type: NDArray[np.int8] | None) -> dict[str, Any]:
+def file_columns(rows: FileRows, row_types: Sequence[str], row_type: NDArray[np.int8] | None) -> dict[str, Any]:
     """Make the columns that locate rows; `row_type` indexes `row_types` for each row, None: the first for all."""
     import pyarrow as pa
 
-    lengths, source, corpus = place.row_counts, place.source, place.source.corpus
+    lengths, source, corpus = rows.row_counts, rows.source, rows.source.corpus
     count = int(lengths.sum())
     codes = np.zeros(count, dtype=np.int8) if row_type is None else row_type
     columns: dict[str, Any] = {"type": pa.DictionaryArray.from_arrays(arrow_array(codes), arrow_strings(row_types))}
-    members = corpus.member_of(place.files)
+    members = corpus.member_of(rows.files)
     used_members, member_of_file = (
         (members[:1], None) if (members == members[0]).all() else _distinct_codes(members, len(corpus.members))
     )
@@ -128,14 +128,14 @@ def file_columns(place: FileRows, row_types: Sequence[str], row_type: NDArray[np
         columns[name] = pa.DictionaryArray.from_arrays(arrow_array(code_of_row), arrow_strings(list(numbers)))
     ids = np.array([target.repository.facts.id for target, _ in used_targets], dtype=np.int64)
     columns["repository_id"] = arrow_array(ids[member_of_row])
-    paths = text_column(_path_bytes(corpus, place.files)).strings
+    paths = text_column(_path_bytes(corpus, rows.files)).strings
     path_of_row = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
     if member_of_file is not None:
         distinct = paths.dictionary_encode()  # one code per distinct path, also across repositories
         if len(distinct.dictionary) < len(paths):
             paths, path_of_row = distinct.dictionary, np.asarray(distinct.indices)[path_of_row]
     columns["path"] = pa.DictionaryArray.from_arrays(arrow_array(path_of_row), paths)
-    columns["language"] = _languages(corpus, place.files, lengths)
+    columns["language"] = _languages(corpus, rows.files, lengths)
     return columns
 
 
@@ -218,9 +218,9 @@ def _path_bytes(corpus: Corpus, files: FileNumbers) -> Any:
     return arrow_binary(ends - starts, data)
 
 
-def raw_matches_of(place: FileRows, in_content: BoolArray, lines: MatchedLines, make: Callable[[], Any]) -> RawMatches:
+def raw_matches_of(rows: FileRows, in_content: BoolArray, lines: MatchedLines, make: Callable[[], Any]) -> RawMatches:
     """Make raw matches of files; those `in_content` have the `lines`, and `make` makes their columns on demand."""
-    corpus, files = place.source.corpus, place.files
+    corpus, files = rows.source.corpus, rows.files
     members = corpus.member_of(files)
     paths = corpus.paths
     view = memoryview(corpus.raw_paths)
@@ -228,14 +228,14 @@ def raw_matches_of(place: FileRows, in_content: BoolArray, lines: MatchedLines, 
     line_start, line_end = lines.line_start, lines.line_end
     documents = corpus.documents_of(line_start)
     return RawMatches(
-        places=place.source.locations,
+        locations=rows.source.locations,
         languages=corpus.language_names,
         in_content=in_content,
-        place=members,
+        location_index=members,
         language=corpus.language[files],
         paths=[bytes(view[start:end]) for start, end in path_ranges],
-        names=_path_spans(place),
-        lengths=place.row_counts,
+        names=_path_spans(rows),
+        lengths=rows.row_counts,
         numbers=lines.line - corpus.doc_line[documents] + 1,
         sizes=line_end - line_start,
         counts=np.diff(lines.first_span),
