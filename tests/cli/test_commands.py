@@ -256,6 +256,14 @@ def test_help_is_complete(run: Run, command: str) -> None:
         assert re.search(r"\S {2,}\S|\n {10,}\S", part), part
 
 
+def test_no_line_of_the_list_of_commands_is_cut_off(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for words in [[], ["admin"], ["report"]]:
+        listed = run(*words, "--help")[1].partition("Commands:\n")[2]
+        assert listed
+        assert [line for line in listed.splitlines() if line.endswith("...")] == []
+
+
 @pytest.mark.parametrize(
     ("arguments", "current"),
     [

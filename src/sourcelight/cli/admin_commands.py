@@ -19,7 +19,7 @@ def _group(text: str) -> typer.Typer:
 
 
 admin_app = _group(
-    "Manage accounts, roles, tokens, OAuth clients and access to private repositories. "
+    "Manage accounts, roles, tokens, OAuth clients and access. "
     "Works on state.sqlite below SOURCELIGHT_HOME; a running service sees changes with its next request."
 )
 user_app = _group("Accounts. The account owner always exists.")
@@ -322,9 +322,10 @@ def restore(
     *,
     yes: Annotated[bool, typer.Option("--yes", help="Replace all accounts, permissions and credentials.")] = False,
 ) -> int:
-    """Replace the contents of state.sqlite with a copy; a running service uses them at once.
+    """Replace the contents of state.sqlite with a copy.
 
-    First saves the current contents next to it. Credentials that were revoked since the copy become valid again.
+    A running service uses them at once. First saves the current contents next to it. Credentials that were revoked
+    since the copy become valid again.
     """
     return admin.run(lambda state: admin.restore(state, file, is_confirmed=yes))
 
@@ -335,7 +336,10 @@ def list_audit(
     limit: Annotated[int, typer.Option("--limit", min=1, max=1_000_000, help="Maximum number of entries.")] = 1_000,
     as_json: Json = False,
 ) -> int:
-    """List changes of accounts, permissions and credentials with time and actor. Entries are never deleted."""
+    """List changes of accounts, permissions and credentials.
+
+    Each entry has its time and actor. Entries are never deleted.
+    """
     return admin.run(lambda state: admin.list_audit(state, limit, as_json=as_json))
 
 

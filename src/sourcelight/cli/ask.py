@@ -24,10 +24,11 @@ def verify_command(
     repo: Annotated[str, typer.Option(help="Repository for citations without one.")] = "",
     revision: Annotated[str, typer.Option(help="Branch, tag or commit of citations that name none.")] = "",
 ) -> int:
-    """Check the citations of a text: links to lines, path:12, path#L3-L9, quoted code.
+    """Check the citations of a text.
 
-    Prints one line per citation: verified, moved (with its current location) or rejected (with the reason). Uses PATH,
-    else the service of --url or SRC_ENDPOINT, else the current directory. Exits with status 1 if any is rejected.
+    Citations are links to lines, path:12, path#L3-L9 and quoted code. Prints one line per citation: verified, moved
+    (with its current location) or rejected (with the reason). Uses PATH, else the service of --url or SRC_ENDPOINT,
+    else the current directory. Exits with status 1 if any is rejected.
     """
     check_source(paths, url)
     text = sys.stdin.read() if str(file) == "-" else file.read_text("utf-8", "replace")

@@ -33,9 +33,10 @@ def worker_command(
     build_threads: Annotated[int, typer.Option(min=1, max=256, help="Repositories to build at the same time.")] = 1,
     tls: Tls = None,
 ) -> int:
-    """Run a worker of a cluster, which stores, searches and builds shards.
+    """Run a worker of a cluster.
 
-    Runs until a signal stops it or its scheduler ends. Let your process supervisor restart it.
+    A worker stores, searches and builds shards. Runs until a signal stops it or its scheduler ends. Let your process
+    supervisor restart it.
     """
     return run_worker(
         scheduler,

@@ -54,9 +54,10 @@ class HostProblem:
 
 
 def doctor_command() -> int:
-    """Show what is installed, where the caches are, their sizes, and what slows this machine down.
+    """Show what is installed, and what is slow here and why.
 
-    Changes nothing, and shows no names of repositories. Exits with status 2 if something is broken.
+    Also shows the directories of caches and state, and their sizes. Changes nothing, and shows no names of
+    repositories. Exits with status 2 if something is broken.
     """
     return examine()
 

@@ -93,7 +93,10 @@ def index_command(  # noqa: PLR0913 - the options of a command
 
 
 def repos_command(paths: Paths = None) -> int:
-    """List the repositories below PATH, and directories that can't be searched, with the reason."""
+    """List the repositories below PATH.
+
+    Also lists directories that can't be searched, with the reason.
+    """
     return list_repositories(path_texts(paths, "."))
 
 

@@ -24,14 +24,20 @@ def lab_command(
     ] = Path("sourcelight-notebooks"),
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser.")] = True,
 ) -> int:
-    """Open JupyterLab with a copy of the tutorial notebooks, which use the sample repositories or those below PATH."""
+    """Open JupyterLab with a copy of the tutorial notebooks.
+
+    The notebooks use the sample repositories, or those below PATH.
+    """
     return open_lab(path_texts(paths), str(dest), browser=browser)
 
 
 def samples_command(
     directory: Annotated[Path, typer.Argument(metavar="DIRECTORY", help="Destination; an existing directory is kept.")],
 ) -> int:
-    """Build the sample repositories of the guides and notebooks, and print their directory."""
+    """Build the sample repositories of the guides and notebooks.
+
+    Prints their directory.
+    """
     return build_samples(directory)
 
 

@@ -58,10 +58,11 @@ def clone_command(
     dest: Destination = None,
     allow_local: AllowLocal = False,
 ) -> int:
-    """Keep bare mirrors of repositories: clone new ones, update existing ones.
+    """Keep bare mirrors of repositories.
 
-    Prints the directory of each mirror, which you can pass to search, index or serve. Takes addresses from URL and
-    --list. If one fails, reports it, continues with the others and exits with status 2.
+    Clones new ones and updates existing ones. Prints the directory of each mirror, which you can pass to search, index
+    or serve. Takes addresses from URL and --list. If one fails, reports it, continues with the others and exits with
+    status 2.
     """
     addresses = list(urls or ())
     status = DONE
@@ -92,10 +93,11 @@ def sync_command(
     ] = "1h",
     allow_local: AllowLocal = False,
 ) -> int:
-    """Fetch mirrors on a schedule, next to a running `serve`, until Ctrl-C or SIGTERM.
+    """Fetch mirrors on a schedule.
 
-    Fetches the mirrors of URL and --list, and clones missing ones. Without both, fetches the mirrors in the directory.
-    Rereads the list while it runs; if you remove an address, its mirror stays but is no longer fetched.
+    Runs next to `serve`, until Ctrl-C or SIGTERM. Fetches the mirrors of URL and --list, and clones missing ones.
+    Without both, fetches the mirrors in the directory. Rereads the list while it runs; if you remove an address, its
+    mirror stays but is no longer fetched.
 
     The time to the next fetch doubles with each failure in a row, up to a day, and is --every again after a success. A
     random share spreads the fetches. Only one process can work on a directory. With --once, exits with status 2 if a

@@ -104,7 +104,10 @@ def contributors(  # noqa: PLR0913 - the options of the command
     tables: Tables = TableFormat.CSV,
     url: ServiceUrl = None,
 ) -> int:
-    """Report on contributors: activity, changes and current line ownership."""
+    """Report on contributors.
+
+    Covers activity, changes and current line ownership.
+    """
     options = {
         "after": after or None,
         "before": before or None,
@@ -135,7 +138,10 @@ def changes(
     tables: Tables = TableFormat.CSV,
     url: ServiceUrl = None,
 ) -> int:
-    """Report on changes: the commits, people and files that HEAD has and BASE doesn't."""
+    """Report on changes between two revisions.
+
+    Covers the commits, people and files that HEAD has and BASE doesn't.
+    """
     options = {"only": list(only or ()), "exclude": list(exclude or ()), "other_files": other_files.value}
     return write_changes(path_texts(paths), url, output, tables.value, repo, (base, head), options)
 

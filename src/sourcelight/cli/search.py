@@ -119,10 +119,11 @@ def explain_command(
     pattern_type: PatternTypeOption = PatternType.STANDARD,
     worktree: Worktree = False,
 ) -> int:
-    """Explain a query: its tree, the effect of each filter, what the index rules out, likely mistakes.
+    """Explain a query and its likely mistakes.
 
-    Uses PATH, else the service of --url or SRC_ENDPOINT, else the current directory. Other services provide no
-    figures, so only the tree is shown. Runs no search.
+    Prints the tree of the query, the effect of each filter and what the index rules out. Uses PATH, else the service of
+    --url or SRC_ENDPOINT, else the current directory. Other services provide no figures, so only the tree is shown.
+    Runs no search.
     """
     check_source(paths, url)
     command = SearchCommand(paths=path_texts(paths), url=url or "", pattern_type=pattern_type.value, worktree=worktree)

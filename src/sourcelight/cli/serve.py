@@ -41,8 +41,9 @@ def serve_command(
     storage: ShardStorage = None,
     tls: Tls = None,
 ) -> int:
-    """Serve searches over HTTP to notebooks, scripts and search clients.
+    """Serve searches over HTTP.
 
+    The clients are notebooks, scripts, browsers and other programs that speak the protocols of search and MCP.
     SOURCELIGHT_OWNER_TOKEN sets the owner's token; without it, the first start creates and prints one. Each search
     sees the newest commits of branches. Stop with Ctrl-C or SIGTERM. With --cluster and --storage, serves
     the repositories of a cluster; omit PATH then.
@@ -77,10 +78,11 @@ def mcp_command(
         bool, typer.Option("--worktree", help="Search work trees as they are on disk; the default.")
     ] = False,
 ) -> int:
-    """Offer the tools over standard input and output to an MCP client that starts this command.
+    """Offer the MCP tools over standard input and output.
 
-    Answers at once, and indexes PATH (default: the current directory) in the background. Searches work trees as they
-    are on disk, without ignored files. Needs no token, because the client runs as you.
+    For an MCP client that starts this command. Answers at once, and indexes PATH (default: the current directory) in
+    the background. Searches work trees as they are on disk, without ignored files. Needs no token, because the client
+    runs as you.
     """
     from sourcelight.server.mcp.suites import StdioOptions, named_tools
 
