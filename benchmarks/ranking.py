@@ -172,7 +172,7 @@ def first_places(paths: Sequence[str], gold: Sequence[str]) -> list[int]:
 def measure(case: Mapping[str, Any], answer: Answer, space: Space) -> dict[str, float]:
     """Give the measures of one answer."""
     gold, kind = case["files"], case["kind"]
-    locations = first_places(answer.files, gold)
+    locations = first_places([path for path in answer.files if path != case.get("source")], gold)
     if kind in SHORT:
         of_chunks = first_places([path for path, _, _ in answer.chunks[:_DEPTH]], gold)
         return {"files NDCG": ndcg(locations, len(gold)), "chunks NDCG": ndcg(of_chunks, len(gold))}

@@ -9,7 +9,9 @@ and written as lines of JSON. Nothing of the repositories is part of this projec
 - *topic*: the words of a file's name, one of them inflected, with a word of its first doc comment;
 - *words*: two to four words of the first sentence of a doc comment; *sentence*: the whole of it; *name*: the words of a
   type's name, the last one in the other number. All three are answered by the file with the definition;
-- *readme*: a sentence of documentation that names one definition in a code span, without that name;
+- *readme*: a sentence of documentation that names one definition in a code span, without that name. The name has
+  several words, since a lone word in a code span more often names an option or a command. Changelogs and proposals give
+  no sentences: they describe other versions;
 - *subject*: the subject of a commit, answered by the files of code that it changed. The newest commit is asked, which
   has the change itself;
 - *issue*: subject and body of a commit (40 words and more) without names of files, answered by the functions that it
@@ -66,6 +68,8 @@ _NUMBER = re.compile(r"\s*\(?(?:#|GH-|gh-|PR |pr )\d+\)?|\b[A-Z]{3,}-\d+[:\s]*")
 _HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@")
 _ASIDE = re.compile(r"(?i)(?:^|/)(?:examples?|samples?|demos?|scripts?|tools?|bench\w*|\.\w+|docs?)/")
 """Folders whose files answer no question: whoever made one would not name them as the place."""
+_OTHER_VERSIONS = re.compile(r"(?i)chang|histor|news|release|whatsnew|migrat|upgrad|(?:^|/)(?:seps?|rfcs?|peps?)/")
+"""Documents on versions before this one, or on what may come."""
 _MIN_BODY_WORDS = 40
 _MAX_FILES = 3
 _MAX_WORDS = 400
@@ -83,6 +87,8 @@ class Case:
     files: list[str]
     places: list[tuple[str, int, int]]
     commit: str
+    source: str = ""
+    """The document that has the question word for word. It is left out of the answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +112,7 @@ class Source:
         self.paths: dict[str, str] = {}
         self.places: list[Place] = []
         self.texts: dict[str, list[str]] = {}
+        self.documents: dict[str, str] = {}
         view = terms_index.snapshot.view
         for file in range(view.files):
             path = view.path(file)
@@ -226,7 +233,7 @@ def readme_rows(source: Source) -> Iterator[tuple[str, list[Place]]]:
     for place in source.places:
         by_name.setdefault(place.name, []).append(place)
     for path, kind in source.paths.items():
-        if kind != "docs" or not path.lower().endswith((".md", ".rst")):
+        if kind != "docs" or not path.lower().endswith((".md", ".rst")) or _OTHER_VERSIONS.search(path):
             continue
         for paragraph in re.split(r"\n\s*\n", "\n".join(source.lines(path))):
             if "```" in paragraph or "|" in paragraph or paragraph.startswith((" ", "\t", "..")):
@@ -235,9 +242,11 @@ def readme_rows(source: Source) -> Iterator[tuple[str, list[Place]]]:
                 spans = _SPAN.findall(sentence)
                 simple = [re.split(r"[.:#]+", span)[-1] for span in spans]
                 names = [name for name in dict.fromkeys(simple) if len({p.path for p in by_name.get(name, ())}) == 1]
+                is_distinct = len(names) == 1 and len(parts_of(names[0])) > 1
                 words = _MARKUP.sub("", _SPAN.sub(" ", sentence)).lstrip("-* ").split()
                 content = [word for word in words if word.isalpha() and word.lower() not in FUNCTION_WORDS]
-                if len(names) == 1 and len(spans) <= 2 and len(content) >= 6 and "](" not in sentence:
+                if is_distinct and len(spans) <= 2 and len(content) >= 6 and "](" not in sentence:
+                    source.documents[" ".join(words)] = path
                     yield " ".join(words), by_name[names[0]]
 
 
@@ -404,7 +413,8 @@ def main() -> None:
             for name, (source, git_dir) in sources.items():
                 for kind, text, places, files, commit in cases_of(source, git_dir, options.rows, options.seed):
                     gold = [(place.path, place.first, place.last) for place in places]
-                    case = Case(name, languages[name], half[name], kind, text, files, gold, commit)
+                    document = source.documents.get(text, "") if kind == "readme" else ""
+                    case = Case(name, languages[name], half[name], kind, text, files, gold, commit, document)
                     file.write(json.dumps(asdict(case)) + "\n")
                     counts[kind, half[name]] += 1
                 print(name, languages[name], half[name], file=sys.stderr, flush=True)
