@@ -39,6 +39,8 @@ def parameters(callback: Callable[..., Any]) -> Iterator[tuple[str, str, bool]]:
     """Each argument and option of a command: how it is typed, what it means, and whether it is an argument."""
     hints = get_type_hints(callback, include_extras=True)
     for parameter in inspect.signature(callback).parameters.values():
+        if hints[parameter.name] is typer.Context:
+            continue
         kind, info = _annotated(hints[parameter.name])
         default = parameter.default
         if isinstance(info, ArgumentInfo):

@@ -6,11 +6,22 @@ the commands of the other modules, or with the module of one command.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status; `arguments` default to those of the process."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    early = None
+    if words[:1] == ["mcp"]:
+        # Before `app`, whose framework alone takes as long as a client's first two answers.
+        from sourcelight.cli.first_answers import start_early_answers
+
+        try:
+            early = start_early_answers(words[1:])
+        except BrokenPipeError:
+            return 0
     from sourcelight.cli.app import run
 
-    return run(arguments)
+    return run(words, early)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +14,9 @@ from sourcelight.cli.admin_commands import admin_app
 from sourcelight.cli.output import DONE, FAILED, INTERRUPTED, USAGE, say
 from sourcelight.cli.report import report_app
 from sourcelight.core.errors import BadParameter, ConfigurationError, QueryError, SourcelightError
+
+if TYPE_CHECKING:
+    from sourcelight.server.mcp.handshake import EarlyAnswers
 
 app = typer.Typer(
     name="sourcelight",
@@ -86,13 +89,15 @@ def root(
     del version
 
 
-def run(arguments: Sequence[str] | None) -> int:  # noqa: PLR0911 - one for each outcome
-    """Run the command line; an error is one line on standard error, never a traceback."""
+def run(words: Sequence[str], early: EarlyAnswers | None = None) -> int:  # noqa: PLR0911 - one for each outcome
+    """Run the command line; an error is one line on standard error, never a traceback.
+
+    `early` answers the client of ``mcp`` already.
+    """
     # The framework's own class for usage errors, wherever the installed version keeps it.
     usage_error: Any = typer.BadParameter.__bases__[0]
-    words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        status = app(words or ["--help"], prog_name="sourcelight", standalone_mode=False)
+        status = app(list(words) or ["--help"], prog_name="sourcelight", standalone_mode=False, obj=early)
         sys.stdout.flush()
     except usage_error as exc:
         say(_usage_message(exc, words))

@@ -22,6 +22,7 @@ from sourcelight.core.tools.tool import DEFAULT_MAX_TOKENS, MAX_TOKENS, MIN_TOKE
 if TYPE_CHECKING:
     from sourcelight.engines.execution import Engine, Limits, LocalEngine
     from sourcelight.server.identity.authentication import OwnerTokenState
+    from sourcelight.server.mcp.handshake import EarlyAnswers
     from sourcelight.server.mcp.suites import StdioOptions
 
 
@@ -58,6 +59,7 @@ def serve_command(
 
 
 def mcp_command(
+    context: typer.Context,
     paths: Paths = None,
     *,
     tools: Annotated[
@@ -92,9 +94,8 @@ def mcp_command(
         raise ConfigurationError(f"--max-tokens must be {MIN_TOKENS} to {MAX_TOKENS}, or 0, got {max_tokens}")
     names = tuple(name.strip() for name in tools.split(",") if name.strip())
     named_tools(names)
-    return serve_stdio_tools(
-        path_texts(paths, "."), StdioOptions(names, max_tokens or None, structured), worktree=not committed
-    )
+    options = StdioOptions(names, max_tokens or None, structured)
+    return serve_stdio_tools(path_texts(paths, "."), options, worktree=not committed, early=context.obj)
 
 
 def serve(
@@ -192,21 +193,22 @@ def _announce(engine: Engine, owner: OwnerTokenState, *, host: str, address: str
         print_line("owner token: from SOURCELIGHT_OWNER_TOKEN")
 
 
-def serve_stdio_tools(paths: Sequence[str], options: StdioOptions, *, worktree: bool) -> int:
-    """Answer messages until standard input ends; text for people goes to standard error."""
+def serve_stdio_tools(
+    paths: Sequence[str], options: StdioOptions, *, worktree: bool, early: EarlyAnswers | None = None
+) -> int:
+    """Answer messages until standard input ends; text for people goes to standard error.
+
+    `early` answers already; None starts it here.
+    """
     import logging
     from contextlib import ExitStack
 
-    from sourcelight.server.mcp.handshake import EarlyAnswers
-    from sourcelight.server.mcp.suites import list_tools, named_tools
+    if early is None:
+        from sourcelight.server.mcp.handshake import EarlyAnswers
+        from sourcelight.server.mcp.suites import stdio_tool_list
 
-    tools = named_tools(options.tools)
-    early = EarlyAnswers(
-        lambda: list_tools(
-            tools, offers_pages=True, with_structure=options.with_structure, max_tokens=options.max_tokens
-        )
-    )
-    early.start()
+        early = EarlyAnswers(lambda: stdio_tool_list(options))
+        early.start()
     # Imported while the client already has its first answers.
     from sourcelight.server.mcp.opening import EngineOpening, ToolSources
     from sourcelight.server.mcp.protocol import serve_stdio

@@ -38,7 +38,8 @@ from sourcelight.server.http.pages.routes import Pages
 from sourcelight.server.http.settings import Settings
 from sourcelight.server.http.stream import SearchStream, StreamLimits
 from sourcelight.server.identity import Authenticator, OwnerToken, Principal, Refusal
-from sourcelight.server.mcp import METADATA_PREFIX, McpEndpoints, McpOptions
+from sourcelight.server.mcp.endpoints import McpEndpoints
+from sourcelight.server.mcp.suites import METADATA_PREFIX, McpOptions
 from sourcelight.server.oauth import OAuthEndpoints, OAuthOptions
 
 if TYPE_CHECKING:

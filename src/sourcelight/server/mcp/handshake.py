@@ -3,17 +3,20 @@
 Clients give up when `initialize` or the list of tools takes long, and on a busy machine a second becomes six. So the
 answers to a plain `initialize` and to plain `tools/list` after it are written here. `initialize` still goes to the SDK,
 whose own answer, the same, is then left out. All else is for the SDK alone.
+
+This module is imported before all others, so that it imports little: `json`, but neither `dataclasses` nor orjson,
+which would double the time to the first answer.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import select
+import sys
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
-
-import orjson
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from sourcelight import __version__
 
@@ -29,12 +32,21 @@ INSTRUCTIONS = (
 )
 """What all tools have alike, said once: their descriptions don't repeat it."""
 NAME = "sourcelight"
+# Without pathlib, which takes longer to load than the answer to be written.
+LIST_FILE = __file__.rpartition(os.sep)[0] + "/tool_list.json"
+"""The result of ``tools/list`` for the default options, one tool a line. `scripts/docs` writes it."""
+PATIENCE_S = 0.1
+"""Seconds without a message after which others load. A client that goes on does so in milliseconds, and loading beside
+its messages would delay their answers: each takes the interpreter's lock once more."""
 PROTOCOL_VERSIONS = frozenset({"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"})
 """Versions whose `initialize` is answered here."""
 
 
-@dataclass(frozen=True, slots=True)
-class FirstMessages:
+_MAX_EXACT_ID = 2**53
+"""Where JSON numbers stop being exact in other parsers."""
+
+
+class FirstMessages(NamedTuple):
     """Lines of a client that the SDK has to see; `answered_id` is the id of a request with an answer, else None."""
 
     lines: tuple[bytes, ...]
@@ -42,30 +54,40 @@ class FirstMessages:
 
 
 class EarlyAnswers:
-    """Answers the first messages of a client in a thread, while this process loads what it needs for others.
+    """Answers the first messages of a client, at first alone, then in a thread while this process loads the rest.
 
     Parameters
     ----------
     list_tools
-        Returns the result of ``tools/list``.
+        Returns the result of ``tools/list`` as JSON without line breaks.
     input_fd, output_fd
         Where messages come from and answers go to. Not a byte is read beyond the last of `FirstMessages`.
     """
 
-    def __init__(self, list_tools: Callable[[], Mapping[str, Any]], input_fd: int = 0, output_fd: int = 1) -> None:
+    def __init__(self, list_tools: Callable[[], bytes], input_fd: int = 0, output_fd: int = 1) -> None:
         self._list_tools = list_tools
         self._input_fd, self._output_fd = input_fd, output_fd
         self._lines: list[bytes] = []
         self._answered_id: int | str | None = None
+        self._is_open = False
         # A daemon: it blocks in `os.read` until the client writes, which must not keep the process alive.
-        self._thread = threading.Thread(target=self._go_on, name="sourcelight-first-answers", daemon=True)
+        self._thread = threading.Thread(target=self._answer_rest, name="sourcelight-first-answers", daemon=True)
 
     def start(self) -> None:
-        """Read the first line and answer it if it is a plain `initialize`; others are then read in the thread."""
+        """Answer the first line if it is a plain `initialize`, and those that follow at once; then start the thread.
+
+        Raises
+        ------
+        BrokenPipeError
+            The client no longer reads.
+        """
         line = self._read_line()
         self._lines.append(line)
         self._answered_id, answer = make_answer(line)
         self._write(answer)
+        self._is_open = self._answered_id is not None
+        while self._is_open and self._has_input():
+            self._answer_next()
         self._thread.start()
 
     def wait(self) -> FirstMessages:
@@ -73,16 +95,26 @@ class EarlyAnswers:
         self._thread.join()
         return FirstMessages(tuple(line for line in self._lines if line), self._answered_id)
 
-    def _go_on(self) -> None:
-        """Answer lists of tools until there is a message for the SDK."""
-        is_open = self._answered_id is not None
-        while is_open:
-            line = self._read_line()
-            answer = make_list(line, self._list_tools)
-            self._write(answer)
-            if not answer:
-                self._lines.append(line)
-            is_open = bool(answer) or _is_initialized(line)
+    def _answer_rest(self) -> None:
+        try:
+            while self._is_open:
+                self._answer_next()
+        except BrokenPipeError:
+            # Who watches the reader ends this process.
+            self._is_open = False
+
+    def _answer_next(self) -> None:
+        """Answer a list of tools; any other message ends these answers, and is for the SDK."""
+        line = self._read_line()
+        answer = make_list(line, self._list_tools)
+        self._write(answer)
+        if not answer:
+            self._lines.append(line)
+        self._is_open = bool(answer) or _is_initialized(line)
+
+    def _has_input(self) -> bool:
+        # Windows has `select` for sockets alone.
+        return sys.platform != "win32" and bool(select.select([self._input_fd], [], [], PATIENCE_S)[0])
 
     def _read_line(self) -> bytes:
         line = bytearray()
@@ -98,7 +130,13 @@ class EarlyAnswers:
             answer = answer[os.write(self._output_fd, answer) :]
 
 
-def make_list(line: bytes, list_tools: Callable[[], Mapping[str, Any]]) -> bytes:
+def read_tool_list() -> bytes:
+    """Return the result of ``tools/list`` for the default options as JSON."""
+    with open(LIST_FILE, "rb") as file:  # noqa: PTH123 - see LIST_FILE
+        return file.read().replace(b"\n", b"")
+
+
+def make_list(line: bytes, list_tools: Callable[[], bytes]) -> bytes:
     """Return the line that answers a plain ``tools/list``; nothing where the SDK has to decide."""
     message = _parse_request(line, "tools/list")
     if message is None or message.get("params", {}) != {}:
@@ -118,11 +156,11 @@ def make_answer(line: bytes) -> tuple[int | str | None, bytes]:
         "protocolVersion": params["protocolVersion"],
         "serverInfo": {"name": NAME, "title": NAME, "version": __version__},
     }
-    return request_id, _answer(request_id, result)
+    return request_id, _answer(request_id, json.dumps(result).encode())
 
 
-def _answer(request_id: int | str, result: Mapping[str, Any]) -> bytes:
-    return orjson.dumps({"jsonrpc": "2.0", "id": request_id, "result": result}) + b"\n"
+def _answer(request_id: int | str, result: bytes) -> bytes:
+    return b'{"jsonrpc":"2.0","id":%b,"result":%b}\n' % (json.dumps(request_id).encode(), result)
 
 
 def _parse_request(line: bytes, method: str) -> dict[str, Any] | None:
@@ -133,7 +171,8 @@ def _parse_request(line: bytes, method: str) -> dict[str, Any] | None:
         return None
     request_id = message["id"]
     # JSON's `true` is an int in Python. MCP forbids null as an id.
-    is_id = isinstance(request_id, int | str) and not isinstance(request_id, bool)
+    is_number = isinstance(request_id, int) and not isinstance(request_id, bool) and abs(request_id) < _MAX_EXACT_ID
+    is_id = is_number or isinstance(request_id, str)
     return message if is_id and (message["jsonrpc"], message["method"]) == ("2.0", method) else None
 
 
@@ -143,11 +182,18 @@ def _is_initialized(line: bytes) -> bool:
 
 
 def _parse_object(line: bytes) -> dict[str, Any] | None:
+    # This parser takes surrogates without their pair, which the SDK refuses.
+    if b"\\ud" in line.lower():
+        return None
     try:
-        message = orjson.loads(line)
-    except orjson.JSONDecodeError:
+        message = json.loads(line.decode(), parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
         return None
     return message if isinstance(message, dict) else None
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(name)
 
 
 def _is_plain(params: Any) -> bool:

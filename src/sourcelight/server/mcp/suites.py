@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import orjson
+
 from sourcelight.core.errors import ConfigurationError
 from sourcelight.core.tools.catalog import TOOLS, is_conversation, mcp_tools
 from sourcelight.core.tools.tool import DEFAULT_MAX_TOKENS, ROWS_SCHEMA, Tool, with_page_arguments
@@ -183,6 +185,24 @@ def list_tools(
     size = _MAX_HINT if max_tokens is None else min(_MAX_HINT, _CHARACTERS_OF_TOKEN * max_tokens)
     hint = {"_meta": {SIZE_HINT: size}} if size > _WITHOUT_HINT else {}
     return {"tools": [_entry(tool, schemas[name], with_structure) | hint for name, tool in tools.items()]}
+
+
+def stdio_tool_list(options: StdioOptions) -> bytes:
+    """Return the result of ``tools/list`` over standard input and output as JSON without line breaks."""
+    return orjson.dumps(
+        list_tools(
+            named_tools(options.tools),
+            offers_pages=True,
+            with_structure=options.with_structure,
+            max_tokens=options.max_tokens,
+        )
+    )
+
+
+def default_tool_list() -> str:
+    """Return the text of `handshake.LIST_FILE`: the list for the default options, one tool a line."""
+    entries = orjson.loads(stdio_tool_list(StdioOptions()))["tools"]
+    return '{"tools":[\n' + ",\n".join(orjson.dumps(entry).decode() for entry in entries) + "\n]}\n"
 
 
 def _entry(tool: Tool[Any], schema: Mapping[str, Any], with_structure: bool) -> dict[str, Any]:  # noqa: FBT001
