@@ -185,7 +185,7 @@ class Session:
             done = subprocess.run(
                 ["sh", "-c", self.substitute(bare)],
                 cwd=self.folder, env=self._environ(), stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                timeout=60, check=False,
+                timeout=240, check=False,  # an environment took over a minute on a busy machine
             )  # fmt: skip
             assert done.returncode == 0, f"{location}: {bare}: {done.stderr}"
         return self.count("run")

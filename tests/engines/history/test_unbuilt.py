@@ -17,10 +17,12 @@ from engines.history.histories import build_many_kinds, open_history, repository
 from sourcelight.core.cancellation import Cancellation, ScanStopped
 from sourcelight.core.errors import ToolError
 from sourcelight.engines.execution.background import HistoryRequest, HistoryUpdater
+from sourcelight.engines.execution.commits import histories as searched_histories
 from sourcelight.engines.execution.commits.histories import SearchedHistories
 from sourcelight.engines.history import LocalHistoryStore
 from sourcelight.engines.history.model import CommitNumbers
 from sourcelight.engines.history.store import store as history_store
+from sourcelight.engines.history.store import unbuilt as unbuilt_history
 from sourcelight.repos import resolve
 from sourcelight.testing import RepositoryBuilder
 from sourcelight.testing.repositories import git_environment, identity
@@ -192,6 +194,65 @@ def test_searches_of_commits_are_those_of_the_build(client: sl.Client, tmp_path:
     for query in queries:
         assert before[query] == answer(client, query), query
     assert sum(result[0] == "complete" and result[1] > 0 for result in before.values()) > len(queries) // 4
+
+
+LINES = ("needle", "on", "needle OR line", "needle AND NOT twice", r"/^\w+ /", "", "no such lines")
+CHANGES = (
+    "type:diff", "type:diff select:commit.diff.added", "type:diff select:commit", "type:diff -file:late",
+    r"type:commit file:\.txt$", "type:commit file:late",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("fraction", "newest"), [(1, 3), (2, 3), (1, 1)])
+def test_searches_of_changes_are_those_of_the_build(
+    repo: RepositoryBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fraction: int, newest: int
+) -> None:
+    """Whether the newest commits come before a build, or those that filters leave are read without one."""
+    monkeypatch.setattr(unbuilt_history, "MAX_FRACTION", fraction)
+    monkeypatch.setattr(searched_histories, "NEWEST_COMMITS", newest)
+    draw = random.Random(fraction + newest)  # noqa: S311 - draws test queries, no secrets
+    queries = sorted(
+        {
+            " ".join([draw.choice(CHANGES), draw.choice(LINES), *draw.sample(FILTERS[:10], draw.randrange(3))])
+            for _ in range(9)
+        }
+    )
+    before: dict[str, tuple[Any, ...]] = {}
+    for number, query in enumerate(queries):
+        # The first question builds a history, so that each has a folder of its own.
+        with sl.open(repo.path, index_dir=tmp_path / f"{number}", background_index=False, progress=False) as client:
+            result = client.search(query, progress=False)
+            before[query] = result.status, result.match_count, result.reasons, rows(result.matches)
+    with sl.open(repo.path, index_dir=tmp_path / "built", background_index=False, progress=False) as client:
+        client.churn(progress=False)
+        for query in queries:
+            result = client.search(query, progress=False)
+            assert before[query] == (result.status, result.match_count, result.reasons, rows(result.matches)), query
+    assert any(result[1] for result in before.values())
+
+
+def test_a_date_reads_only_the_changes_behind_it(
+    repo: RepositoryBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unbuilt_history, "MAX_FRACTION", 2)
+    index = tmp_path / "index"
+    with sl.open(repo.path, index_dir=index, background_index=False, progress=False) as client:
+        narrow = client.search("type:diff after:2023-11-18", progress=False)
+        assert narrow.match_count
+        assert narrow.status == "complete"
+        assert not is_built(tmp_path)
+        client.search("type:diff needle", progress=False)
+        assert is_built(tmp_path)
+
+
+def test_rows_of_the_newest_commits_come_before_the_build(
+    repo: RepositoryBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(searched_histories, "NEWEST_COMMITS", 2)
+    with sl.open(repo.path, index_dir=tmp_path / "index", background_index=False, progress=False) as client:
+        limited = client.search("type:diff count:1", progress=False)
+        assert limited.match_count
+        assert not is_built(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -103,16 +103,22 @@ class LocalSource:
         # them.
         pipeline = self.make_pipeline(limit, self.note, raw=self.task.request.display < 0)
         yield from self.under_way()
-        yield from self.read_histories()
+        yield from self.read_histories(pipeline.newest_commits)
         if defining := [target for p in self.plans if p.symbols is not None for target in p.targets]:
             # With a limit too: the first that are there are not those that it would keep later.
             for missing in self.repositories.definitions.wait(defining, self.task.cancellation, None):
                 yield under_way(missing)
         yield from pipeline.batches()
 
-    def read_histories(self) -> Iterator[Skipped]:
-        """Wait for the histories that the plans need, and yield how far that is."""
+    def read_histories(self, newest: Callable[[], Iterator[Any]] = lambda: iter(())) -> Iterator[Any]:
+        """Wait for the histories that the plans need, and yield how far that is, after the batches of `newest`."""
         with_changes, commits_alone = histories_of(self.plans)
+        if with_changes:
+            # Contributors of files are those of all commits.
+            predicates = [predicate.name for plan in self.plans for predicate in plan.alternative.predicates("file")]
+            if "has.contributor" not in predicates:
+                self.commits.take_parts(with_changes, [(p.commits, p.places) for p in self.plans if p.commits])
+            yield from newest()
         yield from self.commits.histories.wait(with_changes, commits_alone)
 
     def under_way(self) -> Sequence[Skipped]:

@@ -84,6 +84,10 @@ class UnbuiltHistory(Protocol):
         """Return whether reading the changes of so many commits costs much less than a build."""
         ...
 
+    def is_small_part(self, commits: CommitNumbers) -> bool:
+        """Return whether reading the changes of these commits, after those read before, costs less than a build."""
+        ...
+
     def with_changes(self, commits: CommitNumbers, cancellation: Cancellation) -> History:
         """Return the history with the changes of some commits; all others seem to have none.
 

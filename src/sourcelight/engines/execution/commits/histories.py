@@ -1,15 +1,26 @@
-"""Open the histories that a search needs: stored ones, or commits in memory where nothing more is asked of them."""
+"""Open the histories that a search needs: stored ones, or what a question needs of those that aren't built.
+
+That is their commits, or the changes of a few of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from sourcelight.core.cancellation import Cancellation, DeadlineExceeded, ScanStopped, run_with_deadline
 from sourcelight.core.errors import Cancelled, SourcelightError
 from sourcelight.core.wire.events import Skipped
 from sourcelight.engines.execution.background import HistoryRequest, HistoryUpdater
 from sourcelight.engines.history import History, HistoryStore
+from sourcelight.engines.history.model import CommitNumbers, UnbuiltHistory
+from sourcelight.engines.history.search.find import filter_commits, newest_first
+from sourcelight.engines.history.search.query import CommitFilter
+
+NEWEST_COMMITS = 200
+"""Commits whose changes come before a build. This process reads them in half a second."""
 
 
 @dataclass(slots=True)
@@ -28,6 +39,7 @@ class SearchedHistories:
     cancellation: Cancellation
     failed: dict[str, str] = field(default_factory=dict)
     builds: bool = field(init=False, default=False)
+    _parts: dict[str, tuple[UnbuiltHistory, CommitNumbers]] = field(init=False, default_factory=dict)
 
     @property
     def store(self) -> HistoryStore:
@@ -42,10 +54,58 @@ class SearchedHistories:
         What has nothing stored is left to `open`, so that rows of the first repository come before the last is read.
         """
         self.builds = True
-        needed = [*with_changes, *(r for r in commits_alone if not self.store.reads_unbuilt(r.repository))]
+        whole = [r for r in with_changes if r.repository.key not in self._parts]
+        needed = [*whole, *(r for r in commits_alone if not self.store.reads_unbuilt(r.repository))]
         if needed:
             yield from self.updater.wait(needed, self.cancellation)
             self.failed.update(self.updater.failures(needed))
+
+    def take_part(self, request: HistoryRequest, filters: Sequence[CommitFilter]) -> None:
+        """Let `open` read the changes of the commits that pass a filter alone, where a build would cost more."""
+
+        def select(unbuilt: UnbuiltHistory) -> CommitNumbers:
+            masks = [filter_commits(unbuilt.history, commits, lambda: self.cancellation.stopped) for commits in filters]
+            return CommitNumbers(np.flatnonzero(np.logical_or.reduce(masks)))
+
+        part = self._select(request, select)
+        if part is not None:
+            self._parts[request.repository.key] = part
+
+    def open_newest(self, request: HistoryRequest, commit_filter: CommitFilter) -> tuple[History, list[str]] | None:
+        """Open a history that isn't built with the changes of its newest commits that pass, and name these.
+
+        None when it is built, when `open` reads no more than these anyway, or when there is no time.
+        """
+
+        def select(unbuilt: UnbuiltHistory) -> CommitNumbers:
+            history = unbuilt.history
+            passing = filter_commits(history, commit_filter, lambda: self.cancellation.stopped)
+            newest = newest_first(history, CommitNumbers(np.flatnonzero(passing & ~history.commits.is_merge)))
+            return CommitNumbers(newest[:NEWEST_COMMITS])
+
+        part = None if request.repository.key in self._parts else self._select(request, select)
+        if part is None:
+            return None
+        unbuilt, numbers = part
+        try:
+            history = unbuilt.with_changes(numbers, self.cancellation)
+        except (Cancelled, SourcelightError, OSError):
+            # The build meets the same obstacle and reports it.
+            return None
+        return history, [history.oid(number) for number in numbers.tolist()]
+
+    def _select(
+        self, request: HistoryRequest, select: Callable[[UnbuiltHistory], CommitNumbers]
+    ) -> tuple[UnbuiltHistory, CommitNumbers] | None:
+        """Select commits of a history that isn't built; None when it is, or when they are a large part of it."""
+        try:
+            unbuilt = self._unbuilt(request)
+            if unbuilt is None:
+                return None
+            numbers = select(unbuilt)
+        except ScanStopped:
+            return None
+        return (unbuilt, numbers) if unbuilt.is_small_part(numbers) else None
 
     def open(self, request: HistoryRequest, *, commits_alone: bool) -> History:
         """Open a history; with `commits_alone` its commits may have no changes.
@@ -59,10 +119,16 @@ class SearchedHistories:
         SearchIndexError
             When it is not stored, or damaged.
         """
+        if request.repository.key in self._parts:
+            unbuilt, numbers = self._parts[request.repository.key]
+            try:
+                return unbuilt.with_changes(numbers, self.cancellation)
+            except Cancelled as error:
+                raise ScanStopped from error
         if commits_alone:
-            history = self._commits(request)
-            if history is not None:
-                return history
+            commits = self._unbuilt(request)
+            if commits is not None:
+                return commits.history
             if self.builds:
                 # The build meets the same obstacle and reports it; or one has ended since `wait` looked.
                 for _ in self.updater.wait([request], self.cancellation):
@@ -74,19 +140,21 @@ class SearchedHistories:
                     raise KeyError(request.repository.name)
         return self.store.open(request.repository)
 
-    def _commits(self, request: HistoryRequest) -> History | None:
-        """Read the commits of a history that isn't built; None when it is, or when they can't all be read."""
+    def _unbuilt(self, request: HistoryRequest) -> UnbuiltHistory | None:
+        """Read the commits of a history that isn't built; None when it is, or when they can't all be read.
 
-        def read() -> History | None:
-            unbuilt = self.store.open_unbuilt(request.repository, request.commits, self.cancellation)
-            return None if unbuilt is None else unbuilt.history
+        Raises `ScanStopped` when the time is over.
+        """
+
+        def read() -> UnbuiltHistory | None:
+            return self.store.open_unbuilt(request.repository, request.commits, self.cancellation)
 
         try:
-            history = run_with_deadline(read, self.cancellation)
+            unbuilt = run_with_deadline(read, self.cancellation)
         except (Cancelled, DeadlineExceeded) as error:
             raise ScanStopped from error
         except (SourcelightError, OSError):
             return None
-        if history is None or any(history.position(commit) is None for commit in request.commits):
+        if unbuilt is None or any(unbuilt.history.position(commit) is None for commit in request.commits):
             return None
-        return history
+        return unbuilt

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import InitVar, dataclass, field, replace
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -106,6 +106,7 @@ class CommitSearch:
     histories: SearchedHistories = field(init=False)
     done: list[str] = field(default_factory=list)
     without_owners: set[str] = field(default_factory=set)
+    _yielded: dict[str, frozenset[str]] = field(init=False, default_factory=dict)
 
     def __post_init__(self, updater: HistoryUpdater) -> None:
         self.histories = SearchedHistories(updater, self.cancellation)
@@ -137,6 +138,43 @@ class CommitSearch:
                 self.failed[name] = str(exc)
             self.done.append(name)
 
+    def take_parts(
+        self, requests: Sequence[HistoryRequest], plans: Sequence[tuple[CommitPlan, Sequence[HistoryCommit]]]
+    ) -> None:
+        """Read the changes of the commits alone that dates, people and messages leave, where these are few."""
+        for request in requests:
+            filters = [
+                plan.history_query(position.revisions, position.without).commits
+                for plan, of_plan in plans
+                for position in of_plan
+                if position.repository.key == request.repository.key
+            ]
+            if filters:
+                self.histories.take_part(request, filters)
+
+    def newest(
+        self, plan: CommitPlan, of_plan: Sequence[HistoryCommit]
+    ) -> Iterator[tuple[HistoryCommit, CommitPlan, Any]]:
+        """Batches of the newest commits of the first repository, where its history isn't built; `batches` has the rest.
+
+        Of the first repository alone, so that rows come in the same order with a history and without.
+        """
+        if plan.repositories_only or not plan.needs_changes or not isinstance(plan.query, CommitQuery | DiffQuery):
+            return
+        position = min(of_plan, key=lambda position: position.repository.name)
+        query = plan.history_query(position.revisions, position.without)
+        try:
+            newest = self.histories.open_newest(position.request, query.commits)
+            if newest is None:
+                return
+            history, oids = newest
+            self.note(history, position.repository.name, position.revisions)
+            for batch in self._plain(history, plan.kind, [(plan, position)]):
+                yield position, plan, batch
+        except ScanStopped:
+            return
+        self._yielded[position.repository.key] = frozenset(oids)
+
     def _of_repository(
         self, pairs: Sequence[tuple[CommitPlan, HistoryCommit]]
     ) -> Iterator[tuple[HistoryCommit, CommitPlan, Any]]:
@@ -148,8 +186,8 @@ class CommitSearch:
         commits_alone = not any(plan.needs_changes for plan, _ in pairs)
         history = self.histories.open(request, commits_alone=commits_alone)
         self.note(history, target.repository.name, target.revisions, changes=not commits_alone)
-        stopped = lambda: self.cancellation.stopped  # noqa: E731 - what scans ask every 10 ms
-        for kind in ("commit", "diff"):
+        kinds: tuple[Literal["commit", "diff"], ...] = ("commit", "diff")
+        for kind in kinds:
             of_kind = [(plan, position) for plan, position in pairs if plan.kind == kind]
             # Cells have lines of their own, so that they share no rows with lines of files.
             of_cells = [pair for pair in of_kind if isinstance(pair[0].query, CellDiffQuery)]
@@ -159,26 +197,33 @@ class CommitSearch:
                 continue
             if any(isinstance(plan.query, StructureQuery) for plan, _ in mine):
                 batches: Iterator[Any] = self._structures(history, info, kind, mine)
-            elif kind == "commit":
-                history_commits = [plan.history_query(position.revisions, position.without) for plan, position in mine]
-                matches = [
-                    self._commits(history, plan, position, find_commits(history, q, stopped), q)
-                    for (plan, position), q in zip(mine, history_commits, strict=True)
-                    if isinstance(q, CommitQuery)
-                ]
-                trees = [q.tree for q in history_commits if isinstance(q, CommitQuery) and q.tree is not None]
-                commits = (
-                    matches[0]
-                    if len(matches) == 1
-                    else newest_first(history, CommitNumbers(np.unique(np.concatenate(matches))))
-                )
-                batches = commit_matches(history, info, commits, _either(trees))
             else:
-                matches_of_plans = [self._diffs(history, plan, position) for plan, position in mine]
-                git_dir = target.repository.git_dir if self.with_previews else ""
-                previews = DiffPreviews(git_dir) if git_dir else None
-                batches = diff_matches(history, info, _unite(history, matches_of_plans), stopped, previews)
+                batches = self._plain(history, kind, mine)
             yield from self._batches_of(target, mine, batches)
+
+    def _plain(
+        self, history: History, kind: Literal["commit", "diff"], pairs: Sequence[tuple[CommitPlan, HistoryCommit]]
+    ) -> Iterator[Any]:
+        """Commits by their messages and files, or changed lines, of one repository."""
+        repository = pairs[0][1].repository
+        stopped = lambda: self.cancellation.stopped  # noqa: E731 - what scans ask every 10 ms
+        if kind == "diff":
+            matches_of_plans = [self._diffs(history, plan, position) for plan, position in pairs]
+            previews = DiffPreviews(repository.git_dir) if self.with_previews and repository.git_dir else None
+            return diff_matches(history, repository.facts, _unite(history, matches_of_plans), stopped, previews)
+        queries = [plan.history_query(position.revisions, position.without) for plan, position in pairs]
+        matches = [
+            self._commits(history, plan, position, find_commits(history, q, stopped), q)
+            for (plan, position), q in zip(pairs, queries, strict=True)
+            if isinstance(q, CommitQuery)
+        ]
+        trees = [q.tree for q in queries if isinstance(q, CommitQuery) and q.tree is not None]
+        commits = (
+            matches[0]
+            if len(matches) == 1
+            else newest_first(history, CommitNumbers(np.unique(np.concatenate(matches))))
+        )
+        return commit_matches(history, repository.facts, commits, _either(trees))
 
     def _batches_of(
         self, target: HistoryCommit, plans: Sequence[tuple[CommitPlan, HistoryCommit]], batches: Iterator[Any]
@@ -276,6 +321,11 @@ class CommitSearch:
             raise TypeError(f"no query of changed lines: {query!r}")
         query = replace(query, with_rows=plan.side is not None)
         matches = find_diffs(history, query, lambda: self.cancellation.stopped)
+        yielded = self._yielded_numbers(history, history_commit)
+        if yielded is not None:
+            commit_of_change = history.changes.commit
+            remaining = ChangeNumbers(matches.changes[~np.isin(commit_of_change[matches.changes], yielded)])
+            matches = _of_rows(history, matches, ~np.isin(commit_of_change[matches.row_changes], yielded), remaining)
         if plan.predicates:
             passing = self._passing(history, plan, history_commit, matches.changes)
             matches = _of_rows(history, matches, np.isin(matches.row_changes, passing), passing)
@@ -292,6 +342,9 @@ class CommitSearch:
         query: CommitQuery,
     ) -> CommitNumbers:
         """Those of some commits that changed a file which passes the predicates, and the filters on files."""
+        yielded = self._yielded_numbers(history, history_commit)
+        if yielded is not None:
+            commits = CommitNumbers(commits[~np.isin(commits, yielded)])
         if not plan.predicates:
             return commits
         every = np.isin(history.changes.commit, commits)
@@ -299,6 +352,14 @@ class CommitSearch:
         changes = ChangeNumbers(np.flatnonzero(every if files is None else every & files))
         passing_commits = history.changes.commit[self._passing(history, plan, history_commit, changes)]
         return CommitNumbers(commits[np.isin(commits, passing_commits)])
+
+    def _yielded_numbers(self, history: History, history_commit: HistoryCommit) -> CommitNumbers | None:
+        """Return the commits whose rows `newest` has given; None for none."""
+        oids = self._yielded.get(history_commit.repository.key)
+        if oids is None:
+            return None
+        positions = [position for position in map(history.position, oids) if position is not None]
+        return CommitNumbers(np.array(positions, dtype=np.int64))
 
     def _passing(
         self, history: History, plan: CommitPlan, history_commit: HistoryCommit, changes: ChangeNumbers

@@ -36,6 +36,9 @@ FREE_COMMITS = 1000
 MAX_FRACTION = 4
 """Beyond `FREE_COMMITS`, the changes of one in so many commits are read without a build: a build costs more."""
 
+MAX_PART = 5000
+"""Maximum commits whose changes are in memory for one question."""
+
 
 @dataclass(eq=False)
 class CommitReader:
@@ -54,6 +57,8 @@ class CommitReader:
     _new_commits: NewCommits
     _workers: int
     _account: AllowanceUse = field(init=False)
+    _read: int = field(init=False, default=0)
+    _last: tuple[bytes, History] | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         # One allowance for all that is read before the build, so that no question gets more than the history may have.
@@ -68,6 +73,12 @@ class CommitReader:
     def is_cheap(self, commits: int) -> bool:
         """Return whether reading the changes of so many commits costs much less than a build."""
         return commits <= max(FREE_COMMITS, len(self.history.commits) // MAX_FRACTION)
+
+    def is_small_part(self, commits: CommitNumbers) -> bool:
+        """Return whether reading the changes of these commits, after those read before, costs less than a build."""
+        if self._last is not None and self._last[0] == commits.tobytes():
+            return True
+        return self._read + len(commits) <= min(MAX_PART, len(self.history.commits) // MAX_FRACTION)
 
     def with_changes(self, commits: CommitNumbers, cancellation: Cancellation) -> History:
         """Return the history with the changes of some commits; all others seem to have none.
@@ -86,6 +97,10 @@ class CommitReader:
         GitFailed, RepositoryError, SearchIndexError
             When git can't read the repository.
         """
+        # The next question is often about the same commits.
+        key = commits.tobytes()
+        if self._last is not None and self._last[0] == key:
+            return self._last[1]
         # Merges have no changes in a built history either, as in `git log -p`.
         merges = self._new_commits.merges
         # Ascending, because the changes of a segment come in the order of its commits.
@@ -99,13 +114,16 @@ class CommitReader:
             )
             # Files of parts are mapped when they are read, so that they outlive the folder.
             parts, unread = reader.read(numbers, self._account)
-            return replace(
+            self._read += len(numbers)
+            history = replace(
                 self.history,
                 segments=(_segment(self._new_commits, parts, unread),),
                 # Masks and texts of commits stay true; what was computed from changes doesn't.
                 _masks=self.history._masks,  # noqa: SLF001 - the same commits under the same numbers
                 _memory={},
             )
+            self._last = key, history
+            return history
 
 
 def read_unbuilt(repository: Repository, tips: Sequence[str], workers: int, cancellation: Cancellation) -> CommitReader:
