@@ -14,6 +14,7 @@ import structure  # noqa: E402 - a script, not a module of the package
 
 SHORT_MODULES = {
     "backends.remote.mcp.sdk_errors": "loads the MCP SDK, which its neighbours don't",
+    "cli.first_answers": "loads little, before the framework of commands does",
     "client.methods.call": "what every module of methods needs",
     "core.arrays": "types of arrays, in signatures of 70 modules",
     "core.batches.persons": "who is one person: for engines, federations, services and reports",

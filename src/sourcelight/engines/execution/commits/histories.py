@@ -54,8 +54,8 @@ class SearchedHistories:
         What has nothing stored is left to `open`, so that rows of the first repository come before the last is read.
         """
         self.builds = True
-        whole = [r for r in with_changes if r.repository.key not in self._parts]
-        needed = [*whole, *(r for r in commits_alone if not self.store.reads_unbuilt(r.repository))]
+        to_build = [r for r in with_changes if r.repository.key not in self._parts]
+        needed = [*to_build, *(r for r in commits_alone if not self.store.reads_unbuilt(r.repository))]
         if needed:
             yield from self.updater.wait(needed, self.cancellation)
             self.failed.update(self.updater.failures(needed))

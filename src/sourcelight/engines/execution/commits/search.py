@@ -9,18 +9,23 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sourcelight.core.arrays import BoolArray
 from sourcelight.core.batches import RepositoryInfo
-from sourcelight.core.boolean import Or
 from sourcelight.core.cancellation import Cancellation, ScanStopped
 from sourcelight.core.errors import RepositoryError, SourcelightError
 from sourcelight.engines.execution.background import HistoryRequest, HistoryUpdater
 from sourcelight.engines.execution.commits.changed_files import ChangedFilePredicates
 from sourcelight.engines.execution.commits.histories import SearchedHistories
+from sourcelight.engines.execution.commits.line_matches import (
+    drop_commits,
+    select_rows,
+    select_side,
+    unite,
+    unite_trees,
+)
 from sourcelight.engines.execution.commits.query import CommitPlan
 from sourcelight.engines.history import History
 from sourcelight.engines.history.history import UnreadCommits
-from sourcelight.engines.history.model import ChangeNumbers, CommitNumbers, RowNumbers
+from sourcelight.engines.history.model import ChangeNumbers, CommitNumbers
 from sourcelight.engines.history.search.cells import CellDiffMatches, CellDiffQuery, CellDiffSearch
 from sourcelight.engines.history.search.find import (
     DiffMatches,
@@ -28,11 +33,10 @@ from sourcelight.engines.history.search.find import (
     find_commits,
     find_diffs,
     newest_first,
-    removed_rows,
 )
 from sourcelight.engines.history.search.matches import cell_diff_matches, commit_matches, diff_matches
 from sourcelight.engines.history.search.previews import DiffPreviews
-from sourcelight.engines.history.search.query import CommitQuery, DiffQuery, Tree
+from sourcelight.engines.history.search.query import CommitQuery, DiffQuery
 from sourcelight.engines.history.search.structures import StructureQuery, StructureSearch
 from sourcelight.engines.search import Target
 from sourcelight.repos import Repository, resolve
@@ -169,7 +173,7 @@ class CommitSearch:
                 return
             history, oids = newest
             self.note(history, position.repository.name, position.revisions)
-            for batch in self._plain(history, plan.kind, [(plan, position)]):
+            for batch in self._match_batches(history, plan.kind, [(plan, position)]):
                 yield position, plan, batch
         except ScanStopped:
             return
@@ -198,10 +202,10 @@ class CommitSearch:
             if any(isinstance(plan.query, StructureQuery) for plan, _ in mine):
                 batches: Iterator[Any] = self._structures(history, info, kind, mine)
             else:
-                batches = self._plain(history, kind, mine)
+                batches = self._match_batches(history, kind, mine)
             yield from self._batches_of(target, mine, batches)
 
-    def _plain(
+    def _match_batches(
         self, history: History, kind: Literal["commit", "diff"], pairs: Sequence[tuple[CommitPlan, HistoryCommit]]
     ) -> Iterator[Any]:
         """Commits by their messages and files, or changed lines, of one repository."""
@@ -210,7 +214,7 @@ class CommitSearch:
         if kind == "diff":
             matches_of_plans = [self._diffs(history, plan, position) for plan, position in pairs]
             previews = DiffPreviews(repository.git_dir) if self.with_previews and repository.git_dir else None
-            return diff_matches(history, repository.facts, _unite(history, matches_of_plans), stopped, previews)
+            return diff_matches(history, repository.facts, unite(history, matches_of_plans), stopped, previews)
         queries = [plan.history_query(position.revisions, position.without) for plan, position in pairs]
         matches = [
             self._commits(history, plan, position, find_commits(history, q, stopped), q)
@@ -223,7 +227,7 @@ class CommitSearch:
             if len(matches) == 1
             else newest_first(history, CommitNumbers(np.unique(np.concatenate(matches))))
         )
-        return commit_matches(history, repository.facts, commits, _either(trees))
+        return commit_matches(history, repository.facts, commits, unite_trees(trees))
 
     def _batches_of(
         self, target: HistoryCommit, plans: Sequence[tuple[CommitPlan, HistoryCommit]], batches: Iterator[Any]
@@ -288,7 +292,7 @@ class CommitSearch:
         git_dir = plans[0][1].repository.git_dir if self.with_previews else ""
         if len(plans) > 1:
             all_hits = list(structure_matches)
-            structure_matches = iter([_unite(history, all_hits)] if all_hits else [])
+            structure_matches = iter([unite(history, all_hits)] if all_hits else [])
         for matches in structure_matches:
             previews = DiffPreviews(git_dir) if git_dir else None
             yield from diff_matches(history, info, matches, lambda: self.cancellation.stopped, previews)
@@ -303,7 +307,7 @@ class CommitSearch:
         for matches in search.matches():
             if plan.predicates:
                 passing = self._passing(history, plan, history_commit, matches.changes)
-                yield _of_rows(history, matches, np.isin(matches.row_changes, passing), passing)
+                yield select_rows(history, matches, np.isin(matches.row_changes, passing), passing)
             else:
                 yield matches
             self._note_unread(history, history_commit.repository.name, search.unread)
@@ -323,15 +327,11 @@ class CommitSearch:
         matches = find_diffs(history, query, lambda: self.cancellation.stopped)
         yielded = self._yielded_numbers(history, history_commit)
         if yielded is not None:
-            commit_of_change = history.changes.commit
-            remaining = ChangeNumbers(matches.changes[~np.isin(commit_of_change[matches.changes], yielded)])
-            matches = _of_rows(history, matches, ~np.isin(commit_of_change[matches.row_changes], yielded), remaining)
+            matches = drop_commits(history, matches, yielded)
         if plan.predicates:
             passing = self._passing(history, plan, history_commit, matches.changes)
-            matches = _of_rows(history, matches, np.isin(matches.row_changes, passing), passing)
-        if plan.side is None:
-            return matches
-        return _of_rows(history, matches, removed_rows(history, matches.rows) == (plan.side == "removed"))
+            matches = select_rows(history, matches, np.isin(matches.row_changes, passing), passing)
+        return matches if plan.side is None else select_side(history, matches, plan.side)
 
     def _commits(
         self,
@@ -384,48 +384,3 @@ class CommitSearch:
                 self.unread[name] = max(self.unread.get(name, (0, ())), unread)
         if history.shallow:
             self.shallow[name] = history.shallow
-
-
-def _of_rows(
-    history: History, matches: DiffMatches, mask: BoolArray, changes: ChangeNumbers | None = None
-) -> DiffMatches:
-    """Some of the rows alone; `changes` names those that stay, which are else the ones of the rows."""
-    rows, row_changes = RowNumbers(matches.rows[mask]), ChangeNumbers(matches.row_changes[mask])
-    kept_changes = ChangeNumbers(np.unique(row_changes)) if changes is None else changes
-    commits = CommitNumbers(matches.commits[np.isin(matches.commits, history.changes.commit[kept_changes])])
-    return DiffMatches(commits, matches.patterns, lambda: (kept_changes, rows, row_changes), matches.spans)
-
-
-def _either(trees: Sequence[Tree]) -> Tree | None:
-    return None if not trees else trees[0] if len(trees) == 1 else Or(tuple(trees))
-
-
-def _unite(history: History, merged_batches: Sequence[DiffMatches]) -> DiffMatches:
-    if len(merged_batches) == 1:
-        return merged_batches[0]
-    all_commits = CommitNumbers(np.unique(np.concatenate([matches.commits for matches in merged_batches])))
-    commits = newest_first(history, all_commits)
-    patterns = tuple(dict.fromkeys(pattern for matches in merged_batches for pattern in matches.patterns))
-    # Rows found by several alternatives count once; `first` picks the change of the row that stays.
-    rows, first = np.unique(np.concatenate([matches.rows for matches in merged_batches]), return_index=True)
-    changes = np.concatenate([matches.row_changes for matches in merged_batches])[first]
-    rank = np.zeros(len(history.commits), np.int64)
-    rank[commits] = np.arange(len(commits))
-    order = np.argsort(rank[history.changes.commit[changes]], kind="stable")
-    all_changes = ChangeNumbers(np.unique(np.concatenate([matches.changes for matches in merged_batches])))
-    ordered_rows, row_changes = RowNumbers(rows[order]), ChangeNumbers(changes[order])
-    return DiffMatches(
-        commits, patterns, lambda: (all_changes, ordered_rows, row_changes), _unite_spans(merged_batches)
-    )
-
-
-def _unite_spans(merged_batches: Sequence[DiffMatches]) -> dict[int, list[tuple[int, int]]] | None:
-    """Return the spans of each row in all of some matches, each once; None where patterns tell them."""
-    if all(matches.spans is None for matches in merged_batches):
-        return None
-    united: dict[int, set[tuple[int, int]]] = {}
-    for matches in merged_batches:
-        for row, spans in (matches.spans or {}).items():
-            united.setdefault(row, set()).update(spans)
-    # By start, and the longest first, as in files.
-    return {row: sorted(spans, key=lambda span: (span[0], -span[1])) for row, spans in united.items()}
