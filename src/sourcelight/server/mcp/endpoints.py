@@ -8,16 +8,28 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import anyio.to_thread
+import orjson
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
 from sourcelight.server.identity import Principal, Refusal
-from sourcelight.server.mcp.suites import ENDPOINTS, METADATA_PREFIX, PREFIX, McpOptions, challenge, resource_metadata
+from sourcelight.server.mcp.first_requests import answer_first
+from sourcelight.server.mcp.suites import (
+    ENDPOINTS,
+    METADATA_PREFIX,
+    PREFIX,
+    McpOptions,
+    challenge,
+    list_tools,
+    resource_metadata,
+    suite_tools,
+)
 
 if TYPE_CHECKING:
     from sourcelight.engines.execution import Engine
@@ -91,7 +103,6 @@ class McpEndpoints:
         """Load the SDK and create the servers, which takes a second."""
         from sourcelight.server.mcp.calls import ToolRunner
         from sourcelight.server.mcp.protocol import Context, make_server
-        from sourcelight.server.mcp.suites import suite_tools
 
         def caller_of(context: Context) -> CallIdentity:
             if context.request is None:
@@ -114,15 +125,25 @@ class McpEndpoints:
             )
             self._calls = calls
             self._servers = {
-                # A cut answer is of use only to a caller who knows how to go on.
                 suite: make_server(
-                    suite_tools(suite, options),
-                    calls,
-                    caller_of,
-                    offers_pages=suite == "all" or options.max_tokens is not None,
+                    suite_tools(suite, options), calls, caller_of, offers_pages=self._offers_pages(suite)
                 )
                 for suite in ENDPOINTS.values()
             }
+
+    def _offers_pages(self, suite: str) -> bool:
+        # A cut answer is of use only to a caller who knows how to go on.
+        return suite == "all" or self._options.max_tokens is not None
+
+    def _list_tools(self, suite: str) -> bytes:
+        options = self._options
+        tools = list_tools(
+            suite_tools(suite, options),
+            offers_pages=self._offers_pages(suite),
+            with_structure=options.with_structure,
+            max_tokens=options.max_tokens,
+        )
+        return orjson.dumps(tools)
 
     def preload(self) -> None:
         """Load in a thread, so that no message has to wait."""
@@ -160,7 +181,14 @@ class McpEndpoints:
             await refused(scope, receive, send)
             return
         scope[_CALLER] = caller
+        await self._serve_message(suite, scope, receive, send)
+
+    async def _serve_message(self, suite: str, scope: Scope, receive: Receive, send: Send) -> None:
         if not self._servers:
+            answer, receive = await answer_first(scope, receive, partial(self._list_tools, suite))
+            if answer is not None:
+                await answer(scope, receive, send)
+                return
             await anyio.to_thread.run_sync(self.load)
         from sourcelight.server.mcp.protocol import serve_request
 

@@ -42,6 +42,7 @@ PROTOCOL_VERSIONS = frozenset({"2024-11-05", "2025-03-26", "2025-06-18", "2025-1
 """Versions whose `initialize` is answered here."""
 
 
+_INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 _MAX_EXACT_ID = 2**53
 """Where JSON numbers stop being exact in other parsers."""
 
@@ -110,7 +111,7 @@ class EarlyAnswers:
         self._write(answer)
         if not answer:
             self._lines.append(line)
-        self._is_open = bool(answer) or _is_initialized(line)
+        self._is_open = bool(answer) or is_initialized(line)
 
     def _has_input(self) -> bool:
         # Windows has `select` for sockets alone.
@@ -176,9 +177,10 @@ def _parse_request(line: bytes, method: str) -> dict[str, Any] | None:
     return message if is_id and (message["jsonrpc"], message["method"]) == ("2.0", method) else None
 
 
-def _is_initialized(line: bytes) -> bool:
+def is_initialized(line: bytes) -> bool:
+    """Return whether a message is the notification after `initialize`."""
     message = _parse_object(line)
-    return message is not None and message.get("method") == "notifications/initialized" and "id" not in message
+    return message in ({"jsonrpc": "2.0", "method": "notifications/initialized", "params": {}}, _INITIALIZED)
 
 
 def _parse_object(line: bytes) -> dict[str, Any] | None:

@@ -6,7 +6,6 @@ Importing this module takes a second; import it late.
 from __future__ import annotations
 
 import logging
-from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -23,12 +22,13 @@ from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 from starlette.datastructures import Headers
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from sourcelight import __version__
 from sourcelight.core.tools.tool import Tool
 from sourcelight.repos import Viewer
 from sourcelight.server.mcp.calls import CallIdentity, ToolFailed, ToolRunner
+from sourcelight.server.mcp.first_requests import read_start, replay
 from sourcelight.server.mcp.handshake import INSTRUCTIONS, NAME, EarlyAnswers, FirstMessages
 from sourcelight.server.mcp.opening import EngineOpening
 from sourcelight.server.mcp.suites import (
@@ -42,9 +42,6 @@ from sourcelight.server.mcp.suites import (
 
 Context = ServerRequestContext[Any, Any]
 CallerOf = Callable[[Context], CallIdentity]
-
-#: A longer message gets a stream, without inspection.
-MAX_INSPECTED_BYTES = 64 * 1024
 
 # The SDK logs every request at INFO; the access log has them already.
 logging.getLogger("mcp").setLevel(logging.WARNING)
@@ -110,11 +107,8 @@ async def serve_request(server: Server[Any], scope: Scope, receive: Receive, sen
     quick result is one JSON object, which costs a quarter less than a stream. A call that may take long, or that
     reports progress, is a stream.
     """
-    read, body, is_complete = await _read_start(receive)
-
-    async def replay_receive() -> Message:
-        return read.popleft() if read else await receive()
-
+    read, body, is_complete = await read_start(receive)
+    replay_receive = replay(read, receive)
     # A quick answer goes out as one JSON body, which saves the client a stream; anything slow needs the stream for
     # progress.
     is_single = is_complete and "text/event-stream" in Headers(scope=scope).get("accept", "") and is_quick(body)
@@ -127,20 +121,6 @@ async def serve_request(server: Server[Any], scope: Scope, receive: Receive, sen
             tasks.start_soon(_end_when_gone, receive, tasks.cancel_scope)
             await manager.handle_request(scope, replay_receive, send)
             tasks.cancel_scope.cancel()
-
-
-async def _read_start(receive: Receive) -> tuple[deque[Message], bytes, bool]:
-    """Return the messages read so far, their body, and whether it is complete; reads at most the inspected size."""
-    read: deque[Message] = deque()
-    body = b""
-    while len(body) <= MAX_INSPECTED_BYTES:
-        message = await receive()
-        # What was read is replayed to the SDK, which expects the body from its start.
-        read.append(message)
-        body += message.get("body", b"")
-        if not message.get("more_body", False):
-            return read, body, message["type"] == "http.request" and len(body) <= MAX_INSPECTED_BYTES
-    return read, b"", False
 
 
 async def _end_when_gone(receive: Receive, scope: anyio.CancelScope) -> None:
