@@ -18,6 +18,7 @@ from sourcelight.server.mcp.handshake import PROTOCOL_VERSIONS, is_initialized, 
 MAX_INSPECTED_BYTES = 64 * 1024
 _PROTOCOL_VERSION = "mcp-protocol-version"
 _JSON = "application/json"
+# Those of the newer family of the protocol, of sessions and of resumed streams, which plain first messages have not.
 _UNKNOWN = ("content-encoding", "mcp-session-id", "mcp-method", "mcp-name", "last-event-id")
 """Headers with which the SDK decides."""
 
