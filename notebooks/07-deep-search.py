@@ -23,7 +23,7 @@ code = sl.open(*paths)
 # ## How does it work?
 
 # %%
-answer = code.deepsearch("How long is waited before a failed request is tried again?")
+answer = code.deepsearch("How long does a failed request wait before it is retried?")
 answer
 
 # %% [markdown]

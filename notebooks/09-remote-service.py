@@ -145,7 +145,7 @@ uses = code.find_references("example.org/tidewatch/gauge", "src/wire.c", "decode
 uses[["path", "line_number", "role"]].head(4)
 
 # %%
-answer = code.deepsearch("How long is waited before a failed request is tried again?")
+answer = code.deepsearch("How long does a failed request wait before it is retried?")
 answer.status, set(answer.citations["status"])
 
 # %% [markdown]

@@ -101,3 +101,25 @@ def test_comments_stay_with_their_definition() -> None:
     """A chunk begins where the comment above a definition does."""
     lines = [b"x = 1"] * 10 + [b"", b"# Says why.", b"# Twice.", b"def f():", *[b"    y()"] * 9]
     assert tokenizer.cut_chunks(lines, [13]) == [(0, 11), (11, 23)]
+
+
+@pytest.mark.parametrize(
+    ("question", "term"),
+    [
+        ("How long is waited before a failed request is tried again?", "retri"),
+        ("When is the connection opened again?", "reopen"),
+        ("Who sends it again after an error?", "resend"),
+    ],
+)
+def test_a_verb_done_again_is_the_verb_with_its_prefix(question: str, term: str) -> None:
+    """Code says retry, reopen and resend. Not finding such a word says nothing."""
+    read = analyze(question)
+    assert term in read.terms
+    assert term in read.optional
+    assert "again" not in read.terms
+
+
+def test_how_long_asks_for_no_long() -> None:
+    """The grammar of a question is nothing to look for; the same word of code is."""
+    assert set(analyze("How long does a retry wait?").terms) == {"retri", "wait", "=retrywait"}
+    assert "long" in analyze("parse a long number").terms

@@ -12,6 +12,7 @@ from itertools import pairwise
 from sourcelight.engines.search.ranking.tokenizer import FUNCTION_WORDS, joined_form, parts_of, stem
 
 _JOINED_WEIGHT = 0.6
+_REPEATED_WEIGHT = 0.9
 _MAX_CHARACTERS = 20_000
 
 _CODE_SPAN = re.compile(r"`+([^`]+)`+")
@@ -30,6 +31,8 @@ sh bash zsh ps1 sql html htm css scss less vue md rst txt adoc json yaml yml tom
 cmake mk tcl tf ex exs erl hs ml r jl dart groovy ipynb lock log csv tsv
 """
 _EXTENSIONS = frozenset(_CODE_FILES.split())
+_INTERROGATIVE = re.compile(r"\bhow (?:big|deep|far|fast|large|long|many|much|often|old|soon)\b", re.IGNORECASE)
+"""Grammatical words of questions only: in code, `long` is a type, and `far` may be a name."""
 _TEST = re.compile(r"\b(?:tests?|tested|testing|unit test|fixtures?|spec)\b", re.IGNORECASE)
 _DOCS = re.compile(r"\b(?:docs?|documentation|documented|readme|manual|guide|tutorial)\b", re.IGNORECASE)
 
@@ -118,10 +121,15 @@ class _QuestionReader:
 
     def prose(self, text: str) -> None:
         """Add plain words: their stems, and joined pairs and triples of neighbors."""
-        for sentence in _SENTENCE.split(text):
+        for sentence in _SENTENCE.split(_INTERROGATIVE.sub(" ", text)):
             run: list[str] = []
             for match in _WORD.finditer(sentence):
                 word = re.sub(r"['\u2019]\w+$", "", match[0])
+                if word.lower() == "again":
+                    # What is tried again is retried, and what is sent again is resent.
+                    for verb in run[-1:]:
+                        self.note(f"re{stem(verb)}", f"{verb} again", _REPEATED_WEIGHT)
+                    continue
                 parts = [part for part in parts_of(word) if part not in FUNCTION_WORDS and len(part) > 1]
                 for part in parts:
                     self.note(stem(part), word)
