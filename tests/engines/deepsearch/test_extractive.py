@@ -240,6 +240,10 @@ def test_intents_are_read() -> None:
     assert not intents_of(analyze("how are prices rounded?")).history
     for text in ("who wrote this?", "When was retry added?", "Why was it dropped?", "since when is it there?"):
         assert intents_of(analyze(text)).history, text
+    for text in ("where is the commit that removed it?", "authors of the parser", "How did the history begin?"):
+        assert intents_of(analyze(text)).history, text
+    for text in ("Where is the commit cache invalidated?", "How are authors merged?", "how does blame read a file?"):
+        assert not intents_of(analyze(text)).history, text
     for text in ("what happens when memory is full?", "Who calls `parse`?", "When are deleted entries freed?"):
         assert not intents_of(analyze(text)).history, text
 

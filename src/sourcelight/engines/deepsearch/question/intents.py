@@ -18,11 +18,16 @@ _DONE = r"(?:\w+ed|wrote|written|made|broke|broken|took|put|did|has|have|was|wer
 # "What happens when ..." and "who calls ..." ask for code: only what is over is history.
 _HISTORY = re.compile(
     rf"\b(?:who (?:(?:first|last|originally) )?{_DONE}|(?:^|since |and |or )when (?:was|were|did|has|have|is it that)|"
-    r"why (?:was|were|did|is it that|has|have)|commits?|author(?:s|ed)?|introduced|blame|history|added in|"
+    r"why (?:was|were|did|is it that|has|have)|introduced|added in|"
     r"(?:what|which \w+|was|were|been|last|recently) (?:last |recently )?(?:changed|added|removed|deleted)|"
     r"(?:who|when) and (?:who|when|why)|who or when|"
     r"broke|regress(?:ed|ion)|since (?:when|which)|recent(?:ly)?|changed (?:it|this|that|last))\b",
     re.IGNORECASE,
+)
+_HISTORY_NOUN = re.compile(r"\b(?:commits?|author(?:s|ed)?|blame|history)\b", re.IGNORECASE)
+# "Where is the commit cache invalidated?" asks for code of a program that reads commits.
+_PRESENT_CODE = re.compile(
+    r"\s*(?:where|how) (?:is|are|does|do|can)\b(?! (?:the|a|any) commits? (?:that|which|who|by|of)\b)", re.IGNORECASE
 )
 _USAGE = re.compile(
     r"\b(?:callers?|called (?:by|from)|calls?|used (?:by|in|where)|uses?|usages?|references?|invoked|"
@@ -51,7 +56,7 @@ def intents_of(question: RankQuery) -> QuestionIntents:
     text = question.text
     return QuestionIntents(
         asks_where=bool(_WHERE.search(text)),
-        history=bool(_HISTORY.search(text)),
+        history=bool(_HISTORY.search(text) or (_HISTORY_NOUN.search(text) and not _PRESENT_CODE.match(text))),
         tests=question.asks_tests,
         docs=question.asks_docs,
         usage=bool(_USAGE.search(text)),
