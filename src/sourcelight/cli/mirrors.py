@@ -67,9 +67,9 @@ def clone_command(
     addresses = list(urls or ())
     status = DONE
     if list_file is not None:
-        listed = _read_list(list_file, allow_local=allow_local)
-        addresses += listed.addresses.values()
-        status = FAILED if listed.rejected else DONE
+        address_list = _read_list(list_file, allow_local=allow_local)
+        addresses += address_list.addresses.values()
+        status = FAILED if address_list.rejected else DONE
     elif not addresses:
         raise typer.BadParameter("give a URL, or --list FILE")
     return max(status, clone_repositories(addresses, _destination(dest)))
@@ -193,23 +193,25 @@ class _Addresses:
         self._urls = {check_address(url, allow_local=True): url for url in urls}
         self._list_file = list_file
         self._allow_local = allow_local
-        self._listed: AddressList | None = None if list_file is None else _read_list(list_file, allow_local=allow_local)
+        self._addresses: AddressList | None = (
+            None if list_file is None else _read_list(list_file, allow_local=allow_local)
+        )
 
     @property
     def rejected(self) -> bool:
         """Whether the list has lines that are no address."""
-        return self._listed is not None and bool(self._listed.rejected)
+        return self._addresses is not None and bool(self._addresses.rejected)
 
     def read(self) -> dict[str, str]:
         """Return the addresses; those of before, with a message, when the list can't be read any more."""
-        if self._list_file is None or self._listed is None:
+        if self._list_file is None or self._addresses is None:
             return self._urls
         try:
             if str(self._list_file) != "-":  # standard input can be read once
-                self._listed = _read_list(self._list_file, allow_local=self._allow_local, previous=self._listed)
+                self._addresses = _read_list(self._list_file, allow_local=self._allow_local, previous=self._addresses)
         except (OSError, RepositoryError) as exc:
             say(f"{self._list_file}: {exc}; the addresses of before stay")
-        return {**self._listed.addresses, **self._urls}
+        return {**self._addresses.addresses, **self._urls}
 
 
 def _read_list(path: Path, *, allow_local: bool, previous: AddressList | None = None) -> AddressList:
@@ -217,16 +219,16 @@ def _read_list(path: Path, *, allow_local: bool, previous: AddressList | None = 
     from sourcelight.repos.remotes import read_addresses
 
     if str(path) == "-":
-        listed = read_addresses(sys.stdin.buffer, allow_local=allow_local)
+        addresses = read_addresses(sys.stdin.buffer, allow_local=allow_local)
     else:
         with path.open("rb") as file:
-            listed = read_addresses(file, allow_local=allow_local)
-    if previous is None or previous.rejected != listed.rejected:
-        for number, reason in list(listed.rejected.items())[:_MAX_PRINTED]:
+            addresses = read_addresses(file, allow_local=allow_local)
+    if previous is None or previous.rejected != addresses.rejected:
+        for number, reason in list(addresses.rejected.items())[:_MAX_PRINTED]:
             say(f"{path}, line {number}: {reason}")
-        if len(listed.rejected) > _MAX_PRINTED:
-            say(f"{path}: {len(listed.rejected) - _MAX_PRINTED:,} more lines are no address")
-    return listed
+        if len(addresses.rejected) > _MAX_PRINTED:
+            say(f"{path}: {len(addresses.rejected) - _MAX_PRINTED:,} more lines are no address")
+    return addresses
 
 
 def _destination(dest: Path | None) -> str:

@@ -138,9 +138,9 @@ def label_queries(queries: Mapping[str, QueryText] | Iterable[QueryText]) -> dic
     if isinstance(queries, Mapping):
         by_name = {str(name): query for name, query in queries.items()}
     else:
-        listed = list(queries)
-        by_name = {query_text(query): query for query in listed}
-        if len(by_name) < len(listed):
+        query_list = list(queries)
+        by_name = {query_text(query): query for query in query_list}
+        if len(by_name) < len(query_list):
             raise ValueError("a query occurs twice in the list; pass a dict to name them")
     if not by_name:
         raise ValueError("no queries: give a dict of names and queries")

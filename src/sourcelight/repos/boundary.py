@@ -74,13 +74,13 @@ class Boundary:
             return True
         return any(real == root or real.startswith(root.rstrip(os.sep) + os.sep) for root in self.roots)
 
-    def find_problem(self, git_dir: str, shared: str, sources: tuple[str, ...]) -> str:
-        """Explain why a git directory, with objects in `shared` and `sources`, reaches outside; empty if it doesn't."""
+    def find_problem(self, git_dir: str, git_common_dir: str, sources: tuple[str, ...]) -> str:
+        """Explain why a git directory, with objects in `git_common_dir` and `sources`, leads outside; empty if not."""
         if self.roots is None:
             return ""
         for label, real in (
             ("its git directory is", git_dir),
-            ("its objects are in", shared),
+            ("its objects are in", git_common_dir),
             *(("it reads objects from", source) for source in sources),
         ):
             if not self.contains(real):
@@ -88,15 +88,15 @@ class Boundary:
         return ""
 
 
-def object_sources(shared: str) -> tuple[str, ...]:
-    """List real paths outside of the git directory `shared` from which git reads objects, refs or settings.
+def object_sources(git_common_dir: str) -> tuple[str, ...]:
+    """List real paths outside of the git directory `git_common_dir` from which git reads objects, refs or settings.
 
     All names below objects and refs are looked at (a few microseconds a directory): each may be a link, or a pipe that
     libgit2 would wait for.
 
     Parameters
     ----------
-    shared
+    git_common_dir
         The real path of a git directory.
 
     Raises
@@ -105,24 +105,24 @@ def object_sources(shared: str) -> tuple[str, ...]:
         If a list of alternates can't be read, or anything there is a pipe, a device or a socket.
     """
     sources: dict[str, None] = {}
-    _collect_sources(shared, os.path.join(shared, "objects"), sources, set(), 0)
+    _collect_sources(git_common_dir, os.path.join(git_common_dir, "objects"), sources, set(), 0)
     # git follows links in all of these places, so each may lead into another repository.
     for name in ("HEAD", "refs", "packed-refs", "config", "info", "shallow"):
-        path = os.path.join(shared, name)
+        path = os.path.join(git_common_dir, name)
         if os.path.islink(path):
-            _add_source(shared, os.path.realpath(path), sources)
-    for link in _find_links(os.path.join(shared, "refs"), max_depth=_MAX_REF_DEPTH):
-        _add_source(shared, os.path.realpath(link), sources)
+            _add_source(git_common_dir, os.path.realpath(path), sources)
+    for link in _find_links(os.path.join(git_common_dir, "refs"), max_depth=_MAX_REF_DEPTH):
+        _add_source(git_common_dir, os.path.realpath(link), sources)
     return tuple(sources)
 
 
-def object_directories(shared: str) -> tuple[str, ...]:
-    """List the object directories that the git directory `shared` reads: its own, and borrowed ones, as real paths.
+def object_directories(git_common_dir: str) -> tuple[str, ...]:
+    """List the object directories that `git_common_dir` reads: its own, and borrowed ones, as real paths.
 
     Lists of alternates that can't be read end there.
     """
     directories: dict[str, None] = {}
-    pending = [(os.path.realpath(os.path.join(shared, "objects")), 0)]
+    pending = [(os.path.realpath(os.path.join(git_common_dir, "objects")), 0)]
     while pending:
         directory, depth = pending.pop()
         if directory in directories:
@@ -134,26 +134,26 @@ def object_directories(shared: str) -> tuple[str, ...]:
     return tuple(directories)
 
 
-def _collect_sources(shared: str, objects: str, sources: dict[str, None], seen: set[str], depth: int) -> None:
+def _collect_sources(git_common_dir: str, objects: str, sources: dict[str, None], seen: set[str], depth: int) -> None:
     """Add the sources of one object directory, and of those that it borrows from."""
     real = os.path.realpath(objects)
     # Alternates may form a circle.
     if real in seen:
         return
     seen.add(real)
-    _add_source(shared, real, sources)
+    _add_source(git_common_dir, real, sources)
     # git itself follows alternates five levels deep (alternate_object_database.c: "ignoring alternate object stores,
     # nesting too deep").
     if depth > _MAX_ALTERNATES_DEPTH:
         return
     for link in _find_links(real, max_depth=_MAX_OBJECTS_DEPTH):
-        _add_source(shared, os.path.realpath(link), sources)
+        _add_source(git_common_dir, os.path.realpath(link), sources)
     for alternate in _alternates(real):
-        _collect_sources(shared, alternate, sources, seen, depth + 1)
+        _collect_sources(git_common_dir, alternate, sources, seen, depth + 1)
 
 
-def _add_source(shared: str, real: str, sources: dict[str, None]) -> None:
-    if real != shared and not real.startswith(shared + os.sep):
+def _add_source(git_common_dir: str, real: str, sources: dict[str, None]) -> None:
+    if real != git_common_dir and not real.startswith(git_common_dir + os.sep):
         sources[real] = None
 
 

@@ -41,7 +41,7 @@ class RepositoryDescription:
     ----------
     folder
         Where a reader sees it: its work tree, else its git directory.
-    home, shared, real_folder
+    home, git_common_dir, real_folder
         Real paths: of the repository (`home_of`), of the directory with its objects, and of `folder`.
     is_own_folder
         Whether `folder` is known to belong to it, and does not merely name its git directory.
@@ -53,7 +53,7 @@ class RepositoryDescription:
     folder: str
     warning: str = ""
     home: str = ""
-    shared: str = ""
+    git_common_dir: str = ""
     real_folder: str = ""
     is_own_folder: bool = True
     sources: tuple[str, ...] = ()
@@ -79,8 +79,8 @@ def describe(discovered: DiscoveredRepository, boundary: Boundary | None = None)
     # old one.
     before = _file_identities(discovered)
     _check_files(discovered)
-    sources = object_sources(discovered.shared)
-    problem = "" if discovered.is_named else limits.find_problem(discovered.git_dir, discovered.shared, sources)
+    sources = object_sources(discovered.git_common_dir)
+    problem = "" if discovered.is_named else limits.find_problem(discovered.git_dir, discovered.git_common_dir, sources)
     if problem:
         raise UnusableRepository("outside", problem)
     description = _describe(discovered, sources)
@@ -92,7 +92,7 @@ def describe(discovered: DiscoveredRepository, boundary: Boundary | None = None)
 def _file_identities(discovered: DiscoveredRepository) -> tuple[tuple[int, int], ...]:
     """Return device and inode of the git directories, to detect a link that replaces one meanwhile."""
     identities = []
-    for path in dict.fromkeys((discovered.git_dir, discovered.shared)):
+    for path in dict.fromkeys((discovered.git_dir, discovered.git_common_dir)):
         try:
             info = os.lstat(path)
         except OSError as error:
@@ -100,7 +100,7 @@ def _file_identities(discovered: DiscoveredRepository) -> tuple[tuple[int, int],
         if os.path.realpath(path) != path:
             raise UnusableRepository("gone", "a link took the place of the git directory")
         identities.append((info.st_dev, info.st_ino))
-    if os.path.realpath(common_dir(discovered.git_dir)) != discovered.shared:
+    if os.path.realpath(common_dir(discovered.git_dir)) != discovered.git_common_dir:
         raise UnusableRepository("gone", "it names another git directory now")
     return tuple(identities)
 
@@ -108,8 +108,11 @@ def _file_identities(discovered: DiscoveredRepository) -> tuple[tuple[int, int],
 def _check_files(discovered: DiscoveredRepository) -> None:
     """Refuse pipes and the like: git reads these files without checking their kind."""
     head = head_target(discovered.git_dir)
-    names = [f"{discovered.shared}/{name}" for name in ("config", "packed-refs", "shallow")]
-    names += [f"{discovered.git_dir}/HEAD", *([f"{discovered.shared}/{head}"] if head and ".." not in head else [])]
+    names = [f"{discovered.git_common_dir}/{name}" for name in ("config", "packed-refs", "shallow")]
+    names += [
+        f"{discovered.git_dir}/HEAD",
+        *([f"{discovered.git_common_dir}/{head}"] if head and ".." not in head else []),
+    ]
     for name in names:
         try:
             mode = os.stat(name).st_mode
@@ -136,25 +139,25 @@ def _describe(discovered: DiscoveredRepository, sources: tuple[str, ...]) -> Rep
         name.startswith("remote.") and name.endswith(".promisor") and value.lower() in {"true", "1", "yes", "on"}
         for name, value in settings.items()
     )
-    folder = discovered.worktree or discovered.shared
+    folder = discovered.worktree or discovered.git_common_dir
     info = RepositoryInfo(
         name=name_from_origin(origin)
         or (name_from_folder(folder) if discovered.worktree else name_from_git_dir(folder)),
         last_fetched=_last_change(discovered),
-        description=_own_description(discovered.shared),
+        description=_own_description(discovered.git_common_dir),
         commit=commit,
         url=web_address(origin),
-        replaced_objects=replaced_objects(discovered.shared) if _follows_replacements(settings) else 0,
+        replaced_objects=replaced_objects(discovered.git_common_dir) if _follows_replacements(settings) else 0,
     )
     incomplete = ", ".join(word for word, is_so in (("shallow", shallow), ("partial clone", partial)) if is_so)
     repository = Repository(
         info,
-        key_of(discovered.shared),
+        key_of(discovered.git_common_dir),
         "git",
         discovered.git_dir,
         discovered.worktree,
         incomplete,
-        place_of(discovered.shared),
+        place_of(discovered.git_common_dir),
     )
     with ObjectReader(repository) as reader:
         if not reader.holds_tree(commit):
@@ -164,8 +167,8 @@ def _describe(discovered: DiscoveredRepository, sources: tuple[str, ...]) -> Rep
         repository,
         folder,
         warning,
-        home_of(discovered.shared),
-        discovered.shared,
+        home_of(discovered.git_common_dir),
+        discovered.git_common_dir,
         os.path.realpath(folder),
         _is_own_folder(discovered, handle),
         sources,
@@ -174,9 +177,11 @@ def _describe(discovered: DiscoveredRepository, sources: tuple[str, ...]) -> Rep
 
 def _is_own_folder(discovered: DiscoveredRepository, handle: pygit2.Repository) -> bool:
     """Return whether the git directory names this work tree: a ``.git`` file may name any git directory."""
-    if not discovered.worktree or os.path.realpath(discovered.worktree) == os.path.dirname(discovered.shared):
+    if not discovered.worktree or os.path.realpath(discovered.worktree) == os.path.dirname(discovered.git_common_dir):
         return True
-    is_inside = discovered.git_dir == discovered.shared or discovered.git_dir.startswith(discovered.shared + os.sep)
+    is_inside = discovered.git_dir == discovered.git_common_dir or discovered.git_dir.startswith(
+        discovered.git_common_dir + os.sep
+    )
     return is_inside and os.path.realpath(handle.workdir or os.sep) == os.path.realpath(discovered.worktree)
 
 
@@ -202,27 +207,34 @@ def stamp(discovered: DiscoveredRepository) -> tuple[Stamp, bool]:
 
 def watched_files(discovered: DiscoveredRepository, head: str) -> tuple[str, ...]:
     """List the files whose `stat` tells whether to read a repository again."""
-    shared = discovered.shared
-    files = [f"{discovered.git_dir}/HEAD", f"{shared}/packed-refs", f"{shared}/refs/heads", f"{shared}/refs/tags",
-             f"{discovered.git_dir}/FETCH_HEAD", f"{shared}/config", f"{shared}/description",
-             f"{shared}/{_REPLACE}", f"{shared}/objects/info/alternates",
-             f"{discovered.git_dir}/commondir"]  # fmt: skip
+    git_dir, git_common_dir = discovered.git_dir, discovered.git_common_dir
+    common_names = (
+        "packed-refs",
+        "refs/heads",
+        "refs/tags",
+        "config",
+        "description",
+        _REPLACE,
+        "objects/info/alternates",
+    )
+    files = [f"{git_dir}/{name}" for name in ("HEAD", "FETCH_HEAD", "commondir")]
+    files += [f"{git_common_dir}/{name}" for name in common_names]
     if head and ".." not in head:
-        files.append(f"{shared}/{head}")
+        files.append(f"{git_common_dir}/{head}")
     return tuple(files)
 
 
 def commit_files(discovered: DiscoveredRepository, head: str) -> tuple[str, ...]:
     """List the few files that tell whether HEAD's commit may differ: git replaces HEAD and packed refs in place."""
-    directories = () if discovered.git_dir == discovered.shared else (discovered.shared,)
-    ref = (_nearest_existing(discovered.shared, head),) if head and ".." not in head else ()
+    directories = () if discovered.git_dir == discovered.git_common_dir else (discovered.git_common_dir,)
+    ref = (_nearest_existing(discovered.git_common_dir, head),) if head and ".." not in head else ()
     return (discovered.git_dir, *directories, *ref)
 
 
-def _nearest_existing(shared: str, ref: str) -> str:
+def _nearest_existing(git_common_dir: str, ref: str) -> str:
     """Return the file of a ref, or for a packed ref the directory in which it would appear."""
-    path = f"{shared}/{ref}"
-    while len(path) > len(shared) and not os.path.lexists(path):
+    path = f"{git_common_dir}/{ref}"
+    while len(path) > len(git_common_dir) and not os.path.lexists(path):
         path = path.rpartition("/")[0]
     return path
 
@@ -242,16 +254,16 @@ def stamp_files(files: tuple[str, ...]) -> tuple[Stamp, bool]:
     return tuple(stamps), time.time_ns() - newest < RACY_NS
 
 
-def replaced_objects(shared: str) -> int:
+def replaced_objects(git_common_dir: str) -> int:
     """Count the objects that ``refs/replace`` replaces; reads no object."""
     names: set[bytes] = set()
     try:
-        with os.scandir(f"{shared}/{_REPLACE}") as entries:
+        with os.scandir(f"{git_common_dir}/{_REPLACE}") as entries:
             names.update(os.fsencode(entry.name) for entry in entries)
     except OSError:
         pass
     try:
-        with open(f"{shared}/packed-refs", "rb") as file:
+        with open(f"{git_common_dir}/packed-refs", "rb") as file:
             names.update(line[41 + len(_REPLACE) + 1 :].strip() for line in file if line[41:].startswith(_REPLACED))
     except OSError:
         pass
@@ -277,10 +289,10 @@ def _no_commit_error(handle: object) -> UnusableRepository:
     return UnusableRepository("corrupt", "the commit that HEAD names can't be read")
 
 
-def _own_description(shared: str) -> str:
+def _own_description(git_common_dir: str) -> str:
     """Return the first lines of git's description file; empty for git's default text."""
     try:
-        raw = read_small_file(os.path.join(shared, "description"), 2000, follow=False)
+        raw = read_small_file(os.path.join(git_common_dir, "description"), 2000, follow=False)
     except OSError:
         return ""
     text = raw.decode("utf-8", "replace").strip()
@@ -290,11 +302,10 @@ def _own_description(shared: str) -> str:
 def _last_change(discovered: DiscoveredRepository) -> str:
     """Return the time of the last fetch or ref change, RFC 3339 in UTC."""
     head = head_target(discovered.git_dir)
-    names = [f"{discovered.git_dir}/FETCH_HEAD", f"{discovered.shared}/packed-refs", f"{discovered.git_dir}/logs/HEAD",
-             f"{discovered.git_dir}/HEAD", f"{discovered.shared}/refs/heads",
-             f"{discovered.shared}/refs/tags"]  # fmt: skip
+    names = [f"{discovered.git_dir}/{name}" for name in ("FETCH_HEAD", "logs/HEAD", "HEAD")]
+    names += [f"{discovered.git_common_dir}/{name}" for name in ("packed-refs", "refs/heads", "refs/tags")]
     if head and ".." not in head:
-        names.append(f"{discovered.shared}/{head}")
+        names.append(f"{discovered.git_common_dir}/{head}")
     times = []
     for name in names:
         try:

@@ -36,7 +36,7 @@ PARTIAL_PREFIX = ".sourcelight-partial-"  # a mirror that is still being fetched
 
 @dataclass(frozen=True, slots=True)
 class DiscoveredRepository:
-    """A git directory: `git_dir` (its HEAD counts), `shared` (its objects and refs), and its work tree or "".
+    """A git directory: `git_dir` (its HEAD counts), `git_common_dir` (its objects and refs), and its work tree or "".
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class DiscoveredRepository:
     """
 
     git_dir: str
-    shared: str
+    git_common_dir: str
     worktree: str
     is_named: bool = field(default=False, compare=False)
 
@@ -210,17 +210,17 @@ class Discovery:
     def _add(self, git_dir: str, worktree: str, *, is_named: bool) -> None:
         self.has_repository = True
         git_dir = os.path.realpath(git_dir)
-        shared = os.path.realpath(common_dir(git_dir))
-        if not os.path.isdir(shared):
-            message = f"{shared}: {os.strerror(errno.ENOENT)}"
+        git_common_dir = os.path.realpath(common_dir(git_dir))
+        if not os.path.isdir(git_common_dir):
+            message = f"{git_common_dir}: {os.strerror(errno.ENOENT)}"
             self.skipped.append(SkippedRepository(worktree or git_dir, "corrupt", message))
             return
-        self._put(DiscoveredRepository(git_dir, shared, worktree, is_named))
+        self._put(DiscoveredRepository(git_dir, git_common_dir, worktree, is_named))
 
     def _put(self, repository: DiscoveredRepository) -> None:
-        previous = self.repositories.get(repository.shared, repository)
+        previous = self.repositories.get(repository.git_common_dir, repository)
         best = min(previous, repository, key=_preference)
-        self.repositories[repository.shared] = replace(best, is_named=previous.is_named or repository.is_named)
+        self.repositories[repository.git_common_dir] = replace(best, is_named=previous.is_named or repository.is_named)
 
     def add(self, repository: DiscoveredRepository) -> None:
         """Add a repository that was found in another way."""
@@ -252,8 +252,8 @@ class Discovery:
 
 def _preference(repository: DiscoveredRepository) -> tuple[bool, bool, bool, str]:
     """Order the places of one repository: main work tree, other work tree, linked work tree, bare."""
-    is_main = os.path.realpath(repository.worktree) == os.path.dirname(repository.shared)
-    return (repository.git_dir != repository.shared, not repository.worktree, not is_main, repository.git_dir)
+    is_main = os.path.realpath(repository.worktree) == os.path.dirname(repository.git_common_dir)
+    return (repository.git_dir != repository.git_common_dir, not repository.worktree, not is_main, repository.git_dir)
 
 
 def _read_folder(folder: str) -> tuple[set[str], list[str], list[str]]:
@@ -315,7 +315,7 @@ def place_at(path: str) -> str:
     """Return the place of the repository at `path` (also a former one): work tree, git directory or snapshot."""
     folder = os.path.abspath(os.path.expanduser(path))
     repository = Discovery().work_tree(folder) if os.path.lexists(os.path.join(folder, ".git")) else None
-    return place_of(folder if repository is None else repository.shared)
+    return place_of(folder if repository is None else repository.git_common_dir)
 
 
 def holds_files(path: str) -> bool:
@@ -329,8 +329,8 @@ def holds_files(path: str) -> bool:
 
 def warn_of_settings(walk: Discovery, settings: Sequence[str]) -> list[str]:
     """Warn of settings files that the walk found beside those in `settings`, which are read."""
-    used = set(map(os.path.realpath, settings))
-    unread = [path for path in walk.settings if os.path.realpath(path) not in used]
+    applied_paths = set(map(os.path.realpath, settings))
+    unread = [path for path in walk.settings if os.path.realpath(path) not in applied_paths]
     if not unread:
         return []
     verb = "is" if len(unread) == 1 else "are"

@@ -199,8 +199,8 @@ def require_git() -> str:
         raise GitFailed(["git"], 127, "the git command was not found on PATH; install git to clone repositories")
     version = _version(path)
     if version < OLDEST_GIT:
-        installed, needed = ".".join(map(str, version)), ".".join(map(str, OLDEST_GIT))
-        raise GitFailed(["git", "--version"], 0, f"git {installed} is too old; version {needed} or newer is needed")
+        installed, minimum = ".".join(map(str, version)), ".".join(map(str, OLDEST_GIT))
+        raise GitFailed(["git", "--version"], 0, f"git {installed} is too old; version {minimum} or newer is needed")
     return path
 
 

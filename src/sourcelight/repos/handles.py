@@ -36,20 +36,20 @@ _PATH = re.compile(r"(?im)(?:^|\])\s*path\s*=([^\n]*)")
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
 
 
-def unfit_file(git_dir: str, shared: str) -> str:
+def unfit_file(git_dir: str, git_common_dir: str) -> str:
     """Name the first file of a git directory that must not be read, and why; empty if all may be read.
 
     Parameters
     ----------
-    git_dir, shared
+    git_dir, git_common_dir
         The git directory, and the one that holds objects and refs (the same but for a linked work tree).
     """
     for name, limit in MAX_BYTES.items():
-        for directory in dict.fromkeys((git_dir, shared)):
+        for directory in dict.fromkeys((git_dir, git_common_dir)):
             problem = _file_problem(os.path.join(directory, name), limit)
             if problem:
                 return f"{name} {problem}"
-    return _unfit_include([os.path.join(shared, "config"), os.path.join(git_dir, "config.worktree")])
+    return _unfit_include([os.path.join(git_common_dir, "config"), os.path.join(git_dir, "config.worktree")])
 
 
 def _file_problem(path: str, limit: int) -> str:
@@ -195,10 +195,10 @@ def _open_without_user(git_dir: str) -> pygit2.Repository:
 
 def _to_error(git_dir: str, error: Exception) -> UnusableRepository:
     """Distinguish formats that libgit2 can't read, missing permission and damage."""
-    shared = common_dir(git_dir)
+    git_common_dir = common_dir(git_dir)
     try:
-        config = read_small_file(os.path.join(shared, "config")).decode("utf-8", "replace")
-        os.scandir(shared).close()
+        config = read_small_file(os.path.join(git_common_dir, "config")).decode("utf-8", "replace")
+        os.scandir(git_common_dir).close()
     except PermissionError:
         return UnusableRepository("unreadable", "permission denied")
     except FileNotFoundError:

@@ -63,14 +63,14 @@ def isolated_directory(git_dir: str, settings: Sequence[str] = (), *, with_refs:
         If the repository can't be opened (`handles.Unusable`), or exceeds the limits.
     """
     handle = open_handle(git_dir)
-    shared = common_dir(git_dir)
-    shallow = _commit_lines(os.path.join(shared, "shallow"))
-    grafts = _commit_lines(os.path.join(shared, "info", "grafts"))
+    git_common_dir = common_dir(git_dir)
+    shallow = _commit_lines(os.path.join(git_common_dir, "shallow"))
+    grafts = _commit_lines(os.path.join(git_common_dir, "info", "grafts"))
     # The directory has mode 0700: its config names paths of private repositories.
     with tempfile.TemporaryDirectory(prefix="sourcelight-git-") as directory:
         for name in ("objects/info", "refs"):
             os.makedirs(os.path.join(directory, name))
-        objects = os.path.abspath(os.path.join(shared, "objects"))
+        objects = os.path.abspath(os.path.join(git_common_dir, "objects"))
         # Objects are borrowed and not copied. Nothing else of the repository is reachable from here: no config, hooks,
         # attributes or remotes.
         _write(directory, "objects/info/alternates", _quote_path(objects) + b"\n")
@@ -82,17 +82,17 @@ def isolated_directory(git_dir: str, settings: Sequence[str] = (), *, with_refs:
             os.makedirs(os.path.join(directory, "info"))
             _write(directory, "info/grafts", grafts)
         if with_refs:
-            _check_objects(shared)
+            _check_objects(git_common_dir)
             _write(directory, "packed-refs", _packed_refs(handle))
         yield directory
 
 
-def _check_objects(shared: str) -> None:
+def _check_objects(git_common_dir: str) -> None:
     """Refuse a pipe instead of an object: a clone would wait for it."""
     try:
-        object_sources(shared)
+        object_sources(git_common_dir)
     except OSError as error:
-        raise RepositoryError(f"{shared} can't be read: {error}") from error
+        raise RepositoryError(f"{git_common_dir} can't be read: {error}") from error
 
 
 def _write(directory: str, name: str, content: bytes) -> None:

@@ -120,8 +120,8 @@ def near_names(missing: str, names: Iterable[str], limit: int = _LIMIT) -> tuple
     limit
         How many to return at most.
     """
-    folded = missing.casefold().strip("/")[:_MAX_CHARS]
-    if not folded:
+    lowered = missing.casefold().strip("/")[:_MAX_CHARS]
+    if not lowered:
         return ()
     usable: dict[str, str] = {}
     for name in names:
@@ -130,11 +130,11 @@ def near_names(missing: str, names: Iterable[str], limit: int = _LIMIT) -> tuple
         # difflib is quadratic; a list of a million refs must not block an error message.
         if len(usable) >= _MAX_NAMES:
             break
-    last = _last(folded)
-    same = [name for name in usable if _last(name) == last or folded in name]
-    similar = [name for name in usable if abs(len(name) - len(folded)) <= _LENGTHS][:_MAX_COMPARED]
+    last = _last(lowered)
+    same = [name for name in usable if _last(name) == last or lowered in name]
+    similar = [name for name in usable if abs(len(name) - len(lowered)) <= _LENGTHS][:_MAX_COMPARED]
     parts = {_last(name): name for name in usable if abs(len(_last(name)) - len(last)) <= _LENGTHS}
-    close = difflib.get_close_matches(folded, similar, limit, 0.7)
+    close = difflib.get_close_matches(lowered, similar, limit, 0.7)
     compared = list(parts)[:_MAX_COMPARED]
     close += [parts[last_part] for last_part in difflib.get_close_matches(last, compared, limit, 0.7)]
     ordered = dict.fromkeys([*close[:1], *sorted(same, key=len), *close])

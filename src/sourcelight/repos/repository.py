@@ -84,18 +84,18 @@ def readable_key(stem: str, digest: str) -> str:
     return f"{stem}-{digest[:16]}"
 
 
-def home_of(shared: str) -> str:
-    """Return the canonical path of the repository with its objects in `shared`: that of its main work tree.
+def home_of(git_common_dir: str) -> str:
+    """Return the canonical path of the repository with its objects in `git_common_dir`: that of its main work tree.
 
     For a bare repository, a mirror or a submodule it is the git directory itself; for a snapshot its directory.
     """
-    real = os.path.realpath(shared)
+    real = os.path.realpath(git_common_dir)
     return os.path.dirname(real) if os.path.basename(real) == ".git" else real
 
 
-def place_of(shared: str) -> str:
+def place_of(git_common_dir: str) -> str:
     """Return `home_of` as text, with bytes spelled out if it is not UTF-8, for databases and terminals."""
-    home = home_of(shared)
+    home = home_of(git_common_dir)
     try:
         home.encode("utf-8")
     except UnicodeEncodeError:

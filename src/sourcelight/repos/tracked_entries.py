@@ -66,9 +66,9 @@ class TrackedEntries:
     def _tracks_entry(self, name: str) -> bool:
         if not name or self._committed_object(name) is not None:
             return True
-        folded = _fold(name)
+        lowered = _fold(name)
         staged = (_fold(entry.path) for entry in self._index())
-        return any(path == folded or path.startswith(f"{folded}/") for path in staged)
+        return any(path == lowered or path.startswith(f"{lowered}/") for path in staged)
 
     def _relative(self, path: str) -> str | None:
         if path == self.worktree:

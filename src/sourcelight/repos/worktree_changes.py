@@ -131,11 +131,11 @@ def _compare(repository: Repository) -> tuple[set[bytes], set[bytes], set[bytes]
         raise RepositoryError(f"can't read the work tree of {repository.name}: {error}") from error
     changed, deleted, new = _classify(status)
     sparse: set[bytes] = set()
-    listed = changed | deleted | new
+    paths = changed | deleted | new
     root = os.fsencode(repository.worktree)
     tree = None if handle.head_is_unborn else handle.head.peel(pygit2.Tree)
     for entry in hidden_entries(repository.git_dir):
-        if entry.path in listed or entry.mode == _SUBMODULE:
+        if entry.path in paths or entry.mode == _SUBMODULE:
             if entry.sparse and entry.path in deleted:
                 sparse.add(entry.path)
             continue

@@ -105,7 +105,7 @@ def test_a_changed_wording_changes_no_fact(
         record = desk.store.question(attributes["question_id"])
         assert record is not None
         stats = {name: value for name, value in attributes["stats"].items() if name != "time_millis"}
-        return [source["label"] for source in attributes["sources"]], desk._previous(record).cited, stats
+        return [source["label"] for source in attributes["sources"]], desk._previous(record).cited_names, stats
 
     usual = cited()
     assert "checkout_total" in usual[1]

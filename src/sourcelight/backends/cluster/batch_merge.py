@@ -56,8 +56,8 @@ def _in_order(codes: Any) -> Any:
     size = len(codes.dictionary)
     indices = codes.indices
     # `unique` keeps the order of first use, which doesn't depend on how workers grouped their rows.
-    used = pc.unique(indices.drop_null() if indices.null_count else indices)
-    order = used.to_numpy(zero_copy_only=False)
+    distinct = pc.unique(indices.drop_null() if indices.null_count else indices)
+    order = distinct.to_numpy(zero_copy_only=False)
     if len(order) == size and (order == np.arange(size)).all():
         return codes
     new_code = np.zeros(max(size, 1), order.dtype)
@@ -66,7 +66,7 @@ def _in_order(codes: Any) -> Any:
     # Null has no code, and a cast of null to an index would fail; any valid code does, since `valid` masks it again.
     codes_before = indices if valid is None else indices.fill_null(0)
     new_codes = arrow_array(new_code[codes_before.to_numpy(zero_copy_only=False)], valid)
-    return pa.DictionaryArray.from_arrays(new_codes, codes.dictionary.take(used))
+    return pa.DictionaryArray.from_arrays(new_codes, codes.dictionary.take(distinct))
 
 
 class JoinedRows:

@@ -65,16 +65,18 @@ class ClusterToolCall:
         return replace(self.context, viewer=Viewer(self.context.viewer.name, sees_private=False, only=frozenset()))
 
 
-def in_parts(call: ClusterToolCall, tool: Tool[Any], split: Split[Any], needed: Sequence[Repository]) -> ToolResult:
+def in_parts(
+    call: ClusterToolCall, tool: Tool[Any], split: Split[Any], repositories: Sequence[Repository]
+) -> ToolResult:
     """Answer a call by the workers that hold its repositories; raises `NoWorkerAnswered` when none answers for any."""
     from sourcelight.engines import tools
 
     unnamed = not call.arguments.get("repos")
-    if not needed or (call.context.served and tool.takes_repos and unnamed):
+    if not repositories or (call.context.served and tool.takes_repos and unnamed):
         return split(tool.parse(call.arguments), call.nowhere())
     # What is asked in words, such as a week ago, is the same moment for every worker.
     call = replace(call, arguments=_with_dates(call))
-    asking = call.holders([repository.name for repository in needed], PART)
+    asking = call.holders([repository.name for repository in repositories], PART)
     messages = wait_for(call.cluster.fleet, asking.last_messages(), call.context.cancellation)
     skipped = _reasons(call.name, asking, messages)
     complete_names = [name for name in asking.order.names if name not in skipped]
@@ -121,15 +123,15 @@ def _with_dates(call: ClusterToolCall) -> Mapping[str, Any]:
 
 def _reasons(name: str, asking: HolderRequests, messages: Sequence[Any]) -> dict[str, str]:
     """Repositories that no worker answered for, and the reason for each."""
-    tried = {repository: asking.turns.failures(repository) for repository in asking.skipped}
+    failures = {repository: asking.turns.failures(repository) for repository in asking.skipped}
     if not messages:
-        raise NoWorkerAnswered(name, [attempt for attempts in tried.values() for attempt in attempts])
-    return {repository: sentence(repository, attempts) for repository, attempts in sorted(tried.items())}
+        raise NoWorkerAnswered(name, [attempt for attempts in failures.values() for attempt in attempts])
+    return {repository: sentence(repository, attempts) for repository, attempts in sorted(failures.items())}
 
 
-def sentence(name: str, tried: Sequence[FailedAttempt]) -> str:
+def sentence(name: str, attempts: Sequence[FailedAttempt]) -> str:
     """The sentence about a repository that no worker answered for."""
-    return reason_left_out(name, reasons(tried))
+    return reason_left_out(name, reasons(attempts))
 
 
 def reason_left_out(name: str, workers: str) -> str:

@@ -246,12 +246,14 @@ class ClusterSource:
             done = set(names)
         elif expired:
             # No worker failed: the time that the query has was over before one could answer.
-            self._late_repositories |= {name for name, tried in skipped.items() if not tried}
+            self._late_repositories |= {name for name, attempts in skipped.items() if not attempts}
         self.accounting = ShardAccounting(frozenset(names), frozenset(done - excluded), skipped, excluded)
 
     def _skipped_items(self, shown_names: Collection[str]) -> Iterator[Skipped]:
         gaps = self._gaps
-        skipped = {n: tried for n, tried in (self.accounting.skipped or {}).items() if n not in self._late_repositories}
+        skipped = {
+            n: attempts for n, attempts in (self.accounting.skipped or {}).items() if n not in self._late_repositories
+        }
         yield from unanswered_items(skipped, shown_names)
         yield from notices.not_indexed(self._problems())
         yield from scope_items(self._scope, self.summary, gaps.without_history, gaps.unread, gaps.shallow)
@@ -270,9 +272,11 @@ class ClusterSource:
         visible = {name for name in self.summary.searched if name in problems}
         unbuilt = Catalog.from_repositories(repositories_of(generation.unbuilt)).visible(self.task.viewer)
         for item in self.task.scoped if unbuilt else ():
-            listed = [shard for shard in unbuilt if item.listed is None or shard.name in item.listed]
+            candidates = [
+                shard for shard in unbuilt if item.revisions_by_name is None or shard.name in item.revisions_by_name
+            ]
             test = facts_test(predicates_of(item.alternative))
-            visible |= {shard.name for shard in select_repositories(item.alternative, listed, test).repositories}
+            visible |= {shard.name for shard in select_repositories(item.alternative, candidates, test).repositories}
         return {name: problem for name, problem in problems.items() if name in visible}
 
 
@@ -285,12 +289,12 @@ def without(plans: Sequence[Plan], excluded: frozenset[str]) -> list[Plan]:
 
 def unanswered_items(skipped: dict[str, tuple[FailedAttempt, ...]], partly_shown: Collection[str]) -> Iterator[Skipped]:
     """One item for each repository that no worker completed."""
-    for name, tried in sorted(skipped.items()):
+    for name, attempts in sorted(skipped.items()):
         partly = "Some of its matches are shown. " if name in partly_shown else ""
         yield Skipped(
             reason="backend-missing",
             title=f"{name} did not answer",
-            message=f"`{name}` was not searched to its end. {partly}Asked: {reasons(tried)}. "
+            message=f"`{name}` was not searched to its end. {partly}Asked: {reasons(attempts)}. "
             "Run the search again in a moment.",
             severity="error",
         )

@@ -68,31 +68,31 @@ def route(
     call = ClusterToolCall(cluster, tool.name, arguments, context)
     if tool.scope is Scope.RANKING:
         return rank(call)
-    needed = _required_repositories(cluster, tool, arguments, context.viewer)
-    if isinstance(handler.run, Split) and (len(needed) != 1 or not tool.takes_repos):
-        return in_parts(call, tool, handler.run, needed)
-    return _gather(call, needed)
+    repositories = _required_repositories(cluster, tool, arguments, context.viewer)
+    if isinstance(handler.run, Split) and (len(repositories) != 1 or not tool.takes_repos):
+        return in_parts(call, tool, handler.run, repositories)
+    return _gather(call, repositories)
 
 
-def _gather(call: ClusterToolCall, needed: tuple[Repository, ...]) -> ToolResult:
+def _gather(call: ClusterToolCall, repositories: tuple[Repository, ...]) -> ToolResult:
     """Answer a call on one worker that has all shards which it needs."""
     cluster = call.cluster
-    total = size_of(cluster, needed)
+    total = size_of(cluster, repositories)
     if total > GATHER_BYTES:
         hint = "search for the name with keyword_search" if "symbol" in call.arguments else "name fewer repositories"
         raise ClusterError(
-            f"{call.name} over {len(needed):,} repositories needs {total:,} bytes of shards on one worker, and "
+            f"{call.name} over {len(repositories):,} repositories needs {total:,} bytes of shards on one worker, and "
             f"the limit is {GATHER_BYTES:,}: {hint}"
         )
-    names = [repository.name for repository in needed]
+    names = [repository.name for repository in repositories]
     repo = str(call.arguments.get("repo", ""))
     try:
-        return _ask(call, call.order(names), candidates_of(cluster, repo, needed))
+        return _ask(call, call.order(names), candidates_of(cluster, repo, repositories))
     except NoWorkerAnswered:
         wait_for(cluster.fleet, cluster.fleet.members.look(), call.context.cancellation)
     # Other workers may hold them now; where none can have all, one answers with what it can have.
     order = call.order(names, "" if len(names) == 1 else REST)
-    answer = _ask(call, order, candidates_of(cluster, repo, needed))
+    answer = _ask(call, order, candidates_of(cluster, repo, repositories))
     attributes = dict(answer.attributes)
     reasons = {name: reason_left_out(name, reason) for name, reason in sorted(attributes.pop("missing", {}).items())}
     return with_skipped_rows(
@@ -187,12 +187,12 @@ def size_of(cluster: ClusterSnapshot, repositories: Sequence[Repository]) -> int
     return sum(sizes[repository.name] for repository in repositories)
 
 
-def candidates_of(cluster: ClusterSnapshot, repo: str, needed: Sequence[Repository]) -> list[WorkerInfo]:
+def candidates_of(cluster: ClusterSnapshot, repo: str, repositories: Sequence[Repository]) -> list[WorkerInfo]:
     """The workers to ask: first those of the named repository, then those with most of the required shards."""
     holders = cluster.holders()
     sizes = {entry.name: entry.size for entry in cluster.generation.searchable}
     counts: dict[WorkerInfo, int] = {}
-    for repository in needed:
+    for repository in repositories:
         for member in holders.get(repository.name, ()):
             counts[member] = counts.get(member, 0) + sizes[repository.name]
     workers = holders.get(repo.strip("/"), ())
@@ -223,8 +223,8 @@ def run_step(cluster: ClusterSnapshot, step: str, request: Any, context: Any, on
     call = ClusterToolCall(cluster, step, {}, context)
     if step == PIN:
         return StepResult(_pin(call, request))
-    needed = _needed_workers(call, step, request)
-    order = call.order([repository.name for repository in needed], RESEARCH, {"asked": pickle.dumps(request)})
+    repositories = _needed_workers(call, step, request)
+    order = call.order([repository.name for repository in repositories], RESEARCH, {"asked": pickle.dumps(request)})
 
     def on_message(message: Mapping[str, Any]) -> None:
         if message["kind"] == "told":
@@ -233,7 +233,7 @@ def run_step(cluster: ClusterSnapshot, step: str, request: Any, context: Any, on
             call.on_message(message)
 
     fleet = cluster.fleet
-    candidates = candidates_of(cluster, "", needed)
+    candidates = candidates_of(cluster, "", repositories)
     work = ask_one(
         fleet.members, CALL, order, candidates, label="deepsearch", silence_s=fleet.silence_s, on_message=on_message
     )
@@ -251,7 +251,9 @@ def _pin(call: ClusterToolCall, request: Any) -> Any:
     asking = call.holders(names, RESEARCH, {"asked": pickle.dumps(request)})
     messages = wait_for(call.cluster.fleet, asking.last_messages(), call.context.cancellation)
     parts = [message["answer"]["attributes"]["found"].value for message in messages]
-    unanswered = tuple((name, sentence(name, asking.turns.tried.get(name, ()))) for name in sorted(asking.skipped))
+    unanswered = tuple(
+        (name, sentence(name, asking.turns.failed_attempts.get(name, ()))) for name in sorted(asking.skipped)
+    )
     merged = type(request).merge(parts)
     return replace(merged, failed=(*merged.failed, *unanswered))
 

@@ -245,11 +245,11 @@ class FederatedServiceTools:
 
     async def _tools(self) -> dict[str, tuple[Service, AdvertisedTool]]:
         replies = await ask_all(self.services, lambda service: _endpoint_of(service).advertised_tools())
-        listed = list(answers(replies))
-        counts = Counter(name for _, tools in listed for name in tools)
+        tool_lists = list(answers(replies))
+        counts = Counter(name for _, tools in tool_lists for name in tools)
         return {
             (name if counts[name] == 1 else f"{reply.service.name}:{name}"): (reply.service, tool)
-            for reply, tools in listed
+            for reply, tools in tool_lists
             for name, tool in tools.items()
         }
 

@@ -115,14 +115,14 @@ class PreviewFile:
         Its names, ``/dev/null`` for none.
     hunks
         All hunks of its patch.
-    marked
+    matched_lines
         Sign and number of the lines with matches; None: every line counts.
     """
 
     old_path: str
     path: str
     hunks: Sequence[Hunk]
-    marked: frozenset[tuple[str, int]] | None
+    matched_lines: frozenset[tuple[str, int]] | None
 
 
 def write_preview(files: Sequence[PreviewFile]) -> tuple[str, dict[tuple[int, str, int], int]] | None:
@@ -138,7 +138,7 @@ def write_preview(files: Sequence[PreviewFile]) -> tuple[str, dict[tuple[int, st
     positions: dict[tuple[int, str, int], int] = {}
     for index, file in enumerate(files):
         line_numbers = [list(hunk.numbers()) for hunk in file.hunks]
-        if file.marked is not None and not file.marked.issubset(
+        if file.matched_lines is not None and not file.matched_lines.issubset(
             number_pair for places_of in line_numbers for number_pair in places_of
         ):
             return None
@@ -147,13 +147,17 @@ def write_preview(files: Sequence[PreviewFile]) -> tuple[str, dict[tuple[int, st
         out.append(f"{escape_name(file.old_path)} {escape_name(file.path)}")
         hunks_left = MAX_HUNKS
         for hunk, numbers in zip(file.hunks, line_numbers, strict=True):
-            marks = [i for i, number_pair in enumerate(numbers) if file.marked is None or number_pair in file.marked]
+            marks = [
+                i
+                for i, number_pair in enumerate(numbers)
+                if file.matched_lines is None or number_pair in file.matched_lines
+            ]
             for part in list(_windows(hunk, marks))[:hunks_left]:
                 hunks_left -= 1
                 out.append(part.header)
                 for line, number_pair in zip(part.lines, part.numbers(), strict=True):
                     out.append(line)
-                    if file.marked is not None and number_pair in file.marked:
+                    if file.matched_lines is not None and number_pair in file.matched_lines:
                         positions[index, *number_pair] = len(out)
     return "\n".join([*out, ""]), positions
 

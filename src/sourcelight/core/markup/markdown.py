@@ -42,7 +42,7 @@ def to_html(
     *,
     top: int = 1,
     open_lines: int = 0,
-    folded: Collection[str] = (),
+    collapsed_titles: Collection[str] = (),
     show_link: ShowLink | None = None,
 ) -> str:
     r"""HTML of a Markdown text.
@@ -57,7 +57,7 @@ def to_html(
         Level of the highest heading; those below follow, down to 6.
     open_lines
         Lines of Markdown after which sections of the second level are folded, each below its heading; 0: none is.
-    folded
+    collapsed_titles
         Headings of sections that are folded in any case, if any is.
     show_link
         Gives the HTML of a link from the HTML of its label, its address as written, and where it leads (empty for
@@ -70,7 +70,7 @@ def to_html(
     """
     lines = text.replace("\r\n", "\n").split("\n")
     blocks = _Blocks(resolve, top, show_link)
-    return blocks.html(lines, 0) if open_lines <= 0 else blocks.folded(lines, open_lines, folded)
+    return blocks.html(lines, 0) if open_lines <= 0 else blocks.collapse(lines, open_lines, collapsed_titles)
 
 
 @dataclass(slots=True)
@@ -110,20 +110,20 @@ class _Blocks:
                 index = self._paragraph(lines, index, out)
         return "".join(out)
 
-    def folded(self, lines: Sequence[str], open_lines: int, titles: Collection[str] = ()) -> str:
+    def collapse(self, lines: Sequence[str], open_lines: int, titles: Collection[str] = ()) -> str:
         """Show a text with its sections of the second level folded, but for the first ones that fit.
 
         Sections of some `titles` are always folded.
         """
         starts = [index for index in _section_starts(lines) if index]
         out = [self.html(lines[: starts[0]] if starts else lines, 0)]
-        used = starts[0] if starts else 0
+        visible_lines = starts[0] if starts else 0
         is_open = True
         for start, end in zip(starts, [*starts[1:], len(lines)], strict=False):
             heading = _HEADING.fullmatch(lines[start])
             is_aside = heading is not None and heading[2].strip() in titles
-            used += 0 if is_aside else end - start
-            is_open = is_open and used <= open_lines
+            visible_lines += 0 if is_aside else end - start
+            is_open = is_open and visible_lines <= open_lines
             if is_open and not is_aside:
                 out.append(self.html(lines[start:end], 0))
                 continue

@@ -67,7 +67,7 @@ class CompiledPattern:
     required
         What the folded bytes of every match contain. Texts of a regular expression have 3 to 64 bytes; that of a
         literal pattern may be shorter or longer.
-    folded
+    lowered
         A literal of ASCII letters whose case does not count, in lower case: it matches where folded text without
         `FOLD_HAZARDS` holds it. Empty for every other pattern.
     needs_fold_check
@@ -106,8 +106,8 @@ class CompiledPattern:
             self.required = RequiredText(lower_ascii(raw)) if raw and literal else required_texts(tree)
             self.needs_fold_check = drops_hazards(tree)
         self.exact = self.literal is not None
-        self._folded = lower_ascii(raw) if kind == "literal" and text.isascii() and not self.multi_line else b""
-        self.folded = b"" if case_sensitive or self.literal is not None else self._folded
+        self._lowered = lower_ascii(raw) if kind == "literal" and text.isascii() and not self.multi_line else b""
+        self.lowered = b"" if case_sensitive or self.literal is not None else self._lowered
 
     @functools.cached_property
     def _engines(self) -> PatternEngines:
@@ -178,18 +178,18 @@ class CompiledPattern:
     def starts(self, buffers: BufferList, ranges: Int64Array, stopped: Stopped = never) -> Int64Array | None:
         """Return the starts of all matches if they have one length and need no RE2; else None.
 
-        This works for a plain text: `literal`, or `folded` where the ranges hold no `FOLD_HAZARDS` that could match.
+        This works for a plain text: `literal`, or `lowered` where the ranges hold no `FOLD_HAZARDS` that could match.
         Buffers, ranges and `stopped` as for `lines`.
         """
         if self.literal is not None:
             return self.lines(buffers, ranges, stopped)
-        if not self.folded:
+        if not self.lowered:
             return None
         batches = [np.empty(0, dtype=np.int64)]
         # Portions bound the time between two requests to stop; a lowered copy is made of a small piece at a time.
         for portion in portions(join_adjacent(ranges), PORTION):
             check_stopped(stopped)
-            offsets = find_lowered(buffers, self.folded, portion, hazards=self.needs_fold_check)
+            offsets = find_lowered(buffers, self.lowered, portion, hazards=self.needs_fold_check)
             if offsets is None:
                 return None
             batches.append(offsets)
@@ -250,7 +250,7 @@ class CompiledPattern:
             offsets, rows = _found_in_rows(view, self.literal, starts, ends)
             span_starts = offsets - starts[rows]
             return rows, span_starts, span_starts + len(self.literal)
-        if self._folded and len(starts):
+        if self._lowered and len(starts):
             spans = self._folded_spans(view, starts, ends)
             if spans is not None:
                 return spans
@@ -290,24 +290,24 @@ class CompiledPattern:
         self, view: memoryview, starts: Int64Array, ends: Int64Array
     ) -> tuple[Int64Array, Int64Array, Int64Array] | None:
         pairs = zip(starts.tolist(), ends.tolist(), strict=True)
-        folded = lower_ascii(b"\n".join([view[start:end] for start, end in pairs]))
-        if self.needs_fold_check and any(hazard in folded for hazard in FOLD_HAZARDS):
+        lowered = lower_ascii(b"\n".join([view[start:end] for start, end in pairs]))
+        if self.needs_fold_check and any(hazard in lowered for hazard in FOLD_HAZARDS):
             return None
         # Texts are joined by newlines, which `_folded` never holds: no occurrence lies in two texts.
         bounds = np.cumsum(ends - starts + 1)
-        whole_range = np.array([[0, len(folded)]], dtype=np.int64)
-        offsets = find_texts(memoryview(folded), self._folded, whole_range)
+        whole_range = np.array([[0, len(lowered)]], dtype=np.int64)
+        offsets = find_texts(memoryview(lowered), self._lowered, whole_range)
         rows = np.searchsorted(bounds, offsets, side="right").astype(np.int64)
         start = offsets - np.concatenate(([0], bounds))[rows]
-        return rows, start, start + len(self._folded)
+        return rows, start, start + len(self._lowered)
 
     def _candidates(self, buffers: BufferList, ranges: Int64Array, stopped: Stopped) -> Int64Array:
         blocks = cut_at_lines(buffers, ranges, PORTION)
         # A required text that is rare is found far faster than RE2 reads; the lines of its places are a superset.
-        needed = rarest_prefilter(self._prefilters, buffers, blocks)
-        if needed is None:
+        prefilter = rarest_prefilter(self._prefilters, buffers, blocks)
+        if prefilter is None:
             return self._matching_lines(buffers, blocks, stopped)
-        return _places(needed, buffers, blocks, stopped)
+        return _prefilter_offsets(prefilter, buffers, blocks, stopped)
 
     def _matching_lines(self, buffers: BufferList, ranges: Int64Array, stopped: Stopped) -> Int64Array:
         if not self._engines.line_is_text:
@@ -322,20 +322,20 @@ class CompiledPattern:
 
     def _documents(self, buffers: BufferList, ranges: Int64Array, stopped: Stopped) -> Int64Array:
         """Return the starts and ends of the ranges in which RE2 finds the pattern."""
-        needed = rarest_prefilter(self._prefilters, buffers, ranges)
-        if needed is not None:
-            offsets = _places(needed, buffers, ranges, stopped)
+        prefilter = rarest_prefilter(self._prefilters, buffers, ranges)
+        if prefilter is not None:
+            offsets = _prefilter_offsets(prefilter, buffers, ranges, stopped)
             # Places are addresses; the range that begins last before each holds it.
             ranges = ranges[np.unique(np.searchsorted(ranges[:, 0], offsets, side="right") - 1)]
         return self._engines.bulk.documents(buffers, ranges, stopped)
 
 
-def _places(needed: Prefilter, buffers: BufferList, ranges: Int64Array, stopped: Stopped) -> Int64Array:
+def _prefilter_offsets(prefilter: Prefilter, buffers: BufferList, ranges: Int64Array, stopped: Stopped) -> Int64Array:
     """Return the places of required texts in ranges, a portion at a time; raises `ScanStopped` between two."""
     offsets = [np.empty(0, dtype=np.int64)]
     for portion in portions(ranges, PORTION):
         check_stopped(stopped)
-        offsets.append(needed.places(buffers, portion))
+        offsets.append(prefilter.find(buffers, portion))
     return np.concatenate(offsets)
 
 

@@ -53,12 +53,12 @@ def required_texts(tree: Node, *, fold_case: bool = True) -> RequiredTree:
 
     With `fold_case` these are the folded bytes, with k and s instead of `FOLD_HAZARDS`; else the bytes as they are.
     """
-    return _texts_of(tree, folded=fold_case).required_tree()
+    return _texts_of(tree, fold_case=fold_case).required_tree()
 
 
 def exact_texts(tree: Node) -> Texts | None:
     """Return all texts that a tree matches, in bytes as they are, its anchors left out; None where they are many."""
-    return _texts_of(tree, folded=False).exact
+    return _texts_of(tree, fold_case=False).exact
 
 
 def drops_hazards(tree: Node) -> bool:
@@ -77,31 +77,31 @@ def _one_of(texts: Texts) -> RequiredTree:
     return any_of(RequiredText(text) for text in sorted(texts))
 
 
-def _texts_of(node: Node, *, folded: bool) -> _KnownTexts:
+def _texts_of(node: Node, *, fold_case: bool) -> _KnownTexts:
     if isinstance(node, Chars):
-        return _texts_of_chars(node, folded=folded)
+        return _texts_of_chars(node, fold_case=fold_case)
     if isinstance(node, Anchor):
         # An anchor has no width: in a concatenation it is the empty text.
         return _NO_TEXT
     if isinstance(node, Concat):
         texts = _NO_TEXT
         for part in node.parts:
-            texts = _join(texts, _texts_of(part, folded=folded))
+            texts = _join(texts, _texts_of(part, fold_case=fold_case))
         return texts
     if isinstance(node, Alternate):
-        return _either([_texts_of(part, folded=folded) for part in node.parts])
+        return _either([_texts_of(part, fold_case=fold_case) for part in node.parts])
     if isinstance(node, Repeat):
-        return _texts_of_repeat(node, folded=folded)
+        return _texts_of_repeat(node, fold_case=fold_case)
     return _ANY_TEXT
 
 
 @functools.lru_cache(maxsize=4096)
-def _texts_of_chars(node: Chars, *, folded: bool) -> _KnownTexts:
+def _texts_of_chars(node: Chars, *, fold_case: bool) -> _KnownTexts:
     if node.wide is None:
         return _ANY_TEXT
     texts = {bytes((code,)) for code in range(128) if node.narrow >> code & 1}
     wide = {code: chr(code).encode("utf-8", "surrogatepass") for code in node.wide}
-    if folded:
+    if fold_case:
         texts = set(map(lower_ascii, texts))
         # Whatever stands beside it: a set may hold a twin without k or s, and a pattern one twin beside another.
         wide |= {code: counterpart for code, counterpart in _TWINS.items() if code in wide}
@@ -109,10 +109,10 @@ def _texts_of_chars(node: Chars, *, folded: bool) -> _KnownTexts:
     return _exactly(texts) if len(texts) <= MAX_MEMBERS else _ANY_TEXT
 
 
-def _texts_of_repeat(node: Repeat, *, folded: bool) -> _KnownTexts:
+def _texts_of_repeat(node: Repeat, *, fold_case: bool) -> _KnownTexts:
     if node.high == 0:
         return _NO_TEXT
-    single = _texts_of(node.part, folded=folded)
+    single = _texts_of(node.part, fold_case=fold_case)
     if node.low == 0:
         return _either([single, _NO_TEXT]) if node.high == 1 else _ANY_TEXT
     # x{n,} holds at least n copies in a row. Up to 4 of them are crossed: each multiplies the texts.

@@ -41,30 +41,32 @@ class Prefilter:
     Attributes
     ----------
     texts
-        The texts; in lower case when `folded`.
-    folded
+        The texts; in lower case when `fold_case`.
+    fold_case
         Whether they are looked for in lowered text.
     hazards
         Whether a letter of theirs may be spelled with one of `FOLD_HAZARDS`: each place of these is a candidate, too.
     """
 
     texts: tuple[bytes, ...]
-    folded: bool = False
+    fold_case: bool = False
     hazards: bool = False
 
-    def places(self, buffers: BufferList, ranges: Int64Array) -> Int64Array:
+    def find(self, buffers: BufferList, ranges: Int64Array) -> Int64Array:
         """Return ascending addresses of candidates; every match in the ranges holds one."""
-        if self.folded:
+        if self.fold_case:
             offsets = [
-                start for base, folded in lowered_blocks(buffers, ranges) for start in self._in_lowered(folded, base)
+                start
+                for base, fold_case in lowered_blocks(buffers, ranges)
+                for start in self._in_lowered(fold_case, base)
             ]
             # Several texts are looked for in turn, so their places must be merged.
             return np.unique(np.array(offsets, dtype=np.int64))
         parts = [find_in_all(buffers, text, ranges) for text in self.texts]
         return parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts))
 
-    def _in_lowered(self, folded: bytes, base: int) -> Iterator[int]:
-        find = stringzilla.Str(folded).find
+    def _in_lowered(self, fold_case: bytes, base: int) -> Iterator[int]:
+        find = stringzilla.Str(fold_case).find
         for text in (*self.texts, *(FOLD_HAZARDS if self.hazards else ())):
             position = find(text)
             while position >= 0:
@@ -79,7 +81,9 @@ def prefilters(tree: Node) -> tuple[Prefilter, ...]:
     selected = [prefilter for prefilter in exact_prefilters if len(prefilter.texts) <= MAX_SPELLINGS]
     if not selected:
         hazards = drops_hazards(tree)
-        selected = [Prefilter(texts, folded=True, hazards=hazards) for texts in _required_texts(required_texts(tree))]
+        selected = [
+            Prefilter(texts, fold_case=True, hazards=hazards) for texts in _required_texts(required_texts(tree))
+        ]
     return tuple(selected or exact_prefilters)
 
 
@@ -107,7 +111,7 @@ def rarest_prefilter(choices: tuple[Prefilter, ...], buffers: BufferList, ranges
     # Spread over all ranges: the first ones may be files of one directory.
     sample = ranges[:: len(ranges) // SAMPLES + 1].copy()
     sample[:, 1] = np.minimum(sample[:, 1], sample[:, 0] + SAMPLE)
-    counts = [len(prefilter.places(buffers, sample)) for prefilter in choices]
+    counts = [len(prefilter.find(buffers, sample)) for prefilter in choices]
     min_count = min(counts)
     return choices[counts.index(min_count)] if min_count * COMMON <= int((sample[:, 1] - sample[:, 0]).sum()) else None
 
@@ -158,11 +162,11 @@ def lowered_blocks(buffers: BufferList, ranges: Int64Array) -> Iterator[tuple[in
 
 
 def owners_holding(
-    buffers: BufferList, text: bytes, ranges: Int64Array, owners: Int64Array, *, folded: bool = False
+    buffers: BufferList, text: bytes, ranges: Int64Array, owners: Int64Array, *, fold_case: bool = False
 ) -> Int64Array:
     """Return the owners, ascending, of ranges that hold a text.
 
-    A range is read up to its first occurrence, and of an owner no range after the first that holds one. `folded`: the
+    A range is read up to its first occurrence, and no range of an owner after the first with one. `fold_case`: the
     text is in lower case, and looked for in lowered bytes.
     """
     # Most documents have one unit or two, and a text under a NOT is often common: a find that stops at the first
@@ -170,7 +174,7 @@ def owners_holding(
     holding: list[int] = []
     last = -1
     for part, owner in zip(buffers.slices(ranges), owners.tolist(), strict=True):
-        if owner != last and stringzilla.Str(lower_ascii(part) if folded else part).find(text) >= 0:
+        if owner != last and stringzilla.Str(lower_ascii(part) if fold_case else part).find(text) >= 0:
             holding.append(owner)
             last = owner
     return np.array(holding, dtype=np.int64)
@@ -183,30 +187,30 @@ def find_lowered(buffers: BufferList, text: bytes, ranges: Int64Array, *, hazard
     """
     starts: list[int] = []
     add, width, done = starts.append, len(text), 0
-    for base, folded in lowered_blocks(buffers, ranges):
+    for base, lowered in lowered_blocks(buffers, ranges):
         # A common text: a search for each occurrence costs more than comparing all bytes, so start over that way.
         if len(starts) * DENSE > done > PIECE:
             return _find_together(buffers, text, ranges, hazards=hazards)
-        find = stringzilla.Str(folded).find
+        find = stringzilla.Str(lowered).find
         if hazards and any(find(hazard) >= 0 for hazard in FOLD_HAZARDS):
             return None
         position = find(text)
         while position >= 0:
             add(base + position)
             position = find(text, position + width)
-        done += len(folded)
+        done += len(lowered)
     return np.array(starts, dtype=np.int64)
 
 
 def _find_together(buffers: BufferList, text: bytes, ranges: Int64Array, *, hazards: bool) -> Int64Array | None:
     """Find a common text in one joined copy, where all its places can be compared at once."""
-    folded = lower_ascii(b"\n".join(buffers.slices(ranges)))
-    if hazards and any(hazard in folded for hazard in FOLD_HAZARDS):
+    lowered = lower_ascii(b"\n".join(buffers.slices(ranges)))
+    if hazards and any(hazard in lowered for hazard in FOLD_HAZARDS):
         return None
     # With + 1 for the newlines between the pieces; the text has none, so it never lies in two pieces.
     sizes = ranges[:, 1] - ranges[:, 0] + 1
     ends = np.cumsum(sizes)
-    match_starts = find_texts(memoryview(folded), text, np.array([[0, len(folded)]], dtype=np.int64))
+    match_starts = find_texts(memoryview(lowered), text, np.array([[0, len(lowered)]], dtype=np.int64))
     rows = ends.searchsorted(match_starts, side="right")
     offsets: Int64Array = match_starts - (ends - sizes)[rows] + ranges[rows, 0]
     return offsets

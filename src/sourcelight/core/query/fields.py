@@ -148,10 +148,10 @@ def quote_text(text: str) -> str:
 
 def boolean(value: str) -> bool | None:
     """Return what a ``case:`` value means, None when it is no boolean."""
-    folded = value.lower()
-    if folded in {"y", "yes"} or value in _TRUE:
+    lowered = value.lower()
+    if lowered in {"y", "yes"} or value in _TRUE:
         return True
-    return False if folded in {"n", "no"} or value in _FALSE else None
+    return False if lowered in {"n", "no"} or value in _FALSE else None
 
 
 def yes_no_only(value: str) -> str | None:

@@ -73,14 +73,14 @@ def to_text(node: Node | None, pattern_type: str = "keyword") -> str:
     # The type that the query names wins whatever a search requests. Text to find that names another may come before it.
     requested_types = PATTERN_TYPES if named_type else (pattern_type,)
     expected = _without_quotes(node)
-    tried: set[str] = set()
+    texts: set[str] = set()
     # From the plainest form to the safest. What a form means is checked by parsing it, not by rules about when to
     # quote: the parser is the only authority.
     for written_type, layout in product(dict.fromkeys((effective, pattern_type)), _layouts()):
         text = _TreeWriter(written_type, layout).write(node)
-        if text in tried:
+        if text in texts:
             continue
-        tried.add(text)
+        texts.add(text)
         check_text(text)
         if _reads_as(text, requested_types, written_type, expected):
             return text

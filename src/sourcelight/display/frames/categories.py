@@ -83,13 +83,13 @@ def _occurring(column: Any) -> tuple[Any, Any]:
     import pyarrow as pa
 
     indices = column.indices
-    used = np.asarray(indices.drop_null().unique() if indices.null_count else indices.unique())
+    distinct = np.asarray(indices.drop_null().unique() if indices.null_count else indices.unique())
     codes = np.array(indices.fill_null(-1) if indices.null_count else indices)
-    if len(used) == len(column.dictionary) and bool((used[:-1] < used[1:]).all()):
+    if len(distinct) == len(column.dictionary) and bool((distinct[:-1] < distinct[1:]).all()):
         return codes, column.dictionary
     renumbered = np.full(len(column.dictionary) + 1, -1, codes.dtype)  # the last one is for -1, which is null
-    renumbered[used] = np.arange(len(used), dtype=codes.dtype)
-    return renumbered[codes], column.dictionary.take(pa.array(used))
+    renumbered[distinct] = np.arange(len(distinct), dtype=codes.dtype)
+    return renumbered[codes], column.dictionary.take(pa.array(distinct))
 
 
 def _categories(dictionary: Any) -> Any:

@@ -80,8 +80,8 @@ def answer_markdown(view: AnswerView) -> str:
         text = _with_addresses(question.get("answer") or "", view)
         answer_text = visible(text).strip() or f"({view.status}: no answer yet)"
         parts.append(f"# {one_line(question.get('question') or '', 2_000)}\n\n{answer_text}\n")
-        listed = _source_list(question)
-        parts.append(f"## Sources\n\n{listed}" if listed else "")
+        source_list = _source_list(question)
+        parts.append(f"## Sources\n\n{source_list}" if source_list else "")
         rejected = "".join(f"- {code(text)}\n" for text in _taken_out(question))
         parts.append(f"## Citations taken out\n\n{rejected}" if rejected else "")
     if view.turns and not any(question.get("answer") for question in view.questions):
@@ -157,8 +157,10 @@ def _taken_out(question: Mapping[str, Any]) -> list[str]:
 
 def answer_text(view: AnswerView) -> str:
     """What a plain terminal shows."""
-    cited = sum(source.get("type") in {"file", "commit"} for q in view.questions for source in q.get("sources") or ())
-    head = f"Deep search: {view.status}, {count_of(cited, 'citation')}"
+    citation_count = sum(
+        source.get("type") in {"file", "commit"} for q in view.questions for source in q.get("sources") or ()
+    )
+    head = f"Deep search: {view.status}, {count_of(citation_count, 'citation')}"
     return f"{head}\n\n{answer_markdown(view)}".rstrip("\n")
 
 
@@ -185,12 +187,12 @@ def _body(view: AnswerView, top: int, *, in_notebook: bool = False) -> str:
     for question in view.questions:
         question_html = escape(one_line(question.get("question") or "", 2_000))
         answer_text_html = to_html(
-            question.get("answer") or "", resolve, top=top, open_lines=OPEN_LINES, folded=METHOD_SECTIONS,
+            question.get("answer") or "", resolve, top=top, open_lines=OPEN_LINES, collapsed_titles=METHOD_SECTIONS,
             show_link=_citation_shower(question),
         )  # fmt: skip
         parts.append(f"<h{top}>{question_html}</h{top}>{answer_text_html}")
-        listed = _source_list(question)
-        parts.append(f"<p>Sources:</p>{to_html(listed, resolve, top=top)}" if listed else "")
+        source_list = _source_list(question)
+        parts.append(f"<p>Sources:</p>{to_html(source_list, resolve, top=top)}" if source_list else "")
         rejected = "".join(f"<li>{escape(text)}</li>" for text in _taken_out(question))
         parts.append(f"<p>Citations taken out:</p><ul>{rejected}</ul>" if rejected else "")
     if view.turns and not any(question.get("answer") for question in view.questions):

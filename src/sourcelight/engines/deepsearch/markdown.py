@@ -85,8 +85,8 @@ def render_model_text(text: str, citations: Mapping[str, Citation], base_url: st
         return join_inline([*rendered, literal(text_run[position:])])
 
     def render_link(label: str, _: str) -> str | None:
-        cited = f"[{label}]"
-        return link_citations(cited, citations, base_url) if CITED.fullmatch(cited) else None
+        brackets = f"[{label}]"
+        return link_citations(brackets, citations, base_url) if CITED.fullmatch(brackets) else None
 
     return clean_markdown(text, render_text, render_link)
 

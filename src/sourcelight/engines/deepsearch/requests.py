@@ -140,8 +140,8 @@ def _keep_scope(
         if earlier is None:
             earlier = read_scope(turn.question, names, by_word=asks_for_facts(turn.question)).named
         if earlier:
-            listed = [*earlier.repositories[:_NAMED_VALUES], *([earlier.revision] if earlier.revision else [])]
-            values = ", ".join(map(code, listed))
+            scope_names = [*earlier.repositories[:_NAMED_VALUES], *([earlier.revision] if earlier.revision else [])]
+            values = ", ".join(map(code, scope_names))
             note = f"The question names no repository, so the scope of the one before holds: {values}."
             return replace(scope, named=earlier, notes=(*scope.notes, note))
         if _WIDER.search(turn.question):

@@ -217,10 +217,10 @@ class LocalSource:
                 return True
             filters = tuple(f for f in alternative.filters if not (isinstance(f, Filter) and f.name == "case"))
             try:
-                folded = make_plan(Scope(replace(alternative, filters=filters), plan.selection, plan.targets))
+                insensitive_plan = make_plan(Scope(replace(alternative, filters=filters), plan.selection, plan.targets))
             except QueryError:
                 return True
-            if folded.repository_hits or self._has_file(folded, cancellation):
+            if insensitive_plan.repository_hits or self._has_file(insensitive_plan, cancellation):
                 return True
         return False
 
@@ -252,8 +252,8 @@ class LocalSource:
         if self.late_to_plan:
             return sorted({t.repository.facts.name for p in plans for t in p.targets} | undecided)
         sources = [targets for p in plans for targets in [p.targets] * ((p.text is not None) + (p.symbols is not None))]
-        needed = Counter(t.repository.facts.name for targets in sources for t in targets)
-        timed_out = {name for name, count in needed.items() if self.finished[name] < count} | undecided
+        target_counts = Counter(t.repository.facts.name for targets in sources for t in targets)
+        timed_out = {name for name, count in target_counts.items() if self.finished[name] < count} | undecided
         histories = {history_commit.repository.name for p in plans for history_commit in p.places}
         return sorted(timed_out | histories.difference(self.commits.done, self.commits.failed))
 

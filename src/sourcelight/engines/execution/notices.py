@@ -47,8 +47,8 @@ def unsearchable(reasons: Mapping[str, str]) -> Iterator[Skipped]:
 def _skipped_item(reason: str, subject: str, message: str, of_names: Mapping[str, str]) -> Iterator[Skipped]:
     """Count `what` and list some of them with their reasons; empty for none."""
     if of_names:
-        listed = [f"- `{name}`: {text}" for name, text in sorted(of_names.items())[:_MAX_LISTED]]
-        yield Skipped(reason, f"{amount(len(of_names))} {subject}", "\n".join([f"{message}:", *listed]), "warn")
+        items = [f"- `{name}`: {text}" for name, text in sorted(of_names.items())[:_MAX_LISTED]]
+        yield Skipped(reason, f"{amount(len(of_names))} {subject}", "\n".join([f"{message}:", *items]), "warn")
 
 
 @dataclass(slots=True)
@@ -86,7 +86,7 @@ def unread_commits(commits: Mapping[str, tuple[int, Sequence[str]]]) -> Iterator
     """
     if commits:
         total = sum(count for count, _ in commits.values())
-        listed = [
+        items = [
             f"- `{name}`: {', '.join(oid[:12] for oid in oids)}{', ...' if count > len(oids) else ''}"
             for name, (count, oids) in sorted(commits.items())[:_MAX_LISTED]
         ]
@@ -96,7 +96,7 @@ def unread_commits(commits: Mapping[str, tuple[int, Sequence[str]]]) -> Iterator
             message="\n".join(
                 [
                     f"The changes of {total:,} commits are missing from these clones, too large or in broken cells:",
-                    *listed,
+                    *items,
                     *(["- ..."] if len(commits) > _MAX_LISTED else []),
                 ]
             ),
@@ -356,8 +356,8 @@ def late_to_read(allowed_s: float, taken_s: float) -> Iterator[Alert | Progress 
 
 def invalid_revisions(reasons: Mapping[str, str]) -> Alert:
     """The text after an ``@`` or ``rev:`` can't be a revision."""
-    listed = _list_reasons(reasons)
-    return Alert("Invalid revision syntax", f"These revisions were not searched:\n{listed}", "warning")
+    items = _list_reasons(reasons)
+    return Alert("Invalid revision syntax", f"These revisions were not searched:\n{items}", "warning")
 
 
 def unsearchable_alert(reasons: Mapping[str, str]) -> Alert:

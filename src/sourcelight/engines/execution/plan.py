@@ -263,7 +263,7 @@ def histories_of(plans: Sequence[Plan]) -> tuple[list[HistoryRequest], list[Hist
     keys = {request.repository.key for request in requests}
     requests += [request for request in commits_alone if request.repository.key in keys]
     commits_alone = [request for request in commits_alone if request.repository.key not in keys]
-    needed, commits_by_key = (
+    requests_by_key, commits_by_key = (
         {request.key: request for request in requests_of_kind} for requests_of_kind in (requests, commits_alone)
     )
-    return list(needed.values()), list(commits_by_key.values())
+    return list(requests_by_key.values()), list(commits_by_key.values())

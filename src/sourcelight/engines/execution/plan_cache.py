@@ -148,7 +148,7 @@ def _key(scopes: Sequence[ScopedAlternative], viewer: Viewer) -> _Key:
 def stands(scoped: Sequence[ScopedAlternative], plans: Sequence[Plan]) -> bool:
     """Whether plans depend on nothing but the list of repositories: on no ref, context, date, file or history."""
     return all(
-        item.listed is None
+        item.revisions_by_name is None
         and not item.context
         and all(
             isinstance(predicate, Filter) and predicate.name != "rev" and predicate.revs is None

@@ -75,7 +75,7 @@ class IndexedRepositories:
         # One thread indexes at a time; a search that finds it taken goes on with the index as it is.
         self._updating = threading.Lock()
         self._next_look = 0.0
-        self._tried: dict[str, tuple[str, float]] = {}
+        self._last_attempts: dict[str, tuple[str, float]] = {}
         self._targets: tuple[tuple[Repository, ...], tuple[Target, ...]] = ((), ())
         self._targets_by_ids: LruCache[tuple[int, ...], tuple[tuple[Repository, ...], tuple[Target, ...]]] = LruCache(
             _MAX_CACHED_TARGETS
@@ -240,14 +240,14 @@ class IndexedRepositories:
 
     def _note_tries(self, targets: Sequence[Target]) -> None:
         now = time.monotonic()
-        self._tried = {target.repository.key: (target.commit, now) for target in targets}
+        self._last_attempts = {target.repository.key: (target.commit, now) for target in targets}
 
     def _is_due(self, target: Target, now: float) -> bool:
         """Whether to index a target: one that failed is tried again when it changed, and after a while all the same."""
         if self.report is None or target.repository.facts.name not in self.report.failures:
             return True
-        commit, tried = self._tried.get(target.repository.key, ("", 0.0))
-        return commit != target.commit or now - tried >= RETRY_S
+        commit, attempted_s = self._last_attempts.get(target.repository.key, ("", 0.0))
+        return commit != target.commit or now - attempted_s >= RETRY_S
 
     def _default_targets(self) -> tuple[Target, ...]:
         """What is searched of each repository; the same object while the repositories are the same."""

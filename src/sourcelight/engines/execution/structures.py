@@ -130,13 +130,13 @@ def unread_patterns(patterns: Iterable[StructurePattern]) -> Iterator[Skipped]:
         doubtful = [(name, reason) for name, reason in pattern.problems if name in pattern.languages]
         text = pattern.text if len(pattern.text) <= _MAX_TITLE_CHARS else f"{pattern.text[:_MAX_TITLE_CHARS]}…"
         if left_out:
-            listed = "\n".join(f"- {name}: {reason}" for name, reason in left_out)
+            reason_list = "\n".join(f"- {name}: {reason}" for name, reason in left_out)
             # What the query itself says decides: nothing is missing that was asked for.
             yield Skipped(
                 reason="structure-language",
                 title=f"no pattern in {count_of(len(left_out), 'language')}: {text}",
                 message=f"`{text}` was looked for in files of {', '.join(pattern.languages)}. It is no pattern of "
-                f"code, or not a whole one, in\n{listed}\nName the language with `lang:` to say which is meant.",
+                f"code, or not a whole one, in\n{reason_list}\nName the language with `lang:` to say which is meant.",
             )
         for name, reason in doubtful:
             yield Skipped(

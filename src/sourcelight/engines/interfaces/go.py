@@ -124,9 +124,9 @@ def _values(module: str, node: Node, data: bytes) -> Iterator[PublicSymbol]:
     specs = [inner for child in node.named_children
              for inner in (child.named_children if child.type == "var_spec_list" else [child])]  # fmt: skip
     for spec in specs:
-        declared = one_line(text_of(spec.child_by_field_name("type"), data))
+        type_text = one_line(text_of(spec.child_by_field_name("type"), data))
         for name in spec.children_by_field_name("name"):
             text = text_of(name, data)
             if name.type == "identifier" and _is_exported(text):
                 word = "const" if kind == "constant" else "var"
-                yield PublicSymbol(module, text, kind, f"{word} {text} {declared}".strip(), line_of(name))
+                yield PublicSymbol(module, text, kind, f"{word} {text} {type_text}".strip(), line_of(name))

@@ -43,11 +43,11 @@ def read(path: str, root: Node, data: bytes) -> list[PublicSymbol]:
     if exported is None:
         return [symbol for symbol in symbols if _is_public(symbol.name)]
     defined = {symbol.name.partition(".")[0] for symbol in symbols}
-    listed = [
+    public_symbols = [
         s for s in symbols if s.name.partition(".")[0] in exported and _is_public(s.name.partition(".")[2] or "a")
     ]
     # A name that the module exports and another one defines.
-    return listed + [
+    return public_symbols + [
         PublicSymbol(module, name, "variable", name, line) for name, line in exported.items() if name not in defined
     ]
 

@@ -225,9 +225,11 @@ def definition_rows(
         document, text = definition.document, definition.document.text
         location, lines = place_of(text, definition.start, definition.end), LineTable(text)
         _note_truncated([location], workspace)
-        declared = _definition_at(definition, workspace)
+        definition_of_row = _definition_at(definition, workspace)
         start_line, end_line = (
-            (declared.begin_line, declared.end_line) if declared else (location.line_number, location.line_number)
+            (definition_of_row.begin_line, definition_of_row.end_line)
+            if definition_of_row
+            else (location.line_number, location.line_number)
         )
         rows.append(
             {
@@ -238,11 +240,11 @@ def definition_rows(
                 "start": location.start,
                 "end": location.end,
                 "symbol": symbol,
-                "kind": declared.kind
-                if declared and definition.kind not in {"module", "parameter"}
+                "kind": definition_of_row.kind
+                if definition_of_row and definition.kind not in {"module", "parameter"}
                 else definition.kind,
-                "container": declared.container if declared else "",
-                **description_columns(document.language, lines, declared),
+                "container": definition_of_row.container if definition_of_row else "",
+                **description_columns(document.language, lines, definition_of_row),
                 "start_line": start_line,
                 "end_line": end_line,
                 "code": "\n".join(lines.between(start_line, end_line)),

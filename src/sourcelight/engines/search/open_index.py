@@ -218,10 +218,10 @@ def delete_old_views(folder: TextIndexFolder) -> None:
         views = recent_views(folder.path, list(manifest.views))
         if len(views) == len(manifest.views):
             return
-        used = {name for entry in views for name in CommitView(folder.path / entry.name).shards}
+        shard_names = {name for entry in views for name in CommitView(folder.path / entry.name).shards}
     except (IndexDamaged, FileNotFoundError):
         return
-    shards = tuple(shard for shard in manifest.shards if shard.name in used)
+    shards = tuple(shard for shard in manifest.shards if shard.name in shard_names)
     folder.replace_manifest(replace(manifest, views=tuple(views), shards=shards))
 
 

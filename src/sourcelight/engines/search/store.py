@@ -103,7 +103,7 @@ class IndexStore:
         self._symbols = OpenTables(DEFINITIONS)
         self._corpora = CorpusCache()
         self._cells = CellSearch(self.open_targets, self._corpora, CellReader())
-        self._marked: dict[str, float] = {}
+        self._last_marked_s: dict[str, float] = {}
         self._seen: dict[str, float] = {}
         self._ready: dict[str, tuple[str, str]] = {}
         self._checked = CheckedManifests()
@@ -257,8 +257,8 @@ class IndexStore:
 
     def _mark_used(self, folder: Path, name: str) -> None:
         now = time.monotonic()
-        if now - self._marked.get(name, -_MARK_INTERVAL_S) >= _MARK_INTERVAL_S:
-            self._marked[name] = now
+        if now - self._last_marked_s.get(name, -_MARK_INTERVAL_S) >= _MARK_INTERVAL_S:
+            self._last_marked_s[name] = now
             mark_used(folder / name)
 
     def _folder(self, key: str) -> TextIndexFolder:

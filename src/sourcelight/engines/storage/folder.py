@@ -207,7 +207,7 @@ class IndexFolder(Generic[M]):
         finally:
             os.close(handle)
 
-    def delete_except(self, needed: Collection[str]) -> int:
+    def delete_except(self, names: Collection[str]) -> int:
         """Delete all files but those with these names, and return the bytes freed; call it with the lock held.
 
         Of directories, only the temporary ones of killed builders go. A file that can't be deleted (on Windows: one
@@ -215,7 +215,7 @@ class IndexFolder(Generic[M]):
         """
         freed = 0
         for file in self.path.iterdir():
-            if file.name in needed or file.name in {MANIFEST, LOCK}:
+            if file.name in names or file.name in {MANIFEST, LOCK}:
                 continue
             with contextlib.suppress(OSError):
                 if file.is_dir():

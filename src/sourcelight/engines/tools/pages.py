@@ -120,16 +120,16 @@ class _Pager:
         if total <= budget:
             return ItemMark(last)
         fits, too_long = self.start.item, last
-        used, needed = 0, total
+        size_so_far, size_over = 0, total
         # Each look renders, so guesses take items for equally long, and nine tenths of a page are enough.
-        while too_long - fits > 1 and used < _FULL * budget:
-            guess = fits + (too_long - fits) * (budget - used) // max(1, needed - used)
+        while too_long - fits > 1 and size_so_far < _FULL * budget:
+            guess = fits + (too_long - fits) * (budget - size_so_far) // max(1, size_over - size_so_far)
             guess = min(max(guess, fits + 1), too_long - 1)
             size = self.size(ItemMark(guess))
             if size <= budget:
-                fits, used = guess, size
+                fits, size_so_far = guess, size
             else:
-                too_long, needed = guess, size
+                too_long, size_over = guess, size
         if fits > self.start.item:
             return ItemMark(fits)
         return self._stop_within(budget)

@@ -36,9 +36,9 @@ def render_rows(
         del context
         rows = answer.table.to_pylist()
         parts = []
-        for shared, group in groupby(rows, key=heading or (lambda _: "")):
+        for heading_text, group in groupby(rows, key=heading or (lambda _: "")):
             lines = "".join(f"{_shorten(line(row), keeps_lines=keeps_lines)}\n" for row in group)
-            parts.append(f"{_shorten(shared)}\n{lines}" if shared else lines)
+            parts.append(f"{_shorten(heading_text)}\n{lines}" if heading_text else lines)
         attributes = answer.attributes
         reported = {name: attributes[name] for name in _FACTS if attributes.get(name)}
         # A column that says nothing, or the same as a fact of the whole answer, is left out.

@@ -279,12 +279,13 @@ def _definition_of(
     if not candidates:
         raise ToolError(f"{CALL}: {scope} has no definition of {name!r}", tool=CALL, argument="symbol")
     if len(candidates) > 1:
-        listed = [
+        candidate_texts = [
             f"{path.decode('utf-8', 'replace')}:{candidate.begin_line} {candidate.name}"
             for path, candidate in candidates
         ]
         message = (
-            f"{CALL}: {scope} has {len(candidates):,} definitions of {name!r}: {list_names(listed, _MAX_NAMED)}; "
+            f"{CALL}: {scope} has {len(candidates):,} definitions of {name!r}: "
+            f"{list_names(candidate_texts, _MAX_NAMED)}; "
             "give the path or more of the name"
         )
         raise ToolError(message, tool=CALL, argument="symbol")

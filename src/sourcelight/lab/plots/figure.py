@@ -194,11 +194,11 @@ def text_column(frame: DataFrame, name: str) -> Series[Any]:
     keys = frame[addresses].astype("object").where(frame[addresses].notna(), texts).astype("str").str.casefold()
     pairs = texts.groupby([keys, texts], sort=False).size().sort_values(ascending=False, kind="stable")
     labels: dict[str, str] = {}
-    used: set[str] = set()
+    existing_names: set[str] = set()
     for key, text in pairs.index:
         if key not in labels:
-            labels[key] = f"{text} <{key}>" if text in used else text
-            used.add(labels[key])
+            labels[key] = f"{text} <{key}>" if text in existing_names else text
+            existing_names.add(labels[key])
     return keys.map(labels)
 
 

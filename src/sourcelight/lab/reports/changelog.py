@@ -198,25 +198,25 @@ def merged_changes(commits: Sequence[CommitInfo], heads: Sequence[str]) -> list[
     return changes
 
 
-def _line(tip: str, by_id: Mapping[str, CommitInfo], used: set[str]) -> Iterator[CommitInfo]:
+def _line(tip: str, by_id: Mapping[str, CommitInfo], visited: set[str]) -> Iterator[CommitInfo]:
     """The commits from one back along first parents, as far as no release has them yet; the oldest first."""
     line: list[CommitInfo] = []
-    while tip in by_id and tip not in used:
-        used.add(tip)
+    while tip in by_id and tip not in visited:
+        visited.add(tip)
         line.append(by_id[tip])
         tip = by_id[tip].parents[0] if by_id[tip].parents else ""
     return iter(line[::-1])
 
 
-def _behind(tips: Sequence[str], commits_by_id: Mapping[str, CommitInfo], used: set[str]) -> tuple[str, ...]:
+def _behind(tips: Sequence[str], commits_by_id: Mapping[str, CommitInfo], visited: set[str]) -> tuple[str, ...]:
     """The commits behind some that no release has yet, merges left out."""
     commits: list[str] = []
     queue = list(tips)
     while queue:
         commit = queue.pop()
-        if commit in used or commit not in commits_by_id:
+        if commit in visited or commit not in commits_by_id:
             continue
-        used.add(commit)
+        visited.add(commit)
         queue += commits_by_id[commit].parents
         if len(commits_by_id[commit].parents) < 2:
             commits.append(commit)

@@ -246,15 +246,15 @@ _IN_NOTEBOOKS = tuple(f"{selector} .sl-report" for selector in IN_DARK_NOTEBOOKS
 
 def page_style(title: str) -> str:
     """The style of a page; its printed pages have the title and their number at the foot."""
-    shared = _SHARED % theme_variables("light")
-    return shared + _PAGE % (theme_variables("dark") + _DARK, _css_text(one_line(title, 90)))
+    shared_css = _SHARED % theme_variables("light")
+    return shared_css + _PAGE % (theme_variables("dark") + _DARK, _css_text(one_line(title, 90)))
 
 
 def fragment_style() -> str:
     """The style of a cell's output: dark where the notebook is, as its own switch says."""
     # JupyterLab has rules of its own for tables and lists: a class named twice goes before them.
-    shared = (_SHARED % theme_variables("light")).replace(".sl-report ", ".sl-report.sl-report ")
-    return f"{shared}{','.join(_IN_NOTEBOOKS)}{{{theme_variables('dark')}{_DARK}}}"
+    shared_css = (_SHARED % theme_variables("light")).replace(".sl-report ", ".sl-report.sl-report ")
+    return f"{shared_css}{','.join(_IN_NOTEBOOKS)}{{{theme_variables('dark')}{_DARK}}}"
 
 
 def _css_text(text: str) -> str:

@@ -99,7 +99,7 @@ class CatalogEntry:
     @property
     def address(self) -> str:
         """The place under which it is remembered."""
-        return place_of(self.place if isinstance(self.place, str) else self.place.shared)
+        return place_of(self.place if isinstance(self.place, str) else self.place.git_common_dir)
 
     @property
     def path(self) -> str:

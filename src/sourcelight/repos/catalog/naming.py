@@ -90,14 +90,14 @@ def arrange(
     remembered = memory or Memory()
     items = _make_items(descriptions, remembered)
     absent = _find_absent(items, remembered)
-    used = _annotate(items, annotations, absent)
+    applied_keys = _annotate(items, annotations, absent)
     warnings = [f"{item.described.folder}: {item.described.warning}" for item in items if item.described.warning]
     warnings += _assign_names(items, absent)
     warnings += [
         f"{file.path} describes {key!r}, but no repository has that name"
         for file in annotations
         for key in file.repositories
-        if (file.path, key) not in used
+        if (file.path, key) not in applied_keys
     ]
     # Who searches their own files gets what repos.toml says now; memory and caution are for the readers of a service.
     candidates = [
@@ -171,12 +171,12 @@ def _annotate(
     ``private = true`` under a name counts for whatever calls itself so, ``private = false`` only for what has the name:
     contents can claim a name, and must gain nothing by it.
     """
-    used: set[tuple[str, str]] = set()
+    applied_keys: set[tuple[str, str]] = set()
     absent_origins = {record.origin for record in absent.values()}
     holders = {name_key(item.record.name): item.place for item in items if item.record is not None}
     for item in items:
         described, record = item.described, item.record
-        own_folders = (described.home, described.shared, *([described.real_folder] * described.is_own_folder))
+        own_folders = (described.home, described.git_common_dir, *([described.real_folder] * described.is_own_folder))
         folders = (*own_folders, described.real_folder)
         own_names = [record.name] if record is not None else []
         if item.origin not in absent_origins and holders.get(name_key(item.natural), item.place) == item.place:
@@ -189,13 +189,13 @@ def _annotate(
             ]  # fmt: skip
             if keys and not item.note:
                 item.note = file.repositories[keys[0]]
-            used |= {(file.path, key) for key in claimed_keys}
+            applied_keys |= {(file.path, key) for key in claimed_keys}
             # Any claim may make private; only one that surely means this repository may make public.
             if any(file.repositories[key].get("private") is True for key in claimed_keys):
                 item.decision = True
             elif item.decision is None and any(file.repositories[key].get("private") is False for key in own_keys):
                 item.decision = False
-    return used
+    return applied_keys
 
 
 def _assign_names(items: Sequence[_Item], absent: Mapping[str, RepositoryRecord]) -> list[str]:
@@ -252,7 +252,7 @@ def _find_lenders(
 ) -> dict[str, tuple[str, ...]]:
     """Map each place to the private places whose objects it reads; an unknown owner counts as private if any is."""
     closed = {item.place: visibility != "public" for item, visibility in zip(items, visibilities, strict=True)}
-    owners = {item.described.shared: item.place for item in items}
+    owners = {item.described.git_common_dir: item.place for item in items}
     lenders = {}
     for item in items:
         places = dict.fromkeys(_place_of_source(source, owners) for source in item.described.sources)

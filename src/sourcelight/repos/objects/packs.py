@@ -39,17 +39,17 @@ def largest_unfolded(git_dir: str, object_id: bytes) -> int:
     return _PackGuard(common_dir(git_dir)).largest(object_id)
 
 
-def refuse_unfolding(odb: pygit2.Odb, shared: str) -> None:
+def refuse_unfolding(odb: pygit2.Odb, git_common_dir: str) -> None:
     """Make an object database refuse objects whose chain expands beyond `MAX_UNFOLDED_BYTES`.
 
     Parameters
     ----------
     odb
         The database, before its first use.
-    shared
+    git_common_dir
         Git directory with the objects.
     """
-    odb.add_backend(_backend_type()(_PackGuard(shared)), _BEFORE_ALL)
+    odb.add_backend(_backend_type()(_PackGuard(git_common_dir)), _BEFORE_ALL)
 
 
 def _backend_type() -> type[pygit2.OdbBackend]:
@@ -102,8 +102,8 @@ _types: list[type[pygit2.OdbBackend]] = []
 class _PackGuard:
     """The packs of some object directories, listed again when a directory of packs changes."""
 
-    def __init__(self, shared: str) -> None:
-        self._shared = shared
+    def __init__(self, git_common_dir: str) -> None:
+        self._git_common_dir = git_common_dir
         self._folders: list[str] | None = None
         self._stamp: tuple[int, ...] = ()
         self._packs: list[tuple[str, int, int]] = []
@@ -140,7 +140,7 @@ class _PackGuard:
 
     def _refresh(self) -> None:
         if self._folders is None:
-            self._folders = [os.path.join(directory, "pack") for directory in object_directories(self._shared)]
+            self._folders = [os.path.join(directory, "pack") for directory in object_directories(self._git_common_dir)]
         stamp = tuple(changed_ns(folder) for folder in self._folders)
         if stamp != self._stamp:
             self._packs = [key for folder in self._folders for key in pack_keys(folder)]

@@ -219,8 +219,8 @@ class AccessTokens:
             *values,
         )
         return [
-            AccessToken(token_id, name, note, tuple(scopes.split()), created, expires, revoked, used)
-            for token_id, name, note, scopes, created, expires, revoked, used in rows
+            AccessToken(token_id, name, note, tuple(scopes.split()), created, expires, revoked, last_used)
+            for token_id, name, note, scopes, created, expires, revoked, last_used in rows
         ]
 
 
@@ -253,7 +253,7 @@ class Credentials:
     def __init__(self, database: Database, clock: Callable[[], float]) -> None:
         self._database = database
         self._clock = clock
-        self._used: dict[tuple[str, int], int] = {}
+        self._last_used: dict[tuple[str, int], int] = {}
         self._lock = threading.Lock()
         self._writing: threading.Thread | None = None
 
@@ -275,11 +275,11 @@ class Credentials:
         """Write the noted uses; called in a thread of its own, and when a service ends."""
         with self._lock:
             # Swapped under the lock and written outside of it: requests go on noting uses while the database is busy.
-            used, self._used = self._used, {}
-        if not used:
+            last_used, self._last_used = self._last_used, {}
+        if not last_used:
             return
         with self._database.write() as connection:
-            for (kind, row), used_at in used.items():
+            for (kind, row), used_at in last_used.items():
                 table = "access_tokens" if kind == "token" else "oauth_grants"
                 connection.execute(
                     f"UPDATE {table} SET last_used_at = max(ifnull(last_used_at, 0), ?) WHERE id = ?",  # noqa: S608
@@ -292,8 +292,8 @@ class Credentials:
         with self._lock:
             # One thread at a time, and one note per token until it has been written: a busy token would otherwise start
             # a thread for each request.
-            is_noted = (kind, row) in self._used
-            self._used[kind, row] = now_s
+            is_noted = (kind, row) in self._last_used
+            self._last_used[kind, row] = now_s
             if is_noted or (self._writing is not None and self._writing.is_alive()):
                 return
             self._writing = threading.Thread(target=self._write, name="sourcelight-last-use", daemon=True)

@@ -50,7 +50,7 @@ class IssuedCode:
     scopes: tuple[str, ...]
     resource: str
     expires_at: int
-    used: bool
+    is_used: bool
     redirect_uri: str = ""
     redirect_uri_given: bool = True
     challenge: str = ""
@@ -108,7 +108,7 @@ class Authorizations:
         )
         if row is None:
             return None
-        family, client, account, scopes, resource, expires_at, used, redirect_uri, is_uri_given, challenge = row
+        family, client, account, scopes, resource, expires_at, is_used, redirect_uri, is_uri_given, challenge = row
         return IssuedCode(
             family,
             client,
@@ -116,7 +116,7 @@ class Authorizations:
             tuple(scopes.split()),
             resource,
             expires_at,
-            bool(used),
+            bool(is_used),
             redirect_uri,
             bool(is_uri_given),
             challenge,
@@ -132,8 +132,8 @@ class Authorizations:
         )
         if row is None:
             return None
-        family, client, account, scopes, resource, expires_at, used = row
-        return IssuedCode(family, client, account, tuple(scopes.split()), resource, expires_at, bool(used))
+        family, client, account, scopes, resource, expires_at, is_used = row
+        return IssuedCode(family, client, account, tuple(scopes.split()), resource, expires_at, bool(is_used))
 
     def exchange_code(self, code: str) -> TokenPair | None:
         """Exchange a code for tokens; a second use ends the family and returns None."""
@@ -144,13 +144,13 @@ class Authorizations:
         # counts.
         digest, now_s = digest_of(code), int(self._clock())
         with self._database.write() as connection:
-            used = connection.execute(
+            is_used = connection.execute(
                 # The update decides who was first, also between processes: of two requests with one code, the second
                 # finds no row.
                 "UPDATE oauth_codes SET used_at = ? WHERE digest = ? AND used_at IS NULL",
                 (now_s, digest),
             ).rowcount
-            if not used:
+            if not is_used:
                 _revoke(connection, issued.family, now_s)
                 return None
             return self._issue(connection, issued.family, issued.scopes, issued.scopes)
@@ -165,10 +165,10 @@ class Authorizations:
             return None
         digest, now_s = digest_of(token), int(self._clock())
         with self._database.write() as connection:
-            used = connection.execute(
+            is_used = connection.execute(
                 "UPDATE oauth_tokens SET used_at = ? WHERE digest = ? AND used_at IS NULL", (now_s, digest)
             ).rowcount
-            if not used:
+            if not is_used:
                 _revoke(connection, issued.family, now_s)
                 return None
             # Access tokens of the previous exchange end here: one refresh token leads to one valid access token.
@@ -204,8 +204,8 @@ class Authorizations:
             *values,
         )
         return [
-            OAuthGrant(family, name, client, client_name, tuple(scopes.split()), resource, created, revoked, used)
-            for family, name, client, client_name, scopes, resource, created, revoked, used in rows
+            OAuthGrant(family, name, client, client_name, tuple(scopes.split()), resource, created, revoked, is_used)
+            for family, name, client, client_name, scopes, resource, created, revoked, is_used in rows
         ]
 
     def issue(self, connection: sqlite3.Connection, account: int, client: str, scopes: tuple[str, ...]) -> TokenPair:

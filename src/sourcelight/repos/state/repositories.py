@@ -124,8 +124,10 @@ class RepositoryRegister:
         record = records[0]
         other_places = [place for place in self.claims(record.claim) if place != record.place]
         if other_places and (len(records) > 1 or name_key(record.name) == record.claim):
-            listed = ", ".join([f"{record.place} (which has the name)", *other_places])
-            raise StateError(f"several directories claim the name {repository!r}: {listed}; pass the directory instead")
+            place_list = ", ".join([f"{record.place} (which has the name)", *other_places])
+            raise StateError(
+                f"several directories claim the name {repository!r}: {place_list}; pass the directory instead"
+            )
         return record
 
     def claims(self, claim: str) -> list[str]:

@@ -185,7 +185,7 @@ class Provider:
         # The same answer for an unknown code and one of another client, so that codes can't be probed.
         if code is None or code.client != client.client_id:
             return None
-        if code.used:
+        if code.is_used:
             # A second use means that somebody else has the code, so the tokens of the first use end, too (OAuth 2.1,
             # 4.1.3).
             await _in_thread(lambda: self._state.authorizations.end(code.family))
@@ -217,7 +217,7 @@ class Provider:
         code = self._state.authorizations.refresh_token(refresh_token)
         if code is None or code.client != client.client_id:
             return None
-        if code.used:
+        if code.is_used:
             await _in_thread(lambda: self._state.authorizations.end(code.family))
             return None
         if code.expires_at <= self._state.clock():

@@ -67,14 +67,14 @@ class FailedAttempt:
         return cls(worker, str(error) or type(error).__name__, engine=not isinstance(error, _ELSEWHERE))
 
 
-def reasons(tried: Iterable[FailedAttempt]) -> str:
+def reasons(attempts: Iterable[FailedAttempt]) -> str:
     """Return a text of the workers that were asked, and why none answered."""
-    return "; ".join(f"{attempt.worker}: {attempt.reason}" for attempt in tried) or "no worker that holds it answers"
+    return "; ".join(f"{attempt.worker}: {attempt.reason}" for attempt in attempts) or "no worker that holds it answers"
 
 
-def is_poisoned(tried: Iterable[FailedAttempt]) -> bool:
+def is_poisoned(attempts_made: Iterable[FailedAttempt]) -> bool:
     """Return whether two workers failed in the same way or died, so that a third probably would."""
-    attempts = list(tried)
+    attempts = list(attempts_made)
     # Equal reasons from two workers point to the request. Different ones may be two broken machines.
     failure_reasons = [attempt.reason for attempt in attempts if attempt.engine]
     return len(failure_reasons) > len(set(failure_reasons)) or sum(attempt.died for attempt in attempts) > 1
@@ -170,12 +170,12 @@ class WorkerDirectory:
     def absent(self) -> tuple[FailedAttempt, ...]:
         """Workers that schedulers know but that were dropped, and why."""
         present = {member.address for cell in self._cells for member in cell.members}
-        return tuple(tried for address, tried in sorted(self._dropped.items()) if address in present)
+        return tuple(attempt for address, attempt in sorted(self._dropped.items()) if address in present)
 
-    def drop(self, member: WorkerInfo, tried: FailedAttempt) -> None:
+    def drop(self, member: WorkerInfo, attempt: FailedAttempt) -> None:
         """Stop asking a worker until it answers again."""
         # By address: the process is what failed. Its successor has another one and is asked at once.
-        self._dropped[member.address] = tried
+        self._dropped[member.address] = attempt
         self._live = None
         self._start()
 
@@ -248,7 +248,7 @@ class WorkerDirectory:
             await asyncio.gather(*(self._look_at(number, cell) for number, cell in enumerate(self._cells)))
             present = {member.address for cell in self._cells for member in cell.members}
             # A worker that restarts has a new address, so entries of old ones would stay for ever.
-            self._dropped = {address: tried for address, tried in self._dropped.items() if address in present}
+            self._dropped = {address: attempt for address, attempt in self._dropped.items() if address in present}
         finally:
             self._live = None
             # Also after a failure: schedulers that don't answer are asked once in LOOK_S, not by every search.
@@ -301,7 +301,7 @@ class ReplicaOrder:
 
     Attributes
     ----------
-    tried
+    failed_attempts
         By repository the workers that did not answer for it, in the order in which they were asked.
     requested
         By repository the addresses that were asked.
@@ -309,12 +309,12 @@ class ReplicaOrder:
 
     members: WorkerDirectory
     holders: Mapping[str, tuple[WorkerInfo, ...]] = field(default_factory=dict)
-    tried: dict[str, list[FailedAttempt]] = field(default_factory=dict)
+    failed_attempts: dict[str, list[FailedAttempt]] = field(default_factory=dict)
     requested: dict[str, set[str]] = field(default_factory=dict)
 
     def next(self, name: str) -> WorkerInfo | None:
         """Return the next worker to ask; None when all were asked, or the work is poisoned."""
-        if name in self.tried and is_poisoned(self.tried[name]):
+        if name in self.failed_attempts and is_poisoned(self.failed_attempts[name]):
             return None
         asked_workers = self.requested.get(name, ())
         live = self.members.addresses
@@ -342,8 +342,8 @@ class ReplicaOrder:
 
     def failures(self, name: str) -> tuple[FailedAttempt, ...]:
         """Return the failed attempts for a repository, or else the dropped workers with their reasons."""
-        return tuple(self.tried.get(name, ())) or self.members.absent
+        return tuple(self.failed_attempts.get(name, ())) or self.members.absent
 
-    def add_failure(self, name: str, tried: FailedAttempt) -> None:
+    def add_failure(self, name: str, attempt: FailedAttempt) -> None:
         """Record that a worker did not answer for a repository."""
-        self.tried.setdefault(name, []).append(tried)
+        self.failed_attempts.setdefault(name, []).append(attempt)

@@ -161,11 +161,11 @@ class HolderRequests:
         """Record why a worker did not answer; raise errors that another worker would raise too."""
         if not isinstance(error, RETRIED):
             raise error
-        tried = FailedAttempt.of(member.name, error, self.silence_s)
+        attempt = FailedAttempt.of(member.name, error, self.silence_s)
         if isinstance(error, GONE):
-            self.turns.members.drop(member, tried)
+            self.turns.members.drop(member, attempt)
         for name in names:
-            self._note(member, name, tried)
+            self._note(member, name, attempt)
 
     def _missing(self, member: WorkerInfo, message: Message) -> list[str]:
         """Return the repositories that a worker left out, as it could not get their shards."""
@@ -173,9 +173,9 @@ class HolderRequests:
             self._note(member, name, FailedAttempt(member.name, reason, engine=True))
         return list(message.get("failed", {}))
 
-    def _note(self, member: WorkerInfo, name: str, tried: FailedAttempt) -> None:
+    def _note(self, member: WorkerInfo, name: str, attempt: FailedAttempt) -> None:
         self.turns.ask(member, (name,))
-        self.turns.add_failure(name, tried)
+        self.turns.add_failure(name, attempt)
 
     async def _follow(
         self,
@@ -226,11 +226,11 @@ class _Meeting:
 
 
 class NoWorkerAnswered(ClusterError):
-    """Raised when none of the workers that could answer did; `tried` says why."""
+    """Raised when none of the workers that could answer did; `attempts` says why."""
 
-    def __init__(self, label: str, tried: Sequence[FailedAttempt]) -> None:
-        self.tried = tuple(dict.fromkeys(tried))
-        super().__init__(f"{label} could not be answered. Tried: {reasons(self.tried)}. Try again in a moment.")
+    def __init__(self, label: str, attempts: Sequence[FailedAttempt]) -> None:
+        self.attempts = tuple(dict.fromkeys(attempts))
+        super().__init__(f"{label} could not be answered. Tried: {reasons(self.attempts)}. Try again in a moment.")
 
 
 async def ask_one(
@@ -267,18 +267,18 @@ async def ask_one(
     SourcelightError
         What the call itself raises.
     """
-    tried: list[FailedAttempt] = []
+    attempts: list[FailedAttempt] = []
     for member in candidates:
         # Work that killed two workers is not given to a third.
-        if is_poisoned(tried):
+        if is_poisoned(attempts):
             break
         try:
             return await _ask_worker(members, operation, order, member, silence_s, on_message)
         except RETRIED as error:
-            tried.append(FailedAttempt.of(member.name, error, silence_s))
+            attempts.append(FailedAttempt.of(member.name, error, silence_s))
             if isinstance(error, GONE):
-                members.drop(member, tried[-1])
-    raise NoWorkerAnswered(label, tried or members.absent)
+                members.drop(member, attempts[-1])
+    raise NoWorkerAnswered(label, attempts or members.absent)
 
 
 async def _ask_worker(

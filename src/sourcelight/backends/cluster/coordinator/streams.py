@@ -141,7 +141,9 @@ class WorkerStreams:
     async def _last_try(self, names: Sequence[str]) -> None:
         """Look up the workers once more and assign what they can fetch; give up the rest."""
         turns = self.turns
-        retried = [name for name in names if name not in self._looked and not is_poisoned(turns.tried.get(name, ()))]
+        retried = [
+            name for name in names if name not in self._looked and not is_poisoned(turns.failed_attempts.get(name, ()))
+        ]
         # Once per repository: otherwise a repository that no worker can fetch would keep the search running.
         self._looked.update(retried)
         if retried:
@@ -197,11 +199,11 @@ class WorkerStreams:
         except ASKED_WRONG as error:
             self.slots.fail(error)
         except Exception as error:  # noqa: BLE001 - another worker may not meet it; if it does, it is told
-            tried = FailedAttempt.of(stream.member.name, error, self.silence_s)
+            attempt = FailedAttempt.of(stream.member.name, error, self.silence_s)
             if isinstance(error, GONE):
                 self._removed.add(stream.member.address)
-                self.turns.members.drop(stream.member, tried)
-            self._retry(stream, list(stream.copies), tried)
+                self.turns.members.drop(stream.member, attempt)
+            self._retry(stream, list(stream.copies), attempt)
         finally:
             self._open.discard(stream)
             self.slots.drop(stream.copies)
@@ -258,11 +260,11 @@ class WorkerStreams:
     def _told_by_others(self, stream: _Stream) -> bool:
         return all(self.slots.slots[name].complete for name in stream.copies)
 
-    def _retry(self, stream: _Stream, names: Iterable[str], tried: FailedAttempt) -> None:
+    def _retry(self, stream: _Stream, names: Iterable[str], attempt: FailedAttempt) -> None:
         """Ask the next worker for repositories that this one can't answer, unless another stream has them."""
         dropped = self.slots.drop({name: stream.copies.pop(name) for name in names if name in stream.copies})
         for name in dropped:
-            self.turns.add_failure(name, tried)
+            self.turns.add_failure(name, attempt)
         # A hedge may be under way for the same repository; a third copy would only be twice the work.
         elsewhere_names = {name for other in self._open for name in other.copies}
         self._assign([name for name in dropped if name not in elsewhere_names])

@@ -190,7 +190,7 @@ def _index_files(folder: Path) -> Iterator[Path]:
 
 def _git_files(repository: Repository, storage: ShardStorage) -> Iterator[tuple[str, Callable[[], tuple[str, int]]]]:
     """Names below a bare git directory, each with a function that stores the file."""
-    shared = Path(common_dir(repository.git_dir))
+    git_common_dir = Path(common_dir(repository.git_dir))
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder) / "config"
         # Written here and not copied: the repository's own configuration may name programs, credentials and other
@@ -199,13 +199,13 @@ def _git_files(repository: Repository, storage: ShardStorage) -> Iterator[tuple[
         yield "config", lambda: storage.put(config)
         yield "HEAD", lambda: storage.put(Path(repository.git_dir) / "HEAD")
         for name in ("packed-refs", "shallow"):
-            if (shared / name).is_file():
-                yield name, lambda name=name: storage.put(shared / name)  # type: ignore[misc]
-        for path in sorted((shared / "refs").rglob("*")):
+            if (git_common_dir / name).is_file():
+                yield name, lambda name=name: storage.put(git_common_dir / name)  # type: ignore[misc]
+        for path in sorted((git_common_dir / "refs").rglob("*")):
             if path.is_file() and path.suffix != ".lock":
-                yield path.relative_to(shared).as_posix(), lambda path=path: storage.put(path)  # type: ignore[misc]
+                yield path.relative_to(git_common_dir).as_posix(), lambda path=path: storage.put(path)  # type: ignore[misc]
         seen: set[str] = set()
-        for path in _object_files(shared / "objects", _MAX_ALTERNATES):
+        for path in _object_files(git_common_dir / "objects", _MAX_ALTERNATES):
             name = "/".join(path.parts[-2:])
             # An alternate may have the same pack as the repository that borrows from it.
             if name not in seen:

@@ -67,7 +67,7 @@ class ShardSearch:
         self._engine = engine
         self._task = task
         self._source = LocalSource(engine, engine.plan_cache, task)
-        self._needed: Counter[str] = Counter()
+        self._target_counts: Counter[str] = Counter()
         self._passing: list[str] = []
         self._finished_names: list[str] = []
 
@@ -77,7 +77,7 @@ class ShardSearch:
         cancellation.limit(self._task.allowed_s(self._engine.limits))
         for _ in source.resolve():
             pass
-        self._needed = Counter(t.repository.facts.name for p in source.plans if p.searches for t in p.targets)
+        self._target_counts = Counter(t.repository.facts.name for p in source.plans if p.searches for t in p.targets)
         if not source.late_to_plan:
             yield from self._search(source.plans, limit)
         if cancellation.cancelled:
@@ -136,7 +136,9 @@ class ShardSearch:
         self._source.note(part)
         # What an earlier part finished has been told by now; the batches of this one have not.
         self._finished_names += self._passing
-        self._passing = [name for name in part.repositories_done if self._source.finished[name] >= self._needed[name]]
+        self._passing = [
+            name for name in part.repositories_done if self._source.finished[name] >= self._target_counts[name]
+        ]
 
     def _finish(self) -> None:
         source, outcome, cancellation = self._source, self.outcome, self._task.cancellation

@@ -31,7 +31,7 @@ class _Held:
     name: str
     shard: str
     size: int
-    used: float
+    last_used_s: float
     trusted: bool = True
 
 
@@ -143,7 +143,7 @@ class ShardCache:
         with self._guard:
             trusted = self._trusted_shard(key)
             if trusted is not None:
-                trusted.used = time.monotonic()
+                trusted.last_used_s = time.monotonic()
         if trusted is None:
             with self._lock_of(key):
                 # Another request may have fetched it while this one waited for the lock.
@@ -198,7 +198,9 @@ class ShardCache:
             unused = [other_key for other_key in self._shards if other_key != key and not self._pinned[other_key]]
             evicted = []
             # Untrusted ones first (False sorts before True), then those used longest ago.
-            for other_key in sorted(unused, key=lambda shard: (self._shards[shard].trusted, self._shards[shard].used)):
+            for other_key in sorted(
+                unused, key=lambda shard: (self._shards[shard].trusted, self._shards[shard].last_used_s)
+            ):
                 if free >= 0:
                     break
                 free += self._shards[other_key].size

@@ -120,8 +120,8 @@ def _conversation(text: str) -> dict[str, Any]:
 
 
 def _sources_of(text: str) -> list[dict[str, str]]:
-    listed = text.partition("## Sources\n")[2]
-    return [{"type": _type_of(link), "label": label, "link": link} for label, link in _SOURCE.findall(listed)]
+    source_list = text.partition("## Sources\n")[2]
+    return [{"type": _type_of(link), "label": label, "link": link} for label, link in _SOURCE.findall(source_list)]
 
 
 def _type_of(link: str) -> str:

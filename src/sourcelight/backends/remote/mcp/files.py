@@ -33,10 +33,10 @@ async def _list_files(request: ToolRequest) -> ToolResult:
     for _ in range(_MAX_PAGES):
         value = (await request.ask(page_arguments)).read(("files",))
         if isinstance(value, str):
-            listed, messages = paths(value)
-            if is_no_list(value) or (not listed and messages):
+            paths_on_page, messages = paths(value)
+            if is_no_list(value) or (not paths_on_page and messages):
                 return keep_text(request.name, value, repository=arguments["repo"], path=arguments.get("path", ""))
-            rows += [{"path": line, "isDirectory": line.endswith("/")} for line in listed]
+            rows += [{"path": line, "isDirectory": line.endswith("/")} for line in paths_on_page]
             is_truncated = bool(messages)
             break
         info = info or value
@@ -103,11 +103,11 @@ async def _list_repos(request: ToolRequest) -> ToolResult:
         arguments = {**page_arguments, **({} if size is None or page_size is None else {size: page_size})}
         value = (await request.ask(arguments)).read(("repos",))
         if isinstance(value, str):
-            listed, messages = repositories(value)
-            if is_no_list(value) or (not listed and messages):
+            names, messages = repositories(value)
+            if is_no_list(value) or (not names and messages):
                 return keep_text(request.name, value, query=request.arguments.get("query", ""))
             entries: list[Mapping[str, Any]] = [
-                {"name": name, "stars": stars, "description": text} for name, stars, text in listed
+                {"name": name, "stars": stars, "description": text} for name, stars, text in names
             ]
             # A sentence about the list is about what it leaves out, in whichever words.
             page = {"hasNextPage": bool(messages) or len(entries) == (page_size or _USUAL_PAGE)}

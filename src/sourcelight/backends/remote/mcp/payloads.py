@@ -164,13 +164,13 @@ def paths(text: str) -> tuple[list[str], tuple[str, ...]]:
     if lines[0].rstrip().endswith(":") and (" " in lines[0].strip() or len(lines) > 1):
         lines = "\n".join(lines[1:]).strip("\n").split("\n")
     end = next((index for index, line in enumerate(lines) if not line.strip() or _NOTE.fullmatch(line.strip())), None)
-    listed, after = lines[:end], [] if end is None else lines[end:]
-    if listed and all(_BULLET.match(line) for line in listed):
-        listed = [_BULLET.sub("", line) for line in listed]
+    items, after = lines[:end], [] if end is None else lines[end:]
+    if items and all(_BULLET.match(line) for line in items):
+        items = [_BULLET.sub("", line) for line in items]
     about = tuple(
         note[1] if (note := _NOTE.fullmatch(line.strip())) else line.strip() for line in after if line.strip()
     )
-    return listed, about
+    return items, about
 
 
 def notes(text: str) -> tuple[str, ...]:

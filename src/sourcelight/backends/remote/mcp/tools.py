@@ -83,11 +83,11 @@ class RemoteTools:
         absent: NotFound | None = None
         for endpoint in self._endpoints.values():
             try:
-                listed = await endpoint.tools()
+                definitions = await endpoint.tools()
             except NotFound as exc:
                 absent = absent or exc
                 continue
-            for name, tool in listed.items():
+            for name, tool in definitions.items():
                 tools.setdefault(name, AdvertisedTool(name, tool.description, tool.schema))
         if not tools and absent is not None:
             raise absent

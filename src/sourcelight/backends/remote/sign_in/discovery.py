@@ -64,8 +64,8 @@ async def discover(url: str, resource: str, get: GetJson) -> AuthorizationServer
         issuer=str(metadata["issuer"]),
         authorization_url=_safe(metadata, "authorization_endpoint"),
         token_url=_safe(metadata, "token_endpoint"),
-        registration_url=_safe(metadata, "registration_endpoint", needed=False),
-        revocation_url=_safe(metadata, "revocation_endpoint", needed=False),
+        registration_url=_safe(metadata, "registration_endpoint", required=False),
+        revocation_url=_safe(metadata, "revocation_endpoint", required=False),
         resource=issuers or resource,
         names_itself=bool(metadata.get("authorization_response_iss_parameter_supported")),
     )
@@ -85,10 +85,10 @@ async def _metadata(issuer: str, get: GetJson) -> Mapping[str, Any] | None:
     return None
 
 
-def _safe(document: Mapping[str, Any], name: str, *, needed: bool = True) -> str:
+def _safe(document: Mapping[str, Any], name: str, *, required: bool = True) -> str:
     value = document.get(name)
     if not isinstance(value, str) or not value:
-        if needed:
+        if required:
             raise SignInFailed(f"the authorization server has no {name}")
         return ""
     parts = urlsplit(value)

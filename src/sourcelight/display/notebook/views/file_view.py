@@ -97,11 +97,11 @@ def file_html(content: FileContent) -> str:
         spans = content.spans if number == content.first else ((), ())
         line = content.lines[number - 1]
         if len(line) > _MAX_LINE_CHARS:
-            marked = highlight(*cut_window(line, *spans, longest=_MAX_LINE_CHARS))
+            line_html = highlight(*cut_window(line, *spans, longest=_MAX_LINE_CHARS))
         else:
-            marked = highlight_code(line, tokens[number - first], *spans)
+            line_html = highlight_code(line, tokens[number - first], *spans)
         rows.append(
-            f'<tr{" class=sl-here" if is_visible else ""}><td class="sl-no">{number}</td><td>{marked}</td></tr>'
+            f'<tr{" class=sl-here" if is_visible else ""}><td class="sl-no">{number}</td><td>{line_html}</td></tr>'
         )
     return _whole_html(content, _lines_text(content), rows)
 

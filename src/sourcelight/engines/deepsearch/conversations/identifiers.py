@@ -58,8 +58,8 @@ def parse_identifier(text: str, base_url: str = "") -> Identifier:
         match = _PATH.fullmatch(path)
         if match is None:
             raise _refusal("this is not the address of a conversation")
-        shared = path.startswith("/deepsearch/shared/")
-        if shared and not _UUID.fullmatch(match[1]):
+        is_shared = path.startswith("/deepsearch/shared/")
+        if is_shared and not _UUID.fullmatch(match[1]):
             raise _refusal("this is not the address of a conversation")
         address = match[1]
     if _UUID.fullmatch(address):

@@ -288,15 +288,15 @@ def visible_to(question: QuestionRecord, viewer: Viewer, catalog: Catalog) -> Vi
     headings and pieces stay that speak of visible repositories alone; what speaks of none (counts, suggestions) might
     tell of the invisible ones too, and goes with them. One line says how many citations were withheld.
     """
-    cited = [source for source in question.sources if source.status != "rejected"]
+    accepted = [source for source in question.sources if source.status != "rejected"]
     rejected = tuple(source for source in question.sources if source.status == "rejected")
     hidden = _hidden_repositories(question, viewer, catalog)
     if not hidden:
         answer = join_segments(question.segments)
         return VisibleQuestion(
-            question, answer, tuple(cited), question.tables, question.followups, question.stats, 0, rejected
+            question, answer, tuple(accepted), question.tables, question.followups, question.stats, 0, rejected
         )
-    withheld = sum(source.type in {"file", "commit"} and source.repository in hidden for source in cited)
+    withheld = sum(source.type in {"file", "commit"} and source.repository in hidden for source in accepted)
     bare = replace(
         question,
         pins=tuple(pin for pin in question.pins if pin.repository not in hidden),
@@ -322,7 +322,7 @@ def visible_to(question: QuestionRecord, viewer: Viewer, catalog: Catalog) -> Vi
     )
     sources, rejected = (
         tuple(source for source in citations if source.repository and source.repository not in hidden)
-        for citations in (cited, rejected)
+        for citations in (accepted, rejected)
     )
     note = f"{withheld:,} citation{'' if withheld == 1 else 's'} into repositories that you may not read were withheld."
     answer = join_segments([*segments, AnswerSegment("block", note)]) if question.status == "completed" else ""
@@ -350,8 +350,8 @@ def read_excerpts(sources: Sequence[StoredSource], context: ToolContext) -> Mapp
         return {}
     excerpts: dict[str, str] = {}
     files: dict[tuple[str, str, str], list[str]] = {}
-    cited = [item for item in sources if item.type == "file" and item.link and not is_hidden_file(item.path)]
-    for source in cited[:_MOST]:
+    file_sources = [item for item in sources if item.type == "file" and item.link and not is_hidden_file(item.path)]
+    for source in file_sources[:_MOST]:
         key = source.repository, source.commit, source.path
         if key not in files:
             try:

@@ -265,10 +265,10 @@ class ConversationService:
                     self.store.end(question.id, "error", {"kind": "Interrupted", "title": "Interrupted", "message": ""})
 
     def _previous(self, question: QuestionRecord) -> PreviousTurn:
-        cited = [name for segment in question.segments for name in segment.names]
+        cited_names = [name for segment in question.segments for name in segment.names]
         files = (s for s in question.sources if s.type == "file" and s.status in {"verified", "moved"})
-        cited += [source.path.rpartition("/")[2] for source in files]
-        names = tuple(dict.fromkeys(name for name in cited if name))[:_MAX_CITED]
+        cited_names += [source.path.rpartition("/")[2] for source in files]
+        names = tuple(dict.fromkeys(name for name in cited_names if name))[:_MAX_CITED]
         return PreviousTurn(question.text, join_segments(question.segments), names, question.resolved_scope)
 
     def wait(self, question: int, context: ToolContext, most_s: float | None) -> ToolResult:
@@ -372,8 +372,8 @@ class ConversationService:
 
     def url(self, conversation: ConversationRecord, context: ToolContext) -> str:
         """Return the address of a conversation: the shared form for viewers other than its owner."""
-        shared = "" if conversation.owner == context.viewer.name else "shared/"
-        return f"{context.base_url}/deepsearch/{shared}{self.token(conversation)}"
+        infix = "" if conversation.owner == context.viewer.name else "shared/"
+        return f"{context.base_url}/deepsearch/{infix}{self.token(conversation)}"
 
     def share_url(self, conversation: int, context: ToolContext) -> str:
         """Return the address to pass on to others."""

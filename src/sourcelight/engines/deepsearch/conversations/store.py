@@ -375,12 +375,12 @@ def _place(item: Evidence) -> tuple[str, str, str, int, int]:
 def _to_sources(finished: FinishedAnswer) -> list[StoredSource]:
     """Join sources and their citations; rejected ones come last, without a link, with the reason."""
     sources: list[StoredSource] = []
-    cited: dict[tuple[str, str, str, int, int], Citation] = {}
+    citations: dict[tuple[str, str, str, int, int], Citation] = {}
     for source_citation in sorted(finished.citations, key=lambda candidate: candidate.status != "verified"):
-        cited.setdefault(_place(source_citation.evidence), source_citation)
+        citations.setdefault(_place(source_citation.evidence), source_citation)
     for source in finished.sources:
         key = (source.repository, source.commit, source.path, source.begin_line, source.end_line)
-        citation = cited.get(key) if source.type in {"file", "commit"} else None
+        citation = citations.get(key) if source.type in {"file", "commit"} else None
         role = citation.evidence.role if citation is not None else ""
         status = citation.status if citation is not None else ""
         quote = bytes.fromhex(citation.quote_sha256) if citation is not None else None

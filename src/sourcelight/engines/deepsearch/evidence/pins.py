@@ -140,13 +140,13 @@ def _require_pins(pins: Pins, filters: str) -> Pins:
 class PreviousTurn:
     """An earlier question of the conversation and its answer.
 
-    `cited` are names and paths that it cited, `named` is the scope that was read in it; None: not known, as of
+    `cited_names` are names and paths that it cited, `named` is the scope that was read in it; None: not known, as of
     conversations of earlier versions.
     """
 
     question: str
     answer: str
-    cited: tuple[str, ...] = ()
+    cited_names: tuple[str, ...] = ()
     named: NamedScope | None = None
 
 

@@ -171,9 +171,9 @@ class QuoteSelector:
         if chunk.kind == "docs":
             return first, last
         definitions = self.texts.engine.store.definitions_of(chunk.target, chunk.path)
-        listed = list(definitions.definitions()) if definitions is not None else []
+        units = list(definitions.definitions()) if definitions is not None else []
         lines = self.texts.lines(chunk.target, chunk.path)
-        start, end = fit_to_units(lines, first, last, listed, fence_name(chunk.path))
+        start, end = fit_to_units(lines, first, last, units, fence_name(chunk.path))
         return start, min(end, start + MAX_LINES - 1)
 
     def overlaps(self, repository: str, path: str, start: int, end: int) -> bool:
@@ -194,8 +194,8 @@ class QuoteSelector:
 def _only_declares(lines: Sequence[str]) -> bool:
     """Return whether lines are prototypes, as in C headers, without a definition."""
     code_lines = [line for line in lines if line.strip() and not _COMMENT.match(line)]
-    declared = sum(_PROTOTYPE.match(line) is not None for line in code_lines)
-    return declared >= _MIN_DECLARED and declared >= _MOSTLY * len(code_lines)
+    declaration_count = sum(_PROTOTYPE.match(line) is not None for line in code_lines)
+    return declaration_count >= _MIN_DECLARED and declaration_count >= _MOSTLY * len(code_lines)
 
 
 def _likeness(first: frozenset[bytes], second: frozenset[bytes]) -> float:

@@ -107,12 +107,12 @@ class _ReadFile:
                 for term in terms:
                     term_lines.setdefault(term, []).append(number)
         definitions = texts.engine.store.definitions_of(target, path)
-        listed = (
+        definition_list = (
             [definition for definition in definitions.definitions() if definition.kind in _KINDS]
             if definitions is not None
             else []
         )
-        return cls(target, path, lines, term_lines, weights, listed[:_MAX_DEFINITIONS])
+        return cls(target, path, lines, term_lines, weights, definition_list[:_MAX_DEFINITIONS])
 
     def count(self, begin_line: int, end_line: int) -> Mapping[str, int]:
         """Count the terms on some lines."""
@@ -220,12 +220,12 @@ def _terms(text: str) -> set[str]:
 def _words(text: str, ranking: Ranking, weights: Mapping[str, float]) -> tuple[str, ...]:
     """Return the question's words that a text has as they are written, or with another ending; the rarest first."""
     present = sorted(_terms(text) & weights.keys(), key=lambda term: (-weights[term], term))
-    folded = text.casefold()
+    lowered = text.casefold()
     words = []
     for term in present:
         word = ranking.question.source_texts.get(term, term)
         # A part of a requested name is in many texts: the name itself is not.
-        is_there = word.casefold() in folded or (word.isalpha() and word.islower() and term in folded)
+        is_there = word.casefold() in lowered or (word.isalpha() and word.islower() and term in lowered)
         if is_there and not term.startswith("="):
             words.append(word)
     return tuple(dict.fromkeys(words))[:_WORDS]

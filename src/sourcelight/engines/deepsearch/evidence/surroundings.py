@@ -56,14 +56,14 @@ def find_asked_definitions(
             if definition.kind not in _KINDS or not chunk.begin_line <= definition.line <= chunk.end_line:
                 continue
             terms = frozenset(terms_of(definition.name)) if definition.name else frozenset()
-            shared = sorted(terms & weights.keys())
-            shared_weight = sum(weights[term] for term in shared)
-            fit = 0.5 + 0.5 * len(shared) / max(len(terms), 1)
+            common_terms = sorted(terms & weights.keys())
+            shared_weight = sum(weights[term] for term in common_terms)
+            fit = 0.5 + 0.5 * len(common_terms) / max(len(terms), 1)
             value = shared_weight * fit * (0.5 + 0.5 * chunk.score) * (LESSER if is_lesser(lines, definition) else 1.0)
             at_best = (chunk.target, chunk.path) == (chunks[0].target, chunks[0].path)
             value *= 1.0 if at_best else LESSER
             value += 1000.0 if definition.name in exact else 0.0
-            fits = len(shared) > 1 or (shared and (at_best or len(terms) == 1))
+            fits = len(common_terms) > 1 or (common_terms and (at_best or len(terms) == 1))
             if fits or definition.name in exact:
                 candidates.append((value, chunk_index, chunk.target, chunk.path, definition))
     candidates.sort(key=lambda item: (-item[0], item[1], item[4].line))

@@ -215,9 +215,9 @@ def _apply_group(work: Work, fact: Fact) -> None:
         best = order[0][1]
         names = [name for name, number in order if number == best]
         fact.number = None
-        listed = list_names([code(name) for name in names])
+        name_list = list_names([code(name) for name in names])
         fact.subject = (
-            f"{listed} {'have' if len(names) > 1 else 'has'} the "
+            f"{name_list} {'have' if len(names) > 1 else 'has'} the "
             f"{'fewest' if request.is_fewest else 'most'} {measure}: {best:,}{' each' if len(names) > 1 else ''}"
         )
     fact.sentences.insert(0, f"Together: {before}" if before else "")

@@ -162,11 +162,11 @@ def count_subclasses(work: Work) -> Fact:
             candidates.append((row, head))
     kinds = {_SAME_KINDS.get(kind, kind) for kind in request.symbol_kinds} - {"class"}
     if "class" not in request.symbol_kinds and kinds:
-        declared = _declared_kinds(work, {head.name for _, head in candidates if not head.kind}, notes)
+        kinds_by_name = _declared_kinds(work, {head.name for _, head in candidates if not head.kind}, notes)
         candidates = [
             (row, head)
             for row, head in candidates
-            if kinds & ({head.kind} if head.kind else declared.get((row["repository"], head.name), set()))
+            if kinds & ({head.kind} if head.kind else kinds_by_name.get((row["repository"], head.name), set()))
         ]
     subtypes: dict[tuple[str, str, str], tuple[dict[str, Any], Subtype]] = {}
     for row, head in candidates:
@@ -321,9 +321,9 @@ def read_subtype(line: str, names: frozenset[str], path: str, following: Sequenc
     if path.endswith(".rs"):
         derived = _DERIVE.match(line)
         if derived is not None:
-            listed = {item.strip().rpartition("::")[2] for item in derived["bases"].split(",")}
+            base_names = {item.strip().rpartition("::")[2] for item in derived["bases"].split(",")}
             head = next((match for other in following if (match := _DERIVING.match(other))), None)
-            return Subtype(head["name"], head["kind"]) if head is not None and names & listed else None
+            return Subtype(head["name"], head["kind"]) if head is not None and names & base_names else None
         block = _IMPL.match(text)
         if block is not None:
             subject = re.match(r"\s*&?\s*(?:mut\s+)?(?:\w+::)*(\w+)\s*(?:\{|where\b|$)", block["type"])

@@ -58,7 +58,7 @@ def byline(row: dict[str, Any]) -> str:
 
 def _set_commit(fact: Fact, verb: str, row: dict[str, Any], note: str) -> None:
     fact.subject = f"{verb} by {byline(row)} in “{inline(row['subject'])}”"
-    fact.cited.append(evidence_of(row, note))
+    fact.commits.append(evidence_of(row, note))
 
 
 def _find_tag(work: Work) -> Fact | None:
@@ -80,7 +80,7 @@ def _find_tag(work: Work) -> Fact | None:
                 (target.repository.name, name, day_of(row), row["author"], row["subject"]),
                 evidence_of(row, f"commit of {name}"),
             )
-            fact.cited.append(evidence_of(row, f"commit of `{name}`"))
+            fact.commits.append(evidence_of(row, f"commit of `{name}`"))
             fact.subject = f"The commit of {code(name)} is by {byline(row)}"
     if not table.total:
         return None
@@ -146,7 +146,10 @@ def _find_people(work: Work) -> Fact:
     fact.rule += " An author is an address, as the mailmap has it."
     if is_fewest and table.total == len(table.rows):
         order = sorted(range(len(table.rows)), key=lambda index: (table.rows[index][2], table.rows[index][1]))
-        table.rows, table.cited = [table.rows[index] for index in order], [table.cited[index] for index in order]
+        table.rows, table.citations = (
+            [table.rows[index] for index in order],
+            [table.citations[index] for index in order],
+        )
     fact.tables = [table]
     fact.unit, fact.per = "authors", "commits"
     fact.adds_up = False

@@ -101,9 +101,9 @@ def _endings(work: Work, paths: Sequence[str]) -> str:
     if len(endings) < 2:
         return ""
     ordered = sorted(endings.items(), key=lambda item: (-item[1], item[0]))
-    listed = [f"{number:,} {code(ending)}" for ending, number in ordered[:_LISTED_ENDINGS]]
-    listed += ["others"] if len(ordered) > _LISTED_ENDINGS else []
-    return f", counted as `lang:` counts: {', '.join(listed)}"
+    items = [f"{number:,} {code(ending)}" for ending, number in ordered[:_LISTED_ENDINGS]]
+    items += ["others"] if len(ordered) > _LISTED_ENDINGS else []
+    return f", counted as `lang:` counts: {', '.join(items)}"
 
 
 def count_folders(work: Work) -> Fact:

@@ -129,24 +129,26 @@ def _keep_every(
         texts = imported[repository, path] if of_files else by_repository[repository]
         if texts != modules:
             del files[repository, path]
-    pairs = zip(lines.rows, lines.cited, strict=True)
+    pairs = zip(lines.rows, lines.citations, strict=True)
     remaining = [(row, cited) for row, cited in pairs if (row[0], row[1]) in files]
-    lines.rows, lines.cited = [row for row, _ in remaining], [cited for _, cited in remaining]
+    lines.rows, lines.citations = [row for row, _ in remaining], [citations for _, citations in remaining]
     lines.total = sum(files.values())
 
 
 def _not_importing(work: Work, fact: Fact, importing: set[tuple[str, str]], term_list: str) -> Fact:
     """Count the files that are searched and not among those that import something."""
     queries = make_listing_queries(work)
-    listed = {(row["repository"], row["path"]): row for row in run_searches(work, queries, fact.notes) if row["path"]}
-    lacking = sorted(listed.keys() - importing)
+    rows_by_file = {
+        (row["repository"], row["path"]): row for row in run_searches(work, queries, fact.notes) if row["path"]
+    }
+    lacking = sorted(rows_by_file.keys() - importing)
     fact.number, fact.unit = len(lacking), "files"
     fact.repositories = Counter(name for name, _ in lacking)
     verb = "don't" if len(lacking) != 1 else "doesn't"
     fact.subject = f"{files_noun(work, len(lacking))}{file_conditions(work, languages=False)} {verb} import {term_list}"
     fact.sentences.append(
-        f"They are the {count_of(len(listed), 'file')} of this search without the "
-        f"{len(importing & listed.keys()):,} that import it: {code(join_queries(queries))}."
+        f"They are the {count_of(len(rows_by_file), 'file')} of this search without the "
+        f"{len(importing & rows_by_file.keys()):,} that import it: {code(join_queries(queries))}."
     )
     fact.rule = (
         "Imports count as the grammar of each language reads them: of the module itself and of what is below it. A "
@@ -154,7 +156,7 @@ def _not_importing(work: Work, fact: Fact, importing: set[tuple[str, str]], term
     )
     table = Rows("Files", ("repository", "path"))
     for repository, path in lacking:
-        table.add((repository, path), CitedLine(repository, commit_of(work, listed[repository, path]), path))
+        table.add((repository, path), CitedLine(repository, commit_of(work, rows_by_file[repository, path]), path))
     fact.tables = [table]
     return fact
 

@@ -36,14 +36,14 @@ class Rows:
     columns: tuple[str, ...]
     rows: list[tuple[Any, ...]] = field(default_factory=list)
     total: int = 0
-    cited: list[CitedLine | CommitEvidence | None] = field(default_factory=list)
+    citations: list[CitedLine | CommitEvidence | None] = field(default_factory=list)
 
-    def add(self, row: tuple[Any, ...], cited: CitedLine | CommitEvidence | None = None) -> None:
+    def add(self, row: tuple[Any, ...], citations: CitedLine | CommitEvidence | None = None) -> None:
         """Add a row; beyond `MAX_ROWS` it is counted alone."""
         self.total += 1
         if len(self.rows) < MAX_ROWS:
             self.rows.append(row)
-            self.cited.append(cited)
+            self.citations.append(citations)
 
 
 @dataclass(slots=True)
@@ -72,7 +72,7 @@ class Fact:
         What could not be counted, so that the number may be too small.
     unapplied
         Words of the question that this count could not take in.
-    cited
+    commits
         Commits that the first sentence rests on.
     unit, per
         What `number` counts, and what `repositories` count where that is something else.
@@ -88,7 +88,7 @@ class Fact:
     search_notices: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     unapplied: list[str] = field(default_factory=list)
-    cited: list[CommitEvidence] = field(default_factory=list)
+    commits: list[CommitEvidence] = field(default_factory=list)
     adds_up: bool = True
     unit: str = ""
     per: str = ""

@@ -105,8 +105,8 @@ def run_searches(
 def _large_files_notice(message: str) -> str:
     """Write what a search says of large files, a line and a list, as a sentence."""
     head, *names = message.strip().split("\n")
-    listed = ", ".join(name.strip().removeprefix("- ") for name in names if name.strip())
-    return f"{' '.join(head.split()).rstrip(':').removesuffix(', in')}{f' ({listed})' if listed else ''}."
+    name_list = ", ".join(name.strip().removeprefix("- ") for name in names if name.strip())
+    return f"{' '.join(head.split()).rstrip(':').removesuffix(', in')}{f' ({name_list})' if name_list else ''}."
 
 
 def join_queries(queries: Sequence[str]) -> str:

@@ -311,10 +311,10 @@ class _ModelRun:
                 if not self.ledger.items
                 else "Nothing is cited. Put the ids of what you read behind sentences: [E1]."
             )
-        cited = {name: item for name in dict.fromkeys(names) if (item := self.ledger.get(name)) is not None}
-        citations = check_citations(list(cited.values()), self.inquiry.pins, self.inquiry.context)
-        absent = [name for name in dict.fromkeys(names) if name not in cited]
-        rejected = [name for name, citation in zip(cited, citations, strict=True) if not citation.accepted]
+        items = {name: item for name in dict.fromkeys(names) if (item := self.ledger.get(name)) is not None}
+        citations = check_citations(list(items.values()), self.inquiry.pins, self.inquiry.context)
+        absent = [name for name in dict.fromkeys(names) if name not in items]
+        rejected = [name for name, citation in zip(items, citations, strict=True) if not citation.accepted]
         if not absent and not rejected:
             return ""
         return f"These ids can't be cited: {', '.join([*absent, *rejected])}. Use ids that a tool gave you, or none."
@@ -357,9 +357,9 @@ class _ModelRun:
             draft.stats |= {name: self._counts.stats[name] for name in _FACTS if name in self._counts.stats}
         draft.parts.append(Heading("Searched"))
         pins = list(self.inquiry.pins)
-        listed = ", ".join(f"{code(pin.repository)} at {code(pin.commit[:12])}" for pin in pins[:10])
+        pin_list = ", ".join(f"{code(pin.repository)} at {code(pin.commit[:12])}" for pin in pins[:10])
         suffix = f" and {len(pins) - 10:,} further repositories" if len(pins) > 10 else ""
-        lines = [f"- {listed}{suffix}, with {self.toolbox.calls} tool call{'' if self.toolbox.calls == 1 else 's'}."]
+        lines = [f"- {pin_list}{suffix}, with {self.toolbox.calls} tool call{'' if self.toolbox.calls == 1 else 's'}."]
         if self.cut_short:
             lines.append(f"- The model was told to end: {self.cut_short}.")
         if self.toolbox.refused:

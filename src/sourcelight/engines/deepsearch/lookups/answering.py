@@ -117,9 +117,9 @@ def _find_default(lookup: Lookup, work: Work, notes: list[str]) -> Finding | Non
     )
     if setting is not None:
         return setting
-    shared = find_any_default(work, lookup.name, queries, notes)
-    if shared is not None or re.fullmatch(r"[A-Za-z_$][\w$.]*", lookup.name) is None:
-        return shared
+    common_default = find_any_default(work, lookup.name, queries, notes)
+    if common_default is not None or re.fullmatch(r"[A-Za-z_$][\w$.]*", lookup.name) is None:
+        return common_default
     definitions = find_definitions(work, lookup.name, "", notes, queries)
     if definitions and not _PLAIN_WORD.fullmatch(lookup.name):
         return find_value(work, definitions, lookup.name, queries, notes)

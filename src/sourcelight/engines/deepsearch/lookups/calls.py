@@ -104,12 +104,14 @@ def find_callees(work: Work, locations: Sequence[DefinitionLocation], name: str)
         for row in rows[:MAX_DETAILS]
     ]
     visible = rows[: 2 * SHOWN]
-    listed = join_words([code(row["callee"]) for row in visible])
+    name_list = join_words([code(row["callee"]) for row in visible])
     among = f"{len(rows):,} functions, among them " if len(rows) > len(visible) else ""
-    cited = sorted({row["line_number"] for row in visible})
-    evidence = join_evidence([texts.evidence(location.target, location.path, line, line, "usage") for line in cited])
+    line_numbers = sorted({row["line_number"] for row in visible})
+    evidence = join_evidence(
+        [texts.evidence(location.target, location.path, line, line, "usage") for line in line_numbers]
+    )
     finding = Finding(
-        Statement(f"{code(name)} calls {among}{listed}", evidence), "callees", queries=queries, heading="Calls"
+        Statement(f"{code(name)} calls {among}{name_list}", evidence), "callees", queries=queries, heading="Calls"
     )
     finding.details = statements
     finding.quotes = [head_at(texts, location)]
@@ -146,13 +148,13 @@ def _state(
     names = [
         f"{code(row['caller'])}" if row["caller"] else f"the top level of {code(row['caller_path'])}" for row in visible
     ]
-    listed = join_words(list(dict.fromkeys(names)))
+    name_list = join_words(list(dict.fromkeys(names)))
     by_name = any(row["how"] in {"name", "text"} for row in main)
     call_noun = count_of(sum(row["calls"] for row in main), "call")
     file_count = count_of(len({(row["caller_repository"], row["caller_path"]) for row in main}), "file")
     if len(by_caller) > len(visible):
-        listed = f"{len(by_caller):,} functions, among them {listed}"
-    text = f"{code(name)} is called by {listed} ({call_noun} in {file_count})"
+        name_list = f"{len(by_caller):,} functions, among them {name_list}"
+    text = f"{code(name)} is called by {name_list} ({call_noun} in {file_count})"
     finding = Finding(Statement(text, evidence), "callers", queries=list(queries), heading="Used by")
     finding.details = [_statement(work, texts, row) for row in main[:MAX_DETAILS]]
     if len(main) > MAX_DETAILS:

@@ -39,8 +39,8 @@ def find_bases(work: Work, locations: Sequence[DefinitionLocation], name: str, q
             return None
         bases, last = read
         location_text = f"{code(location.path)}{with_repository(work, location)}, line {location.definition.line:,}"
-        listed = join_words([code(base) for base in bases])
-        sentences.append(f"{listed} in {location_text}" if bases else f"no class in {location_text}")
+        base_list = join_words([code(base) for base in bases])
+        sentences.append(f"{base_list} in {location_text}" if bases else f"no class in {location_text}")
         line = location.definition.line
         evidence.append(texts.evidence(location.target, location.path, line, last, "definition", 1.0, (name,)))
     text = f"The head of {code(name)} names as its base {'; '.join(sentences)}"

@@ -62,13 +62,13 @@ def find_parameters(
         if read is None:
             return None
         names, last = read
-        listed = (
+        parameter_list = (
             f"the parameter{'s' * (len(names) > 1)} {join_words([code(parameter_name) for parameter_name in names])}"
         )
         line = location.definition.line
         holder = f" of {code(location.definition.container)}" if len(best) > 1 and location.definition.container else ""
         location_text = f"{code(location.path)}{with_repository(work, location)}, line {line:,}"
-        parts.append(f"{listed if names else 'no parameters'}, in {location_text}{holder}")
+        parts.append(f"{parameter_list if names else 'no parameters'}, in {location_text}{holder}")
         evidence.append(texts.evidence(location.target, location.path, line, last, "definition", 1.0, (name,)))
     text = f"{code(name)} has {parts[0]}"
     if len(parts) > 1:
@@ -135,9 +135,9 @@ def _pairs_of(
         by_key = [{key(location): location for location in locations} for locations in (firsts, seconds)]
         counts = [Counter(map(key, locations)) for locations in (firsts, seconds)]
         # Two of one name in a file leave open which is meant.
-        shared = [pair_key for pair_key in by_key[0] if counts[0][pair_key] == 1 and counts[1][pair_key] == 1]
-        if shared:
-            return [(by_key[0][pair_key], by_key[1][pair_key]) for pair_key in shared]
+        common_keys = [pair_key for pair_key in by_key[0] if counts[0][pair_key] == 1 and counts[1][pair_key] == 1]
+        if common_keys:
+            return [(by_key[0][pair_key], by_key[1][pair_key]) for pair_key in common_keys]
     return []
 
 
@@ -182,8 +182,10 @@ def _differences(texts: FileTexts, names: tuple[str, str], pair: Sequence[Defini
             evidence = texts.evidence(
                 location.target, location.path, location.definition.line, last, "definition", 1.0, (name,)
             )
-            listed = join_words([code(parameter) for parameter in only_here])
+            parameter_list = join_words([code(parameter) for parameter in only_here])
             statements.append(
-                Statement(f"{code(name)} alone has the parameter{'s' * (len(only_here) > 1)} {listed}", (evidence,))
+                Statement(
+                    f"{code(name)} alone has the parameter{'s' * (len(only_here) > 1)} {parameter_list}", (evidence,)
+                )
             )
     return statements

@@ -363,13 +363,13 @@ def find_lacking_parameter(
         or any(parameter_name.startswith(("*", "&", "...", "{")) or parameter_name == name for parameter_name in names)
     ):
         return None
-    listed = (
+    parameter_list = (
         f"its parameters are {join_words([code(parameter_name) for parameter_name in names])}"
         if names
         else "it has none"
     )
     location_text = f"{code(location.path)}{with_repository(work, location)}, line {definition.line:,}"
-    text = f"{code(definition.name)} has no parameter {code(name)}: {listed}, in {location_text}"
+    text = f"{code(definition.name)} has no parameter {code(name)}: {parameter_list}, in {location_text}"
     evidence = texts.evidence(
         location.target, location.path, definition.line, read[1], "definition", 1.0, (definition.name,)
     )

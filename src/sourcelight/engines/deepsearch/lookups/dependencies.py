@@ -155,18 +155,20 @@ def list_dependencies(work: Work, notes: list[str]) -> Finding | None:
     if len({pin.repository for pin in work.inquiry.pins}) > 1:
         return None
     for target, path, lines in _manifests(work, texts, notes, queries):
-        listed = [requirement for requirement in read_requirements(path, lines) or () if requirement.line]
-        needed = [requirement for requirement in listed if not requirement.group] or listed
-        if rank_of(path) > 1 or not needed:
+        requirements = [requirement for requirement in read_requirements(path, lines) or () if requirement.line]
+        required = [requirement for requirement in requirements if not requirement.group] or requirements
+        if rank_of(path) > 1 or not required:
             continue
-        statements = [_statement(texts, target, path, requirement, many_repositories=False) for requirement in listed]
-        lines_cited = sorted({requirement.line for requirement in needed[:_MAX_LISTED]})
+        statements = [
+            _statement(texts, target, path, requirement, many_repositories=False) for requirement in requirements
+        ]
+        lines_cited = sorted({requirement.line for requirement in required[:_MAX_LISTED]})
         proofs = join_evidence([texts.evidence(target, path, line, line, "read", 1.0) for line in lines_cited])
-        names = join_words([code(requirement.name) for requirement in needed[:_MAX_LISTED]])
-        among = ", among them" if len(needed) > _MAX_LISTED else ":"
-        groups = sorted({requirement.group for requirement in needed if requirement.group})
+        names = join_words([code(requirement.name) for requirement in required[:_MAX_LISTED]])
+        among = ", among them" if len(required) > _MAX_LISTED else ":"
+        groups = sorted({requirement.group for requirement in required if requirement.group})
         of_group = f" ({', '.join(groups[:SHOWN])})" if groups else ""
-        count = count_of(len({requirement.name for requirement in needed}), "dependency")
+        count = count_of(len({requirement.name for requirement in required}), "dependency")
         text = f"{code(path)} lists {count}{of_group}{among} {names}"
         finding = Finding(Statement(text, proofs), "dependencies", queries=[join_queries(queries)], notes=notes)
         finding.heading = "All that it lists"

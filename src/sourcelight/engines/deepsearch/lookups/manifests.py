@@ -233,10 +233,10 @@ def _setup_cfg(lines: Sequence[str]) -> Iterator[Requirement]:
             key, text = setting[1], setting[2]
         else:
             text = line.strip()
-        listed = (section == "options" and key in {"install_requires", "setup_requires", "tests_require"}) or (
+        is_requirement = (section == "options" and key in {"install_requires", "setup_requires", "tests_require"}) or (
             section == "options.extras_require" and key
         )
-        match = _REQUIREMENT.match(text) if listed and text and not text.startswith("#") else None
+        match = _REQUIREMENT.match(text) if is_requirement and text and not text.startswith("#") else None
         if match is not None:
             group = "" if key == "install_requires" else f"optional: {key}" if "extras" in section else key
             yield Requirement(match[1], " ".join(match[3].split()), group, number)

@@ -103,8 +103,8 @@ def _registration_at(  # noqa: PLR0911, PLR0912 - one for each form of call
 
 
 def _is_name(text: str, name: str) -> bool:
-    listed = re.fullmatch(r"(?:\w+\s*=\s*)?\[(.*)\]", text)
-    items = [text] if listed is None else re.split(r"\s*,\s*", listed[1])
+    list_match = re.fullmatch(r"(?:\w+\s*=\s*)?\[(.*)\]", text)
+    items = [text] if list_match is None else re.split(r"\s*,\s*", list_match[1])
     return any(re.fullmatch(rf"[\"':]?-{{0,2}}{re.escape(name)}[\"']?", item) is not None for item in items)
 
 

@@ -64,11 +64,14 @@ def find_tests(work: Work, locations: Sequence[DefinitionLocation], name: str, n
     defining = {(location.target.repository.name, location.path, location.definition.line) for location in locations}
     using = [row for row in using if (row["repository"], row["path"], row["line_number"]) not in defining] or using
     holders = [_holder(work, texts, row) for row in using]
-    folded = simple.casefold().strip("_")
+    lowered_name = simple.casefold().strip("_")
     order = sorted(
         range(len(using)),
         key=lambda index: (
-            not (folded and folded in holders[index].casefold().replace("_", "" if "_" not in folded else "_")),
+            not (
+                lowered_name
+                and lowered_name in holders[index].casefold().replace("_", "" if "_" not in lowered_name else "_")
+            ),
             not holders[index],
             using[index]["path"],
             using[index]["line_number"],
@@ -101,14 +104,14 @@ def find_example(work: Work, locations: Sequence[DefinitionLocation], name: str,
     defining = {(location.target.repository.name, location.path) for location in locations}
     word = re.escape(simple)
     # An annotation, a call, a member, a type with parameters or a literal: what text in prose is not.
-    used = re.compile(
+    usage_pattern = re.compile(
         rf"(?<![\w$])(?:@{word}\b|{word}\s*[(<{{]|{word}(?:\.|::)\w|new\s+{word}\b|[=(,:]\s*&?{word}\s*[,)\]}};]|{word}!)"
     )
     using = []
     for row in rows:
         line = row["line"]
         is_definition = (row["repository"], row["path"]) in defining and _is_definition(work, texts, row, simple)
-        if used.search(line) is None or _IMPORT.match(line) or is_definition:
+        if usage_pattern.search(line) is None or _IMPORT.match(line) or is_definition:
             continue
         is_document = _DOCUMENTS.search(row["path"]) is not None
         if (is_document and (_LOGS.search(row["path"]) or not _is_code(work, texts, row))) or (
@@ -230,10 +233,10 @@ def list_environment(work: Work, notes: list[str]) -> Finding | None:
     if not first_rows:
         return None
     names = sorted(first_rows)
-    listed = join_words([code(name) for name in names[:MAX_DETAILS]])
+    name_list = join_words([code(name) for name in names[:MAX_DETAILS]])
     among = ", among them" if len(names) > MAX_DETAILS else ":"
     verb = "is" if len(names) == 1 else "are"
-    text = f"{count_of(len(names), 'variable')} of the environment {verb} read by name{among} {listed}"
+    text = f"{count_of(len(names), 'variable')} of the environment {verb} read by name{among} {name_list}"
     text += "; others are read by names that no line spells" if is_unresolved else ""
     statements = [
         Statement(f"{code(name)}: {statement.text}", statement.evidence)
@@ -380,12 +383,12 @@ def _around(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> FileEvidenc
     lines = texts.lines(target, row["path"])
     definitions = texts.engine.store.definitions_of(target, row["path"])
     line = row["line_number"]
-    listed = list(definitions.definitions()) if definitions is not None else []
+    units = list(definitions.definitions()) if definitions is not None else []
     # What follows the function around the line is about something else.
     around = _definition_around(work, texts, row, lambda definition: definition.kind in _FUNCTIONS)
     first_line, last_line = (1, len(lines)) if around is None else (around.begin_line, min(around.end_line, len(lines)))
     start, end = fit_to_units(
-        lines, max(first_line, line - 2), min(last_line, line + 6), listed, row["path"].rpartition(".")[2]
+        lines, max(first_line, line - 2), min(last_line, line + 6), units, row["path"].rpartition(".")[2]
     )
     if end - start >= _AROUND_LINES:  # a long list or call is one unit: of it, only what stands beside the line
         start, end = max(start, line - 2), min(end, line + 6)

@@ -64,11 +64,11 @@ from sourcelight.engines.deepsearch.question.vocabulary import (
 )
 
 
-def read_modules(marked: MarkedText, text: str) -> tuple[Term, ...]:
+def read_modules(marked_text: MarkedText, text: str) -> tuple[Term, ...]:
     """Return the modules of a list such as "fmt, `os` and net/http"."""
     items = re.split(r"\s*,\s*(?:and\s+|or\s+)?|\s+(?:and|or|&)\s+", text.strip())
     return tuple(
-        Term(marked.get_mark(item).text if item.startswith("⟨") else item.strip('<>"')) for item in items if item
+        Term(marked_text.get_mark(item).text if item.startswith("⟨") else item.strip('<>"')) for item in items if item
     )
 
 
@@ -83,30 +83,30 @@ def _kind_of(noun: str) -> str:
 class CountReader:
     """Reads a question for a number or a list."""
 
-    def __init__(self, marked: MarkedText, paths: QuestionPaths) -> None:
-        self.marked = marked
+    def __init__(self, marked_text: MarkedText, paths: QuestionPaths) -> None:
+        self.marked_text = marked_text
         self.paths = paths
         self.fields: dict[str, Any] = {}
         self.noun = ""
 
     def read(self) -> dict[str, Any] | None:
         """Return the fields of a request; None if the question asks for no number and no list."""
-        marked = self.marked
-        marked.text = CODE_LINES.sub(" lines in ", marked.text)
-        many, listed = MANY.search(marked.text), LIST.search(marked.text)
-        many = many or TOTAL.search(marked.text)
-        trigger = many or listed
+        marked_text = self.marked_text
+        marked_text.text = CODE_LINES.sub(" lines in ", marked_text.text)
+        many, list_match = MANY.search(marked_text.text), LIST.search(marked_text.text)
+        many = many or TOTAL.search(marked_text.text)
+        trigger = many or list_match
         if trigger is None:
             return None
         self.fields["is_list"] = many is None
-        marked.text = TODO.sub(self._todo, marked.text)
-        pattern = LIST if many is None else MANY if MANY.search(marked.text) is not None else TOTAL
-        trigger = pattern.search(marked.text) or trigger
-        marked.text = f"{marked.text[: trigger.start()]} · {marked.text[trigger.end() :]}"
+        marked_text.text = TODO.sub(self._todo, marked_text.text)
+        pattern = LIST if many is None else MANY if MANY.search(marked_text.text) is not None else TOTAL
+        trigger = pattern.search(marked_text.text) or trigger
+        marked_text.text = f"{marked_text.text[: trigger.start()]} · {marked_text.text[trigger.end() :]}"
         kind = self._kind(trigger)
-        if kind is None and trigger[0].lower() == "how much" and "⟨G" in marked.text:
+        if kind is None and trigger[0].lower() == "how much" and "⟨G" in marked_text.text:
             kind = "lines"
-        if kind is None and not self.fields["is_list"] and re.search(TERMS, marked.text):
+        if kind is None and not self.fields["is_list"] and re.search(TERMS, marked_text.text):
             kind = "occurrences"
         if kind is None and not self.fields["is_list"]:
             return {"kind": "unknown"}
@@ -126,7 +126,7 @@ class CountReader:
         if _kind_of(word) != "files" or word in {"file", "files"}:
             return self.fields
         scope = take_paths(
-            self.marked, self.paths, of_history=self.fields["kind"] in {"commits", "authors", "changed_lines"}
+            self.marked_text, self.paths, of_history=self.fields["kind"] in {"commits", "authors", "changed_lines"}
         )
         for name, value in scope.items():
             self.fields[name] = (*self.fields.get(name, ()), *value) if isinstance(value, tuple) else value
@@ -136,24 +136,24 @@ class CountReader:
             self.fields["languages"] = ("Jupyter Notebook",)
         elif "header" in word or not self.fields.get("languages"):
             # Paths are alternatives to one another, so "headers in src" can't be both.
-            self.marked.text += f" · {self.marked.add(Mark('N', word, self.noun))} "
+            self.marked_text.text += f" · {self.marked_text.add(Mark('N', word, self.noun))} "
         return self.fields
 
     def _todo(self, match: re.Match[str]) -> str:
         """A TODO is a word to look for; as a thing, in "TODO comments" or "TODOs", it is a line that has it."""
         markers = re.findall(r"TODO|FIXME|XXX|HACK", match["word"].upper())
-        name = " or ".join(self.marked.add(Mark("N", word, word)) for word in markers)
+        name = " or ".join(self.marked_text.add(Mark("N", word, word)) for word in markers)
         if not (match["noun"] or match["many"]):
             return f" {name} "
         if re.search(
             r"\b(?:with|contain\w*|have|has|most|mention\w*|more than|at least|than)\s+(?:the\s+|\d+\s+|most\s+)*$",
-            self.marked.text[: match.start()],
+            self.marked_text.text[: match.start()],
             re.IGNORECASE,
         ):
             return (
                 f" {name} "
                 if not re.search(
-                    r"\b(?:most|more than|at least|than)\s+(?:\d+\s+)?$", self.marked.text[: match.start()]
+                    r"\b(?:most|more than|at least|than)\s+(?:\d+\s+)?$", self.marked_text.text[: match.start()]
                 )
                 else f" {name} lines "
             )
@@ -166,14 +166,14 @@ class CountReader:
             return "occurrences"
         if trigger_text.startswith(("how big", "how large", "how long")):
             return "lines"
-        group = take_group(self.marked, is_list=bool(self.fields["is_list"]))
+        group = take_group(self.marked_text, is_list=bool(self.fields["is_list"]))
         self.fields |= group
         kind: str | None = group.get("kind") or self._head(trigger.start())
         return kind
 
     def _head(self, start: int) -> str | None:
         """Take the noun to count: the last of consecutive nouns."""
-        text, position, before = self.marked.text, start, start
+        text, position, before = self.marked_text.text, start, start
         kind: str | None = None
         while True:
             skip = SKIPPED if kind is None else SAME
@@ -201,11 +201,11 @@ class CountReader:
             self.noun, kind = noun["noun"], noun_kind
             before = noun.start("noun")
             text = text[:before] + " " * (noun.end() - before) + text[noun.end() :]
-        self.marked.text = text
+        self.marked_text.text = text
         return kind
 
     def _set_kind(self, kind: str) -> None:
-        fields, marked = self.fields, self.marked
+        fields, marked_text = self.fields, self.marked_text
         fields["kind"] = kind
         if kind == "merges":
             fields |= {"kind": "commits", "merges": True}
@@ -213,17 +213,17 @@ class CountReader:
             fields |= {"kind": "definitions", "symbol_kinds": () if kind == "definition" else (kind,)}
             while (
                 next_noun := re.compile(rf"^[\s·]*(?:and|or|,)\s+(?P<noun>{NOUN.pattern})", re.IGNORECASE).match(
-                    marked.text
+                    marked_text.text
                 )
             ) is not None:
                 next_kind = kind_of_noun(next_noun)
                 if next_kind not in SYMBOLS:
                     break
                 fields["symbol_kinds"] = (*fields["symbol_kinds"], next_kind)
-                marked.text = marked.text[next_noun.end() :]
+                marked_text.text = marked_text.text[next_noun.end() :]
         if (
             fields["kind"] in {"commits", "authors"}
-            and marked.take(
+            and marked_text.take(
                 r"\b(?:not counting|excluding|without|ignoring|except(?: for)?)\s+(?:the\s+)?merges?(?: "
                 r"commits?)?|\bnon-merges?\b"
             )
@@ -241,11 +241,11 @@ class CountReader:
         elif kind in {"dependencies", "dependents"}:
             self._graph()
         elif kind == "tests":
-            self._read_name() or self.marked.take(DEFINE)
+            self._read_name() or self.marked_text.take(DEFINE)
         elif kind in {"files", "repositories", "folders", "languages"}:
             self._files()
         elif kind in {"branches", "tags"}:
-            self.marked.take(MADE)
+            self.marked_text.take(MADE)
         elif kind in {"lines", "occurrences"}:
             self._lines()
 
@@ -253,19 +253,23 @@ class CountReader:
         if match is None:
             return False
         terms_text = text or match["terms"]
-        self.fields |= {"relation": relation, "terms": terms_of(self.marked, terms_text), "every": is_every(terms_text)}
+        self.fields |= {
+            "relation": relation,
+            "terms": terms_of(self.marked_text, terms_text),
+            "every": is_every(terms_text),
+        }
         return True
 
     def _content(self) -> bool:
         for relation, patterns in (("call", CALL), ("contain", VERBS_OF_CONTENT)):
             for pattern in patterns:
-                match = pattern.search(self.marked.text)
+                match = pattern.search(self.marked_text.text)
                 if match is None:
                     continue
                 groups = match.groupdict()
-                self.marked.take(pattern)
+                self.marked_text.take(pattern)
                 if groups.get("listed"):
-                    terms = read_terms(self.marked, groups["listed"])
+                    terms = read_terms(self.marked_text, groups["listed"])
                     self.fields |= {"relation": relation, "terms": terms, "every": is_every(groups["listed"])}
                     return True
                 return self._use(relation, match, groups.get("terms") or groups.get("bare"))
@@ -273,13 +277,13 @@ class CountReader:
 
     def _lacking(self) -> tuple[Term, ...]:
         """Take the texts of "but not `b`" behind a verb of content."""
-        match = LACKING.search(self.marked.text)
+        match = LACKING.search(self.marked_text.text)
         if match is None or not any(
-            pattern.search(self.marked.text[: match.start()]) for pattern in (*CALL, *VERBS_OF_CONTENT)
+            pattern.search(self.marked_text.text[: match.start()]) for pattern in (*CALL, *VERBS_OF_CONTENT)
         ):
             return ()
-        self.marked.text = f"{self.marked.text[: match.start()]} · {self.marked.text[match.end() :]}"
-        return terms_of(self.marked, match["terms"] or match["bare"])
+        self.marked_text.text = f"{self.marked_text.text[: match.start()]} · {self.marked_text.text[match.end() :]}"
+        return terms_of(self.marked_text, match["terms"] or match["bare"])
 
     def _read_name(self) -> bool:
         for relation, pattern in (
@@ -289,127 +293,127 @@ class CountReader:
             ("part", WHOSE),
             ("name", NAMED),
         ):
-            if (match := self.marked.take(pattern)) is not None:
+            if (match := self.marked_text.take(pattern)) is not None:
                 return self._use(relation, match)
         return False
 
     def _import(self, pattern: re.Pattern[str]) -> bool:
-        match = self.marked.take(pattern)
+        match = self.marked_text.take(pattern)
         if match is None:
             return False
         self.fields |= {
             "relation": "import",
-            "terms": read_modules(self.marked, match["terms"]),
+            "terms": read_modules(self.marked_text, match["terms"]),
             "every": is_every(match["terms"]),
         }
         return True
 
     def _commits(self) -> None:
-        fields, marked = self.fields, self.marked
-        fields["is_by_bots"] = marked.take(BOTS) is not None
-        fields["authors"] = take_authors(marked)
-        fields |= take_changed_text(marked)
-        fields |= take_paths(marked, self.paths, of_history=True)
+        fields, marked_text = self.fields, self.marked_text
+        fields["is_by_bots"] = marked_text.take(BOTS) is not None
+        fields["authors"] = take_authors(marked_text)
+        fields |= take_changed_text(marked_text)
+        fields |= take_paths(marked_text, self.paths, of_history=True)
         if fields["kind"] == "commits":
-            fields |= take_messages(marked)
-        marked.take(CHANGE)
-        marked.take(MADE)
+            fields |= take_messages(marked_text)
+        marked_text.take(CHANGE)
+        marked_text.take(MADE)
 
     def _definitions(self) -> None:
         heirs = {"class", "struct", "interface", "enum"}
-        if heirs & set(self.fields["symbol_kinds"]) and (match := INHERIT.search(self.marked.text)) is not None:
+        if heirs & set(self.fields["symbol_kinds"]) and (match := INHERIT.search(self.marked_text.text)) is not None:
             sub = "sub" in self.noun.lower()
             if match["terms"] or sub:
-                self.marked.take(INHERIT)
+                self.marked_text.take(INHERIT)
                 self._use("inherit", match, match["terms"] or match["of"])
                 return
         if self._read_name():
             return
         if (
             set(self.fields["symbol_kinds"]) & {"method", "field", "constructor"}
-            and (match := MEMBER.search(self.marked.text)) is not None
+            and (match := MEMBER.search(self.marked_text.text)) is not None
         ):
-            self.marked.take(MEMBER)
+            self.marked_text.take(MEMBER)
             self._use("member", match, match["first"] or match["second"] or match["third"])
             return
-        call = next((match for pattern in CALL if (match := pattern.search(self.marked.text)) is not None), None)
+        call = next((match for pattern in CALL if (match := pattern.search(self.marked_text.text)) is not None), None)
         if call is not None:
             self._content()
             return
-        self.marked.take(DEFINE)
+        self.marked_text.take(DEFINE)
 
     def _graph(self) -> None:
         if self.fields["kind"] == "dependents" and not self._import(DEPENDENTS):
             self.fields["terms"] = ()
-        while self.marked.take(PACKAGE_WORDS) is not None:
+        while self.marked_text.take(PACKAGE_WORDS) is not None:
             pass
 
     def _files(self) -> None:
-        fields, marked = self.fields, self.marked
+        fields, marked_text = self.fields, self.marked_text
         if self._imports_or_has():
             return
-        pattern = IS_DEFINED if IS_DEFINED.search(marked.text) is not None else DEFINES
-        if (match := marked.take(pattern)) is not None:
+        pattern = IS_DEFINED if IS_DEFINED.search(marked_text.text) is not None else DEFINES
+        if (match := marked_text.take(pattern)) is not None:
             self._use("define", match)
             return
         if fields["kind"] == "files" and self._read_name():
             if fields["relation"] == "name" and fields["terms"][0].text == "":
                 fields.pop("relation")
             return
-        authors = take_authors(marked)
+        authors = take_authors(marked_text)
         if authors:
             fields["authors"] = authors
-            marked.take(r"\b(?:commits?|changes)\b")
-        if CHANGE.search(marked.text) is not None and not self._has_terms():
-            marked.take(CHANGE)
+            marked_text.take(r"\b(?:commits?|changes)\b")
+        if CHANGE.search(marked_text.text) is not None and not self._has_terms():
+            marked_text.take(CHANGE)
             fields["relation"] = "change"
             return
         if fields["kind"] == "languages":
-            marked.take(r"\b(?:use[ds]?|written|spoken|programmed)\b")
+            marked_text.take(r"\b(?:use[ds]?|written|spoken|programmed)\b")
         if lacking := self._lacking():
             self._content()
             fields["lacking"] = lacking
             return
-        negation = NEGATION.search(marked.text)
-        before = marked.text
+        negation = NEGATION.search(marked_text.text)
+        before = marked_text.text
         if negation is not None:
             first_word = negation[0].lower()
             is_verb = first_word.startswith(("without", "lack")) or first_word.endswith("no")
             verb = " contain " if is_verb else " "
-            marked.text = f"{marked.text[: negation.start()]} · {verb}{marked.text[negation.end() :]}"
+            marked_text.text = f"{marked_text.text[: negation.start()]} · {verb}{marked_text.text[negation.end() :]}"
         if self._content():
             fields["is_negated"] = negation is not None
             return
-        marked.text = before
-        marked.take(DEFINE)
+        marked_text.text = before
+        marked_text.take(DEFINE)
 
     def _imports_or_has(self) -> bool:
         """Take what files import, or which files repositories have; or do not."""
-        negated = NEGATED_VERB.search(self.marked.text)
+        negated = NEGATED_VERB.search(self.marked_text.text)
         if negated is not None:
-            before = self.marked.text
-            self.marked.text = f"{before[: negated.start()]} {before[negated.end() :]}"
+            before = self.marked_text.text
+            self.marked_text.text = f"{before[: negated.start()]} {before[negated.end() :]}"
             if self._import(INCLUDE) or self._import(IMPORT) or self._having():
                 self.fields["is_negated"] = True
                 return True
-            self.marked.text = before
+            self.marked_text.text = before
         return self._import(INCLUDE) or self._import(IMPORT) or self._having()
 
     def _having(self) -> bool:
         """Take the files that a repository has."""
-        if self.fields["kind"] != "repositories" or (match := self.marked.take(HAVING)) is None:
+        if self.fields["kind"] != "repositories" or (match := self.marked_text.take(HAVING)) is None:
             return False
         self._use("name", match)
-        self.fields["terms"] = tuple(Term(mark.text) for mark in self.marked.get_marks(match["terms"]))
+        self.fields["terms"] = tuple(Term(mark.text) for mark in self.marked_text.get_marks(match["terms"]))
         return True
 
     def _has_terms(self) -> bool:
-        return re.search(r"⟨[NQ]\d+⟩", self.marked.text) is not None
+        return re.search(r"⟨[NQ]\d+⟩", self.marked_text.text) is not None
 
     def _lines(self) -> None:
-        fields, marked = self.fields, self.marked
-        if self.often and not self._has_terms() and CHANGE.search(marked.text) is not None:
-            marked.take(CHANGE)
+        fields, marked_text = self.fields, self.marked_text
+        if self.often and not self._has_terms() and CHANGE.search(marked_text.text) is not None:
+            marked_text.take(CHANGE)
             fields["kind"] = "commits"
             self._commits()
             return
@@ -418,40 +422,42 @@ class CountReader:
             and not self.often
             and re.search(r"\btimes?\b", self.noun)
             and not self._has_terms()
-            and CHANGE.search(marked.text) is not None
+            and CHANGE.search(marked_text.text) is not None
         ):
-            marked.take(CHANGE)
+            marked_text.take(CHANGE)
             fields["kind"] = "commits"
             self._commits()
             return
         if (
             self.noun.lower().startswith(("call", "invocation"))
-            and (match := re.search(rf"\s*(?:of|to|for)\s+{DET}(?P<terms>{TERMS}|\w+)", marked.text, re.IGNORECASE))
+            and (
+                match := re.search(rf"\s*(?:of|to|for)\s+{DET}(?P<terms>{TERMS}|\w+)", marked_text.text, re.IGNORECASE)
+            )
             is not None
         ):
-            marked.text = f"{marked.text[: match.start()]} · {marked.text[match.end() :]}"
+            marked_text.text = f"{marked_text.text[: match.start()]} · {marked_text.text[match.end() :]}"
             self._use("call", match)
             return
         if (
             fields["kind"] == "occurrences"
             and (
                 match := re.search(
-                    rf"\s(?:of|to|for)\s+{DET}(?P<terms>{TERMS}|(?!the\b|a\b)\w+)", marked.text, re.IGNORECASE
+                    rf"\s(?:of|to|for)\s+{DET}(?P<terms>{TERMS}|(?!the\b|a\b)\w+)", marked_text.text, re.IGNORECASE
                 )
             )
             is not None
         ):
-            marked.text = f"{marked.text[: match.start()]} · {marked.text[match.end() :]}"
+            marked_text.text = f"{marked_text.text[: match.start()]} · {marked_text.text[match.end() :]}"
             self._use("contain", match)
             return
         if self._content():
             return
         if fields["kind"] == "lines":
-            authors = take_authors(marked)
-            changed = ADDED_LINES.search(marked.text)
+            authors = take_authors(marked_text)
+            changed = ADDED_LINES.search(marked_text.text)
             if changed is not None or authors:
                 if changed is not None:
-                    marked.take(ADDED_LINES)
+                    marked_text.take(ADDED_LINES)
                 verb = "" if changed is None else changed["verb"].lower()
                 side = (
                     "removed"
@@ -462,8 +468,8 @@ class CountReader:
                 )
                 fields |= {"kind": "changed_lines", "authors": authors, "side": side}
                 return
-            match = re.search(rf"(?P<terms>{TERMS})", marked.text)
+            match = re.search(rf"(?P<terms>{TERMS})", marked_text.text)
             if match is not None:
-                marked.text = f"{marked.text[: match.start()]} · {marked.text[match.end() :]}"
+                marked_text.text = f"{marked_text.text[: match.start()]} · {marked_text.text[match.end() :]}"
                 self._use("contain", match)
-            marked.take(r"\blong\b")
+            marked_text.take(r"\blong\b")

@@ -95,43 +95,45 @@ _MARKER = re.compile(r"(?<![\w⟨])(TODO|FIXME|XXX|HACK)s?\b(?:\s+(?:comments?|n
 _JOINED = re.compile(r"\b(?P<which>first|last)\b", re.IGNORECASE)
 
 
-def read_event(marked: MarkedText, paths: QuestionPaths) -> dict[str, Any] | None:
+def read_event(marked_text: MarkedText, paths: QuestionPaths) -> dict[str, Any] | None:
     """Read a question for a person or a date; None for other questions, or without a named subject."""
-    if marked.take(_TOP_PEOPLE) is not None:
-        marked.take(r"^\W*(?:what|which|list|show|name|give me|who)\s+(?:are|is|were)?\s*(?:the\s+)?")
-        return {"kind": "who", "event": "people", "is_top": True, **take_paths(marked, paths, of_history=True)}
-    asks = WHO.search(marked.text) or WHEN.search(marked.text)
+    if marked_text.take(_TOP_PEOPLE) is not None:
+        marked_text.take(r"^\W*(?:what|which|list|show|name|give me|who)\s+(?:are|is|were)?\s*(?:the\s+)?")
+        return {"kind": "who", "event": "people", "is_top": True, **take_paths(marked_text, paths, of_history=True)}
+    asks = WHO.search(marked_text.text) or WHEN.search(marked_text.text)
     if asks is None:
         return None
-    before = marked.text
-    kind = "who" if WHO.search(marked.text) else "when"
-    marked.text = marked.text[: asks.start()] + " · " + marked.text[asks.end() :]
-    if "since" in asks[0].lower() and _ADDED.search(marked.text) is None:
-        marked.text += " added"
-    fields = _event(marked, kind, paths)
+    before = marked_text.text
+    kind = "who" if WHO.search(marked_text.text) else "when"
+    marked_text.text = marked_text.text[: asks.start()] + " · " + marked_text.text[asks.end() :]
+    if "since" in asks[0].lower() and _ADDED.search(marked_text.text) is None:
+        marked_text.text += " added"
+    fields = _event(marked_text, kind, paths)
     if fields is None:
-        marked.text = before
+        marked_text.text = before
         return None
     return {"kind": kind, **fields}
 
 
 def _event(  # noqa: PLR0911 - one for each form of question
-    marked: MarkedText, kind: str, paths: QuestionPaths
+    marked_text: MarkedText, kind: str, paths: QuestionPaths
 ) -> dict[str, Any] | None:
-    marked.text = _MARKER.sub(lambda match: f" {marked.add(Mark('N', match[1].upper(), match[0]))} ", marked.text)
-    if kind == "who" and marked.take(_ARE_PEOPLE) is not None:
-        return {"event": "people", **take_paths(marked, paths, of_history=True)}
-    if kind == "who" and _WROTE_IT.fullmatch(marked.text) is not None:
-        marked.text = ""
+    marked_text.text = _MARKER.sub(
+        lambda match: f" {marked_text.add(Mark('N', match[1].upper(), match[0]))} ", marked_text.text
+    )
+    if kind == "who" and marked_text.take(_ARE_PEOPLE) is not None:
+        return {"event": "people", **take_paths(marked_text, paths, of_history=True)}
+    if kind == "who" and _WROTE_IT.fullmatch(marked_text.text) is not None:
+        marked_text.text = ""
         return {"event": "most"}
-    text = marked.text
+    text = marked_text.text
     if kind == "when" and (tag := _TAG.search(text)) is not None:
-        name = marked.get_mark(tag["tag"]).text if tag["tag"].startswith("⟨") else tag["tag"]
+        name = marked_text.get_mark(tag["tag"]).text if tag["tag"].startswith("⟨") else tag["tag"]
         if paths.is_revision(name):
-            marked.take(_TAG)
+            marked_text.take(_TAG)
             return {"event": "tag", "head": name}
     if kind == "who" and (top := _TOP.search(text)) is not None:
-        marked.take(_TOP)
+        marked_text.take(_TOP)
         fewest = (top["most"] or "").lower() == "fewest"
         merges = True if (top["noun"] or "").lower() == "merges" else None
         return {
@@ -139,40 +141,42 @@ def _event(  # noqa: PLR0911 - one for each form of question
             "is_top": True,
             "is_fewest": fewest,
             "merges": merges,
-            **take_paths(marked, paths, of_history=True),
+            **take_paths(marked_text, paths, of_history=True),
         }
-    authors = take_authors(marked) if kind == "when" else ()
+    authors = take_authors(marked_text) if kind == "when" else ()
     if authors:
-        which = marked.take(_JOINED)
-        while marked.take(
+        which = marked_text.take(_JOINED)
+        while marked_text.take(
             r"\b(?:did|commit(?:ted)?|start(?:ed)?(?: contributing| working)?|join(?:ed)?|contribut(?:e"
             r"|ed)(?: to)?|make|made|change|touch|work|push|a|the|was|is|of|his|her|their|its)\b"
         ):
             pass
         last = which is not None and which["which"].lower() == "last"
-        return {"event": "commit", "is_last": last, "authors": authors, **_filters(marked, paths, authors=False)}
+        return {"event": "commit", "is_last": last, "authors": authors, **_filters(marked_text, paths, authors=False)}
     if (match := _COMMIT.search(text)) is not None:
-        marked.take(_COMMIT)
+        marked_text.take(_COMMIT)
         last = match["which"].lower() in {"last", "latest", "newest", "most recent"}
         merges = True if match["noun"].lower() == "merge" else None
-        marked.take(r"\b(?:made|author(?:ed)?|wrote|did|do)\b")
-        return {"event": "commit", "is_last": last, "merges": merges, **_filters(marked, paths)}
+        marked_text.take(r"\b(?:made|author(?:ed)?|wrote|did|do)\b")
+        return {"event": "commit", "is_last": last, "merges": merges, **_filters(marked_text, paths)}
     if kind == "who" and _MOST.search(text) is not None:
-        marked.take(_MOST)
-        marked.take(r"\b(?:author|contributor|owner|maintainer|developer)s?\b(?:\s+of\b)?|\bwrote\b|\b(?:lines|code)\b")
-        return {"event": "most", **take_paths(marked, paths, of_history=False)}
-    return _of_subject(marked, kind, paths)
+        marked_text.take(_MOST)
+        marked_text.take(
+            r"\b(?:author|contributor|owner|maintainer|developer)s?\b(?:\s+of\b)?|\bwrote\b|\b(?:lines|code)\b"
+        )
+        return {"event": "most", **take_paths(marked_text, paths, of_history=False)}
+    return _of_subject(marked_text, kind, paths)
 
 
-def _filters(marked: MarkedText, paths: QuestionPaths, *, authors: bool = True) -> dict[str, Any]:
-    fields: dict[str, Any] = {"authors": take_authors(marked)} if authors else {}
-    fields |= take_paths(marked, paths, of_history=True)
-    return fields | take_messages(marked)
+def _filters(marked_text: MarkedText, paths: QuestionPaths, *, authors: bool = True) -> dict[str, Any]:
+    fields: dict[str, Any] = {"authors": take_authors(marked_text)} if authors else {}
+    fields |= take_paths(marked_text, paths, of_history=True)
+    return fields | take_messages(marked_text)
 
 
-def _of_subject(marked: MarkedText, kind: str, paths: QuestionPaths) -> dict[str, Any] | None:
+def _of_subject(marked_text: MarkedText, kind: str, paths: QuestionPaths) -> dict[str, Any] | None:
     """Who and when something was added, removed, changed; and whose it is."""
-    text = marked.text
+    text = marked_text.text
     event = next(
         (
             name
@@ -197,36 +201,36 @@ def _of_subject(marked: MarkedText, kind: str, paths: QuestionPaths) -> dict[str
     names = re.search(rf"(?P<terms>{TERMS})", text)
     path = re.search(r"⟨P\d+⟩", text)
     if event in {"people", "owner"}:
-        scope = take_paths(marked, paths, of_history=event == "people")
+        scope = take_paths(marked_text, paths, of_history=event == "people")
         if event == "owner" and not scope.get("paths"):
             return None
-        marked.take(_OWNER if event == "owner" else _PEOPLE)
-        marked.take(r"\b(?:is|are|to|made|has|have|ever|file|folder|director(?:y|ies))\b")
+        marked_text.take(_OWNER if event == "owner" else _PEOPLE)
+        marked_text.take(r"\b(?:is|are|to|made|has|have|ever|file|folder|director(?:y|ies))\b")
         return {"event": event, **scope}
     if names is None and path is None:
         if event != "changed" or not last:
             return None
-        scope = take_paths(marked, paths, of_history=True)
+        scope = take_paths(marked_text, paths, of_history=True)
     elif names is not None:
-        terms = terms_of(marked, names["terms"])
-        _take_subject(marked, names["terms"])
-        scope = {"terms": terms, "every": is_every(names["terms"]), **take_paths(marked, paths, of_history=False)}
+        terms = terms_of(marked_text, names["terms"])
+        _take_subject(marked_text, names["terms"])
+        scope = {"terms": terms, "every": is_every(names["terms"]), **take_paths(marked_text, paths, of_history=False)}
     else:
-        scope = take_paths(marked, paths, of_history=True, removed=event == "removed")
+        scope = take_paths(marked_text, paths, of_history=True, removed=event == "removed")
     pattern = {"removed": _REMOVED, "added": _ADDED, "changed": _CHANGED}[event]
-    marked.take(pattern)
+    marked_text.take(pattern)
     if event == "changed":
-        first = marked.take(r"\bfirst\b") is not None
-        marked.take(_LAST)
+        first = marked_text.take(r"\bfirst\b") is not None
+        marked_text.take(_LAST)
         return {"event": event, "is_last": not first, **scope}
-    marked.take(r"\b(?:first|originally|initially)\b")
-    is_last = marked.take(_LAST) is not None
+    marked_text.take(r"\b(?:first|originally|initially)\b")
+    is_last = marked_text.take(_LAST) is not None
     return {"event": event, "is_last": is_last, **scope}
 
 
-def _take_subject(marked: MarkedText, text: str) -> None:
+def _take_subject(marked_text: MarkedText, text: str) -> None:
     """Take names with the nouns around them: "the function `x`", "`x` support"."""
-    marked.take(
+    marked_text.take(
         rf"{DET}{re.escape(text)}(?:\s+(?:function|method|class|type|macro|struct|constant|variable|string"
         rf"|header|command|option|flag|setting|parameter|argument|keyword|attribute|property|exception|error"
         rf"|field|enum|interface|decorator|module)\b)?"

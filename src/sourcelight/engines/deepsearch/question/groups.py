@@ -48,42 +48,42 @@ _GROUPS = {"authors", "files", "repositories", "folders", "languages"}
 _MEASURES = {"commits", "lines", "files", "occurrences", "authors", "merges"}
 
 
-def take_group(marked: MarkedText, *, is_list: bool) -> dict[str, Any]:
+def take_group(marked_text: MarkedText, *, is_list: bool) -> dict[str, Any]:
     """Take what a count is grouped by, and whether the largest group is asked for."""
     fields: dict[str, Any] = {}
-    if is_list and _MAX_HOLDING.search(marked.text) is not None:
-        group = NOUN.match(marked.text, len(marked.text) - len(marked.text.lstrip(" ·")))
+    if is_list and _MAX_HOLDING.search(marked_text.text) is not None:
+        group = NOUN.match(marked_text.text, len(marked_text.text) - len(marked_text.text.lstrip(" ·")))
         if group is not None and kind_of_noun(group) in {"files", "repositories"}:
-            few = marked.take(_MAX_HOLDING)
-            marked.text = f" · {_kept_group_words(group)}{marked.text[group.end() :]}"
+            few = marked_text.take(_MAX_HOLDING)
+            marked_text.text = f" · {_kept_group_words(group)}{marked_text.text[group.end() :]}"
             is_fewest = few is not None and few["top"].lower() != "most"
             return {"is_top": True, "is_fewest": is_fewest, "group": kind_of_noun(group), "kind": "occurrences"}
-    if is_list and (match := marked.take(_LARGEST)) is not None:
+    if is_list and (match := marked_text.take(_LARGEST)) is not None:
         small = (match["size"] or match["before"] or "").lower() in {"smallest", "shortest"}
-        marked.take(r"\b(?:source\s+)?files?\b")
+        marked_text.take(r"\b(?:source\s+)?files?\b")
         return {"is_top": True, "is_fewest": small, "group": "files", "kind": "lines"}
-    if is_list and marked.take(_MAX_CHANGED) is not None:
-        folders = marked.take(r"\b(?:top\s+|sub)?(?:folders?|director(?:y|ies))\b")
-        marked.take(r"\b(?:source\s+)?files?\b")
+    if is_list and marked_text.take(_MAX_CHANGED) is not None:
+        folders = marked_text.take(r"\b(?:top\s+|sub)?(?:folders?|director(?:y|ies))\b")
+        marked_text.take(r"\b(?:source\s+)?files?\b")
         return {"is_top": True, "group": "files" if folders is None else "folders", "kind": "commits"}
-    if (match := marked.take(_PER)) is not None:
+    if (match := marked_text.take(_PER)) is not None:
         word = match["noun"].lower().rstrip("s")
         noun = NOUN.fullmatch(word)
         return {"group": f"{word}s" if noun is None else kind_of_noun(noun)}
-    return fields | _take_comparison(marked, is_list=is_list)
+    return fields | _take_comparison(marked_text, is_list=is_list)
 
 
-def _take_comparison(marked: MarkedText, *, is_list: bool) -> dict[str, Any]:
+def _take_comparison(marked_text: MarkedText, *, is_list: bool) -> dict[str, Any]:
     """Take "which author has the most commits" and "authors with more than ten commits"."""
     fields: dict[str, Any] = {}
     for pattern in (_SUPERLATIVE, _BOUND):
-        match = pattern.search(marked.text)
+        match = pattern.search(marked_text.text)
         if match is None:
             continue
         noun = re.compile(rf"\s*(?:⟨[GN]\d+⟩\s*)?(?P<noun>{NOUN.pattern})", re.IGNORECASE).match(
-            marked.text, match.end() - 1
+            marked_text.text, match.end() - 1
         )
-        group = NOUN.search(marked.text[: match.start()])
+        group = NOUN.search(marked_text.text[: match.start()])
         if noun is None or group is None:
             continue
         measure, group_kind = kind_of_noun(noun), kind_of_noun(group)
@@ -95,14 +95,14 @@ def _take_comparison(marked: MarkedText, *, is_list: bool) -> dict[str, Any]:
             fields |= {"is_top": True, "is_fewest": match["top"].lower().startswith(("few", "least", "low"))}
         else:
             fields["threshold"] = _read_threshold(match)
-        marks_before = marked.text[noun.start() : noun.start("noun")]
-        marked.text = (
-            marked.text[: group.start()]
+        marks_before = marked_text.text[noun.start() : noun.start("noun")]
+        marked_text.text = (
+            marked_text.text[: group.start()]
             + f" · {_kept_group_words(group)}"
-            + marked.text[group.end() : match.start()]
+            + marked_text.text[group.end() : match.start()]
             + " · "
             + marks_before
-            + marked.text[noun.end() :]
+            + marked_text.text[noun.end() :]
         )
         return fields | {"group": group_kind, "kind": measure}
     return fields

@@ -81,8 +81,10 @@ def key_words(question: RankQuery, words: Sequence[str]) -> tuple[str, ...]:
     """Return those of some words of a question that it is about: names, and words that are no verbs or numbers."""
     selected_words = []
     for word in words:
-        folded = word.lower()
-        is_verb = folded in _VERBS or folded.removesuffix("s") in _VERBS or _FORM_OF_VERB.fullmatch(folded) is not None
+        lowered = word.lower()
+        is_verb = (
+            lowered in _VERBS or lowered.removesuffix("s") in _VERBS or _FORM_OF_VERB.fullmatch(lowered) is not None
+        )
         if word in question.names or word in question.files or not (is_verb or word.isdigit()):
             selected_words.append(word)
     return tuple(selected_words)
@@ -95,11 +97,11 @@ def is_follow_up(text: str) -> bool:
     return len(required) < SHORT or bool(_POINTING.search(text))
 
 
-def with_follow_up(question: RankQuery, cited: Sequence[str]) -> RankQuery:
+def with_follow_up(question: RankQuery, cited_names: Sequence[str]) -> RankQuery:
     """Add the names and paths that the previous answer cited to a follow-up, at less weight."""
-    if not cited or not is_follow_up(question.text):
+    if not cited_names or not is_follow_up(question.text):
         return question
-    before = analyze(" ".join(f"`{name}`" for name in cited))
+    before = analyze(" ".join(f"`{name}`" for name in cited_names))
     terms = dict(question.terms)
     for term, weight in before.terms.items():
         terms.setdefault(term, FOLLOW_UP_WEIGHT * weight)

@@ -39,9 +39,11 @@ class MarkedText:
     @classmethod
     def from_text(cls, text: str) -> MarkedText:
         """Mark the parts in quotation marks or back quotes."""
-        marked = cls(text.replace("⟨", "<").replace("⟩", ">").replace("·", " "))
-        marked.mark(_QUOTED, "Q", lambda match: next(group for group in match.groups() if group is not None).strip())
-        return marked
+        marked_text = cls(text.replace("⟨", "<").replace("⟩", ">").replace("·", " "))
+        marked_text.mark(
+            _QUOTED, "Q", lambda match: next(group for group in match.groups() if group is not None).strip()
+        )
+        return marked_text
 
     def mark(
         self, pattern: re.Pattern[str], kind: str, value: Callable[[re.Match[str]], str | None], group: str | int = 0

@@ -78,7 +78,7 @@ class Period:
         return Period(max(starts, default=None), min(end_dates, default=None), self.is_relative or second.is_relative)
 
 
-def take_period(marked: MarkedText, now: datetime) -> Period:
+def take_period(marked_text: MarkedText, now: datetime) -> Period:
     """Take all spans of time out of a question."""
     period = Period()
     readers: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Period]], ...] = (
@@ -92,14 +92,14 @@ def take_period(marked: MarkedText, now: datetime) -> Period:
         (_IN, lambda match: Period(*_span(match[1], now))),
     )
     for pattern, reader in readers:
-        while (match := pattern.search(marked.text)) is not None:
+        while (match := pattern.search(marked_text.text)) is not None:
             try:
                 span = reader(match)
                 moves = pattern in {_RECENT, _THIS} or re.search(r"today|yesterday|\bago\b", match[0], re.IGNORECASE)
                 period = period.intersect(replace(span, is_relative=bool(moves)))
             except (ValueError, OverflowError):
                 break
-            marked.take(pattern)
+            marked_text.take(pattern)
     return period
 
 

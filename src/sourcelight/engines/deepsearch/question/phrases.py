@@ -205,18 +205,18 @@ _OF_COMMIT = re.compile(
 )
 
 
-def terms_of(marked: MarkedText, text: str) -> tuple[Term, ...]:
+def terms_of(marked_text: MarkedText, text: str) -> tuple[Term, ...]:
     """Return the texts of marks, or of a bare word: quoted and dotted ones are literals, others whole words."""
-    marks = marked.get_marks(text)
+    marks = marked_text.get_marks(text)
     if marks:
         return tuple(Term(mark.text, mark.kind == "N" and mark.text.replace("_", "a").isalnum()) for mark in marks)
     return (Term(" ".join(text.split()), is_word=True, is_bare=True),)
 
 
-def read_terms(marked: MarkedText, text: str) -> tuple[Term, ...]:
+def read_terms(marked_text: MarkedText, text: str) -> tuple[Term, ...]:
     """Return the texts of a list that may have words without marks: "Errorf, Sprintf and `fmt`"."""
     items = re.split(r"\s*,\s*(?:and\s+|or\s+)?|\s+(?:and|or)\s+", text.strip())
-    return tuple(terms_of(marked, item)[0] if item.startswith("⟨") else Term(item, is_word=True) for item in items)
+    return tuple(terms_of(marked_text, item)[0] if item.startswith("⟨") else Term(item, is_word=True) for item in items)
 
 
 def is_every(text: str) -> bool:
@@ -224,62 +224,62 @@ def is_every(text: str) -> bool:
     return bool(re.search(r"[\w⟩]\s*(?:,\s*)?(?:\band\b|&)\s*[\w⟨]", text)) and not re.search(r"\bor\b", text)
 
 
-def take_range(marked: MarkedText, paths: QuestionPaths) -> tuple[str, str]:
+def take_range(marked_text: MarkedText, paths: QuestionPaths) -> tuple[str, str]:
     """Take a span of revisions: "between v1 and v2", "since v1"; empty texts for none."""
 
     def revision(text: str) -> str:
-        return marked.get_mark(text).text if text.startswith("⟨") else text
+        return marked_text.get_mark(text).text if text.startswith("⟨") else text
 
     for pattern in (_SPAN, _DOTS, _NOT_IN, _OF_COMMIT, _SINCE, _UNTIL):
-        match = pattern.search(marked.text)
+        match = pattern.search(marked_text.text)
         if match is None:
             continue
         names = {name: revision(text) for name, text in match.groupdict().items() if text}
         if all(paths.is_revision(name) for name in names.values()):
-            marked.text = marked.text[: match.start()] + " · " + marked.text[match.end() :]
+            marked_text.text = marked_text.text[: match.start()] + " · " + marked_text.text[match.end() :]
             if pattern is _OF_COMMIT:
                 return f"{names['head']}~1", names["head"]
             return names.get("base", ""), names.get("head", "")
     return "", ""
 
 
-def take_authors(marked: MarkedText) -> tuple[str, ...]:
+def take_authors(marked_text: MarkedText) -> tuple[str, ...]:
     """Take the authors of the commits."""
     authors: list[str] = []
     for pattern in (_BY, _BY_HANDLE, _DID, _POSSESSIVE, _FROM):
-        match = pattern.search(marked.text)
+        match = pattern.search(marked_text.text)
         if match is None:
             continue
         groups = match.groupdict()
         person = groups["person"] or groups["plain"]
-        authors.append(marked.get_mark(person).text if person.startswith("⟨") else person)
+        authors.append(marked_text.get_mark(person).text if person.startswith("⟨") else person)
         end = match.start("verb") if pattern is _DID else match.end()
         left_text = "commits " if pattern is _FROM else f"{match['adverb'] or ''} " if pattern is _DID else ""
-        marked.text = f"{marked.text[: match.start()]} · {left_text}{marked.text[end:]}"
+        marked_text.text = f"{marked_text.text[: match.start()]} · {left_text}{marked_text.text[end:]}"
     return tuple(dict.fromkeys(authors))
 
 
-def take_messages(marked: MarkedText) -> dict[str, Any]:
+def take_messages(marked_text: MarkedText) -> dict[str, Any]:
     """Take the texts of commit messages, and whether a message needs all of them."""
-    match = marked.take(_MESSAGE)
+    match = marked_text.take(_MESSAGE)
     if match is None:
         return {"messages": ()}
-    return {"messages": terms_of(marked, match["terms"]), "every_message": is_every(match["terms"])}
+    return {"messages": terms_of(marked_text, match["terms"]), "every_message": is_every(match["terms"])}
 
 
-def take_changed_text(marked: MarkedText) -> dict[str, Any]:
+def take_changed_text(marked_text: MarkedText) -> dict[str, Any]:
     """Take the texts that a commit adds or removes, and which of both; empty if there are none."""
-    match = marked.take(_CHANGED_TEXT)
+    match = marked_text.take(_CHANGED_TEXT)
     if match is None:
         return {}
     verb = match["verb"].lower()
     side = "added" if verb.startswith(("add", "intro")) else "removed" if verb.startswith(("remov", "delet")) else ""
-    terms = terms_of(marked, match["terms"])
+    terms = terms_of(marked_text, match["terms"])
     return {"relation": "change", "terms": terms, "every": is_every(match["terms"]), "side": side}
 
 
 def take_paths(
-    marked: MarkedText, question_paths: QuestionPaths, *, of_history: bool, removed: bool = False
+    marked_text: MarkedText, question_paths: QuestionPaths, *, of_history: bool, removed: bool = False
 ) -> dict[str, Any]:
     """Take which files count: paths and directories, tests, languages; and which don't.
 
@@ -287,27 +287,27 @@ def take_paths(
     removal is asked for (`removed`), a path that was there once is meant before today's paths that end with it.
     """
     fields: dict[str, Any] = {}
-    _take_without(marked, question_paths, fields)
+    _take_without(marked_text, question_paths, fields)
     paths: list[PathScope] = []
     position = 0
-    while (match := _IN_PATH.search(marked.text, position)) is not None:
+    while (match := _IN_PATH.search(marked_text.text, position)) is not None:
         scopes = [
             _find_scope(question_paths, mark.text, of_history=of_history, removed=removed)
-            for mark in marked.get_marks(match["path"])
+            for mark in marked_text.get_marks(match["path"])
         ]
         if all(
             scope.exists or (of_history and (is_path(scope.source_text, strict=True) or scope.was_there))
             for scope in scopes
         ):
             paths += scopes
-            marked.text = marked.text[: match.start()] + " · " + marked.text[match.end() :]
+            marked_text.text = marked_text.text[: match.start()] + " · " + marked_text.text[match.end() :]
         else:
             position = match.end()
     for pattern in (_IN_FOLDER, _IN_WORD):
         position = 0
-        while (match := pattern.search(marked.text, position)) is not None:
+        while (match := pattern.search(marked_text.text, position)) is not None:
             word_text = next(group for group in match.groups() if group)
-            word = marked.get_mark(word_text).text if word_text.startswith("⟨") else word_text
+            word = marked_text.get_mark(word_text).text if word_text.startswith("⟨") else word_text
             scope = (
                 question_paths.find(f"{word}/")
                 if question_paths.is_folder(word)
@@ -319,26 +319,26 @@ def take_paths(
                 position = match.end()
                 continue
             paths.append(scope)
-            marked.text = marked.text[: match.start()] + " · " + marked.text[match.end() :]
+            marked_text.text = marked_text.text[: match.start()] + " · " + marked_text.text[match.end() :]
     if paths:
         fields["paths"] = tuple(dict.fromkeys(paths))
-    if "tests" not in fields and marked.take(_TESTS) is not None:
+    if "tests" not in fields and marked_text.take(_TESTS) is not None:
         fields["tests"] = True
     languages: list[str] = []
-    while (match := marked.take(_LANGUAGES)) is not None:
-        languages += [mark.text for mark in marked.get_marks(match["marks"])]
+    while (match := marked_text.take(_LANGUAGES)) is not None:
+        languages += [mark.text for mark in marked_text.get_marks(match["marks"])]
     if languages:
         fields["languages"] = tuple(dict.fromkeys(languages))
     return fields
 
 
-def _take_without(marked: MarkedText, question_paths: QuestionPaths, fields: dict[str, Any]) -> None:
+def _take_without(marked_text: MarkedText, question_paths: QuestionPaths, fields: dict[str, Any]) -> None:
     without: list[PathScope] = []
     position = 0
-    while (match := _WITHOUT.search(marked.text, position)) is not None:
+    while (match := _WITHOUT.search(marked_text.text, position)) is not None:
         scope: PathScope | None = None
         if match["path"]:
-            scope = question_paths.find(marked.get_mark(match["path"]).text)
+            scope = question_paths.find(marked_text.get_mark(match["path"]).text)
         elif match["word"] and question_paths.is_folder(match["word"]):
             scope = question_paths.find(f"{match['word']}/")
         if match["tests"] or match["non"]:
@@ -348,7 +348,7 @@ def _take_without(marked: MarkedText, question_paths: QuestionPaths, fields: dic
         else:
             position = match.end()
             continue
-        marked.text = marked.text[: match.start()] + " · " + marked.text[match.end() :]
+        marked_text.text = marked_text.text[: match.start()] + " · " + marked_text.text[match.end() :]
     if without:
         fields["without"] = tuple(without)
 

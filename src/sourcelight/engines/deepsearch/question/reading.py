@@ -51,38 +51,38 @@ def read_request(text: str, paths: QuestionPaths, now: datetime) -> FactRequest 
     """Read a question without its repository names; None if it asks for no such facts."""
     if len(text) > MAX_CHARACTERS:
         return None
-    marked = MarkedText.from_text(POLITE.sub("", text))
-    mark_paths(marked)
-    unmarked = _unmark_absent(marked, paths)
-    period = take_period(marked, now)
-    base, head = take_range(marked, paths)
-    mark_names(marked)
-    mark_languages(marked)
-    shared: dict[str, Any] = {"period": period, "base": base, "head": head}
-    fields = _read_dependencies(marked)
+    marked_text = MarkedText.from_text(POLITE.sub("", text))
+    mark_paths(marked_text)
+    unmarked = _unmark_absent(marked_text, paths)
+    period = take_period(marked_text, now)
+    base, head = take_range(marked_text, paths)
+    mark_names(marked_text)
+    mark_languages(marked_text)
+    fields_of_all: dict[str, Any] = {"period": period, "base": base, "head": head}
+    fields = _read_dependencies(marked_text)
     if fields is None:
-        fields = read_event(marked, paths)
+        fields = read_event(marked_text, paths)
     if fields is None:
-        fields = CountReader(marked, paths).read()
+        fields = CountReader(marked_text, paths).read()
     if fields is None:
         return None
     texts = {term.text for term in (*fields.get("terms", ()), *fields.get("messages", ()))}
-    shared["as_text"] = tuple(text for text in unmarked if text in texts)
-    return _with_rest(marked, {**shared, **fields}, paths)
+    fields_of_all["as_text"] = tuple(text for text in unmarked if text in texts)
+    return _with_rest(marked_text, {**fields_of_all, **fields}, paths)
 
 
-def _unmark_absent(marked: MarkedText, paths: QuestionPaths) -> list[str]:
+def _unmark_absent(marked_text: MarkedText, paths: QuestionPaths) -> list[str]:
     """Read a/b as text if it is no path of the searched commits and has no file extension: HTTP/2; return these."""
-    of_past = _OF_PAST.search(marked.text) is not None
+    of_past = _OF_PAST.search(marked_text.text) is not None
     unmarked = []
-    for number, mark in enumerate(marked.marks):
+    for number, mark in enumerate(marked_text.marks):
         if mark.kind != "P" or is_path(mark.text, strict=True) or paths.find(mark.text) is not None:
             continue
         if of_past and paths.find_past(mark.text) is not None:
             continue
         unmarked.append(mark.text)
-        marked.marks[number] = replace(mark, kind="N")
-        marked.text = marked.text.replace(f"⟨P{number}⟩", f"⟨N{number}⟩")
+        marked_text.marks[number] = replace(mark, kind="N")
+        marked_text.text = marked_text.text.replace(f"⟨P{number}⟩", f"⟨N{number}⟩")
     return unmarked
 
 
@@ -95,23 +95,23 @@ def asks_for_facts(text: str) -> bool:
     return any(pattern.search(text) is not None for pattern in patterns)
 
 
-def _with_rest(marked: MarkedText, fields: dict[str, Any], paths: QuestionPaths) -> FactRequest:
+def _with_rest(marked_text: MarkedText, fields: dict[str, Any], paths: QuestionPaths) -> FactRequest:
     """Take the remaining conditions on files, and name the remaining words."""
     of_history = fields["kind"] in {"commits", "authors", "who", "when", "changed_lines"}
-    for name, value in take_paths(marked, paths, of_history=of_history).items():
+    for name, value in take_paths(marked_text, paths, of_history=of_history).items():
         if isinstance(value, tuple):
             fields[name] = tuple(dict.fromkeys((*fields.get(name, ()), *value)))
         else:
             fields.setdefault(name, value)
-    return FactRequest(**fields, ignored=ignored_words(marked))
+    return FactRequest(**fields, ignored=ignored_words(marked_text))
 
 
-def ignored_words(marked: MarkedText) -> tuple[str, ...]:
+def ignored_words(marked_text: MarkedText) -> tuple[str, ...]:
     """Return the remaining words that carry meaning."""
     remaining = re.sub(
         r"⟨[A-Z](\d+)⟩",
-        lambda match: f" {marked.marks[int(match[1])].source_text.replace(' ', chr(160))} ",
-        marked.text,
+        lambda match: f" {marked_text.marks[int(match[1])].source_text.replace(' ', chr(160))} ",
+        marked_text.text,
     )
     remaining = remaining.replace("\u2019", "'")
     words = [word.strip(".,;:!?()[]'\"“”\u2019") for word in re.split(r"[ \n\t·]+", remaining)]
@@ -124,22 +124,22 @@ def ignored_words(marked: MarkedText) -> tuple[str, ...]:
     )
 
 
-def _read_dependencies(marked: MarkedText) -> dict[str, Any] | None:
+def _read_dependencies(marked_text: MarkedText) -> dict[str, Any] | None:
     """Read questions for dependents and dependencies."""
-    if (match := WHAT_DEPENDS.search(marked.text)) is not None:
+    if (match := WHAT_DEPENDS.search(marked_text.text)) is not None:
         noun = NOUN.search(match["noun"] or "")
         kind = kind_of_noun(noun) if noun is not None else "repositories"
         if (match["noun"] and noun is None) or kind not in {"repositories", "files"}:
             return None
-        marked.text = marked.text[: match.start()] + " · " + marked.text[match.end() :]
+        marked_text.text = marked_text.text[: match.start()] + " · " + marked_text.text[match.end() :]
         return {
             "kind": kind if noun is not None else "dependents",
             "relation": "import",
-            "terms": read_modules(marked, match["terms"]),
+            "terms": read_modules(marked_text, match["terms"]),
             "every": is_every(match["terms"]),
             "is_list": True,
         }
-    if (match := WHAT_DOES.search(marked.text)) is not None:
-        marked.text = f" · {match['rest']} · "
+    if (match := WHAT_DOES.search(marked_text.text)) is not None:
+        marked_text.text = f" · {match['rest']} · "
         return {"kind": "dependencies", "is_list": True}
     return None

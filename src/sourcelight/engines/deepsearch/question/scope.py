@@ -129,16 +129,16 @@ class RepositoryNames:
 
     def find_by_name(self, text: str) -> tuple[str, ...]:
         """Return the repositories of a name, or of the end of one; of several, those searched by default."""
-        folded = text.casefold()
-        names = [name for name in self.names if name.casefold() == folded]
-        names = names or [name for name in self.names if name.casefold().endswith("/" + folded)]
+        lowered = text.casefold()
+        names = [name for name in self.names if name.casefold() == lowered]
+        names = names or [name for name in self.names if name.casefold().endswith("/" + lowered)]
         return tuple([name for name in names if name in self.default_names] or names)
 
     def find_by_owner(self, text: str) -> tuple[str, ...]:
         """Return the repositories of an owner: the part of a name before its last one, or the end of that."""
-        folded = text.casefold().strip("/")
+        lowered = text.casefold().strip("/")
         owners = ((name, name.casefold().rpartition("/")[0]) for name in self.names)
-        names = [name for name, owner in owners if owner == folded or owner.endswith("/" + folded)]
+        names = [name for name, owner in owners if owner == lowered or owner.endswith("/" + lowered)]
         return tuple([name for name in names if name in self.default_names] or names)
 
     def spellings(self) -> list[str]:
@@ -165,14 +165,14 @@ def read_scope(text: str, names: RepositoryNames, *, by_word: bool) -> QuestionS
         names with an owner do, those that are called repositories, and those at the ends of a question or before
         its verb, as in "how does click parse": elsewhere in prose, `requests` may be any requests.
     """
-    marked = MarkedText.from_text(text)
-    scope_parts = _repositories(marked, names, by_word=by_word)
-    revision = _revision(marked) if by_word or scope_parts else None
+    marked_text = MarkedText.from_text(text)
+    scope_parts = _repositories(marked_text, names, by_word=by_word)
+    revision = _revision(marked_text) if by_word or scope_parts else None
     repositories = sorted({name for taken_part in scope_parts for name in taken_part.values})
     if revision is not None:
         scope_parts.append(revision)
     named_scope = NamedScope(tuple(repositories), revision.values[0] if revision is not None else "")
-    return QuestionScope(named_scope, tuple(scope_parts), " ".join(marked.to_text().split()))
+    return QuestionScope(named_scope, tuple(scope_parts), " ".join(marked_text.to_text().split()))
 
 
 def repository_filter(names: Sequence[str]) -> str:
@@ -184,44 +184,46 @@ def repository_filter(names: Sequence[str]) -> str:
     return f"repo:{quote_value(f'^(?:{anyone})$')} fork:yes archived:yes"
 
 
-def _repositories(marked: MarkedText, names: RepositoryNames, *, by_word: bool) -> list[ScopePart]:
+def _repositories(marked_text: MarkedText, names: RepositoryNames, *, by_word: bool) -> list[ScopePart]:
     scope_parts: list[ScopePart] = []
     spellings = names.spellings()
-    folded = marked.text.casefold()
-    present = [text for text in spellings if text.casefold() in folded]
+    lowered = marked_text.text.casefold()
+    present = [text for text in spellings if text.casefold() in lowered]
     present = [
-        text for text in present if re.search(rf"{_word(text)}|{_owner_pattern(text)}", marked.text, re.IGNORECASE)
+        text for text in present if re.search(rf"{_word(text)}|{_owner_pattern(text)}", marked_text.text, re.IGNORECASE)
     ]
-    quoted = [mark for mark in marked.marks if names.find_by_name(mark.text)]
+    quoted = [mark for mark in marked_text.marks if names.find_by_name(mark.text)]
     count = -1
     while count < len(scope_parts):  # taking a name makes room for the next one of a list
         count = len(scope_parts)
         for pattern, spelling in _patterns(present, by_word=by_word):
-            match = _first_match(pattern, marked.text)
+            match = _first_match(pattern, marked_text.text)
             taken_part = match and _make_part(match["name"], spelling, names, owner="(?P<owner>" in pattern)
             if match is not None and taken_part is not None:
                 scope_parts.append(taken_part)
-                _remove(marked, match, present)
+                _remove(marked_text, match, present)
     for mark in quoted:
-        name = re.escape(f"⟨Q{marked.marks.index(mark)}⟩")
-        if (match := _first_match(rf"{_BEFORE}(?P<name>{name}){_AFTER}", marked.text)) is not None:
+        name = re.escape(f"⟨Q{marked_text.marks.index(mark)}⟩")
+        if (match := _first_match(rf"{_BEFORE}(?P<name>{name}){_AFTER}", marked_text.text)) is not None:
             scope_parts.append(ScopePart("repository", mark.text, names.find_by_name(mark.text)))
-            _remove(marked, match, present)
+            _remove(marked_text, match, present)
     return scope_parts
 
 
-def _remove(marked: MarkedText, match: re.Match[str], names: Sequence[str]) -> None:
+def _remove(marked_text: MarkedText, match: re.Match[str], names: Sequence[str]) -> None:
     """Remove a name. Another name after "and" is read in the same way and gets the same preposition."""
-    remaining = marked.text[match.end() :]
+    remaining = marked_text.text[match.end() :]
     following = "|".join(_word(name) for name in names)
-    listed = re.match(rf"\s*(?:,\s*(?:and\s+|or\s+)?|and\s+|or\s+)(?={following})", remaining, re.IGNORECASE)
+    separator = re.match(rf"\s*(?:,\s*(?:and\s+|or\s+)?|and\s+|or\s+)(?={following})", remaining, re.IGNORECASE)
     verb = re.match(r"\w+\s+", match[0])
     verb_text = verb[0] if verb is not None and verb[0].strip().lower() in _CREATE else ""
     # What follows may be a directory of it: "in the hub docs", "the hub's docs".
     within = re.match(r"(?:in|of|from|within|inside|across)\b", match[0], re.IGNORECASE) is not None
-    is_directory_next = within or match[0].endswith(("'s", "\u2019s", "s'")) or listed is not None
-    remaining = remaining if listed is None else remaining[listed.end() :]
-    marked.text = f"{marked.text[: match.start()]}{verb_text}{GAP}{' in ' if is_directory_next else ''}{remaining}"
+    is_directory_next = within or match[0].endswith(("'s", "\u2019s", "s'")) or separator is not None
+    remaining = remaining if separator is None else remaining[separator.end() :]
+    marked_text.text = (
+        f"{marked_text.text[: match.start()]}{verb_text}{GAP}{' in ' if is_directory_next else ''}{remaining}"
+    )
 
 
 def _word(text: str) -> str:
@@ -287,20 +289,20 @@ def _make_part(written_name: str, spelling: str, names: RepositoryNames, *, owne
     return ScopePart("owner", written_name, owned) if owned else None
 
 
-def _revision(marked: MarkedText) -> ScopePart | None:
+def _revision(marked_text: MarkedText) -> ScopePart | None:
     """Take the one revision of the files; a span between two revisions concerns history."""
-    if _RANGED.search(marked.text):
+    if _RANGED.search(marked_text.text):
         return None
     for pattern in (_NAMED_REVISION, _BRANCH, _AT):
-        match = pattern.search(marked.text)
+        match = pattern.search(marked_text.text)
         if match is None:
             continue
-        if "commit " in match[0].lower() and _CHANGED.search(marked.text) is not None:
+        if "commit " in match[0].lower() and _CHANGED.search(marked_text.text) is not None:
             continue
         name = next(group for group in match.groups() if group)
-        value = marked.get_mark(name).text if name.startswith("⟨") else name
+        value = marked_text.get_mark(name).text if name.startswith("⟨") else name
         if pattern is _BRANCH and value.lower() in {"the", "a", "each", "every", "this", "that", "which", "default"}:
             continue
-        marked.text = marked.text[: match.start()] + GAP + marked.text[match.end() :]
+        marked_text.text = marked_text.text[: match.start()] + GAP + marked_text.text[match.end() :]
         return ScopePart("revision", value, (value,))
     return None

@@ -139,9 +139,9 @@ def is_path(text: str, *, strict: bool = False) -> bool:
     return text.endswith("/") or ("/" in text and not strict) or bool(dot and stem and ending.lower() in _EXTENSIONS)
 
 
-def mark_paths(marked: MarkedText) -> None:
+def mark_paths(marked_text: MarkedText) -> None:
     """Mark paths, names of files, directories that end with a slash, and endings such as ``*.go``."""
-    marked.mark(_ENDING, "P", lambda match: f"*.{match[1]}")
+    marked_text.mark(_ENDING, "P", lambda match: f"*.{match[1]}")
 
     def path(match: re.Match[str]) -> str | None:
         text = match[0].rstrip(".")
@@ -149,24 +149,24 @@ def mark_paths(marked: MarkedText) -> None:
             return None
         return text.removeprefix("./") if _EMAIL.fullmatch(text) is None else None
 
-    marked.mark(_PATH, "P", path)
+    marked_text.mark(_PATH, "P", path)
 
 
-def mark_names(marked: MarkedText) -> None:
+def mark_names(marked_text: MarkedText) -> None:
     """Mark words that can only be names of code: joined by signs, with inner capitals, in all capitals."""
 
     def name(match: re.Match[str]) -> str | None:
         text = match[0]
-        if text in _PLAIN_CAPITALS or text.rstrip("s") in MARKERS or _EMAIL.match(marked.text, match.start()):
+        if text in _PLAIN_CAPITALS or text.rstrip("s") in MARKERS or _EMAIL.match(marked_text.text, match.start()):
             return None
         if find_language(text) is not None and text.lower() in _COMMON:
             return None
         return text.removesuffix("()")
 
-    marked.mark(_NAME, "N", name)
+    marked_text.mark(_NAME, "N", name)
 
 
-def mark_languages(marked: MarkedText) -> None:
+def mark_languages(marked_text: MarkedText) -> None:
     """Mark names of languages by their position in the sentence."""
 
     def language(match: re.Match[str]) -> str | None:
@@ -179,4 +179,4 @@ def mark_languages(marked: MarkedText) -> None:
         return programming_language
 
     for pattern in (*_LANGUAGE, *_LANGUAGE):  # twice, since a mark makes room for its neighbour
-        marked.mark(pattern, "G", language, "name")
+        marked_text.mark(pattern, "G", language, "name")

@@ -156,20 +156,20 @@ def _make_segments(
         elif isinstance(part, Paragraph) and draft.researcher != "extractive":
             # One piece, since none of it can be said to rest on one repository alone.
             # A model's answer is one paragraph, which begins with its claim; what follows is the engine's own.
-            marked, count = _mark_unverified(part.text, checked, has_headline=part is draft.parts[0])
+            text, count = _mark_unverified(part.text, checked, has_headline=part is draft.parts[0])
             unverified += count
-            rendered = markdown.render_model_text(redact(marked), checked, base_url)
+            rendered = markdown.render_model_text(redact(text), checked, base_url)
             about = {citation.evidence.repository for citation in checked.values()} | set(part.about)
             names_cited = _definitions_of(_ids_in(part.text), checked)
             segments.append(AnswerSegment("block", rendered.rstrip("\n"), tuple(sorted(about)), names_cited))
         elif isinstance(part, Paragraph):
             for kind, block in _split_blocks(part.text):
-                cited = _ids_in(block)
-                about = {checked[name].evidence.repository for name in cited if name in checked} | set(part.about)
+                ids = _ids_in(block)
+                about = {checked[name].evidence.repository for name in ids if name in checked} | set(part.about)
                 # No fact rests on this: a line that spells a repository's name is hidden with it, even one of our own.
                 about |= {name for name in names if name in block}
                 rendered = markdown.link_citations(block, checked, base_url)
-                segments.append(AnswerSegment(kind, rendered, tuple(sorted(about)), _definitions_of(cited, checked)))
+                segments.append(AnswerSegment(kind, rendered, tuple(sorted(about)), _definitions_of(ids, checked)))
         else:
             citation = checked.get(part.evidence)
             if citation is not None and citation.accepted:
@@ -186,8 +186,8 @@ def _ids_in(text: str) -> list[str]:
 def _definitions_of(names: Sequence[str], checked: Mapping[str, Citation]) -> tuple[str, ...]:
     """Return the names of the definitions that ids cite."""
     accepted = [checked[name].evidence for name in names if name in checked and checked[name].accepted]
-    cited = [item for item in accepted if isinstance(item, FileEvidence) and item.role == "definition"]
-    return tuple(dict.fromkeys(symbol for item in cited for symbol in item.symbols[:1]))
+    definitions = [item for item in accepted if isinstance(item, FileEvidence) and item.role == "definition"]
+    return tuple(dict.fromkeys(symbol for item in definitions for symbol in item.symbols[:1]))
 
 
 def _split_blocks(text: str) -> list[tuple[str, str]]:
@@ -236,11 +236,11 @@ def _mark_unverified(text: str, checked: Mapping[str, Citation], *, has_headline
     return "".join(block if block.startswith("```") else _SENTENCE.sub(judge, block) for block in blocks), count
 
 
-def _has_names(sentence: str, cited: Sequence[Evidence]) -> bool:
+def _has_names(sentence: str, evidence: Sequence[Evidence]) -> bool:
     """Return whether each name that a sentence writes as code occurs in what it cites."""
     texts = " ".join(
         f"{item.text} {item.label}" + (f" {item.subject} {item.author}" if isinstance(item, CommitEvidence) else "")
-        for item in cited
+        for item in evidence
     )
     names = (name for code_text in _CODE.findall(sentence) for name in _NAME.findall(code_text))
     return all(name in texts for name in names)
@@ -252,11 +252,11 @@ def _sources(draft: Draft, inquiry: ResearchRequest, accepted: tuple[Citation, .
         AnswerSource("search", query, f"{base}/search?q={percent('patterntype:nls ' + query)}")
         for query in draft.searches
     ]
-    cited = {citation.evidence.repository for citation in accepted}
+    repositories = {citation.evidence.repository for citation in accepted}
     sources += [
         AnswerSource("repository", pin.repository, repository_url(base, pin.repository), pin.repository, pin.commit)
         for pin in inquiry.pins
-        if pin.repository in cited
+        if pin.repository in repositories
     ]
     for citation in accepted:
         item = citation.evidence

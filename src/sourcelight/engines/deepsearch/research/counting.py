@@ -46,8 +46,8 @@ def count(inquiry: ResearchRequest, draft: Draft, emit: Emit) -> FactRequest | N
 def lay_out(request: FactRequest, fact: Fact, inquiry: ResearchRequest, draft: Draft) -> None:
     """Write a fact as the parts of an answer."""
     unapplied = tuple(dict.fromkeys((*request.ignored, *fact.unapplied)))
-    about = tuple(sorted({*fact.repositories, *(item.repository for item in fact.cited)}))
-    links = "".join(f" [{draft.ledger.add(item)}]" for item in fact.cited[:5])
+    about = tuple(sorted({*fact.repositories, *(item.repository for item in fact.commits)}))
+    links = "".join(f" [{draft.ledger.add(item)}]" for item in fact.commits[:5])
     question = inquiry.question
     changed_words = (
         [] if fact.number is None else [word for word in unapplied if _changes_meaning(word, request, question)]
@@ -115,8 +115,8 @@ def _first_names(fact: Fact, inquiry: ResearchRequest, draft: Draft) -> str:
     column = table.columns.index("symbol")
     texts = FileTexts(inquiry.context)
     symbols = [
-        f"{code(str(row[column]))} {_cite(cited, inquiry, draft, texts)}".rstrip()
-        for row, cited in zip(table.rows, table.cited, strict=True)
+        f"{code(str(row[column]))} {_cite(citation, inquiry, draft, texts)}".rstrip()
+        for row, citation in zip(table.rows, table.citations, strict=True)
         if row[column]
     ]
     return f": {join_words(symbols)}" if len(symbols) == table.total else ""
@@ -256,12 +256,12 @@ def _write_rows(table: Rows, fact: Fact, inquiry: ResearchRequest, draft: Draft,
     if not is_visible:
         return
     texts = FileTexts(inquiry.context)
-    links = any(cited is not None for cited in table.cited)
+    links = any(citation is not None for citation in table.citations)
     lines = []
-    for index, (row, cited) in enumerate(zip(table.rows[:SHOWN_ROWS], table.cited, strict=False)):
+    for index, (row, citation) in enumerate(zip(table.rows[:SHOWN_ROWS], table.citations, strict=False)):
         cells = [_format_cell(value) for value in row]
         if links:
-            cells.append(_cite(cited, inquiry, draft, texts) if index < _CITED_ROWS else "")
+            cells.append(_cite(citation, inquiry, draft, texts) if index < _CITED_ROWS else "")
         lines.append(tuple(cells))
     draft.parts.append(Heading(table.title))
     draft.parts.append(Paragraph(_format_table((*table.columns, "source") if links else table.columns, lines)))
@@ -277,25 +277,25 @@ def _format_cell(value: Any) -> str:
     return inline("" if value is None else str(value), 160)
 
 
-def _cite(cited: CitedLine | CommitEvidence | None, inquiry: ResearchRequest, draft: Draft, texts: FileTexts) -> str:
-    if isinstance(cited, CommitEvidence):
-        return f"[{draft.ledger.add(cited)}]"
-    target = inquiry.pins.of(cited.repository, cited.commit) if cited is not None else None
-    if cited is None or target is None or not texts.lines(target, cited.path)[cited.line - 1 : cited.line]:
+def _cite(citation: CitedLine | CommitEvidence | None, inquiry: ResearchRequest, draft: Draft, texts: FileTexts) -> str:
+    if isinstance(citation, CommitEvidence):
+        return f"[{draft.ledger.add(citation)}]"
+    target = inquiry.pins.of(citation.repository, citation.commit) if citation is not None else None
+    if citation is None or target is None or not texts.lines(target, citation.path)[citation.line - 1 : citation.line]:
         return ""
-    return f"[{draft.ledger.add(texts.evidence(target, cited.path, cited.line, cited.line, 'read'))}]"
+    return f"[{draft.ledger.add(texts.evidence(target, citation.path, citation.line, citation.line, 'read'))}]"
 
 
 def format_searched(inquiry: ResearchRequest) -> str:
     """List the repositories and commits that were searched."""
     pins = list(inquiry.pins)
-    listed = ", ".join(f"{code(pin.repository)} at {code(pin.commit[:12])}" for pin in pins[:_NAMED_REPOSITORIES])
+    pin_list = ", ".join(f"{code(pin.repository)} at {code(pin.commit[:12])}" for pin in pins[:_NAMED_REPOSITORIES])
     suffix = f" and {len(pins) - _NAMED_REPOSITORIES:,} further repositories" if len(pins) > _NAMED_REPOSITORIES else ""
     failed = [
         f"- {inline(name)} could not be searched: {inline(reason)}."
         for name, reason in sorted(inquiry.pins.failed.items())
     ]
-    return "\n".join([f"- {listed}{suffix}.", *failed, NO_MODEL])
+    return "\n".join([f"- {pin_list}{suffix}.", *failed, NO_MODEL])
 
 
 def _format_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

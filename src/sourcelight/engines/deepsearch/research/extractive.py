@@ -127,7 +127,7 @@ class ExtractiveResearcher:
         # What became scope says where to look, and nothing of what to look for.
         question = analyze(inquiry.scope.remaining_text.replace(GAP.strip(), " ") or inquiry.question)
         if inquiry.previous:
-            question = with_follow_up(question, inquiry.previous[-1].cited)
+            question = with_follow_up(question, inquiry.previous[-1].cited_names)
         intents = intents_of(question)
         if intents.history:
             question = replace(question, optional=question.optional | (ASKING & question.terms.keys()))
@@ -185,8 +185,8 @@ def _step_request(inquiry: ResearchRequest) -> StepRequest:
 
 def _names_before(inquiry: ResearchRequest) -> tuple[str, ...]:
     """Return the names that the previous answer cited, if the question is a follow-up."""
-    cited = inquiry.previous[-1].cited if inquiry.previous else ()
-    return tuple(name for name in cited if name.isidentifier())[:1] if is_follow_up(inquiry.question) else ()
+    cited_names = inquiry.previous[-1].cited_names if inquiry.previous else ()
+    return tuple(name for name in cited_names if name.isidentifier())[:1] if is_follow_up(inquiry.question) else ()
 
 
 def _is_body(chunk: RankedChunk, intents: QuestionIntents) -> bool:

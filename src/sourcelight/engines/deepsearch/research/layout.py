@@ -254,9 +254,9 @@ def _format_searched(findings: Findings, inquiry: ResearchRequest) -> list[str]:
     question = inline(inquiry.question, 200)
     counts = f"{ranking.matched_chunks:,} places in {ranking.matched_files:,} of {ranking.searched_files:,} files"
     lines = [f"- “{question}”: {counts} share words with it."]
-    listed = [f"{code(pin.repository)} at {code(pin.commit[:12])}" for pin in pins[:10]]
+    pin_texts = [f"{code(pin.repository)} at {code(pin.commit[:12])}" for pin in pins[:10]]
     suffix = f" and {len(pins) - 10:,} further repositories" if len(pins) > 10 else ""
-    lines.append(f"- Searched {', '.join(listed)}{suffix}.")
+    lines.append(f"- Searched {', '.join(pin_texts)}{suffix}.")
     lines += [
         f"- {inline(name)} was not searched in full: {inline(reason)}."
         for name, reason in sorted(ranking.failed.items())

@@ -55,10 +55,10 @@ class SearchedHistories:
         """
         self.builds = True
         to_build = [r for r in with_changes if r.repository.key not in self._parts]
-        needed = [*to_build, *(r for r in commits_alone if not self.store.reads_unbuilt(r.repository))]
-        if needed:
-            yield from self.updater.wait(needed, self.cancellation)
-            self.failed.update(self.updater.failures(needed))
+        requests = [*to_build, *(r for r in commits_alone if not self.store.reads_unbuilt(r.repository))]
+        if requests:
+            yield from self.updater.wait(requests, self.cancellation)
+            self.failed.update(self.updater.failures(requests))
 
     def take_part(self, request: HistoryRequest, filters: Sequence[CommitFilter]) -> None:
         """Let `open` read the changes of the commits that pass a filter alone, where a build would cost more."""

@@ -185,8 +185,8 @@ class CommitSearch:
         target = pairs[0][1]
         info = target.repository.facts
         # All alternatives see one history, so that their commits have the same numbers.
-        needed = (commit for _, position in pairs for commit in position.request.commits)
-        request = HistoryRequest(target.repository, tuple(dict.fromkeys(needed)))
+        oids = (commit for _, position in pairs for commit in position.request.commits)
+        request = HistoryRequest(target.repository, tuple(dict.fromkeys(oids)))
         commits_alone = not any(plan.needs_changes for plan, _ in pairs)
         history = self.histories.open(request, commits_alone=commits_alone)
         self.note(history, target.repository.name, target.revisions, changes=not commits_alone)

@@ -247,10 +247,12 @@ class OwnerPredicate:
         rules = self.of(target)
         column = batch.column(index)
         codes = np.asarray(column.indices.fill_null(0))
-        used = np.unique(codes)
+        distinct_codes = np.unique(codes)
         # Decided once per distinct path, then spread over the rows by code.
         passes = np.zeros(len(column.dictionary), dtype=np.bool_)
-        for code, path in zip(used.tolist(), column.dictionary.take(pa.array(used)).to_pylist(), strict=True):
+        for code, path in zip(
+            distinct_codes.tolist(), column.dictionary.take(pa.array(distinct_codes)).to_pylist(), strict=True
+        ):
             owners = rules.owners(path) if rules is not None else ()
             passes[code] = all(owned_by(owners, p.args["owner"]) is not p.negated for p in predicates)
         return batch.filter(pa.array(passes[codes]))

@@ -180,15 +180,15 @@ def unite(alternatives: Sequence[Iterable[Any]]) -> list[Any]:
         for batch in batches:
             for path in _paths(batch):
                 owners.setdefault(path, set()).add(number)
-    shared = {path for path, numbers in owners.items() if len(numbers) > 1}
-    if not shared:
+    shared_paths = {path for path, numbers in owners.items() if len(numbers) > 1}
+    if not shared_paths:
         return [batch for batches in batch_lists for batch in batches]
     united: list[Any] = []
     rows: dict[_Key, list[list[_Row]]] = {}
     for batches in batch_lists:
         rows_by_file: dict[_Key, list[_Row]] = {}
         for batch in batches:
-            is_unshared = pa.array([path not in shared for path in _row_paths(batch)], type=pa.bool_())
+            is_unshared = pa.array([path not in shared_paths for path in _row_paths(batch)], type=pa.bool_())
             unshared_rows = batch.filter(is_unshared)
             if unshared_rows.num_rows:
                 united.append(unshared_rows)

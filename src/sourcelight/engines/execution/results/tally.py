@@ -110,7 +110,7 @@ _EXCLUDES = (
     ("Exclude JavaScript maps", r"\.js\.map$"),
 )
 _ANY_EXCLUDE = "|".join(f"(?:{regexp})" for _, regexp in _EXCLUDES).replace("(^|/)", "(?:^|/)")
-_NEEDED = (b"_test.", b".test.", b"_spec.rb", b"vendor/", b"third", b"node_modules/", b".min.js", b".js.map")
+_REQUIRED = (b"_test.", b".test.", b"_spec.rb", b"vendor/", b"third", b"node_modules/", b".min.js", b".js.map")
 _SELECTED = {"enummember": "enum-member", "typeparameter": "type-parameter"}
 
 
@@ -272,8 +272,8 @@ def _by_path(column: Any, counts: Any) -> tuple[Any, Any]:
     codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     seen = codes >= 0
     sums = np.bincount(codes[seen], weights=counts[seen], minlength=len(column.dictionary))
-    used = np.flatnonzero(sums)
-    return column.dictionary.take(pa.array(used)).cast(pa.string()), sums[used]
+    indices = np.flatnonzero(sums)
+    return column.dictionary.take(pa.array(indices)).cast(pa.string()), sums[indices]
 
 
 def _excludes(paths: Any, sums: Any) -> dict[str, int]:
@@ -301,11 +301,11 @@ def _excluded_raw(paths: Sequence[bytes], counts: Any) -> dict[str, int]:
     sums_by_regexp = {}
     sizes = np.fromiter(map(len, paths), np.int64, len(paths)) + 1
     starts = np.cumsum(sizes) - sizes
-    for (_, regexp), (needed, compiled) in zip(_EXCLUDES, _raw_excludes(), strict=True):
-        if needed not in text:
+    for (_, regexp), (required_bytes, compiled) in zip(_EXCLUDES, _raw_excludes(), strict=True):
+        if required_bytes not in text:
             continue
         # Looking for the text alone takes a tenth of the time of the expression, and few paths hold it.
-        offsets = [match.start() for match in re.finditer(re.escape(needed), text)]
+        offsets = [match.start() for match in re.finditer(re.escape(required_bytes), text)]
         candidates = np.unique(starts.searchsorted(offsets, side="right") - 1).tolist()
         path_indices = [index for index in candidates if compiled.search(paths[index])]
         if path_indices:
@@ -317,8 +317,8 @@ def _excluded_raw(paths: Sequence[bytes], counts: Any) -> dict[str, int]:
 def _raw_excludes() -> list[tuple[bytes, re.Pattern[bytes]]]:
     """For each of the usual excludes a text that every match holds, and the expression over many lines."""
     return [
-        (needed, re.compile(regexp.encode(), re.MULTILINE))
-        for needed, (_, regexp) in zip(_NEEDED, _EXCLUDES, strict=True)
+        (required_bytes, re.compile(regexp.encode(), re.MULTILINE))
+        for required_bytes, (_, regexp) in zip(_REQUIRED, _EXCLUDES, strict=True)
     ]
 
 

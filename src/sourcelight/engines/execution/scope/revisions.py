@@ -185,13 +185,13 @@ _EVERYTHING = frozenset({"", "global"})
 class ScopedAlternative:
     """An alternative whose context is resolved.
 
-    `listed` maps the name of each repository of a listed context to its revisions (none: the default one); None where
+    `revisions_by_name` maps each repository of a listed context to its revisions (none: the default one); None where
     no list narrows the search. `context` is the context's name, empty without one; `query` is what was asked, and
     `context_alternatives` are the alternatives of the context's own query.
     """
 
     alternative: Alternative
-    listed: Mapping[str, tuple[str, ...]] | None = None
+    revisions_by_name: Mapping[str, tuple[str, ...]] | None = None
     context: str = field(default="")
     query: str = ""
     context_alternatives: tuple[Alternative, ...] = ()
@@ -223,14 +223,18 @@ def resolve_context(
         raise context_missing(context_filter.value, query)
     own_filters = tuple(item for item in alternative.filters if item is not context_filter)
     if "query" not in context:
-        listed: dict[str, tuple[str, ...]] = {}
+        revisions_by_name: dict[str, tuple[str, ...]] = {}
         items = context.get("repositories", ())
         for item in items if isinstance(items, list) else ():
             name, _, revisions = str(item).partition("@")
-            revisions_so_far = listed.get(name, ())
+            revisions_so_far = revisions_by_name.get(name, ())
             new = tuple(revision for revision in revisions.split(":") if revision and revision not in revisions_so_far)
-            listed[name] = (*revisions_so_far, *new)
-        return (ScopedAlternative(replace(alternative, filters=own_filters), listed, context_filter.value, query),)
+            revisions_by_name[name] = (*revisions_so_far, *new)
+        return (
+            ScopedAlternative(
+                replace(alternative, filters=own_filters), revisions_by_name, context_filter.value, query
+            ),
+        )
     parsed = parse(str(context["query"]), "regexp")
     filter_lists = []
     for item in parsed.plan:

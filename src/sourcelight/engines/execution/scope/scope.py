@@ -96,19 +96,19 @@ class ScopeSelector:
         self.absent.update(selection.absent_facts(predicates, visible))
         if item.context and not self.viewer.sees_private:
             self._require_visible(item, visible)
-        if item.listed is not None:
+        if item.revisions_by_name is not None:
             names = {repository.name for repository in visible}
             # Others aren't told: that a name is missing would tell them that it exists.
             if self.viewer.sees_private:
-                for name in item.listed.keys() - names:
+                for name in item.revisions_by_name.keys() - names:
                     self.unsearchable[name] = f"the context {item.context} names it, and it is not here"
-            visible = [repository for repository in visible if repository.name in item.listed]
+            visible = [repository for repository in visible if repository.name in item.revisions_by_name]
         return select_repositories(item.alternative, visible, selection.facts_test(predicates))
 
     def _require_visible(self, item: ScopedAlternative, visible: Sequence[Repository]) -> None:
         """Raise the error of an unknown context where the viewer can see none of it: its name may be secret."""
-        if item.listed is not None:
-            if any(repository.name in item.listed for repository in visible):
+        if item.revisions_by_name is not None:
+            if any(repository.name in item.revisions_by_name for repository in visible):
                 return
         elif not item.context_alternatives or any(
             select_repositories(alternative, visible, selection.facts_test(predicates_of(alternative))).repositories
@@ -220,7 +220,7 @@ class ScopeResolver(ScopeSelector):
         alternative = item.alternative
         predicates = predicates_of(alternative)
         selected = self.choose(item, visible)
-        if item.listed is None and not predicates and not _names_revisions(alternative):
+        if item.revisions_by_name is None and not predicates and not _names_revisions(alternative):
             # The usual case in one step: the same tuple comes back while nothing has changed, which lets caches compare
             # by identity.
             defaults = self._targets_of(selected.repositories)
@@ -232,8 +232,8 @@ class ScopeResolver(ScopeSelector):
             filters = list(filters_matching(alternative, repository))
             lists = revisions.lists_of(alternative, filters)
             without[repository.key] = self._without(repository, alternative, filters)
-            listed = revisions.searched_revisions((item.listed or {}).get(repository.name, ()))
-            own_targets = self._targets(repository, [*lists, *([listed] if listed else [])], alternative)
+            searched = revisions.searched_revisions((item.revisions_by_name or {}).get(repository.name, ()))
+            own_targets = self._targets(repository, [*lists, *([searched] if searched else [])], alternative)
             targets += (target for target in own_targets if self._recent(target, alternative))
         return Scope(alternative, selected, tuple(targets), without)
 
@@ -303,8 +303,8 @@ class ScopeResolver(ScopeSelector):
         return replace(scope, targets=tuple(self._narrow(scope)))
 
     def _narrow(self, scope: Scope) -> Iterator[Target]:
-        needed = _needs_index(scope.alternative)
-        left_out = {place_of(target) for target in self._new(scope.targets)} if needed else set()
+        needs_index = _needs_index(scope.alternative)
+        left_out = {place_of(target) for target in self._new(scope.targets)} if needs_index else set()
         about_files = [item for item in predicates_of(scope.alternative) if item.name != "has.commit.after"]
         asks = selection.reads_files(about_files)
         sensitive = scope.alternative.case_sensitive()

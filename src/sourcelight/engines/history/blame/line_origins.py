@@ -75,7 +75,7 @@ class LineResolver:
         requested_set = set(requested)
         remaining_uses: dict[int, int] = {}
         stack = list(requested_set)
-        needed = set(requested_set)
+        pending = set(requested_set)
         reusable: dict[int, OwnedFile] = {}
         while stack:
             state = stack.pop()
@@ -86,11 +86,11 @@ class LineResolver:
                 continue
             for source in sources[state]:
                 remaining_uses[source] = remaining_uses.get(source, 0) + 1
-                if source not in needed:
-                    needed.add(source)
+                if source not in pending:
+                    pending.add(source)
                     stack.append(source)
         # A state has a higher number than its sources, so this order resolves sources first.
-        order = sorted(needed)
+        order = sorted(pending)
         self._hunks = self._compare([state for state in order if state not in reusable], cancellation)
         resolved: dict[int, ResolvedLines] = {}
         for done, state in enumerate(order):
@@ -98,7 +98,7 @@ class LineResolver:
                 if cancellation is not None:
                     cancellation.check()
                 if progress is not None:
-                    progress(done, len(needed))
+                    progress(done, len(pending))
             if state in reusable:
                 resolved[state] = reusable[state].lines, reusable[state].exact
                 continue

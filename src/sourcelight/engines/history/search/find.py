@@ -206,8 +206,8 @@ def _filter_moved(layout: Layout, any_pattern: AnyPattern, stopped: Stopped) -> 
     moved = np.flatnonzero(layout.moved)
     for numbers in (layout.path[moved], layout.old_path[moved]):
         # Each path is matched once, however many changes it has.
-        used, which = np.unique(numbers, return_inverse=True)
-        raw, starts = lines.join_texts(layout.names[path_number] for path_number in used.tolist())
+        distinct, which = np.unique(numbers, return_inverse=True)
+        raw, starts = lines.join_texts(layout.names[path_number] for path_number in distinct.tolist())
         passing[moved] |= lines.texts_matching_any(any_pattern.patterns, raw, starts, stopped)[which]
     return passing
 

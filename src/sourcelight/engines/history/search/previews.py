@@ -84,12 +84,12 @@ class DiffPreviews:
             if self._handle is None or stopped():
                 break
             changed_rows = range(0) if starts is None else range(int(starts[index]), int(starts[index + 1]))
-            marked: dict[int, set[tuple[str, int]]] = {}
+            matched_lines: dict[int, set[tuple[str, int]]] = {}
             places = [(int(changes[row]), "-" if removed[row] else "+", int(numbers[row])) for row in changed_rows]
             for change, sign, number in places:
-                marked.setdefault(change, set()).add((sign, number))
-            visible = list(marked) or _changes_of(history, commit, every())[:MAX_FILES]
-            preview = write_preview(list(self._files(history, visible, marked)))
+                matched_lines.setdefault(change, set()).add((sign, number))
+            visible = list(matched_lines) or _changes_of(history, commit, every())[:MAX_FILES]
+            preview = write_preview(list(self._files(history, visible, matched_lines)))
             if preview is None or len(preview[0]) > _MAX_CHARS:
                 continue
             texts[index], positions = preview
@@ -106,7 +106,7 @@ class DiffPreviews:
             return None
 
     def _files(
-        self, history: History, changes: Sequence[int], marked: dict[int, set[tuple[str, int]]]
+        self, history: History, changes: Sequence[int], matched_lines: dict[int, set[tuple[str, int]]]
     ) -> Iterator[PreviewFile]:
         # Files beyond the limit are not shown, so their patches are not needed.
         for change in changes[:MAX_FILES]:
@@ -116,7 +116,7 @@ class DiffPreviews:
                 ABSENT if file.added else file.old_path.decode("utf-8", "replace"),
                 ABSENT if file.deleted else file.path.decode("utf-8", "replace"),
                 tuple(read_hunks(patch.decode("utf-8", "replace"))),
-                frozenset(marked[change]) if change in marked else None,
+                frozenset(matched_lines[change]) if change in matched_lines else None,
             )
 
 

@@ -197,8 +197,8 @@ def _shared_column(
         return encoded.dictionary, int32_of(encoded.indices)
 
     values, numbers = history.remember(f"table of {name}", make)
-    used, renumbered_codes = renumber(numbers[codes], len(values))
-    return _dictionary_column(renumbered_codes, values.take(pa.array(used)))
+    distinct, renumbered_codes = renumber(numbers[codes], len(values))
+    return _dictionary_column(renumbered_codes, values.take(pa.array(distinct)))
 
 
 def renumber(codes: AnyArray, code_count: int) -> tuple[Int64Array, Int64Array]:
@@ -207,9 +207,9 @@ def renumber(codes: AnyArray, code_count: int) -> tuple[Int64Array, Int64Array]:
         return np.unique(codes, return_inverse=True)
     index_of_code = np.zeros(code_count, np.int64)
     index_of_code[codes] = 1
-    used = np.flatnonzero(index_of_code)
-    index_of_code[used] = np.arange(len(used))
-    return used, index_of_code[codes]
+    distinct = np.flatnonzero(index_of_code)
+    index_of_code[distinct] = np.arange(len(distinct))
+    return distinct, index_of_code[codes]
 
 
 def message_texts(history: History, commits: CommitNumbers) -> Column:
@@ -258,8 +258,8 @@ def distinct_lines(history: History, rows: RowNumbers) -> tuple[Column, Column]:
     for segment_index, segment in enumerate(history.segments):
         in_segment = slice(None) if len(history.segments) == 1 else of_segment == segment_index
         keys[in_segment] |= segment["rows"][local[in_segment]] & LINE
-    used, line_of_row = np.unique(keys, return_inverse=True)
-    lines = _take_items(history, "lines", "line_starts", used >> _SEGMENT_BITS, used & int(LINE))
+    distinct, line_of_row = np.unique(keys, return_inverse=True)
+    lines = _take_items(history, "lines", "line_starts", distinct >> _SEGMENT_BITS, distinct & int(LINE))
     return lines, pa.array(line_of_row.astype(np.int32))
 
 

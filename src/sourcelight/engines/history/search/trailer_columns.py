@@ -109,8 +109,8 @@ def agent_texts(history: History, commits: CommitNumbers, messages: Column) -> C
 def agent_column(history: History, commits: Any) -> Column:
     """The assistants that commits name, dictionary-encoded; a commit may stand several times."""
     agents = commit_agents(history)
-    used, codes = np.unique(agents.of_commit[np.asarray(commits, np.int64)], return_inverse=True)
-    names = pa.array([agents.names[number] for number in used.tolist()], pa.string())
+    distinct, codes = np.unique(agents.of_commit[np.asarray(commits, np.int64)], return_inverse=True)
+    names = pa.array([agents.names[number] for number in distinct.tolist()], pa.string())
     return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), names)
 
 

@@ -242,17 +242,17 @@ def _segment_part(segment: Segment, is_kept: BoolArray, first: int) -> dict[str,
 
 def _used_lines(segment: Segment, rows: NDArray[np.uint32]) -> dict[str, AnyArray]:
     count = len(segment.line_starts) - 1
-    used = np.zeros(count, np.bool_)
+    is_used = np.zeros(count, np.bool_)
     # Lines that only dropped commits had go, or every search would still scan them.
-    used[rows & LINE] = True
-    if used.all():
+    is_used[rows & LINE] = True
+    if is_used.all():
         return {"rows": rows, "lines": segment["lines"], "line_starts": segment.line_starts}
     sizes = np.diff(segment.line_starts)
-    number = (np.cumsum(used) - 1).astype(np.uint32)
+    number = (np.cumsum(is_used) - 1).astype(np.uint32)
     return {
         "rows": number[rows & LINE] | (rows & REMOVED),
-        "lines": segment["lines"][np.repeat(used, sizes)],
-        "line_starts": _ends(sizes[used], np.int64),
+        "lines": segment["lines"][np.repeat(is_used, sizes)],
+        "line_starts": _ends(sizes[is_used], np.int64),
     }
 
 

@@ -109,10 +109,10 @@ class HistoryFolder(IndexFolder[HistoryManifest]):
         except IndexDamaged:
             # Without a readable manifest no file can be trusted, so all of them go.
             manifest = None
-        needed = set()
+        current_names = set()
         if manifest is not None:
-            needed = manifest.names | {f"{OWNERSHIP}{oid}" for oid in manifest.tips.values()}
+            current_names = manifest.names | {f"{OWNERSHIP}{oid}" for oid in manifest.tips.values()}
             # The next replay goes on from the newest.
             by_age = [(file.stat().st_mtime_ns, file.name) for file in self.path.glob(f"{OWNERSHIP}*")]
-            needed |= {name for _, name in sorted(by_age)[-1:]}
-        self.delete_except(needed)
+            current_names |= {name for _, name in sorted(by_age)[-1:]}
+        self.delete_except(current_names)

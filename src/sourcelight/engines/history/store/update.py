@@ -230,9 +230,9 @@ def patch_settings() -> str:
 
 def shallow_borders(git_dir: str) -> str:
     """Return a hash of a shallow clone's border and of grafts (replaced parents); empty for a clone without them."""
-    shared = Path(common_dir(git_dir))
+    git_common_dir = Path(common_dir(git_dir))
     contents = []
     for name in ("shallow", "info/grafts"):
         with contextlib.suppress(FileNotFoundError):
-            contents.append((shared / name).read_bytes())
+            contents.append((git_common_dir / name).read_bytes())
     return hashlib.sha256(b"\0".join(contents)).hexdigest() if contents else ""

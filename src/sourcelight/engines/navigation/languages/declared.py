@@ -193,11 +193,11 @@ class DeclarationModel(ParsedFile):
     def __init__(self, rules: SyntaxRules, text: bytes, tree: Tree) -> None:
         self.rules = rules
         super().__init__(text, tree)
-        self._declared: dict[bytes, list[Declaration]] = {}
+        self._declarations: dict[bytes, list[Declaration]] = {}
 
     def declarations(self, name: bytes) -> list[Declaration]:
         """Return all declarations of a name in the file, in order."""
-        declarations = self._declared.get(name)
+        declarations = self._declarations.get(name)
         if declarations is None:
             declarations = []
             for offset in islice(self.words(name), MAX_DECLARATION_WORDS):
@@ -206,7 +206,7 @@ class DeclarationModel(ParsedFile):
                     declaration = self.rules.declaration_at(path)
                     if declaration is not None and declaration.start == path[-1].start_byte:
                         declarations.append(declaration)
-            self._declared[name] = declarations
+            self._declarations[name] = declarations
         return declarations
 
 

@@ -292,10 +292,10 @@ class RustRules:
         if node.type in {"array_type", "slice_type"}:
             element = node.child_by_field_name("element")
             return [element] if element is not None else []
-        listed = node.child_by_field_name("type_arguments")
+        type_arguments = node.child_by_field_name("type_arguments")
         inner = (
-            [argument for argument in listed.named_children if argument.type != "lifetime"]
-            if listed is not None
+            [argument for argument in type_arguments.named_children if argument.type != "lifetime"]
+            if type_arguments is not None
             else []
         )
         type_name = text_of(node.child_by_field_name("type")).rpartition(b"::")[2]
@@ -338,17 +338,17 @@ class RustRules:
             leaf = self.type_leaf(class_node) if class_node is not None else None
             refs = names.refs_at(document, leaf.start_byte) if leaf is not None else []
             return list(refs)
-        used = self._follow_uses(names, document, name, 0)
-        if used:
-            return used
+        imported = self._follow_uses(names, document, name, 0)
+        if imported:
+            return imported
         if not use.is_called:
             modules, _ = self._start_scopes(names, document, (name, b""), offset, 0)
             return [ModuleRef(module[0]) for module in modules if isinstance(module, tuple) and module[1] is None]
         for other, start, kind, _, _ in names.definitions_in(document.project, name):
             declaration = names.declaration(other, name, start) if kind == "function" else None
             if declaration is not None and declaration.node.type == "macro_definition":
-                used.append(DeclarationRef(other, declaration, "import", "macro of the repository"))
-        return used
+                imported.append(DeclarationRef(other, declaration, "import", "macro of the repository"))
+        return imported
 
     def _follow_uses(
         self, names: NameResolver, document: Document, name: bytes, depth: int
@@ -432,9 +432,9 @@ class RustRules:
             for declaration in local:
                 scopes += self._scope_of(document, declaration)
             return scopes, remaining
-        used = self._follow_uses(names, document, first, depth) if remaining else []
-        if used:
-            return [self._as_module(ref) for ref in used], remaining
+        imported = self._follow_uses(names, document, first, depth) if remaining else []
+        if imported:
+            return [self._as_module(ref) for ref in imported], remaining
         root_number = crates(document.project).get(first)
         if root_number is not None:
             return [(document.project.document_at(root_number), None)], remaining

@@ -228,7 +228,7 @@ def precise_definitions(
     position = index.occurrence_at(document.path, occurrence.start) if index is not None else None
     if index is None or position is None:
         return []
-    used = document.text[occurrence.start : occurrence.end]
+    occurrence_text = document.text[occurrence.start : occurrence.end]
     symbol_name = last_descriptor(position.symbol).encode()
     definitions = []
     for path, defined in index.definitions_of(document.path, position):
@@ -238,7 +238,7 @@ def precise_definitions(
         text = target.text[defined.start : defined.end]
         if defined.start == defined.end or not text:
             definitions.append(ResolvedDefinition(target, 0, 0, "module", "scip", 1.0, _REASON))
-        elif text == used and (
+        elif text == occurrence_text and (
             not symbol_name or symbol_name in {text, b"__init__"} or position.symbol.startswith("local ")
         ):
             definitions.append(

@@ -191,8 +191,8 @@ def _files_with_cells(corpus: Corpus, query: TextQuery, stopped: Callable[[], bo
     files = [selection.files, selection.name_only]
     script = FileFilter(compile_pattern(SCRIPT_PATHS, kind="regexp", case_sensitive=True, whole_text=True))
     marker = FileTerm(compile_pattern(MARKER, kind="regexp", case_sensitive=True), path=False)
-    marked = CorpusSearch(corpus, prepare(TextQuery(marker, (*query.files, script))), stopped)
-    files += [matches.content_files for matches in marked.file_matches(BatchSizer())]
+    marker_search = CorpusSearch(corpus, prepare(TextQuery(marker, (*query.files, script))), stopped)
+    files += [matches.content_files for matches in marker_search.file_matches(BatchSizer())]
     return np.unique(np.concatenate(files))
 
 

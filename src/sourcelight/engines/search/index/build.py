@@ -166,9 +166,11 @@ def _build(folder: TextIndexFolder, source: BlobSource, options: BuildOptions, t
         views = protected  # other views would keep the old shards on disk, and are cheap to build again
     elif step.extend(ids):
         views = protected
-    entry, used = step.write_view(tree.paths, ids)
-    used.update(name for view in views for name in CommitView(folder.path / view.name).shards if not is_loose(name))
-    shards = {shard.name: shard for shard in (*previous.shards, *step.existing.shards) if shard.name in used}
+    entry, shard_names = step.write_view(tree.paths, ids)
+    shard_names.update(
+        name for view in views for name in CommitView(folder.path / view.name).shards if not is_loose(name)
+    )
+    shards = {shard.name: shard for shard in (*previous.shards, *step.existing.shards) if shard.name in shard_names}
     # The last step makes all of it visible at once. A build that dies before leaves the old index as it was.
     folder.replace_manifest(
         IndexManifest(options.repository, options.max_file_size, tuple(shards.values()), (*views, entry))
@@ -181,13 +183,15 @@ def recent_views(folder: Path, views: list[ViewEntry], *, in_use_s: float = 0.0)
 
     The mtime of a view's file is the time of its last use. Protected views always stay.
     """
-    used: dict[str, float] = {}
+    last_used_s: dict[str, float] = {}
     for view in views:
         with contextlib.suppress(OSError):
-            used[view.name] = (folder / view.name).stat().st_mtime
-    by_last_use = sorted((view for view in views if not view.protected), key=lambda view: used.get(view.name, 0.0))
+            last_used_s[view.name] = (folder / view.name).stat().st_mtime
+    by_last_use = sorted(
+        (view for view in views if not view.protected), key=lambda view: last_used_s.get(view.name, 0.0)
+    )
     now_s = time.time()
-    old = {view.name for view in by_last_use[:-MAX_VIEWS] if now_s - used.get(view.name, 0.0) >= in_use_s}
+    old = {view.name for view in by_last_use[:-MAX_VIEWS] if now_s - last_used_s.get(view.name, 0.0) >= in_use_s}
     return [view for view in views if view.name not in old]
 
 
@@ -221,15 +225,17 @@ def _existing_blobs(folder: Path, manifest: IndexManifest, check_cancelled: Call
 
 
 def _should_rewrite(folder: Path, existing: _ExistingBlobs, ids: list[bytes], other_views: list[ViewEntry]) -> bool:
-    needed = set(ids)
+    current_ids = set(ids)
     for view in other_views:
-        needed.update(CommitView(folder / view.name).blob_ids())
+        current_ids.update(CommitView(folder / view.name).blob_ids())
     # Late shards hold blobs of other revisions, which HEAD never needed: they are not dead.
     indexed = [blob_id for blob_id, (shard, _) in existing.positions.items() if not existing.shards[shard].late]
-    dead_count = sum(1 for blob_id in indexed if blob_id not in needed)
+    dead_count = sum(1 for blob_id in indexed if blob_id not in current_ids)
     if other_views:
         return dead_count > _MAX_DEAD_FRACTION * len(indexed)
-    new_count = sum(1 for blob_id in needed if blob_id not in existing.positions and blob_id not in existing.reasons)
+    new_count = sum(
+        1 for blob_id in current_ids if blob_id not in existing.positions and blob_id not in existing.reasons
+    )
     delta_count = sum(entry.documents for entry in existing.shards if entry.delta)
     return dead_count + delta_count + new_count > _MAX_DELTA_FRACTION * (len(indexed) + new_count)
 
@@ -254,13 +260,13 @@ class _BuildStep:
         deltas = [shard_index for shard_index, entry in enumerate(self.existing.shards) if entry.delta]
         if missing and len(deltas) >= _MAX_DELTAS:
             delta_shards = [Shard(self._folder / self.existing.shards[shard_index].name) for shard_index in deltas]
-            needed = set(ids)
+            current_ids = set(ids)
             # What later commits have changed again is left out: only blobs of this commit are copied.
             kept_documents = [
                 (blob_id, shard, document)
                 for shard in delta_shards
                 for document, blob_id in enumerate(shard.blob_ids())
-                if blob_id in needed
+                if blob_id in current_ids
             ]
             texts = ((blob_id, shard.text(document)) for blob_id, shard, document in kept_documents)
             self._write(_chain(texts, self._texts(missing)), delta=True)

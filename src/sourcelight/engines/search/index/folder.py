@@ -155,10 +155,10 @@ class TextIndexFolder(IndexFolder[IndexManifest]):
         The caller holds the lock.
         """
         try:
-            needed = self.manifest().names
+            current_names = self.manifest().names
         except IndexDamaged:
             # A manifest that can't be read names nothing: the index is built again.
-            needed = set()
+            current_names = set()
         for kind in SIDE_TABLES:
-            needed |= {f"{kind}.json", *self.side_tables(kind).values()}
-        return self.delete_except(needed)
+            current_names |= {f"{kind}.json", *self.side_tables(kind).values()}
+        return self.delete_except(current_names)

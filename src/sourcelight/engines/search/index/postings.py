@@ -78,10 +78,10 @@ class KeyExtractor:
 
     def keys(self, text: bytes) -> tuple[list[NDArray[np.intp]], list[NDArray[np.intp]]]:
         """Return arrays of trigram keys and of window keys; a key is never twice in one array."""
-        for hazard, folded in zip(FOLD_HAZARDS, (b"k", b"s"), strict=True):
+        for hazard, ascii_letter in zip(FOLD_HAZARDS, (b"k", b"s"), strict=True):
             # The Kelvin sign and the long s match k and s when case is ignored, so both readings are indexed.
             if hazard in text:
-                text = text + b"\n" + text.replace(hazard, folded)
+                text = text + b"\n" + text.replace(hazard, ascii_letter)
         mapped = text.translate(MAPPING)
         keys: tuple[list[NDArray[np.intp]], list[NDArray[np.intp]]] = ([], [])
         # Blocks overlap by a key at both ends, so no key is cut. A key may then be in two blocks; `PairList.take` drops

@@ -28,12 +28,12 @@ class ScratchBuffer:
         self._floats: tuple[Float64Array, Float64Array] = np.zeros(0), np.zeros(0)
         self._numbers: Int64Array = np.zeros(0, dtype=np.int64)
         self._bytes: tuple[UInt8Array, UInt8Array] = (np.zeros(0, np.uint8), np.zeros(0, np.uint8))
-        self._used = 0
+        self._size = 0
 
     def clear(self, entries: int, max_entries: int) -> None:
         """Reserve space for `entries` of all terms and `max_entries` of one term; earlier content is lost."""
         self.scores.fill(0.0)
-        self._used = 0
+        self._size = 0
         if entries > len(self._numbers):
             self._numbers = np.empty(entries, dtype=np.int64)
             self._bytes = np.empty(entries, dtype=np.uint8), np.empty(entries, dtype=np.uint8)
@@ -42,9 +42,9 @@ class ScratchBuffer:
 
     def entries(self, size: int) -> tuple[Int64Array, UInt8Array, UInt8Array]:
         """Return arrays for the next entries: chunk numbers, and two columns of uint8."""
-        used = slice(self._used, self._used + size)
-        self._used += size
-        return self._numbers[used], self._bytes[0][used], self._bytes[1][used]
+        window = slice(self._size, self._size + size)
+        self._size += size
+        return self._numbers[window], self._bytes[0][window], self._bytes[1][window]
 
     def floats(self, size: int) -> tuple[Float64Array, Float64Array]:
         """Return two arrays of floats; the next caller gets the same memory."""

@@ -75,8 +75,8 @@ class RankOrder:
 
     def _places(self, files: Int64Array) -> Int64Array:
         """Return the indexes of files in the lists."""
-        listed = self.lists.files
-        return files if len(listed) == self.collection.files else listed.searchsorted(files)
+        ranked_files = self.lists.files
+        return files if len(ranked_files) == self.collection.files else ranked_files.searchsorted(files)
 
     def score_of(self, file: int) -> float:
         """Return the score of a file that the lists have."""

@@ -156,8 +156,8 @@ class TermTableBuilder:
             # -1: chunks of documents that were not taken over.
             is_taken = chunk >= 0
             term, chunk, entries = term[is_taken], chunk[is_taken], entries[is_taken]
-            used, term_index = np.unique(term, return_inverse=True)
-            numbers = np.array([ids.setdefault(text, len(ids)) for text in table.texts(used)], dtype=np.int64)
+            distinct, term_index = np.unique(term, return_inverse=True)
+            numbers = np.array([ids.setdefault(text, len(ids)) for text in table.texts(distinct)], dtype=np.int64)
             self._packed.append(np.stack([numbers[term_index], chunk, entries[:, 1], entries[:, 2]], axis=1))
 
     def _learn(self) -> None:

@@ -136,16 +136,16 @@ class MatchCollector:
         order = np.argsort(self._pending_files, kind="stable")
         cumulative = self.released + np.cumsum(self._pending_matches[order])
         # The file that reaches the limit is needed too, hence + 1.
-        needed = order[: int(cumulative.searchsorted(limit)) + 1]
-        last_file = int(self._pending_files[needed[-1]]) if len(needed) else None
-        dropped = np.delete(np.arange(len(order)), needed)
+        selected = order[: int(cumulative.searchsorted(limit)) + 1]
+        last_file = int(self._pending_files[selected[-1]]) if len(selected) else None
+        dropped = np.delete(np.arange(len(order)), selected)
         self.matches -= int(self._pending_matches[dropped].sum())
         self.files -= len(dropped)
         # Groups without a needed file are dropped, which frees their arrays; the others get new numbers.
-        groups, self._pending_group = np.unique(self._pending_group[needed], return_inverse=True)
+        groups, self._pending_group = np.unique(self._pending_group[selected], return_inverse=True)
         self._pending = [self._pending[index] for index in groups.tolist()]
-        self._pending_files, self._pending_position = self._pending_files[needed], self._pending_position[needed]
-        self._pending_matches = self._pending_matches[needed]
+        self._pending_files, self._pending_position = self._pending_files[selected], self._pending_position[selected]
+        self._pending_matches = self._pending_matches[selected]
         return last_file
 
     def release_all(self) -> None:

@@ -187,19 +187,21 @@ def _distinct_codes(codes: AnyArray, size: int) -> tuple[Int64Array, AnyArray]:
     # Codes are below `size`, so a mask gives the distinct ones without the sort of `np.unique`.
     is_used = np.zeros(size, dtype=np.bool_)
     is_used[codes] = True
-    used = np.flatnonzero(is_used)
+    distinct = np.flatnonzero(is_used)
     index_of_code = np.zeros(size, dtype=np.int64)
-    index_of_code[used] = np.arange(len(used))
-    return used, index_of_code[codes]
+    index_of_code[distinct] = np.arange(len(distinct))
+    return distinct, index_of_code[codes]
 
 
 def _languages(corpus: Corpus, files: FileNumbers, lengths: Int64Array) -> Any:
     import pyarrow as pa
 
-    used, language_of_file = _distinct_codes(corpus.language[files], len(corpus.languages))
+    distinct, language_of_file = _distinct_codes(corpus.language[files], len(corpus.languages))
     # Members with different aliases for a language have an entry each, with one name: one code per name.
     names: dict[str, int] = {}
-    name_codes = np.array([names.setdefault(corpus.languages[code][0], len(names)) for code in used.tolist()], np.int32)
+    name_codes = np.array(
+        [names.setdefault(corpus.languages[code][0], len(names)) for code in distinct.tolist()], np.int32
+    )
     codes = np.repeat(name_codes[language_of_file], lengths)
     is_known = np.array([bool(name) for name in names])[codes] if "" in names else None
     return pa.DictionaryArray.from_arrays(arrow_array(codes, valid=is_known), arrow_strings(list(names)))

@@ -69,7 +69,7 @@ class PathTable:
         return len(self.starts)
 
     @functools.cached_property
-    def _folded(self) -> bytes | None:
+    def _lowered(self) -> bytes | None:
         """All paths in lower case; None when a path holds a non-ASCII character that folds to an ASCII letter."""
         text = bytes(self.text)
         return None if any(hazard in text for hazard in FOLD_HAZARDS) else text.lower()
@@ -77,7 +77,7 @@ class PathTable:
     @functools.cached_property
     def _grams(self) -> bytes:
         """For each hash of four bytes of the lower-case text whether it occurs: up to a megabyte, made once."""
-        text = np.frombuffer(self._folded or b"", np.uint8).astype(np.uint32)
+        text = np.frombuffer(self._lowered or b"", np.uint8).astype(np.uint32)
         bits = max(_MIN_GRAM_BITS, min(_MAX_GRAM_BITS, (4 * len(text)).bit_length()))
         occurs = np.zeros(1 << bits, dtype=np.uint8)
         if len(text) >= _GRAM_BYTES:
@@ -98,7 +98,7 @@ class PathTable:
         )
 
     def _may_match(self, tree: RequiredTree) -> bool:
-        return self._folded is None or fold(tree, lambda leaf: self._may_hold(leaf.text), all_of=all, any_of=any)
+        return self._lowered is None or fold(tree, lambda leaf: self._may_hold(leaf.text), all_of=all, any_of=any)
 
     @functools.cached_property
     def is_non_ascii(self) -> BoolArray:
@@ -117,13 +117,13 @@ class PathTable:
 
     def _match(self, pattern: CompiledPattern) -> BoolArray:
         required = _required_text(pattern.required)
-        folded = self._folded if len(required) >= _MIN_REQUIRED_BYTES else None
-        if folded is None:
+        lowered = self._lowered if len(required) >= _MIN_REQUIRED_BYTES else None
+        if lowered is None:
             return np.asarray(pattern.match_many(self.text, self.starts, self.ends), dtype=np.bool_)
         # A literal search takes a tenth of the time of a regular expression, and leaves few paths to match.
         # Lowering changes ASCII letters only, so offsets are those of the text. The required text holds no newline, so
         # each occurrence lies in one path.
-        offsets = find_texts(memoryview(folded), required, np.array([[0, len(folded)]], dtype=np.int64))
+        offsets = find_texts(memoryview(lowered), required, np.array([[0, len(lowered)]], dtype=np.int64))
         rows = unique_sorted(self.offsets.searchsorted(offsets, side="right") - 1)
         matched = np.zeros(len(self), dtype=np.bool_)
         matched[rows] = pattern.match_many(self.text, self.starts[rows], self.ends[rows])
@@ -172,20 +172,20 @@ class PathTable:
         else:
             # From 1 on: the newline before the first path belongs to none.
             text_range = np.array([[1, len(self.text)]], dtype=np.int64)
-            folded = self._folded if pattern.folded else None
-            if folded is None:
+            lowered = self._lowered if pattern.lowered else None
+            if lowered is None:
                 offsets = pattern.lines(self.text, text_range, stopped)
             else:
-                offsets = find_texts(memoryview(folded), pattern.folded, text_range)
+                offsets = find_texts(memoryview(lowered), pattern.lowered, text_range)
             if not len(offsets):
                 return self.no_spans
             file = self.offsets.searchsorted(offsets, side="right") - 1
             if pattern.exact and pattern.literal is not None:
                 start = offsets - starts[file]
                 end = start + len(pattern.literal)
-            elif folded is not None:
+            elif lowered is not None:
                 start = offsets - starts[file]
-                end = start + len(pattern.folded)
+                end = start + len(pattern.lowered)
             else:
                 # `lines` may report lines without a match; the exact spans tell.
                 rows = unique_sorted(file)

@@ -79,7 +79,7 @@ def find_spans(corpus: Corpus, pattern: CompiledPattern, units: UnitNumbers, sto
     # lines match, then RE2 finds the spans in copies of those lines. Most lines are read only in the first step.
     starts = pattern.starts(corpus.buffers, ranges, stopped)
     if starts is not None:
-        return Spans(starts, starts + len(pattern.literal or pattern.folded)) if len(starts) else NO_SPANS
+        return Spans(starts, starts + len(pattern.literal or pattern.lowered)) if len(starts) else NO_SPANS
     # All places of a few texts are found without RE2; a place that begins inside another match is none.
     texts = pattern.text_spans(corpus.buffers, ranges, stopped)
     if texts is not None:
@@ -106,20 +106,20 @@ def documents_holding(
     corpus: Corpus, pattern: CompiledPattern, units: UnitNumbers, stopped: Stopped
 ) -> DocumentNumbers:
     """Return the documents of units in which a pattern matches, ascending; raises `ScanStopped`."""
-    text = pattern.literal or pattern.folded
+    text = pattern.literal or pattern.lowered
     # Case is told apart by bytes alone where no sign equals a letter of the text.
     if not text or pattern.multi_line or (pattern.literal is None and pattern.needs_fold_check):
         return DocumentNumbers(unique_sorted(corpus.documents_of(find_spans(corpus, pattern, units, stopped).start)))
     # Units are not joined: after the first match of a document the rest of it is not read. A common word under a NOT
     # has thousands of matches, and only the number of its documents counts.
     ranges = np.stack((corpus.unit_start[units], corpus.unit_end[units]), axis=1)
-    folded = pattern.literal is None
+    fold_case = pattern.literal is None
     documents = [_NO_OFFSETS]
     for first in range(0, len(units), _UNITS_PER_CHECK):
         check_stopped(stopped)
         portion = slice(first, first + _UNITS_PER_CHECK)
         owners = corpus.unit_doc[units[portion]]
-        documents.append(owners_holding(corpus.buffers, text, ranges[portion], owners, folded=folded))
+        documents.append(owners_holding(corpus.buffers, text, ranges[portion], owners, fold_case=fold_case))
     return DocumentNumbers(unique_sorted(np.concatenate(documents)))
 
 

@@ -131,13 +131,13 @@ def split_by_language(corpus: Corpus, selection: FileSelection, language: str) -
     highest = np.full(corpus.documents, -1, dtype=np.int64)
     np.minimum.at(lowest, documents, languages)
     np.maximum.at(highest, documents, languages)
-    shared = np.flatnonzero((lowest < highest)[documents])
-    if not len(shared):
+    ambiguous = np.flatnonzero((lowest < highest)[documents])
+    if not len(ambiguous):
         return [selection]
     # The rank of a file's language among those of its document.
     rank = np.zeros(len(documents), dtype=np.int64)
     ranks: dict[int, dict[int, int]] = {}
-    for position in shared.tolist():
+    for position in ambiguous.tolist():
         document_ranks = ranks.setdefault(int(documents[position]), {})
         rank[position] = document_ranks.setdefault(int(languages[position]), len(document_ranks))
     return [_with_positions(selection, rank == number, number) for number in range(int(rank.max()) + 1)]

@@ -199,8 +199,8 @@ def _places(
 ) -> tuple[Int64Array, list[str]]:
     """Numbers of the kinds and folders (or files) of some paths, and the names that they are of, kind first."""
     layout = selection.layout(context)
-    used, which = np.unique(paths, return_inverse=True)
-    texts = [layout.text(index) for index in used.tolist()]
+    distinct, which = np.unique(paths, return_inverse=True)
+    texts = [layout.text(index) for index in distinct.tolist()]
     texts_shown = [""] * len(texts)
     if "path" in by:
         texts_shown = texts
@@ -208,7 +208,7 @@ def _places(
         texts_shown = directories(texts, depth or 1)
     kinds = [""] * len(texts)
     if "file_kind" in by:
-        kinds = kinds_of(selection, (layout.names[index] for index in used.tolist()), context)
+        kinds = kinds_of(selection, (layout.names[index] for index in distinct.tolist()), context)
     names: dict[str, int] = {}
     of_used = [
         names.setdefault(f"{kind}{_BREAK}{name}", len(names)) for kind, name in zip(kinds, texts_shown, strict=True)

@@ -87,8 +87,8 @@ def are_of_kinds(
     kinds = selected_kinds(file_kinds)
     if kinds is None:
         return np.ones(len(paths), np.bool_)
-    used, which = np.unique(paths, return_inverse=True)
-    path_kinds = kinds_of(selection, (layout.names[index] for index in used.tolist()), context)
+    distinct, which = np.unique(paths, return_inverse=True)
+    path_kinds = kinds_of(selection, (layout.names[index] for index in distinct.tolist()), context)
     mask: BoolArray = np.array([kind in kinds for kind in path_kinds] or [False], np.bool_)[which]
     return mask
 

@@ -325,10 +325,10 @@ def omit_unread(partial: PartialResult, selection: OpenedHistory, mask: BoolArra
     """Add a notice if the changes of some commits of `mask` can't be read."""
     unread, names = selection.history.unread(mask)
     if unread:
-        listed = ", ".join(name[:12] for name in names) + (", …" if unread > len(names) else "")
+        name_list = ", ".join(name[:12] for name in names) + (", …" if unread > len(names) else "")
         partial.omit(
             "open",
             selection.name,
             f"{selection.name}: the changes of {unread:,} commits are not counted: objects are missing or too large "
-            f"({listed}).",
+            f"({name_list}).",
         )

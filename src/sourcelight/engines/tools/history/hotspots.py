@@ -76,20 +76,20 @@ def _hot_files(
     history = snapshot.history
     changes = history.changes
     change_rows, file_of, tree = _countable_changes(snapshot, file_filter, dates, arguments.file_kinds, context)
-    used, codes = np.unique(file_of, return_inverse=True)
-    count = len(used)
+    distinct, codes = np.unique(file_of, return_inverse=True)
+    count = len(distinct)
     commit = changes.commit[change_rows].astype(np.int64)
     commits = count_distinct(codes, commit, count)
     persons = PersonNumbers(HOTSPOTS, join_addresses=arguments.join_addresses).of_identities(snapshot)
     people = persons[history.commits.author[commit]]
-    lines = _lines(snapshot, tree, used, context)
+    lines = _lines(snapshot, tree, distinct, context)
     scores = commits * np.log1p(np.maximum(lines, 0))
     first, last = _times(history, codes, commit, count)
     rows = tables.table(
         "hotspots",
         {
             "repository": snapshot.name,
-            "path": [tree.paths[index].decode("utf-8", "replace") for index in used.tolist()],
+            "path": [tree.paths[index].decode("utf-8", "replace") for index in distinct.tolist()],
             "commits": pa.array(commits),
             "authors": pa.array(count_distinct(codes, people, count)),
             "additions": pa.array(total(codes, np.maximum(changes.additions[change_rows], 0), count)),
@@ -140,9 +140,9 @@ def hot_commits(
 def commits_of_files(selection: OpenedHistory, context: ToolContext) -> dict[str, int]:
     """How many commits changed each file of the commit under any of its names, as the rows of `hotspots` count them."""
     change_rows, file_of, tree = _countable_changes(selection, ChangedFileFilter(), (None, None), None, context)
-    used, codes = np.unique(file_of, return_inverse=True)
-    counts = count_distinct(codes, selection.history.changes.commit[change_rows].astype(np.int64), len(used))
-    names = (tree.paths[index].decode("utf-8", "replace") for index in used.tolist())
+    distinct, codes = np.unique(file_of, return_inverse=True)
+    counts = count_distinct(codes, selection.history.changes.commit[change_rows].astype(np.int64), len(distinct))
+    names = (tree.paths[index].decode("utf-8", "replace") for index in distinct.tolist())
     return dict(zip(names, counts.tolist(), strict=True))
 
 
@@ -172,9 +172,9 @@ def paired_commits(
     first, other = (
         np.unique(commit[np.isin(file_of, _files_named(tree, path))]) for path in (arguments.path, arguments.other_path)
     )
-    shared = np.intersect1d(first, other)
-    sizes = np.diff(selection.history.commits.change_starts)[shared]
-    return shared[sizes <= (arguments.max_files or _LARGE)].astype(np.int64)
+    common = np.intersect1d(first, other)
+    sizes = np.diff(selection.history.commits.change_starts)[common]
+    return common[sizes <= (arguments.max_files or _LARGE)].astype(np.int64)
 
 
 def _files_named(tree: CommitTree, path: str | None) -> list[int]:

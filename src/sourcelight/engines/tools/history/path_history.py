@@ -104,8 +104,8 @@ def _table(snapshot: OpenedHistory, layout: Layout, numbers: ChangeNumbers) -> A
 
 
 def _paths(layout: Layout, numbers: Any) -> Any:
-    used, codes = np.unique(numbers, return_inverse=True)
-    return tables.dictionary_column([layout.text(number) for number in used.tolist()], codes)
+    distinct, codes = np.unique(numbers, return_inverse=True)
+    return tables.dictionary_column([layout.text(number) for number in distinct.tolist()], codes)
 
 
 def commit_columns(selection: OpenedHistory, commits: Any) -> dict[str, Any]:

@@ -168,8 +168,8 @@ class PersonNumbers:
         commits, pair_numbers = commits[is_counted], pair_numbers[is_counted]
         if not len(commits):
             return commits, pair_numbers
-        used, which = np.unique(pair_numbers, return_inverse=True)
-        numbers = np.array([self.number(*numbers_found[position]) for position in used.tolist()], np.int64)[which]
+        distinct, which = np.unique(pair_numbers, return_inverse=True)
+        numbers = np.array([self.number(*numbers_found[position]) for position in distinct.tolist()], np.int64)[which]
         mask = numbers != persons[selection.history.commits.author[commits]]
         pairs = np.unique(np.stack((commits[mask], numbers[mask]), axis=1), axis=0)
         return pairs[:, 0], pairs[:, 1]

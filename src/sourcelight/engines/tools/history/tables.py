@@ -88,8 +88,8 @@ def dictionary_column(values: Sequence[str], codes: Any) -> Array:
     """A dictionary column of ``values[code]``; equal values have one code, and values without a row are left out."""
     encoded = pa.array(list(values), pa.string()).dictionary_encode()
     numbers = change_tables.int32_of(encoded.indices)[np.asarray(codes, np.int64)]
-    used, which = change_tables.renumber(numbers, len(encoded.dictionary))
-    return pa.DictionaryArray.from_arrays(pa.array(which.astype(np.int32)), encoded.dictionary.take(pa.array(used)))
+    distinct, which = change_tables.renumber(numbers, len(encoded.dictionary))
+    return pa.DictionaryArray.from_arrays(pa.array(which.astype(np.int32)), encoded.dictionary.take(pa.array(distinct)))
 
 
 def oids(history: History, commits: Any) -> list[str]:

@@ -261,11 +261,11 @@ def _question_in(request: Request, body: dict[str, Any]) -> str:
 def _scope_in(body: dict[str, Any]) -> NamedScope:
     """Return where to look, which clients of this package send beside a question. Raises `RequestRefused`."""
     repos, revision = body.get("repos"), body.get("revision")
-    listed = [] if repos is None else repos
-    if not isinstance(listed, list) or not isinstance(revision, str | None):
+    names_in = [] if repos is None else repos
+    if not isinstance(names_in, list) or not isinstance(revision, str | None):
         raise RequestRefused(400, "repos must be a list of names, and revision a string.")
-    names = tuple(name for name in listed if isinstance(name, str) and name)
-    if len(names) < len(listed):
+    names = tuple(name for name in names_in if isinstance(name, str) and name)
+    if len(names) < len(names_in):
         raise RequestRefused(400, "repos must be a list of names that are not empty.")
     return NamedScope(names, revision or "")
 

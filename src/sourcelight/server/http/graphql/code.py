@@ -365,10 +365,10 @@ class GitTree(_Entry):
         request = self.repository.request
         pending = [folder]
         while pending:
-            listed = request.reader.list_folder(self.repository.source, self.commit.oid, pending.pop())
-            request.budget.take_objects(len(listed) + 1)
-            folders = [entry for entry in listed if entry.kind == "directory"]
+            children = request.reader.list_folder(self.repository.source, self.commit.oid, pending.pop())
+            request.budget.take_objects(len(children) + 1)
+            folders = [entry for entry in children if entry.kind == "directory"]
             yield from (GitTree(self.commit, entry) for entry in folders)
-            yield from (GitBlob(self.commit, entry) for entry in listed if entry.kind in {"file", "symlink"})
+            yield from (GitBlob(self.commit, entry) for entry in children if entry.kind in {"file", "symlink"})
             if recursive:
                 pending.extend(reversed(folders))

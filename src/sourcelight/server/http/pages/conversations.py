@@ -215,10 +215,10 @@ def conversation_html(
         )
         for number, question in enumerate(info["questions"])
     ]
-    shared = "anyone with the link can read it" if info["shared"] else "only its owner can read it"
+    visibility = "anyone with the link can read it" if info["shared"] else "only its owner can read it"
     return (
         f"<h1>{escape(one_line(info['title'], 200))}</h1>"
-        f'<p class="quiet">Opened {_minute(info["created_at"])}, changed {_minute(info["updated_at"])}; {shared}. '
+        f'<p class="quiet">Opened {_minute(info["created_at"])}, changed {_minute(info["updated_at"])}; {visibility}. '
         f'<a href="{escape(markdown)}">As Markdown</a></p>{"".join(parts)}'
         f"{_owner_forms(info, action) if action else ''}"
     )
@@ -261,7 +261,7 @@ def _question(question: Mapping[str, Any], turns: list[str], prefix: str, use: s
     done = "".join(f"<li>{escape(one_line(turn, 300))}</li>" for turn in turns)
     done = f"<h3>Steps so far</h3><ol>{done}</ol>" if done else ""
     body = to_html(question["answer"], lambda url: link_of(url, prefix), top=2, open_lines=_OPEN_LINES,
-                   folded=_METHOD_SECTIONS, show_link=_show_citation)  # fmt: skip
+                   collapsed_titles=_METHOD_SECTIONS, show_link=_show_citation)  # fmt: skip
     sources = "".join(f"<li>{_source(source, prefix)}</li>" for source in question["sources"])
     sources = _folded_list("Sources", question["sources"], prefix)
     sources += _folded_list("Removed citations", question["rejected"], prefix)

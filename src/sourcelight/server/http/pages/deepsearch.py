@@ -229,8 +229,8 @@ class ConversationPages:
         )
 
     def _path(self, request: Request) -> str:
-        shared = "shared/" if "/shared/" in request.scope["path"] else ""
-        return f"{PATH}/{shared}{quote(request.path_params['id'].removesuffix(_NOTEBOOK))}"
+        infix = "shared/" if "/shared/" in request.scope["path"] else ""
+        return f"{PATH}/{infix}{quote(request.path_params['id'].removesuffix(_NOTEBOOK))}"
 
     def _read(self, request: Request, context: ToolContext) -> _Reading:
         path = self._path(request)

@@ -205,8 +205,8 @@ class GoInference(GoNames):
             return called
         type_parameters = [
             type_parameter
-            for declared in model.declarations(called.node, None).values()
-            for type_parameter in declared
+            for declarations_of_name in model.declarations(called.node, None).values()
+            for type_parameter in declarations_of_name
             if type_parameter.kind == "typeparameter"
         ]
         if not type_parameters:
@@ -378,10 +378,10 @@ class GoInference(GoNames):
         if ref.declaration.kind == "typeparameter":
             return ref, bound_types
         bindings = dict(bound_types)
-        declared = ref.declaration.node
+        type_node = ref.declaration.node
         model = self.model(ref.document) if arguments else None
         for parameter in (
-            d for go_type in (model.declarations(declared, None) if model else {}).values() for d in go_type
+            d for go_type in (model.declarations(type_node, None) if model else {}).values() for d in go_type
         ):
             if parameter.kind == "typeparameter" and parameter.position < len(arguments):
                 bindings[ref.document.key, parameter.start] = GoType(
@@ -414,14 +414,14 @@ class GoInference(GoNames):
             if not pending:
                 return
             current = pending.pop()
-            declared = self.named_type(current)
-            if declared is None:
+            named_ref = self.named_type(current)
+            if named_ref is None:
                 node = current.node
                 while node.type in _WRAPPERS and node.named_children:
                     node = node.named_children[0]
                 yield replace(current, node=node)
                 continue
-            ref, bound_types = declared
+            ref, bound_types = named_ref
             if ref.key in seen:
                 continue
             seen.add(ref.key)
@@ -448,11 +448,11 @@ class GoInference(GoNames):
             deeper: list[GoType] = []
             while level:
                 current = level.pop(0)
-                declared = self.named_type(current)
-                if declared is None:
+                named_ref = self.named_type(current)
+                if named_ref is None:
                     self._in_literal(current, name, members, deeper)
                     continue
-                ref, bound_types = declared
+                ref, bound_types = named_ref
                 if ref.key in seen:
                     continue
                 seen.add(ref.key)
@@ -476,9 +476,9 @@ class GoInference(GoNames):
         # `func (l *List[E]) Push(v E)` may call its parameter other than `type List[T any]` does.
         names = receiver_arguments(method.declaration.node) if bound_types else []
         model = self.model(owner.document) if names else None
-        declared = model.declarations(owner.declaration.node, None) if model is not None else {}
+        by_name = model.declarations(owner.declaration.node, None) if model is not None else {}
         by_position = {
-            d.position: (owner.document.key, d.start) for declarations in declared.values() for d in declarations
+            d.position: (owner.document.key, d.start) for declarations in by_name.values() for d in declarations
         }
         result = dict(bound_types)
         for position, name in enumerate(names):

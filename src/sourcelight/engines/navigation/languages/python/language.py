@@ -88,7 +88,7 @@ class PythonLanguage(Language):
 
     def exports(self, project: Project) -> Mapping[str, Any]:
         """Return the top-level modules that other repositories can import."""
-        return modules_of(project).shared
+        return modules_of(project).shared_modules
 
 
 def _usage(node: Node) -> Usage:

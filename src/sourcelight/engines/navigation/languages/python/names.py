@@ -29,7 +29,7 @@ class PythonModules:
 
     files: Mapping[bytes, list[tuple[bytes, int]]]
     names: Mapping[int, tuple[bytes, bytes]]
-    shared: Mapping[str, bytes]
+    shared_modules: Mapping[str, bytes]
 
     def root_of(self, document: Document) -> bytes:
         """Return the root of a file."""
@@ -60,7 +60,7 @@ def _find_modules(project: Project) -> PythonModules:
 
     files: dict[bytes, list[tuple[bytes, int]]] = {}
     names: dict[int, tuple[bytes, bytes]] = {}
-    shared: dict[str, bytes] = {}
+    shared_modules: dict[str, bytes] = {}
     for number, path in enumerate(project.paths):
         if not path.endswith(_ENDINGS):
             continue
@@ -75,7 +75,7 @@ def _find_modules(project: Project) -> PythonModules:
         files.setdefault(name, []).append((top, number))
         names[number] = top, name
         if top in _SHARED_ROOTS:
-            shared.setdefault(name.split(b".")[0].decode(errors="replace"), top)
+            shared_modules.setdefault(name.split(b".")[0].decode(errors="replace"), top)
         for space in _SHARED_ROOTS:
             # A directory without __init__.py below a shared root is a namespace package, with the longer name as well.
             prefix = space + b"/" if space else b""
@@ -84,7 +84,7 @@ def _find_modules(project: Project) -> PythonModules:
                 files.setdefault(spaced, []).append((space, number))
     for entries in files.values():
         entries.sort(key=lambda entry: project.paths[entry[1]].endswith(b".pyi"))
-    return PythonModules(files, names, shared)
+    return PythonModules(files, names, shared_modules)
 
 
 def find_module(document: Document, module: bytes, level: int, session: Session) -> list[Document]:

@@ -228,28 +228,28 @@ class TsAnnotations(TsNames):
 
     def of_type(self, ref: TsRef, document: Document, arguments: list[Node], bound_types: BoundTypes) -> list[TsValue]:  # noqa: PLR0911 - a case a kind
         """Return the possible values of a declared type; `arguments` are its type arguments in `document`."""
-        declared = ref.binding
-        if declared is None:
+        binding = ref.binding
+        if binding is None:
             return []
-        if declared.kind == "typeparameter":
+        if binding.kind == "typeparameter":
             values = self.meaning(bound_types, ref.key)
             if values:
                 return values
-            default, constraint = (declared.node.child_by_field_name(field) for field in ("value", "constraint"))
+            default, constraint = (binding.node.child_by_field_name(field) for field in ("value", "constraint"))
             return self.annotation_values(ref.document, default, bound_types) or self.annotation_values(
                 ref.document, constraint, bound_types
             )
         inner = (
             self.bound_to(ref, document, arguments, bound_types)
-            if arguments or declared.node.child_by_field_name("type_parameters")
+            if arguments or binding.node.child_by_field_name("type_parameters")
             else {}
         )
-        if declared.kind in {"class", "interface", "default"}:
-            return [TsValue("instance", ref.document, declared.node, inner)]
-        if declared.kind == "type":
-            return self.annotation_values(ref.document, declared.node.child_by_field_name("value"), inner)
-        if declared.kind == "enum":
-            return [TsValue("enum", ref.document, declared.node)]
+        if binding.kind in {"class", "interface", "default"}:
+            return [TsValue("instance", ref.document, binding.node, inner)]
+        if binding.kind == "type":
+            return self.annotation_values(ref.document, binding.node.child_by_field_name("value"), inner)
+        if binding.kind == "enum":
+            return [TsValue("enum", ref.document, binding.node)]
         return []
 
     def meaning(self, bound_types: BoundTypes, key: DeclarationKey) -> list[TsValue]:

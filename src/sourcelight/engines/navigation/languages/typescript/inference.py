@@ -318,41 +318,41 @@ class TsExpressions(TsGenerics):
 
     def values_of(self, ref: TsRef) -> list[TsValue]:  # noqa: PLR0911 - a case a kind
         """Return the possible values of a declaration."""
-        declared, document = ref.binding, ref.document
-        if declared is None:
+        binding, document = ref.binding, ref.document
+        if binding is None:
             return [TsValue("module", document)]
-        if declared.kind == "function":
-            return [TsValue("function", document, declared.node, ref.bound_types)]
-        if declared.kind == "class":
-            return [TsValue("class", document, declared.node, ref.bound_types)]
-        if declared.kind == "enum":
-            return [TsValue("enum", document, declared.node)]
-        if declared.kind == "namespace":
-            return [TsValue("namespace", document, declared.node)]
-        if declared.kind == "default":
-            return self.infer(document, declared.node)
-        if declared.kind == "import":
+        if binding.kind == "function":
+            return [TsValue("function", document, binding.node, ref.bound_types)]
+        if binding.kind == "class":
+            return [TsValue("class", document, binding.node, ref.bound_types)]
+        if binding.kind == "enum":
+            return [TsValue("enum", document, binding.node)]
+        if binding.kind == "namespace":
+            return [TsValue("namespace", document, binding.node)]
+        if binding.kind == "default":
+            return self.infer(document, binding.node)
+        if binding.kind == "import":
             return [value for target in self.follow([ref]) if target.key != ref.key for value in self.values_of(target)]
-        if declared.kind in {"variable", "parameter", "member"}:
-            return self._declared_values(ref, declared)
+        if binding.kind in {"variable", "parameter", "member"}:
+            return self._declared_values(ref, binding)
         return []
 
-    def _declared_values(self, ref: TsRef, declared: TsBinding) -> list[TsValue]:
+    def _declared_values(self, ref: TsRef, binding: TsBinding) -> list[TsValue]:
         if self.depth >= MAX_DEPTH:
             return []
         self.depth += 1
         try:
             # `const { a: [first] } = value` is the value, then the key `a`, then the index 0.
-            values = self._undestructured_values(ref, declared)
-            for step in declared.steps:
+            values = self._undestructured_values(ref, binding)
+            for step in binding.steps:
                 values = self.take_step(values, step)
             return first_distinct(values)
         finally:
             self.depth -= 1
 
-    def _undestructured_values(self, ref: TsRef, declared: TsBinding) -> list[TsValue]:  # noqa: PLR0911 - a case a kind of declaration
+    def _undestructured_values(self, ref: TsRef, binding: TsBinding) -> list[TsValue]:  # noqa: PLR0911 - a case a kind of declaration
         """Return the values of a declaration before destructuring."""
-        node, document, bound_types = declared.node, ref.document, ref.bound_types
+        node, document, bound_types = binding.node, ref.document, ref.bound_types
         if node.type in {"method_definition", "method_signature", "abstract_method_signature", "function_signature"}:
             # A getter is read like a property: its value is what it returns.
             if any(child.type == "get" for child in node.children):
@@ -369,7 +369,7 @@ class TsExpressions(TsGenerics):
         value = node.child_by_field_name("value") or node.child_by_field_name("right")
         if node.type == "shorthand_property_identifier":
             return self.infer(document, node, bound_types)
-        if declared.kind == "parameter":
+        if binding.kind == "parameter":
             expected = self._expected_parameter(document, node)
             if expected:
                 return expected

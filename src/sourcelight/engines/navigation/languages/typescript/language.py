@@ -98,8 +98,8 @@ class TypeScriptLanguage(Language):
             refs = inference.lookup(ref.document, cursor.name, ref.start)
             refs += inference.lookup(ref.document, cursor.name, ref.start, as_type=True)
             bindings = [other.binding for other in refs if other.binding is not None]
-        by_start = {declared.start: declared for declared in bindings}
-        return [_to_ref(TsRef(ref.document, declared), "scope") for declared in by_start.values()]
+        by_start = {first_binding.start: first_binding for first_binding in bindings}
+        return [_to_ref(TsRef(ref.document, first_binding), "scope") for first_binding in by_start.values()]
 
     def implementation(self, ref: Ref, session: Session) -> Ref:
         """Return the function or method whose overload a declaration is."""
@@ -222,14 +222,14 @@ class TsLookup:
         return self._named_refs()
 
     def _declare_here(self, kind: str) -> list[TsRef]:
-        declared = TsBinding(
+        binding = TsBinding(
             "variable" if kind == "variable" else "member",
             self.name,
             self.leaf.start_byte,
             self.leaf.end_byte,
             self.parent,
         )
-        return [TsRef(self.document, declared)]
+        return [TsRef(self.document, binding)]
 
     def _named_refs(self) -> tuple[list[TsRef], How]:
         if self.parent.type in _TAGS and is_intrinsic(self.leaf):
@@ -248,23 +248,18 @@ class TsLookup:
 
     def _through_require(self, ref: TsRef) -> TsRef:
         """``const { a } = require("./b")`` is an import."""
-        declared = ref.binding
-        if (
-            declared is None
-            or declared.kind != "variable"
-            or len(declared.steps) != 1
-            or declared.steps[0].kind != "key"
-        ):
+        binding = ref.binding
+        if binding is None or binding.kind != "variable" or len(binding.steps) != 1 or binding.steps[0].kind != "key":
             return ref
-        if declared.start == self.leaf.start_byte:
+        if binding.start == self.leaf.start_byte:
             return ref
-        value = declared.node.child_by_field_name("value")
+        value = binding.node.child_by_field_name("value")
         values = (
             self.inference.infer(ref.document, value) if value is not None and value.type == "call_expression" else []
         )
         if not values or values[0].kind != "module":
             return ref
-        exported = self.inference.find_exports(values[0].document, declared.steps[0].key)
+        exported = self.inference.find_exports(values[0].document, binding.steps[0].key)
         return exported[0] if exported else ref
 
     def _attribute(self) -> tuple[list[TsRef], How]:
@@ -323,13 +318,13 @@ class TsLookup:
         return [ref for value in values for ref in self.inference.follow(self.inference.member_refs(value, self.name))]
 
     def _pattern_value(self, holder: Node, index: int) -> list[TsValue]:
-        declared = next(
+        binding = next(
             (b for bindings in self.model.declared_in(self.path[: index + 1]) for b in bindings if b.node == holder),
             None,
         )
-        if declared is None:
+        if binding is None:
             return []
-        unpacked = TsBinding(declared.kind, b"", holder.start_byte, holder.start_byte, holder)
+        unpacked = TsBinding(binding.kind, b"", holder.start_byte, holder.start_byte, holder)
         return self.inference.values_of(TsRef(self.document, unpacked))
 
     def _steps(self, top: int) -> list[PatternStep]:
@@ -361,26 +356,26 @@ def _in_pattern(node: Node) -> bool:
 
 def _to_ref(ref: TsRef, rule: How) -> Ref:
     reason = _TYPE_REASON if rule == "type" else ""
-    declared = ref.binding
-    if declared is None:
+    binding = ref.binding
+    if binding is None:
         return Ref(ref.document, 0, 0, "module", rule, reason)
-    if declared.kind == "import":
-        missing = declared.module.decode(errors="replace")
-        return Ref(ref.document, declared.start, declared.end, "module", "import", missing_module=missing)
-    return Ref(ref.document, declared.start, declared.end, _kind(declared), rule, reason)
+    if binding.kind == "import":
+        missing = binding.module.decode(errors="replace")
+        return Ref(ref.document, binding.start, binding.end, "module", "import", missing_module=missing)
+    return Ref(ref.document, binding.start, binding.end, _kind(binding), rule, reason)
 
 
-def _kind(declared: TsBinding) -> str:
-    if declared.kind == "member":
-        if declared.node.type in {"method_definition", "method_signature", "abstract_method_signature"}:
+def _kind(binding: TsBinding) -> str:
+    if binding.kind == "member":
+        if binding.node.type in {"method_definition", "method_signature", "abstract_method_signature"}:
             return "method"
-        if declared.node.type in {"enum_assignment", "property_identifier"}:
+        if binding.node.type in {"enum_assignment", "property_identifier"}:
             return "enummember"
-        return "field" if declared.node.type in _FIELDS else "property"
-    if declared.kind == "variable":
-        value = declared.node.child_by_field_name("value")
+        return "field" if binding.node.type in _FIELDS else "property"
+    if binding.kind == "variable":
+        value = binding.node.child_by_field_name("value")
         if value is not None and value.type in FUNCTIONS:
             return "function"
         if value is not None and value.type in CLASSES:
             return "class"
-    return _KINDS.get(declared.kind, declared.kind)
+    return _KINDS.get(binding.kind, binding.kind)

@@ -120,13 +120,13 @@ class TsMembers(TsAnnotations):
     ) -> Iterator[TsValue]:
         """Other declarations of the same interface."""
         for ref in self.lookup(document, name.text or b"", node.start_byte, as_type=True):
-            declared = ref.binding
+            binding = ref.binding
             if (
-                declared is not None
-                and declared.kind in {"interface", "class"}
-                and declared.node.start_byte != node.start_byte
+                binding is not None
+                and binding.kind in {"interface", "class"}
+                and binding.node.start_byte != node.start_byte
             ):
-                yield TsValue("instance", document, declared.node, bound_types)
+                yield TsValue("instance", document, binding.node, bound_types)
 
     def _class_bases(self, value: TsValue, node: Node) -> Iterator[TsValue]:
         document = value.document

@@ -119,7 +119,7 @@ class TsNames:
             return []
         path = model.path_to(offset)
         bindings = model.local(path, name, TYPE_KINDS if as_type else VALUE_KINDS) or model.local(path, name, _EVERY)
-        return [TsRef(document, declared) for declared in bindings] or self._global(document, name)
+        return [TsRef(document, binding) for binding in bindings] or self._global(document, name)
 
     def _global(self, document: Document, name: bytes) -> list[TsRef]:
         """Return the global declarations of a name in declaration files."""
@@ -136,9 +136,9 @@ class TsNames:
         for number in files:
             other = project.document_at(number)
             if name in other.text and (model := self.model(other)) is not None:
-                declared = model.declarations(model.root).get(name)
-                if declared:
-                    return [TsRef(other, binding) for binding in declared]
+                global_bindings = model.declarations(model.root).get(name)
+                if global_bindings:
+                    return [TsRef(other, binding) for binding in global_bindings]
         return []
 
     def module(self, document: Document, module: bytes) -> Document | None:
@@ -154,19 +154,19 @@ class TsNames:
         return list(by_key.values())
 
     def _import_targets(self, ref: TsRef, visited: set[object]) -> list[TsRef]:
-        declared = ref.binding
-        if declared is None or declared.kind != "import" or not declared.module:
+        binding = ref.binding
+        if binding is None or binding.kind != "import" or not binding.module:
             return [ref]
         if ref.key in visited or len(visited) > _MAX_STEPS:
             return []
         visited.add(ref.key)
-        target = self.module(ref.document, declared.module)
+        target = self.module(ref.document, binding.module)
         if target is None:
             return [ref]
-        if declared.member == b"*":
+        if binding.member == b"*":
             return [TsRef(target)]
-        refs = self.find_exports(target, b"default" if declared.member == b"=" else declared.member, visited)
-        if not refs and declared.member in {b"default", b"="}:
+        refs = self.find_exports(target, b"default" if binding.member == b"=" else binding.member, visited)
+        if not refs and binding.member in {b"default", b"="}:
             return [TsRef(target)]
         return refs or [ref]
 
@@ -179,9 +179,7 @@ class TsNames:
         visited.add(key)
         exports = self.exports(document)
         refs = [
-            ref
-            for declared in exports.get(name, ())
-            for ref in self._import_targets(TsRef(document, declared), visited)
+            ref for binding in exports.get(name, ()) for ref in self._import_targets(TsRef(document, binding), visited)
         ]
         if refs or name == b"default":
             return refs
@@ -199,8 +197,8 @@ class TsNames:
             return {}
         if model.exports is None:
             exports: Declared = {}
-            for name, declared in _exports(model):
-                exports.setdefault(name, []).append(declared)
+            for name, binding in _exports(model):
+                exports.setdefault(name, []).append(binding)
             model.exports = exports
         return model.exports
 
@@ -229,8 +227,8 @@ def _statement_exports(model: TsModel, node: Node) -> Iterator[tuple[bytes, TsBi
     source = node.child_by_field_name("source")
     module = unquote(source) if source is not None else b""
     if declaration is not None:
-        for declared in declared_by(declaration):
-            yield (b"default" if default else declared.name), declared
+        for binding in declared_by(declaration):
+            yield (b"default" if default else binding.name), binding
     elif value is not None:
         yield b"default", _of_expression(model, value)
     elif module and any(child.type == "*" for child in node.children):
@@ -238,10 +236,10 @@ def _statement_exports(model: TsModel, node: Node) -> Iterator[tuple[bytes, TsBi
     for child in node.named_children:
         if child.type == "namespace_export" and child.named_children:
             shown_name = child.named_children[0]
-            declared = TsBinding(
+            binding = TsBinding(
                 "import", unquote(shown_name), shown_name.start_byte, shown_name.end_byte, child, (), module, b"*"
             )
-            yield declared.name, declared
+            yield binding.name, binding
         for specifier in child.named_children if child.type == "export_clause" else ():
             name = specifier.child_by_field_name("name")
             if name is None:
@@ -255,17 +253,17 @@ def _statement_exports(model: TsModel, node: Node) -> Iterator[tuple[bytes, TsBi
                     ),
                 )
             else:
-                for declared in model.declarations(model.root).get(unquote(name), ()):
-                    yield exported_name, declared
+                for binding in model.declarations(model.root).get(unquote(name), ()):
+                    yield exported_name, binding
     if any(child.type == "=" for child in node.children) and node.named_children:
         yield b"default", _of_expression(model, node.named_children[-1])
 
 
 def _of_expression(model: TsModel, value: Node) -> TsBinding:
     if value.type == "identifier":
-        declared = model.declarations(model.root).get(value.text or b"")
-        if declared:
-            return declared[0]
+        root_bindings = model.declarations(model.root).get(value.text or b"")
+        if root_bindings:
+            return root_bindings[0]
     name = value.child_by_field_name("name")
     return binding("default", name or value, value)
 
@@ -283,8 +281,8 @@ def _assigned_exports(model: TsModel, node: Node) -> Iterator[tuple[bytes, TsBin
             for child in right.named_children:
                 key = child.child_by_field_name("key") or child.child_by_field_name("name")
                 if child.type == "shorthand_property_identifier":
-                    for declared in model.declarations(model.root).get(child.text or b"", ()):
-                        yield declared.name, declared
+                    for root_binding in model.declarations(model.root).get(child.text or b"", ()):
+                        yield root_binding.name, root_binding
                 elif key is not None:
                     yield unquote(key), binding("member", key, child)
         yield b"default", _of_expression(model, right)

@@ -161,13 +161,13 @@ class TsModel(ParsedFile):
     def declarations(self, node: Node) -> Declared:
         """Return what a block, function, class or statement with a head declares itself."""
         key = node.start_byte, node.end_byte, node.type
-        declared = self._blocks.get(key)
-        if declared is None:
-            declared = {}
+        bindings = self._blocks.get(key)
+        if bindings is None:
+            bindings = {}
             for declaration in self._of_scope(node):
-                declared.setdefault(declaration.name, []).append(declaration)
-            self._blocks[key] = declared
-        return declared
+                bindings.setdefault(declaration.name, []).append(declaration)
+            self._blocks[key] = bindings
+        return bindings
 
     def _of_scope(self, node: Node) -> Iterator[TsBinding]:
         kind = node.type
