@@ -41,7 +41,7 @@ def _(mo, result):
 
 @app.cell
 def _(explorer):
-    frame = explorer.shown
+    frame = explorer.visible_rows
     frame.groupby(["repository", "language"], observed=True)["match_count"].sum().to_frame("matches")
     return (frame,)
 

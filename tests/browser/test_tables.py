@@ -9,7 +9,7 @@ import pytest
 
 import sourcelight as sl
 from browser import lab
-from sourcelight.display.notebook.frame_views import places_of
+from sourcelight.display.notebook.frame_views import links_of
 from sourcelight.display.notebook.frame_views.table import frame_html
 from sourcelight.testing import RepositoryBuilder
 
@@ -87,7 +87,7 @@ def test_tables_of_answers_fit_a_page_of_960_px(code: sl.Client, tmp_path: Path)
         "diffs": code.search("type:diff needle count:all"),
         "many": code.search_many({"a needle": "needle", "a caller": "caller"}),
     }
-    sections = {name: frame_html(frame, places_of) for name, frame in tables.items()}
+    sections = {name: frame_html(frame, links_of) for name, frame in tables.items()}
     sections |= {name: result._repr_mimebundle_()["text/html"] for name, result in results.items()}
     body = "".join(f'<section data-name="{name}">{html}</section>' for name, html in sections.items())
     page_path = tmp_path / "tables.html"

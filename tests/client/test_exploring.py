@@ -60,7 +60,7 @@ def test_a_result_is_explored() -> None:
     assert view["rows"][0]["text"] == [["foo", True], [" 0", False]]
     view = page.view(place="f1", text="FOO 3", sort="path")
     assert (view["shown"], view["all"]) == (1, 20)
-    assert len(page.explorer.shown) == 1
+    assert len(page.explorer.visible_rows) == 1
     assert page.explorer.result is result
     assert page.ask("rows", start=0, count=10)["rows"] == view["rows"]
 

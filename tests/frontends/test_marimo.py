@@ -53,7 +53,7 @@ def _(found, mo):
 
 @app.cell
 def _(explorer, mo):
-    mo.md(f"rows of the explorer: {{len(explorer.shown)}}")
+    mo.md(f"rows of the explorer: {{len(explorer.visible_rows)}}")
     return
 """
 

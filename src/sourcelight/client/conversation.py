@@ -21,7 +21,7 @@ from sourcelight.core.former_names import refuses_former_names
 from sourcelight.core.tools.catalog import COLUMNS, table_of
 from sourcelight.display.frames.export import text_or_path
 from sourcelight.display.notebook.answer_html import AnswerView, answer_html, answer_markdown, answer_page, answer_text
-from sourcelight.display.notebook.frame_views import places_of
+from sourcelight.display.notebook.frame_views import links_of
 from sourcelight.display.notebook.views.links import LinkResolver
 
 if TYPE_CHECKING:
@@ -335,7 +335,7 @@ class DeepSearchAnswer:
 
     def _view(self) -> AnswerView:
         url = self.url if "://" in self.url else ""
-        links = places_of(self._source) if not self._base_url and self._asker is not None else LinkResolver()
+        links = links_of(self._source) if not self._base_url and self._asker is not None else LinkResolver()
         return AnswerView(self.status, self.title, self.questions, self._turns, self._base_url, url, links)
 
     def __repr__(self) -> str:

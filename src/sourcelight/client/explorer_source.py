@@ -58,9 +58,9 @@ class ResultSource(Generic[R]):
         return self._view.query
 
     @property
-    def places(self) -> LinkResolver:
+    def links(self) -> LinkResolver:
         """Where rows can be opened."""
-        return self._view.places
+        return self._view.links
 
     def batches(self) -> Sequence[Any]:
         """Return the record batches."""

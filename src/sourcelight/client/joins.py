@@ -99,7 +99,7 @@ async def with_context(backend: Backend, matches: DataFrame, n: int, observer: C
 
     lines = _lines(matches)
     lines_by_file: dict[tuple[str, str, str], list[int]] = {}
-    for repository, commit, path, number in _places(lines, [*_PLACE, line_column(matches)]):
+    for repository, commit, path, number in _row_keys(lines, [*_PLACE, line_column(matches)]):
         lines_by_file.setdefault((repository, commit if isinstance(commit, str) else "", path), []).append(int(number))
     files = [(repository, commit, [path]) for repository, commit, path in lines_by_file]
 
@@ -122,7 +122,7 @@ async def with_context(backend: Backend, matches: DataFrame, n: int, observer: C
     # With repeated labels, membership can't be told by label.
     has_line = matches.index.isin(lines.index) if matches.index.is_unique else [True] * len(matches)
     for is_known, (repository, commit, path, number) in zip(
-        has_line, _places(matches, [*_PLACE, line_column(matches)]), strict=True
+        has_line, _row_keys(matches, [*_PLACE, line_column(matches)]), strict=True
     ):
         file_text = texts.get((repository, commit if isinstance(commit, str) else "", path)) if is_known else None
         position = int(number) if file_text else 0
@@ -155,7 +155,7 @@ def _lines(matches: DataFrame) -> DataFrame:
     )
 
 
-def _places(frame: DataFrame, names: Sequence[str]) -> Iterable[tuple[Any, ...]]:
+def _row_keys(frame: DataFrame, names: Sequence[str]) -> Iterable[tuple[Any, ...]]:
     """Values of some columns row by row; a column that the frame lacks is empty."""
     columns = [frame[name].astype("object") if name in frame.columns else [""] * len(frame) for name in names]
     return zip(*columns, strict=True)
@@ -191,7 +191,7 @@ def _revision(commit: str) -> dict[str, str]:
 def _files(matches: DataFrame) -> list[tuple[str, str, list[str]]]:
     """The files of some matches: repository, commit (or nothing), and the paths of each."""
     files: dict[tuple[str, str], dict[str, None]] = {}
-    for repository, commit, path in dict.fromkeys(_places(matches, _PLACE)):
+    for repository, commit, path in dict.fromkeys(_row_keys(matches, _PLACE)):
         files.setdefault((repository, commit if isinstance(commit, str) else ""), {})[path] = None
     return [(*key, list(paths)) for key, paths in files.items()]
 
@@ -252,7 +252,7 @@ def _join(
     keys_of_rows = (
         # Index 1 is the commit. It is null for files on disk, and NaN equals no key.
         tuple("" if index == 1 and not isinstance(value, str) else value for index, value in enumerate(location))
-        for location in _places(matches, on)
+        for location in _row_keys(matches, on)
     )
     answer_rows = [cached.get(key, nothing) for key in keys_of_rows]
     joined_frame = matches.copy(deep=False)

@@ -69,7 +69,7 @@ class QueryPart:
     def split(self, query: Query, seen: ObservedValues) -> tuple[QueryPart, ...]:
         """Smaller parts that together are this one; none when it can't be cut any further."""
         if len(self.names) > 1:
-            return tuple(replace(self, names=names) for names in _pieces(self.names))
+            return tuple(replace(self, names=names) for names in _batches(self.names))
         if self.step == "repository":
             if self.names:
                 return self._by_language(query, seen)
@@ -82,7 +82,7 @@ class QueryPart:
         new = tuple(name for name in dict.fromkeys(all_names) if name and name not in self.but)
         if not new:
             return ()
-        by_names = tuple(replace(self, names=names, but=()) for names in _pieces(new))
+        by_names = tuple(replace(self, names=names, but=()) for names in _batches(new))
         return (*by_names, replace(self, but=(*self.but, *new)))
 
     def _by_language(self, query: Query, seen: ObservedValues) -> tuple[QueryPart, ...]:
@@ -113,7 +113,7 @@ class QueryPart:
         if not new:
             return ()
         remaining = replace(self, but=(*self.but, *new))
-        return (*(replace(self, names=names, but=()) for names in _pieces(new)), remaining)
+        return (*(replace(self, names=names, but=()) for names in _batches(new)), remaining)
 
 
 def finds_names(query: Query) -> bool:
@@ -121,7 +121,7 @@ def finds_names(query: Query) -> bool:
     return any("repo" in a.types and not a.first("type") and not a.select() for a in query.plan)
 
 
-def _pieces(names: Sequence[str]) -> list[tuple[str, ...]]:
+def _batches(names: Sequence[str]) -> list[tuple[str, ...]]:
     size = -(-len(names) // _PIECES)
     return [tuple(names[i : i + size]) for i in range(0, len(names), size)]
 

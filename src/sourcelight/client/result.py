@@ -351,7 +351,7 @@ class SearchResult:
         from sourcelight import __version__
         from sourcelight.display.notebook.result_view import result_page
 
-        view = replace(self._view(), page=max(rows, 0), places=self._links(no_folder))
+        view = replace(self._view(), page=max(rows, 0), links=self._links(no_folder))
         origin = f"Searched {self._asked_at} by sourcelight {__version__}"
         return text_or_path(result_page(view, origin), path)
 
@@ -375,7 +375,7 @@ class SearchResult:
             skipped=self._skipped,
             alerts=self._alerts,
             infos=self._infos,
-            places=self.links,
+            links=self.links,
             page=self.display_rows,
             services=self._services,
         )

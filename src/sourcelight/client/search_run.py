@@ -173,7 +173,7 @@ class RunSource:
         return self._run.request.query
 
     @property
-    def places(self) -> LinkResolver:
+    def links(self) -> LinkResolver:
         """Where rows can be opened, of the repositories known so far."""
         return self.result().links
 

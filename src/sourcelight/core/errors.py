@@ -38,7 +38,7 @@ SourcelightError
 │  └─ WorkersUnreachable no scheduler, or no worker of it, answers: address, reason
 ├─ ClientNotFound        a DataFrame needs its client, which is closed
 ├─ RecordingError
-│  ├─ NotRecorded        a replay is asked what was not recorded: asked, recorded
+│  ├─ NotRecorded        a replay gets a request that is not in it: request, recorded
 │  └─ RecordingInvalid   a recording that can't be read or written: path
 ├─ Cancelled             the caller asked a running piece of work to stop
 └─ MissingExtra          an optional package is needed: name, how to install it
@@ -408,16 +408,16 @@ class NotRecorded(RecordingError):
     Parameters
     ----------
     message
-        What was asked, and what there is.
-    asked
-        The request in words.
+        The request, and the recorded ones.
+    request
+        The request, as text.
     recorded
         The requests of the same kind that there are.
     """
 
-    def __init__(self, message: str, *, asked: str, recorded: Sequence[str] = ()) -> None:
+    def __init__(self, message: str, *, request: str, recorded: Sequence[str] = ()) -> None:
         super().__init__(message)
-        self.asked = asked
+        self.request = request
         self.recorded = tuple(recorded)
 
 

@@ -42,12 +42,12 @@ class WorktreeState:
     commit: str
     tree: CommitTree
     root: bytes
-    places: dict[bytes, list[bytes]] = field(repr=False)
+    paths_by_blob: dict[bytes, list[bytes]] = field(repr=False)
     large: frozenset[bytes] = frozenset()
 
     def read(self, blob_id: bytes) -> bytes | None:
         """Read content from disk; None if the file has changed or is gone."""
-        for path in self.places.get(blob_id, ()):
+        for path in self.paths_by_blob.get(blob_id, ()):
             try:
                 text = _read(os.path.join(self.root, path))
             except OSError:
@@ -58,7 +58,7 @@ class WorktreeState:
 
     def size(self, blob_id: bytes) -> int | None:
         """Return the size of the content in bytes; None if the file is gone."""
-        for path in self.places.get(blob_id, ()):
+        for path in self.paths_by_blob.get(blob_id, ()):
             try:
                 return os.lstat(os.path.join(self.root, path)).st_size
             except OSError:
@@ -192,7 +192,7 @@ class _Hasher:
         self.hashes = known_hashes
         self.seen: dict[bytes, tuple[_Stamp, bytes]] = {}
         self.rows: list[tuple[bytes, bytes, int]] = []
-        self.places: dict[bytes, list[bytes]] = {}
+        self.paths_by_blob: dict[bytes, list[bytes]] = {}
         self.large: set[bytes] = set()
         self.missing = self.symlinks = 0
 
@@ -213,7 +213,7 @@ class _Hasher:
             self.missing += 1
             return
         self.rows.append((path, name, 0o100755 if info.st_mode & 0o100 else 0o100644))
-        self.places.setdefault(name, []).append(path)
+        self.paths_by_blob.setdefault(name, []).append(path)
         if len(self.rows) > MAX_FILES:
             raise RepositoryError(f"{os.fsdecode(self.root)} has more than {MAX_FILES:,} files")
 
@@ -237,7 +237,7 @@ class _Hasher:
         digest = hashlib.sha1(kind + b"\0", usedforsecurity=False)
         for index, path in enumerate(tree.paths):
             digest.update(b"%o %s\0%s" % (tree.modes[index], path, tree.blob_id(index)))
-        return WorktreeState(digest.hexdigest(), tree, self.root, self.places, frozenset(self.large))
+        return WorktreeState(digest.hexdigest(), tree, self.root, self.paths_by_blob, frozenset(self.large))
 
 
 def _renew_lock() -> None:

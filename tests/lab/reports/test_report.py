@@ -40,7 +40,7 @@ def report() -> Report:
         (("repositories", "r, s"),),
         (
             Metric("commits", 3, "Commits that a branch reaches.", source="commits"),
-            Metric("commits by Ada", 2, "Commits by Ada.", source="commits", where={"author": "Ada"}),
+            Metric("commits by Ada", 2, "Commits by Ada.", source="commits", filters={"author": "Ada"}),
             Metric("lines owned", None, "Lines at HEAD.", "this service does not tell"),
         ),
         (
@@ -49,7 +49,7 @@ def report() -> Report:
                 "Who changed what.",
                 (
                     ReportTable(
-                        "contributors", "Contributors", table, "Commits.", "Merges.", "commits", ("author",), shown=1
+                        "contributors", "Contributors", table, "Commits.", "Merges.", "commits", ("author",), max_rows=1
                     ),
                 ),
                 (

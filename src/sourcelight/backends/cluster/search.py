@@ -27,7 +27,7 @@ from sourcelight.engines.execution.plan import Plan, make_plan
 from sourcelight.engines.execution.plan_cache import NO_PLANS, stands, summary_of
 from sourcelight.engines.execution.results.owners import OwnerPredicate
 from sourcelight.engines.execution.results.ranking import SCORE, FileRanker
-from sourcelight.engines.execution.results.select import by_place
+from sourcelight.engines.execution.results.select import by_file
 from sourcelight.engines.execution.scope.revisions import ScopedAlternative
 from sourcelight.engines.execution.scope.scope import ScopeSelector
 from sourcelight.engines.execution.scope.selection import facts_test, predicates_of, select_repositories
@@ -169,7 +169,7 @@ class ClusterSource:
                 batches = self._counts.apply(batches)
             if limit < sys.maxsize and any(plan.ranked for plan in plans):
                 # As on one machine: what is ranked ends with the repository in which there are enough.
-                place_batches = (piece for batch in batches for piece in by_place(batch))
+                place_batches = (piece for batch in batches for piece in by_file(batch))
                 batches = self._ranking(limit).rank(place_batches)
             for batch in batches:
                 column = batch.schema.get_field_index(SCORE)

@@ -33,7 +33,7 @@ from sourcelight.core.tools.navigation import (
     SymbolsArguments,
 )
 from sourcelight.display.notebook import ProgressChoice
-from sourcelight.display.notebook.frame_views import places_of
+from sourcelight.display.notebook.frame_views import links_of
 from sourcelight.display.notebook.frame_views.table import frame_html, is_answer
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class DependencyGraph:
         return f"DependencyGraph({count:,} repositories, {inner:,} edges among them, {len(self) - inner:,} to others)"
 
     def _repr_html_(self) -> str:
-        return frame_html(self.edges, places_of) if is_answer(self.edges) else visible(self.edges.to_html())
+        return frame_html(self.edges, links_of) if is_answer(self.edges) else visible(self.edges.to_html())
 
     def to_networkx(self) -> Any:
         """Make a ``networkx.MultiDiGraph`` of it, keyed by module.

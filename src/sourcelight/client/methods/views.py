@@ -13,7 +13,7 @@ from sourcelight.core.batches.events import RepositoryOverview
 from sourcelight.core.errors import SourcelightError, ToolError
 from sourcelight.display.notebook import ProgressChoice
 from sourcelight.display.notebook.client_view import client_html, client_text
-from sourcelight.display.notebook.frame_views import use_places
+from sourcelight.display.notebook.frame_views import use_links
 from sourcelight.display.notebook.views import LinkResolver
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class ViewMethods:
             )
         commit = str(frame.attrs.get("commit") or "")
         texts = frame["line"].astype("object").tolist()
-        content = FileContent(repo, commit, path, texts, *bounds, places=await places_of(self.backend))
+        content = FileContent(repo, commit, path, texts, *bounds, links=await links_of(self.backend))
         return FileView(content, frame)
 
     async def view_commit(self: Shower, repo: str, revision: str, *, progress: ProgressChoice = None) -> DiffView:
@@ -130,7 +130,7 @@ class ViewMethods:
             "date": str(attrs.get("author_date") or "").replace("T", " ").replace("Z", " UTC"),
             "message": str(attrs.get("message") or ""),
         }
-        return _diff(frame, repo, "", str(attrs.get("commit") or revision), about, await places_of(self.backend))
+        return _diff(frame, repo, "", str(attrs.get("commit") or revision), about, await links_of(self.backend))
 
     async def view_diff(self: Shower, repo: str, base: str, head: str, *, progress: ProgressChoice = None) -> DiffView:
         """Show the differences between two revisions.
@@ -154,7 +154,7 @@ class ViewMethods:
         """
         frame = await self.compare_revisions(repo, base, head, progress=progress)
         revisions = (str(frame.attrs.get("base") or base), str(frame.attrs.get("head") or head))
-        return _diff(frame, repo, *revisions, {}, await places_of(self.backend))
+        return _diff(frame, repo, *revisions, {}, await links_of(self.backend))
 
 
 def _diff(frame: DataFrame, repo: str, base: str, head: str, about: dict[str, str], links: LinkResolver) -> DiffView:
@@ -168,7 +168,7 @@ def _diff(frame: DataFrame, repo: str, base: str, head: str, about: dict[str, st
     return DiffView(DiffContent(repo, base, head, files, about, links, notices), frame)
 
 
-async def places_of(backend: Backend) -> LinkResolver:
+async def links_of(backend: Backend) -> LinkResolver:
     """Links into what a backend can open; a service has its own pages, so no request is sent."""
     if not backend.local:
         return LinkResolver(backend.name if "://" in backend.name else "")
@@ -176,15 +176,15 @@ async def places_of(backend: Backend) -> LinkResolver:
     return LinkResolver("", hosts, backend.features.folder_of)
 
 
-def places_by_attrs(attrs: Mapping[Any, Any]) -> LinkResolver:
+def links_by_attrs(attrs: Mapping[Any, Any]) -> LinkResolver:
     """Places of an answer by the `attrs` of its frame; none where its client is closed or this thread is its loop."""
     try:
-        return call(places_of, backend_of(attrs))
+        return call(links_of, backend_of(attrs))
     except (SourcelightError, RuntimeError):
         return LinkResolver()
 
 
-use_places(places_by_attrs)
+use_links(links_by_attrs)
 
 
 class BlockingViewMethods:
@@ -204,7 +204,7 @@ class ShowsOverview:
     def _repr_html_(self: HasBackend) -> str:
         backend = self.backend
         attrs = {"endpoint": backend.name, "backend_id": mark_of(backend)}
-        return client_html(type(self).__name__, backend.name, _overview(backend), places_by_attrs(attrs))
+        return client_html(type(self).__name__, backend.name, _overview(backend), links_by_attrs(attrs))
 
 
 def _overview(backend: Backend) -> tuple[RepositoryOverview, ...] | None:

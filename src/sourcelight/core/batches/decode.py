@@ -192,12 +192,12 @@ class _KindColumns:
     def __init__(self, kind: str) -> None:
         self.rows = _ROWS[kind]()
         self.infos: dict[str, RepositoryInfo] = {}
-        self.places: list[Sequence[int]] = []
+        self.positions: list[Sequence[int]] = []
 
     def add(self, records: list[WireRecord], positions: Sequence[int], described: Collection[str]) -> None:
         """Add `records`, which are at `positions`; the repositories in `described` need no facts."""
         self.rows.add(records)
-        self.places.append(positions)
+        self.positions.append(positions)
         # A set first: the loop over all records runs only for the first event of a repository.
         names = {r.repository for r in records}.difference(described, self.infos)
         if names:
@@ -211,12 +211,12 @@ class _DecodedBatch:
     """The rows of one kind, their positions on the wire, and the facts of their repositories."""
 
     batch: Any
-    places: AnyArray
+    positions: AnyArray
     infos: dict[str, RepositoryInfo]
 
     @classmethod
     def of(cls, kind: _KindColumns, columns: Columns, take: AnyArray) -> _DecodedBatch:
-        positions = np.concatenate([np.asarray(part, dtype=np.int32) for part in kind.places])
+        positions = np.concatenate([np.asarray(part, dtype=np.int32) for part in kind.positions])
         return cls(pa.RecordBatch.from_pydict(columns), positions[take], kind.infos)
 
 
@@ -224,7 +224,7 @@ def _in_order(batches: list[_DecodedBatch]) -> list[tuple[Any, dict[str, Reposit
     """The rows of several kinds in the order of the wire."""
     kinds = np.repeat(np.arange(len(batches)), [item.batch.num_rows for item in batches])
     # Stable: the rows of one record have the same position and must stay in line order.
-    order = np.argsort(np.concatenate([item.places for item in batches]), kind="stable")
+    order = np.argsort(np.concatenate([item.positions for item in batches]), kind="stable")
     kinds = kinds[order]
     # Starts of runs of one kind, with the end of the last: `pairwise` gives the runs.
     bounds = np.flatnonzero(np.concatenate(([True], kinds[1:] != kinds[:-1], [True]))).tolist()

@@ -50,7 +50,7 @@ class ChunkRows:
         self._first = array("q")
         self._offsets = array("q")
         self._counts = array("i")
-        self._places = tuple(array("q") for _ in range(6))
+        self._extents = tuple(array("q") for _ in range(6))
 
     def add(self, records: Sequence[WireRecord]) -> None:
         """Add `records`."""
@@ -69,8 +69,8 @@ class ChunkRows:
         self._counts.fromlist(list(map(len, ranges)))
         extents: list[WireRange] = list(chain.from_iterable(ranges))
         for location_groups, ends in (
-            (self._places[:3], [x.start for x in extents]),
-            (self._places[3:], [x.end for x in extents]),
+            (self._extents[:3], [x.start for x in extents]),
+            (self._extents[3:], [x.end for x in extents]),
         ):
             location_groups[0].fromlist([p.line for p in ends])
             location_groups[1].fromlist([p.column for p in ends])
@@ -79,7 +79,7 @@ class ChunkRows:
     @property
     def matches(self) -> int:
         """How many matches were sent, those in lines that were not sent included."""
-        return len(self._places[0])
+        return len(self._extents[0])
 
     def columns(self) -> tuple[Columns, Int64Array] | None:
         """The columns of all lines with matches, and the record of each; None if there are none.
@@ -94,7 +94,7 @@ class ChunkRows:
         texts = strings(self._texts)
         lines = _ChunkLines.of(texts)
         first, offset = np.asarray(self._first), np.asarray(self._offsets)
-        locations = [np.asarray(p) for p in self._places]
+        locations = [np.asarray(p) for p in self._extents]
         parts = _Parts(repeats(np.asarray(self._counts)), locations, first, lines)
         if not len(parts.line):
             return None
@@ -177,9 +177,9 @@ class _Parts:
     """The parts of ranges that lie in one line each, ordered by line; lines that were not sent are left out."""
 
     def __init__(
-        self, chunk: NDArray[np.int32], places: list[Int64Array], first: Int64Array, lines: _ChunkLines
+        self, chunk: NDArray[np.int32], extents: list[Int64Array], first: Int64Array, lines: _ChunkLines
     ) -> None:
-        starts, begin_column, begin_offset, stops, stop_column, stop_offset = places
+        starts, begin_column, begin_offset, stops, stop_column, stop_offset = extents
         back = (starts[1:] < starts[:-1]) | (starts[1:] == starts[:-1]) & (begin_column[1:] < begin_column[:-1])
         if (back & (chunk[1:] == chunk[:-1])).any():
             order = np.lexsort((begin_column, starts, chunk))

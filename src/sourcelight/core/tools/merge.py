@@ -91,7 +91,7 @@ def join(parts: Parts, key: Sequence[str]) -> MergedTable:
     return MergedTable(pa.concat_tables(tables).unify_dictionaries(), duplicates)
 
 
-def _places(column: Any, arguments: Arguments) -> Int64Array:
+def _ranks_of(column: Any, arguments: Arguments) -> Int64Array:
     """A number for each row by which its repository comes: in the order in which they were named, else by name."""
     import numpy as np
 
@@ -125,7 +125,7 @@ def commits(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable
 
     union = join(parts, ("repository", "commit"))
     table = union.table
-    order = np.lexsort((np.arange(len(table)), _places(table["repository"], arguments), -_times(table)))
+    order = np.lexsort((np.arange(len(table)), _ranks_of(table["repository"], arguments), -_times(table)))
     return MergedTable(*_with(_take(table, order, arguments.get("count")), union))
 
 
@@ -139,11 +139,11 @@ def diff_lines(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTa
     table, count, is_truncated = union.table, arguments.get("count"), False
     if count is not None:
         pairs = list(zip(table["repository"].to_pylist(), table["commit"].to_pylist(), strict=True))
-        order = np.lexsort((np.arange(len(pairs)), _places(table["repository"], arguments), -_times(table)))
+        order = np.lexsort((np.arange(len(pairs)), _ranks_of(table["repository"], arguments), -_times(table)))
         ranked = list(dict.fromkeys(pairs[index] for index in order.tolist()))
         is_truncated, selected = len(ranked) > count, set(ranked[:count])
         table = table.filter(pa.array([pair in selected for pair in pairs], pa.bool_()))
-    order = np.lexsort((np.arange(len(table)), _places(table["repository"], arguments)))
+    order = np.lexsort((np.arange(len(table)), _ranks_of(table["repository"], arguments)))
     return MergedTable(table.take(pa.array(order)), union.duplicates, is_truncated)
 
 

@@ -60,7 +60,7 @@ class AnswerView:
     """The parts of an answer's display.
 
     `questions` have `question`, `answer` (Markdown), `sources` (label and link) and `rejected`; `turns` is what was
-    done when there is no answer; `base_url` and `url` are empty in this process, where `places` has the code hosts and
+    done when there is no answer; `base_url` and `url` are empty in this process, where `links` has the code hosts and
     directories of repositories.
     """
 
@@ -70,7 +70,7 @@ class AnswerView:
     turns: Sequence[tuple[str, str]] = ()
     base_url: str = ""
     url: str = ""
-    places: LinkResolver = field(default_factory=LinkResolver)
+    links: LinkResolver = field(default_factory=LinkResolver)
 
 
 def answer_markdown(view: AnswerView) -> str:
@@ -131,7 +131,7 @@ def _address_of(url: str, view: AnswerView, *, in_notebook: bool) -> str:
     if not address.startswith("/"):
         return address
     # Nothing answers a relative address in this process.
-    links = view.places.of_address(address)
+    links = view.links.of_address(address)
     return next((link.href for link in links if in_notebook or link.kind != "lab"), "")
 
 

@@ -37,13 +37,13 @@ def client_text(kind: str, name: str, repositories: Sequence[RepositoryOverview]
     return f"{kind}({name})" if repositories is None else f"{kind}({name}: {_sums(repositories)})"
 
 
-def client_html(kind: str, name: str, repositories: Sequence[RepositoryOverview] | None, places: LinkResolver) -> str:
+def client_html(kind: str, name: str, repositories: Sequence[RepositoryOverview] | None, resolver: LinkResolver) -> str:
     """The same with a table of the first repositories: sizes, and which indexes are ready."""
     if repositories is None:
         hint = "<code>list_repos()</code> lists what the service has"
         return f'{_STYLE}<div class="sl-client"><b>{escape(kind)}</b> of {link(name, name)}<br>{hint}</div>'
     visible = repositories[:_ROWS]
-    rows = "".join(_row(repository, places) for repository in visible)
+    rows = "".join(_row(repository, resolver) for repository in visible)
     remaining = len(repositories) - len(visible)
     more_html = (
         f'<div class="sl-dim">and {remaining:,} more: <code>list_repos()</code> lists all</div>' if remaining else ""

@@ -42,7 +42,7 @@ class ResultView:
     skipped: tuple[Skipped, ...]
     alerts: tuple[Alert, ...]
     infos: tuple[RepositoryInfo, ...]
-    places: LinkResolver = field(default_factory=LinkResolver)
+    links: LinkResolver = field(default_factory=LinkResolver)
     page: int = PAGE
     services: tuple[ServiceStatus, ...] = ()
 
@@ -100,7 +100,7 @@ def service_text(service: ServiceStatus) -> str:
     return f"{service.name}: {', '.join(parts)}{reasons}"
 
 
-def place(row: dict[str, Any]) -> str:
+def location_text(row: dict[str, Any]) -> str:
     """``repository@revision/path:line`` of a row, as far as it has these."""
     text = row["repository"] or ""
     if row["revision"]:
@@ -122,7 +122,7 @@ def result_text(view: ResultView) -> str:
     for row in rows:
         text = row_line(row).text if row["line"] is not None else row["message"]
         tail = f"  {text.strip()}" if text else ""
-        parts.append(f"  {one_line(place(row) + tail, _WIDTH)}")
+        parts.append(f"  {one_line(location_text(row) + tail, _WIDTH)}")
     if len(rows) < view.rows:
         parts.append(f"  {len(rows)} of {view.rows:,} rows")
     return "\n".join(parts)
@@ -191,7 +191,7 @@ def _contents(view: ResultView, hint: str) -> str:
     """Banner, rows, and how many there are of all, with `hint` behind."""
     rows = first_rows(view.batches, view.page)
     chunked = any(row["chunk"] is not None for row in rows)
-    body = _chunks(rows, view.places) if chunked else _table(rows, view.places)
+    body = _chunks(rows, view.links) if chunked else _table(rows, view.links)
     is_cut = len(rows) < view.rows
     more_html = f'<div class="sl-more">{len(rows):,} of {view.rows:,} rows{hint}</div>' if is_cut else ""
     return f"{_banner(view)}{body}{more_html}"
@@ -289,7 +289,7 @@ def _table(rows: list[dict[str, Any]], links: LinkResolver) -> str:
 def _chunks(rows: list[dict[str, Any]], links: LinkResolver) -> str:
     """Matches in their surroundings: files, and in them chunks with line numbers."""
     blocks = []
-    for name, group in groupby(rows, key=lambda r: place(r | {"line_number": None})):
+    for name, group in groupby(rows, key=lambda r: location_text(r | {"line_number": None})):
         file_rows = list(group)
         blocks.append(f"<div><b>{anchor(name, links.of(file_rows[0]))}</b></div>")
         end = 0

@@ -14,7 +14,7 @@ from sourcelight.core.boolean import And
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.cells import CellDocument
 from sourcelight.engines.execution.plan import Plan, required_content
-from sourcelight.engines.execution.results.select import Place
+from sourcelight.engines.execution.results.select import FileKey
 from sourcelight.engines.search import IndexStore, SearchOptions, SearchPart, Target, TextQuery
 from sourcelight.engines.search.cells.rows import add_cells
 
@@ -66,14 +66,14 @@ def parts_with_cells(
     store: FileReader, targets: Sequence[Target], parts: Generator[SearchPart, None, None]
 ) -> Generator[SearchPart, None, None]:
     """Yield the same parts, in which lines of notebooks say in which cell they are, as far as `_READ_BYTES` reach."""
-    of_place: dict[Place, Target] = {}
+    target_of_file: dict[FileKey, Target] = {}
     remaining = _READ_BYTES
 
     def cells_of(repository: str, revision: str, path: str) -> CellDocument | None:
         nonlocal remaining
-        if not of_place:
-            of_place.update(((t.repository.facts.name, t.revision), t) for t in targets)
-        target = of_place[repository, revision]
+        if not target_of_file:
+            target_of_file.update(((t.repository.facts.name, t.revision), t) for t in targets)
+        target = target_of_file[repository, revision]
         # Counted whether it was read before or not: the same question has the same answer.
         data = store.read(target, path) if remaining > 0 else None
         if data is None:

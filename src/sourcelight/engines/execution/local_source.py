@@ -254,7 +254,7 @@ class LocalSource:
         sources = [targets for p in plans for targets in [p.targets] * ((p.text is not None) + (p.symbols is not None))]
         target_counts = Counter(t.repository.facts.name for targets in sources for t in targets)
         timed_out = {name for name, count in target_counts.items() if self.finished[name] < count} | undecided
-        histories = {history_commit.repository.name for p in plans for history_commit in p.places}
+        histories = {history_commit.repository.name for p in plans for history_commit in p.history_commits}
         return sorted(timed_out | histories.difference(self.commits.done, self.commits.failed))
 
     def missing_names(self) -> dict[str, tuple[str, ...]]:

@@ -23,7 +23,7 @@ from sourcelight.engines.execution.contents import in_files_with_content, parts_
 from sourcelight.engines.execution.plan import Plan, is_brief
 from sourcelight.engines.execution.results.owners import OwnerPredicate, OwnerSelector
 from sourcelight.engines.execution.results.ranking import CANDIDATES, FileRanker
-from sourcelight.engines.execution.results.select import Place, Selector, by_place, repository_batch, unite
+from sourcelight.engines.execution.results.select import FileKey, Selector, by_file, repository_batch, unite
 from sourcelight.engines.search import IndexStore, SearchOptions, SearchPart, Target, TextQuery
 from sourcelight.engines.search.definition_lookup import RankedDefinitions, is_missing
 from sourcelight.engines.search.direct import DirectSearch
@@ -88,7 +88,7 @@ class ResultPipeline:
     capped: int = field(init=False, default=0)
     _rooms: dict[int, int] = field(init=False)
     _is_separate: bool = field(init=False)
-    _yielded_files: set[Place] = field(init=False, default_factory=set)
+    _yielded_files: set[FileKey] = field(init=False, default_factory=set)
     _worker: StepThread = field(init=False, default_factory=StepThread)
 
     def __post_init__(self) -> None:
@@ -126,8 +126,10 @@ class ResultPipeline:
         batches = self._of_one(searching[0]) if len(searching) == 1 else self._unite(searching)
         if self.limit == sys.maxsize or not any(plan.ranked for plan in searching):
             return batches
-        of_place = {(t.repository.facts.name, t.revision): t for plan in searching for t in plan.targets}
-        definitions = RankedDefinitions(self.store, of_place, self.request_definitions, self.cancellation, self.note)
+        target_of_file = {(t.repository.facts.name, t.revision): t for plan in searching for t in plan.targets}
+        definitions = RankedDefinitions(
+            self.store, target_of_file, self.request_definitions, self.cancellation, self.note
+        )
         ranking = FileRanker(
             phrases=tuple(plan.alternative.boost for plan in searching if plan.alternative.boost),
             case_sensitive=any(plan.alternative.case_sensitive() for plan in searching),
@@ -137,7 +139,7 @@ class ResultPipeline:
             complete=definitions.complete,
             is_settled=any(plan.alternative.ranks_all() for plan in searching),
         )
-        blocks = chain.from_iterable(map(by_place, batches))
+        blocks = chain.from_iterable(map(by_file, batches))
         return ranking.add_scores(blocks) if self.for_another else ranking.rank(blocks)
 
     def _repositories(self) -> Iterator[Any]:
@@ -157,12 +159,16 @@ class ResultPipeline:
     def _commits(self) -> Iterator[Any]:
         plans = [plan for plan in self.plans if plan.commits is not None]
         if self._is_separate:
-            for name in sorted({history_commit.repository.name for plan in plans for history_commit in plan.places}):
+            for name in sorted(
+                {history_commit.repository.name for plan in plans for history_commit in plan.history_commits}
+            ):
                 for plan in plans:
                     of_repository = tuple(
-                        history_commit for history_commit in plan.places if history_commit.repository.name == name
+                        history_commit
+                        for history_commit in plan.history_commits
+                        if history_commit.repository.name == name
                     )
-                    yield from self._within(plan, self._commits_of([replace(plan, places=of_repository)]))
+                    yield from self._within(plan, self._commits_of([replace(plan, history_commits=of_repository)]))
         elif self._rooms and len(plans) > 1:
             # Each alternative stops at its own count, so they come one by one; a commit comes with the first of them.
             # By type too: a commit may be a row of messages and one of changed lines.
@@ -176,7 +182,7 @@ class ResultPipeline:
             yield from self._within(plans[0], commit_batches) if len(plans) == 1 else commit_batches
 
     def _commits_of(self, plans: Sequence[Plan]) -> Iterator[Any]:
-        pairs = [(plan.commits, plan.places) for plan in plans if plan.commits is not None]
+        pairs = [(plan.commits, plan.history_commits) for plan in plans if plan.commits is not None]
         for history_commit, commit_plan, batch in self.histories.batches(pairs):
             if not commit_plan.repositories_only:
                 yield batch
@@ -296,12 +302,12 @@ class ResultPipeline:
         owning = OwnerSelector(self.ownership, self.request) if selector.path == OWNERS else None
         # Looked up only when needed: building the table costs more than the whole search of a small query.
         needs_target = bool(owners or writers or owning)
-        of_place = {(t.repository.facts.name, t.revision): t for t in targets} if needs_target else {}
+        target_of_file = {(t.repository.facts.name, t.revision): t for t in targets} if needs_target else {}
         for part in parts:
             self.note(part)
-            for batch in chain.from_iterable(map(by_place, part.batches)):
+            for batch in chain.from_iterable(map(by_file, part.batches)):
                 filtered_batch = batch
-                target = _target(batch, of_place) if needs_target and batch.num_rows else None
+                target = _target(batch, target_of_file) if needs_target and batch.num_rows else None
                 if target is not None and (owners or writers):
                     filtered_batch = self.ownership.filter_rows(batch, target, owners) if owners else batch
                     # `case:` applies to contributors as it does to patterns; owners are names of CODEOWNERS, which
@@ -400,9 +406,9 @@ def limit_of(alternatives: Sequence[Alternative], default: int) -> int:
     return max(total, default if id(None) in counts or not counts else 0)
 
 
-def _target(batch: Any, of_place: Mapping[Place, Target]) -> Target:
+def _target(batch: Any, target_of_file: Mapping[FileKey, Target]) -> Target:
     rows = MatchRows(batch)
-    return of_place[rows.first("repository"), rows.first("revision")]
+    return target_of_file[rows.first("repository"), rows.first("revision")]
 
 
 def _commits_in(batch: Any) -> list[tuple[str | None, ...]]:

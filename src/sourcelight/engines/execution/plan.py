@@ -18,7 +18,7 @@ from sourcelight.core.query.languages import find_language
 from sourcelight.core.query.predicates import PREDICATES
 from sourcelight.engines.execution.background import HistoryRequest
 from sourcelight.engines.execution.commits.query import CommitPlan, asked_of, cell_kinds_of
-from sourcelight.engines.execution.commits.search import HistoryCommit, places_of
+from sourcelight.engines.execution.commits.search import HistoryCommit, history_commits_of
 from sourcelight.engines.execution.name_hits import compile_term, repository_hits
 from sourcelight.engines.execution.scope.scope import Scope
 from sourcelight.engines.execution.scope.selection import RepositorySelection
@@ -47,7 +47,7 @@ class Plan:
     """What one alternative asks.
 
     Files of `targets` by `text` (None: no file search), definitions in them by `symbols` (None: no symbol search),
-    commits of `places` by `commits` (None: no search of history), and repositories by name.
+    commits of `history_commits` by `commits` (None: no search of history), and repositories by name.
     """
 
     alternative: Alternative
@@ -57,7 +57,7 @@ class Plan:
     repository_hits: tuple[tuple[Target, tuple[tuple[int, int], ...]], ...]
     symbols: TextQuery | None = None
     commits: CommitPlan | None = None
-    places: tuple[HistoryCommit, ...] = ()
+    history_commits: tuple[HistoryCommit, ...] = ()
 
     @property
     def structures(self) -> tuple[StructurePattern, ...]:
@@ -128,7 +128,9 @@ def make_plan(scope: Scope) -> Plan:
     if ("repo" in types or only_repositories) and not cells and fields <= _REPOSITORY_FIELDS:
         name_matches = repository_hits(alternative, scope.targets)
     commits = asked_of(alternative)
-    history_commits = () if commits is None else places_of(scope.targets, lambda r: scope.without.get(r.key, ()))
+    history_commits = (
+        () if commits is None else history_commits_of(scope.targets, lambda r: scope.without.get(r.key, ()))
+    )
     return Plan(alternative, scope.selection, scope.targets, text, name_matches, symbols, commits, history_commits)
 
 
@@ -256,10 +258,10 @@ def histories_of(plans: Sequence[Plan]) -> tuple[list[HistoryRequest], list[Hist
     commits_alone: list[HistoryRequest] = []
     for plan in plans:
         needs_changes = plan.commits is None or plan.commits.needs_changes
-        of_plan = [history_commit.request for history_commit in plan.places]
+        of_plan = [history_commit.request for history_commit in plan.history_commits]
         (requests if needs_changes else commits_alone).extend(of_plan)
         if any(predicate.name == "has.contributor" for predicate in plan.alternative.predicates("file")):
-            requests += [history_commit.request for history_commit in places_of(plan.targets, lambda _: ())]
+            requests += [history_commit.request for history_commit in history_commits_of(plan.targets, lambda _: ())]
     keys = {request.repository.key for request in requests}
     requests += [request for request in commits_alone if request.repository.key in keys]
     commits_alone = [request for request in commits_alone if request.repository.key not in keys]

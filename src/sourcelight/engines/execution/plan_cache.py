@@ -155,4 +155,4 @@ def stands(scoped: Sequence[ScopedAlternative], plans: Sequence[Plan]) -> bool:
             for predicate in item.alternative.filters
         )
         for item in scoped
-    ) and all(plan.commits is None and not plan.places for plan in plans)
+    ) and all(plan.commits is None and not plan.history_commits for plan in plans)

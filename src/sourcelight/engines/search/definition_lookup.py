@@ -88,11 +88,11 @@ class RankedDefinitions:
     note: Callable[[SearchPart], None]
     _complete: set[tuple[str, str]] = field(init=False, default_factory=set)
 
-    def complete(self, places: Collection[tuple[str, str]]) -> None:
-        """Let `positions` know all definitions of `places`, of whose matches a limit keeps only the best."""
-        if self.request is not None and (incomplete := [place for place in places if place not in self._complete]):
+    def complete(self, keys: Collection[tuple[str, str]]) -> None:
+        """Let `positions` know all definitions of `keys`, of whose matches a limit keeps only the best."""
+        if self.request is not None and (incomplete := [key for key in keys if key not in self._complete]):
             self._complete.update(incomplete)
-            self.request([self.targets[place] for place in incomplete])
+            self.request([self.targets[key] for key in incomplete])
 
     def positions(self, repository: str, revision: str, paths: Sequence[str]) -> DefinitionPositions | None:
         """Return the definitions in some files; None while some of the repository are not known."""

@@ -76,7 +76,7 @@ class OpenedTargets:
     snapshots: list[OpenedCommit] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
     _names: tuple[str, ...] = ()
-    _places: tuple[RepositoryRevision, ...] = ()
+    _locations: tuple[RepositoryRevision, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -86,14 +86,14 @@ class OpenedTargets:
         return self._names
 
     @property
-    def places(self) -> tuple[RepositoryRevision, ...]:
+    def locations(self) -> tuple[RepositoryRevision, ...]:
         """Repository and revision of each target."""
-        if len(self._places) != len(self.targets):
-            self._places = tuple(
+        if len(self._locations) != len(self.targets):
+            self._locations = tuple(
                 RepositoryRevision(target.repository.facts.name, target.repository.facts.id, target.revision, commit)
                 for target, commit in zip(self.targets, self.commits, strict=True)
             )
-        return self._places
+        return self._locations
 
 
 def open_targets(open_target: Opener, targets: Sequence[Target], cancellation: Cancellation) -> Iterator[OpenedTargets]:

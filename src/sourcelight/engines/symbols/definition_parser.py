@@ -324,7 +324,7 @@ class _Holder(NamedTuple):
 
     end: int
     kind: str
-    place: int = 0
+    position: int = 0
     name: bytes = b""
 
 
@@ -346,7 +346,7 @@ def _order_definitions(captures: list[_Capture], constructor: bytes) -> list[_Or
         holder = stack[-1]
         if captured in _UNTITLED:
             named_holder = _Holder(end, captured, 0, name) if captured == "scope" else _nearest_named(stack)
-            stack.append(_Holder(end, captured, named_holder.place, named_holder.name))
+            stack.append(_Holder(end, captured, named_holder.position, named_holder.name))
             continue
         if holder.kind == "typedef" and captured in _NAMED_BY_TYPEDEF:
             holder = stack[-2]
@@ -355,12 +355,12 @@ def _order_definitions(captures: list[_Capture], constructor: bytes) -> list[_Or
             kind = "constructor"
         named_parent = _nearest_named(stack) if holder.kind == "local" else holder
         if kind in _VALUES:
-            if holder.kind in _FUNCTIONS or (named_parent.place, name) in values:
+            if holder.kind in _FUNCTIONS or (named_parent.position, name) in values:
                 continue
-            values.add((named_parent.place, name))
+            values.add((named_parent.position, name))
         flags = DECLARATION if captured == "declaration" else 0
         entries.append(
-            (start, end, name_start, named_parent.place, _CODES[kind], flags, name, container or named_parent.name)
+            (start, end, name_start, named_parent.position, _CODES[kind], flags, name, container or named_parent.name)
         )
         if kind in _HOLDERS and not flags:
             stack.append(_Holder(end, kind, len(entries), name))

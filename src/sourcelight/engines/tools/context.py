@@ -130,6 +130,6 @@ def clean_path(path: str) -> str:
     return "/".join(part for part in path.split("/") if part not in {"", "."})
 
 
-def is_below(path: str, place: str) -> bool:
+def is_below(path: str, directory: str) -> bool:
     """Return whether a path is a place, a file or a directory, or below it; an empty place has all paths below it."""
-    return not place or path == place or path.startswith(f"{place}/")
+    return not directory or path == directory or path.startswith(f"{directory}/")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sourcelight.core.markup.counts import count_of
-from sourcelight.engines.tools.rows import SHORT_OID, Row, day, join_parts, place, render_rows
+from sourcelight.engines.tools.rows import SHORT_OID, Row, day, join_parts, location_text, render_rows
 
 
 def commit_heading(row: Row) -> str:
@@ -24,7 +24,7 @@ def _map_line(row: Row) -> str:
 
 
 def _calls_heading(row: Row) -> str:
-    return place(row, "caller_")
+    return location_text(row, "caller_")
 
 
 def _caller_line(row: Row) -> str:
@@ -108,7 +108,7 @@ def _repository(row: Row) -> str:
 
 TEXTS: Mapping[str, Any] = {
     "blame": render_rows(lambda row: f"{row['line_number']}: {row['line']}", commit_heading, keeps_lines=True),
-    "outline": render_rows(_outline_line, place, keeps_lines=True),
+    "outline": render_rows(_outline_line, location_text, keeps_lines=True),
     "repo_map": render_rows(_map_line, _repository, keeps_lines=True),
     "callers": render_rows(_caller_line, _calls_heading),
     "callees": render_rows(_callee_line, _calls_heading),

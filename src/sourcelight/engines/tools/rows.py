@@ -74,7 +74,7 @@ def day(value: datetime | None) -> str:
     return "" if value is None else value.strftime("%Y-%m-%d")
 
 
-def place(row: Row, prefix: str = "") -> str:
+def location_text(row: Row, prefix: str = "") -> str:
     """Return the heading of a file, as texts of searches have it."""
     repository, path = row[f"{prefix}repository"], row[f"{prefix}path"]
     return f"# {repository} – {path}"  # noqa: RUF001 - the dash that readers of these texts look for

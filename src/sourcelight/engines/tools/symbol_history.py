@@ -52,7 +52,7 @@ _RENAMED = ord("R")
 
 
 @dataclass(frozen=True, slots=True)
-class _DefinitionPlace:
+class _DefinitionVersion:
     """A definition in the commits of one line of history: its file by number of the path, its name, and its text."""
 
     path: int
@@ -67,15 +67,15 @@ class _DefinitionChange:
 
     commit: int
     status: str
-    place: _DefinitionPlace
-    before: _DefinitionPlace | None
+    version: _DefinitionVersion
+    before: _DefinitionVersion | None
     line: int
     score: int | None = None
 
     @property
     def lines(self) -> tuple[int, int]:
         """Lines added and removed."""
-        return count_lines(b"" if self.before is None else self.before.text, self.place.text)
+        return count_lines(b"" if self.before is None else self.before.text, self.version.text)
 
 
 def count_lines(old: bytes, new: bytes) -> tuple[int, int]:
@@ -98,8 +98,8 @@ class _DefinitionWalk:
     parsed: int = 0
     _texts: dict[tuple[bytes, str], list[DefinitionText]] = field(default_factory=dict)
 
-    def run(self, tip: int, place: _DefinitionPlace) -> None:
-        commits, pending = self.history.commits, {tip: {place}}
+    def run(self, tip: int, version: _DefinitionVersion) -> None:
+        commits, pending = self.history.commits, {tip: {version}}
         starts, parents = commits.parent_starts, commits.parents
         for commit in range(tip, -1, -1):
             if commit % _CHECK_EVERY == 0:
@@ -112,7 +112,7 @@ class _DefinitionWalk:
                 if parent >= 0 and before:
                     pending.setdefault(parent, set()).update(before)
 
-    def _before(self, commit: int, definition: _DefinitionPlace) -> list[_DefinitionPlace]:
+    def _before(self, commit: int, definition: _DefinitionVersion) -> list[_DefinitionVersion]:
         """Where the definition was before a commit; nothing where the commit brought it."""
         changes = self.history.changes
         first, end = self.history.commits.change_starts[commit : commit + 2].tolist()
@@ -126,13 +126,13 @@ class _DefinitionWalk:
             current = self._find(new, definition.path, definition.name)
             if current is None:
                 return []
-            definition = _DefinitionPlace(definition.path, current.name, current.kind, current.text)
+            definition = _DefinitionVersion(definition.path, current.name, current.kind, current.text)
         row = self._change(commit, change, definition, new)
         if row.status != "unchanged":
             self.rows.append(row)
         return [] if row.before is None or self.parsed > MAX_PARSED else [row.before]
 
-    def _change(self, commit: int, change: int, definition: _DefinitionPlace, new: bytes) -> _DefinitionChange:
+    def _change(self, commit: int, change: int, definition: _DefinitionVersion, new: bytes) -> _DefinitionChange:
         """What a commit did to the definition, which the content `new` has after it."""
         changes = self.history.changes
         old_path, is_renamed = int(changes.old_path[change]), changes.status[change] == _RENAMED
@@ -145,10 +145,10 @@ class _DefinitionWalk:
             earlier = self._find(old, old_path, definition.name)
             is_same = earlier is not None and earlier.text == definition.text
         if is_same:
-            same = _DefinitionPlace(old_path, definition.name, definition.kind, definition.text)
+            same = _DefinitionVersion(old_path, definition.name, definition.kind, definition.text)
             return _DefinitionChange(commit, "file renamed" if is_renamed else "unchanged", definition, same, line)
         if earlier is not None:
-            before = _DefinitionPlace(old_path, earlier.name, earlier.kind, earlier.text)
+            before = _DefinitionVersion(old_path, earlier.name, earlier.kind, earlier.text)
             if not is_renamed:
                 return _DefinitionChange(commit, "modified", definition, before, line)
             # The commit renamed the file and changed the text: a status that says only the latter would hide the move.
@@ -162,8 +162,8 @@ class _DefinitionWalk:
         )
 
     def _origin(
-        self, commit: int, definition: _DefinitionPlace, old: bytes, new: bytes, old_path: int
-    ) -> tuple[int, _DefinitionPlace | None]:
+        self, commit: int, definition: _DefinitionVersion, old: bytes, new: bytes, old_path: int
+    ) -> tuple[int, _DefinitionVersion | None]:
         """The definition that a commit made into this one, and how alike both are."""
         candidates = [
             (old_path, lost_definition)
@@ -180,14 +180,14 @@ class _DefinitionWalk:
             return 0, None
         # The most alike; of equals, the one with the same name, then the first path.
         score, path, best = max(likely, key=lambda entry: (entry[0], entry[2].name == definition.name, -entry[1]))
-        return score, _DefinitionPlace(path, best.name, best.kind, best.text)
+        return score, _DefinitionVersion(path, best.name, best.kind, best.text)
 
     def _lost_definitions(self, old: bytes, new: bytes, old_path: int, path: int) -> list[DefinitionText]:
         """Definitions that a file had and has no more."""
         remaining = {definition.name for definition in self._parse(new, path)}
         return [definition for definition in self._parse(old, old_path) if definition.name not in remaining]
 
-    def _elsewhere(self, commit: int, definition: _DefinitionPlace) -> list[tuple[int, DefinitionText]]:
+    def _elsewhere(self, commit: int, definition: _DefinitionVersion) -> list[tuple[int, DefinitionText]]:
         """Definitions of the same name that other files lost in the commit."""
         changes = self.history.changes
         first, end = self.history.commits.change_starts[commit : commit + 2].tolist()
@@ -244,9 +244,9 @@ def _symbol_history(arguments: SymbolHistoryArguments, context: ToolContext) -> 
         walk = _DefinitionWalk(history, reader, context.cancellation)
         tip, number = history.position(snapshot.commits[0]), history.paths.numbers.get(path)
         if tip is not None and number is not None:
-            walk.run(tip, _DefinitionPlace(number, definition.name, definition.kind, definition.text))
+            walk.run(tip, _DefinitionVersion(number, definition.name, definition.kind, definition.text))
     # Two lines of history can lead to one commit with texts of the definition that differ: merges changed one of them.
-    distinct = {(row.commit, row.place.path, row.place.name): row for row in walk.rows}
+    distinct = {(row.commit, row.version.path, row.version.name): row for row in walk.rows}
     rows = sorted(distinct.values(), key=lambda row: (-int(history.commits.commit_time[row.commit]), -row.commit))
     total = len(rows)
     if walk.parsed > MAX_PARSED:
@@ -274,7 +274,7 @@ def _definition_of(
         if is_named(candidate, name)
     ]
     # One that bears the whole name as it is comes before those where it is the end of a longer one.
-    candidates = [place for place in candidates if place[1].name == name] or candidates
+    candidates = [version for version in candidates if version[1].name == name] or candidates
     scope = arguments.path or snapshot.name
     if not candidates:
         raise ToolError(f"{CALL}: {scope} has no definition of {name!r}", tool=CALL, argument="symbol")
@@ -328,16 +328,16 @@ def _contents(
 def _table(snapshot: OpenedHistory, rows: list[_DefinitionChange]) -> Any:
     text = snapshot.history.paths.text
     lines = [row.lines for row in rows]
-    befores = [row.place if row.before is None else row.before for row in rows]
+    befores = [row.version if row.before is None else row.before for row in rows]
     values: dict[str, Any] = {
         **commit_columns(snapshot, np.array([row.commit for row in rows], np.int64)),
         "status": [row.status for row in rows],
-        "symbol": [row.place.name for row in rows],
+        "symbol": [row.version.name for row in rows],
         "old_symbol": [before.name for before in befores],
-        "path": [text(row.place.path) for row in rows],
+        "path": [text(row.version.path) for row in rows],
         "old_path": [text(before.path) for before in befores],
         "line_number": [row.line for row in rows],
-        "end_line": [row.line + max(row.place.text.rstrip(b"\n").count(b"\n"), 0) for row in rows],
+        "end_line": [row.line + max(row.version.text.rstrip(b"\n").count(b"\n"), 0) for row in rows],
         "score": pa.array([row.score for row in rows], pa.int32()),
         "additions": [added for added, _ in lines],
         "deletions": [removed for _, removed in lines],

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sourcelight.client import AsyncClient, Backend, IncompleteResultWarning, SearchResult
 from sourcelight.client import Client as BlockingClient
-from sourcelight.client.methods.views import places_of
+from sourcelight.client.methods.views import links_of
 from sourcelight.client.portal import call
 from sourcelight.client.progress import painting
 from sourcelight.client.provenance import backend_of
@@ -51,7 +51,7 @@ def add_links(frame: DataFrame, backend: Backend, kind: str | None) -> DataFrame
 
 def resolver_for(backend: Backend) -> LinkResolver:
     """Where what a backend knows can be opened."""
-    return call(places_of, backend)
+    return call(links_of, backend)
 
 
 def rows_of(frame: DataFrame) -> list[dict[str, Any]]:

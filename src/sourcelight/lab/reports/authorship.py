@@ -70,7 +70,7 @@ def agents_section(commits: Frame, period: str) -> Section:
             ReportTable("agents", "Coding assistants", frame, about, "", "commits", ("agent",)),
             ReportTable(
                 "agent_activity", f"Coding assistants by {period}", activity, of_periods, "", "commits", ("period",),
-                shown=24,
+                max_rows=24,
             ),
         ),
     )  # fmt: skip
@@ -193,7 +193,7 @@ def _retention(commits: Frame) -> tuple[ReportTable, tuple[Figure, ...]]:
         "people are those whose first commit is of the year cohort, by committer date (UTC); active are those of them "
         "with a commit in the year that is so many years later, whatever they did between. The newest year is not over."
     )
-    table = ReportTable("retention", "Retention by year of joining", frame, about, "bots.", shown=30)
+    table = ReportTable("retention", "Retention by year of joining", frame, about, "bots.", max_rows=30)
     # The newest year has one point and no line.
     names = sorted(cohort for cohort in cohorts if cohort < last)[-_MAX_CURVES:]
     curves = {

@@ -98,7 +98,7 @@ def changelog(merged_list: Sequence[Change], all_commits: Frame, commits: Frame,
         "merges of branches that name no request; the commits that they brought count.",
         "",
         ("commit",),
-        shown=0,
+        max_rows=0,
     )
     requests = int(frame["request"].notna().sum())
     text = f"{count_of(len(frame), 'change')}, {requests:,} of them by pull or merge requests." if requests else ""

@@ -376,6 +376,6 @@ def _api_section(api: Frame, link: LinkOf) -> Section:
         "api", "Public symbols that differ", rows.reset_index(drop=True),
         "Public definitions that base and head declare differently, by the rules of each language; signatures are "
         "compared as texts.",
-        _API_EXCLUDES, "", ("module", "symbol", "status"), shown=40, link=link,
+        _API_EXCLUDES, "", ("module", "symbol", "status"), max_rows=40, link=link,
     )  # fmt: skip
     return Section("Public symbols", f"{text[:1].upper()}{text[1:]}.", (table,))

@@ -154,7 +154,7 @@ def activity(commits: Frame, period: str, span: Span = Span()) -> tuple[ReportTa
         "bots among people; changed lines of merges.",
         "commits",
         ("period",),
-        shown=24,
+        max_rows=24,
     )
     return table, _over_time(commits, period, span)
 
@@ -215,7 +215,7 @@ def clock(commits: Frame) -> tuple[ReportTable, Figure]:
         f"{unknown:,} commits whose time zone is not known." if unknown else "",
         "commits",
         ("weekday", "hour"),
-        shown=0,
+        max_rows=0,
     )
     figure = ThemedFigure(
         "clock",

@@ -116,8 +116,8 @@ def _figure(figure: Figure) -> str:
 
 
 def _list(listing: Listing, level: int) -> str:
-    items = "".join(map(_item, listing.items[: listing.shown]))
-    remaining = len(listing.items) - listing.shown
+    items = "".join(map(_item, listing.items[: listing.max_items]))
+    remaining = len(listing.items) - listing.max_items
     more_html = f'<p class="sl-about">and {remaining:,} more</p>' if remaining > 0 else ""
     heading_html = f'<h{level} class="sl-name">{escape(listing.title)} ({len(listing.items):,})</h{level}>'
     return f'{heading_html}<ul class="sl-list">{items}</ul>{more_html}'
@@ -135,7 +135,7 @@ def _with_link(html: str, url: str) -> str:
 
 
 def _table(table: ReportTable, level: int, notes: Footnotes) -> str:
-    if not table.shown and len(table.frame):
+    if not table.max_rows and len(table.frame):
         about = f"Table {table.name}: {table.counts} {row_count_text(table)}"
         return f'<p class="sl-about">{escape(about)}{_mark(notes, excludes_note(table.excludes))}</p>'
     if not len(table.frame):

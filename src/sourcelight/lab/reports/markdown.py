@@ -75,11 +75,11 @@ def _mark(notes: Footnotes, text: str) -> str:
 
 
 def _list(listing: Listing) -> list[str]:
-    remaining = len(listing.items) - listing.shown
+    remaining = len(listing.items) - listing.max_items
     return [
         f"### {literal(listing.title)} ({len(listing.items):,})",
         "",
-        *map(_item, listing.items[: listing.shown]),
+        *map(_item, listing.items[: listing.max_items]),
         *([f"- and {remaining:,} more"] if remaining > 0 else []),
     ]
 
@@ -116,7 +116,7 @@ def _figure(figure: Figure, links: Mapping[str, str] | None) -> str:
 
 
 def _table(table: ReportTable, notes: Footnotes) -> list[str]:
-    if not table.shown and len(table.frame):
+    if not table.max_rows and len(table.frame):
         about = literal(f"Table {table.name}: {table.counts} {row_count_text(table)}")
         return [f"{about}{_mark(notes, excludes_note(table.excludes))}"]
     if not len(table.frame):

@@ -47,7 +47,7 @@ class Metric:
         What was not, and why; empty when nothing was.
     source
         Source frame whose rows are behind the number; empty when there is none.
-    where
+    filters
         Columns of the source and the value that they have in the rows behind the number.
     """
 
@@ -56,7 +56,7 @@ class Metric:
     counts: str
     excludes: str = ""
     source: str = ""
-    where: Mapping[str, Any] = field(default_factory=dict)
+    filters: Mapping[str, Any] = field(default_factory=dict)
 
 
 @refuses_former_names("ReportTable")
@@ -76,7 +76,7 @@ class ReportTable:
         Source frame whose rows are behind its numbers; empty when there is none.
     keys
         Columns that tell which rows of the source are behind a row of the table.
-    shown
+    max_rows
         Rows that a page shows; files and `frame` have all of them.
     behind
         Gives the commits behind a row, by its place from 0; None where `source` has them.
@@ -93,7 +93,7 @@ class ReportTable:
     excludes: str = ""
     source: str = ""
     keys: tuple[str, ...] = ()
-    shown: int = 20
+    max_rows: int = 20
     behind: Callable[[int], Frame] | None = None
     hidden: tuple[str, ...] = ()
     link: LinkOf | None = None
@@ -128,13 +128,13 @@ class Listing:
         Title.
     items
         All entries.
-    shown
+    max_rows
         Number of entries on a page, which counts the others.
     """
 
     title: str
     items: tuple[Item, ...]
-    shown: int = 40
+    max_items: int = 40
 
 
 @dataclass(frozen=True, slots=True)

@@ -182,8 +182,8 @@ def turnover_section(comparison: Turnover, link: LinkOf | None) -> Section:
     of_joined = f"Authors of a commit from {span} with none before; commits and dates are of this time."
     of_left = f"Authors of a commit in the {time} before with none since; commits and dates are of that time."
     tables = (
-        ReportTable("joined", "Joined", comparison.joiners, of_joined, "bots.", "", keys, shown=15, link=link),
-        ReportTable("left", "Left", comparison.leavers, of_left, "bots.", "", keys, shown=15, link=link),
+        ReportTable("joined", "Joined", comparison.joiners, of_joined, "bots.", "", keys, max_rows=15, link=link),
+        ReportTable("left", "Left", comparison.leavers, of_left, "bots.", "", keys, max_rows=15, link=link),
     )
     joiners, leavers = count_of(len(comparison.joiners), "person"), count_of(len(comparison.leavers), "person")
     text = f"From {span}, {joiners} joined, and {leavers} of the {time} before wrote no commit."
@@ -266,6 +266,13 @@ def organizations_section(commits: Frame) -> Section:
     domains = count_of(len(organizations), "domain")
     text = f"{domains} of organizations; {share_text(share)} of the commits by people are from their addresses."
     table = ReportTable(
-        "organizations", "Organizations by e-mail domain", frame, ABOUT, "bots.", "commits", ("organization",), shown=15
+        "organizations",
+        "Organizations by e-mail domain",
+        frame,
+        ABOUT,
+        "bots.",
+        "commits",
+        ("organization",),
+        max_rows=15,
     )
     return Section("Organizations", text, (table,))

@@ -91,14 +91,14 @@ class Report(ReportContent):
             raise KeyError(f"unknown figure {name!r}; available: {', '.join(figures) or 'none'}")
         return figures[name]
 
-    def drill_down(self, name: str, **where: Any) -> Frame:
+    def drill_down(self, name: str, **filters: Any) -> Frame:
         """Return the rows behind a number.
 
         Parameters
         ----------
         name
-            A number of the summary, or, with `where` or where no number has the name, a table.
-        where
+            A number of the summary, or, with `filters` or where no number has the name, a table.
+        filters
             For a table: values of its key columns, such as ``author="Ada"``; without any, the rows behind all of it,
             where the report keeps them. A table whose rows are looked up needs as many as tell one row.
 
@@ -113,14 +113,14 @@ class Report(ReportContent):
             For a name, a key or a value that the report does not have; says which there are.
         """
         for metric in self.metrics:
-            if metric.name == name and metric.source and not where:
-                return _rows(self.sources[metric.source], metric.where, with_counts=True)
+            if metric.name == name and metric.source and not filters:
+                return _rows(self.sources[metric.source], metric.filters, with_counts=True)
         for table in self._tables():
             if table.name == name and (table.source or table.behind):
-                unknown = sorted(set(where) - set(table.keys))
+                unknown = sorted(set(filters) - set(table.keys))
                 if unknown:
                     raise KeyError(f"{name} is not keyed by {', '.join(unknown)}; its keys are {', '.join(table.keys)}")
-                return _rows(self.sources[table.source], where) if table.source else _looked_up(table, where)
+                return _rows(self.sources[table.source], filters) if table.source else _looked_up(table, filters)
         names = [n.name for n in self.metrics if n.source]
         names += [t.name for t in self._tables() if t.source or t.behind]
         raise KeyError(f"no rows are stored for {name!r}; rows exist for {', '.join(names)}")

@@ -289,7 +289,7 @@ def _log(subject: Thing, commits: Frame, links: Links) -> Section:
     table = ReportTable(
         "log", "Commits, newest first", rows,
         f"Commits that changed the {subject.noun}, and its lines; reason is the first paragraph behind the subject.",
-        "merges.", "commits", ("commit",), shown=40, hidden=("url",), link=links.of_commits(),
+        "merges.", "commits", ("commit",), max_rows=40, hidden=("url",), link=links.of_commits(),
     )  # fmt: skip
     return Section("Commits", "", (table,))
 

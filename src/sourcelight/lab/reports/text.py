@@ -51,7 +51,7 @@ def shown_rows(table: ReportTable) -> tuple[list[str], list[dict[str, Any]]]:
 
     No column without a value or an exception, and no repository if there is but one.
     """
-    frame = table.frame.head(table.shown)
+    frame = table.frame.head(table.max_rows)
     columns = [str(column) for column in frame.columns if str(column) not in table.hidden]
     if len(frame):
         columns = [column for column in columns if _says_something(frame[column], column)]
@@ -74,10 +74,10 @@ def _says_something(values: Any, column: str) -> bool:
 def row_count_text(table: ReportTable) -> str:
     """What a page says where it shows but a part of a table's rows; empty where it shows all."""
     total = len(table.frame)
-    if total <= table.shown:
+    if total <= table.max_rows:
         return ""
     count_text = (
-        f"First {table.shown:,} of {total:,} rows" if table.shown else f"{count_of(total, 'row')}, not shown here"
+        f"First {table.max_rows:,} of {total:,} rows" if table.max_rows else f"{count_of(total, 'row')}, not shown here"
     )
     return f"{count_text}; the table and its file have all of them."
 

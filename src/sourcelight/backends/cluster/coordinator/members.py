@@ -185,7 +185,7 @@ class WorkerDirectory:
         # Placement is a pure function of generation and workers, so one entry is enough while neither changes.
         generation_id, workers, placement = self._placed
         if (generation_id, workers) != (generation.id, live):
-            placement = self._places(generation, live)
+            placement = self._placement_of(generation, live)
             self._placed = generation.id, live, placement
             self._tell_holders(generation, placement)
         return placement
@@ -226,7 +226,7 @@ class WorkerDirectory:
                 async for _ in messages:
                     pass
 
-    def _places(self, generation: Generation, live: tuple[WorkerInfo, ...]) -> dict[str, tuple[WorkerInfo, ...]]:
+    def _placement_of(self, generation: Generation, live: tuple[WorkerInfo, ...]) -> dict[str, tuple[WorkerInfo, ...]]:
         sizes = {entry.shard: entry.size for entry in generation.searchable}
         # Two cells hold one replica each: a dead scheduler costs a cell, not the answer.
         replicas = REPLICAS if len(self._cells) == 1 else 1

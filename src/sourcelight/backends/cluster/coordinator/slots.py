@@ -90,7 +90,7 @@ class OrderedMerge:
         self.error: Exception | None = None
         self._phases = phases
         # Index into the sequence of all (phase, repository) turns; only the reader moves it.
-        self._place = 0
+        self._position = 0
         # Counted down instead of looking at all slots: `is_settled` is asked for every piece.
         self._unsettled = len(self.names)
         self._has_yielded = False
@@ -197,9 +197,9 @@ class OrderedMerge:
     def left(self) -> frozenset[str]:
         """Repositories that the reader saw incompletely: those whose turn has not come or is not over."""
         count, phases = len(self.names), len(self._phases)
-        if not count or self._place >= count * phases:
+        if not count or self._position >= count * phases:
             return frozenset()
-        seen = self._place - count * (phases - 1)
+        seen = self._position - count * (phases - 1)
         return frozenset(self.names[max(seen, 0) :])
 
     def batches(self, stopped: Callable[[], bool]) -> Iterator[Any]:
@@ -222,7 +222,7 @@ class OrderedMerge:
     @property
     def _turn(self) -> tuple[int, str] | None:
         """The phase and the repository whose rows come next; None after the last."""
-        phase, index = divmod(self._place, len(self.names) or 1)
+        phase, index = divmod(self._position, len(self.names) or 1)
         return (self._phases[phase], self.names[index]) if phase < len(self._phases) and self.names else None
 
     def _gather(self, gathered: JoinedRows, stopped: Callable[[], bool], look: float) -> bool:
@@ -239,7 +239,7 @@ class OrderedMerge:
                 self._take_rows(phase, slot, gathered)
                 if not slot.over(phase):
                     break
-                self._place += 1
+                self._position += 1
             if turn is None:
                 return False
             now = time.monotonic()

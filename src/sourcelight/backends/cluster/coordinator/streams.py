@@ -215,7 +215,7 @@ class WorkerStreams:
         order = {**self._order_fields, "names": sorted(stream.copies)}
         exchange = stream.exchange = self.turns.members.connections.exchange(stream.member.address, SEARCH, order)
         try:
-            await exchange.begin()
+            await exchange.start()
             while not self._take(stream, await exchange.hear()):
                 # Not reading is the back-pressure: the socket fills, then the worker's outbox, and then its search
                 # waits.

@@ -167,7 +167,7 @@ class ConnectionPool:
         # Tasks by strong reference: asyncio has only weak ones, and a connection that is collected halfway leaks its
         # socket.
         self._connecting: set[asyncio.Task[Any]] = set()
-        self._places = asyncio.Semaphore(_AT_ONCE)
+        self._slots = asyncio.Semaphore(_AT_ONCE)
 
     async def ask(
         self, address: str, operation: str, order: Mapping[str, Any] | None = None, silence_s: float = math.inf
@@ -179,7 +179,7 @@ class ConnectionPool:
         """
         exchange = self.exchange(address, operation, order)
         try:
-            await exchange.begin()
+            await exchange.start()
             while not exchange.is_complete:
                 if silence_s < math.inf:
                     async with patient(silence_s):
@@ -268,7 +268,7 @@ class ConnectionPool:
             if _is_open(comm):
                 return comm, True
             comm.abort()
-        async with self._places:
+        async with self._slots:
             connecting = asyncio.ensure_future(
                 # Dask's timeout is for all its tries. The checks of `_await_greeting` end a hopeless one much earlier.
                 connect(address, timeout=GREET_S * _TRIES, deserialize=True, **self._arguments)

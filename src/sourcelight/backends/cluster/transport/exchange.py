@@ -143,7 +143,7 @@ class WorkerExchange:
         self.listening = False
         self.is_complete = False
 
-    async def begin(self) -> None:
+    async def start(self) -> None:
         """Send the order; raises `WorkersUnreachable` when there is no connection."""
         self._comm = await self._connections.write(self._address, self._message)
 

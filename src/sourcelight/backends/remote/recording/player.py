@@ -107,7 +107,7 @@ class Player:
         if other_addresses:
             there = f"it was recorded from {other_addresses[0]}, not from {request.address}"
         return NotRecorded(
-            f"{self.path} has no reply to {request.summary}; {there}", asked=request.summary, recorded=recorded
+            f"{self.path} has no reply to {request.summary}; {there}", request=request.summary, recorded=recorded
         )
 
     async def _wait_for_turn(self, number: int, position: int) -> None:
@@ -186,7 +186,7 @@ class Player:
         summary = entry.request.summary
         return NotRecorded(
             f"{self.path} has only the start of the reply to {summary}: the recording stopped in the middle",
-            asked=summary,
+            request=summary,
             recorded=(summary,),
         )
 

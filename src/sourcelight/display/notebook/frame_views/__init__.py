@@ -11,15 +11,15 @@ from typing import Any
 
 from sourcelight.display.notebook.views.links import LinkResolver
 
-PlacesFinder = Callable[[Mapping[Any, Any]], LinkResolver]
-_finders: list[PlacesFinder] = []
+LinksFinder = Callable[[Mapping[Any, Any]], LinkResolver]
+_finders: list[LinksFinder] = []
 
 
-def use_places(finder: PlacesFinder) -> None:
+def use_links(finder: LinksFinder) -> None:
     """Set the function that gives the places of an answer by the `attrs` of its frame; clients live above this room."""
     _finders[:] = [finder]
 
 
-def places_of(attrs: Mapping[Any, Any]) -> LinkResolver:
+def links_of(attrs: Mapping[Any, Any]) -> LinkResolver:
     """Places of an answer by the `attrs` of its frame; without any where its client is not open."""
     return _finders[0](attrs) if _finders else LinkResolver()

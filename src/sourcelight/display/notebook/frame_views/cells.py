@@ -41,7 +41,7 @@ def tail(text: str, width: int) -> str:
     return line if len(line) <= width else f"\u2026{line[1 - width :]}"
 
 
-def cell_html(name: str, row: Mapping[str, Any], places: LinkResolver) -> str:
+def cell_html(name: str, row: Mapping[str, Any], resolver: LinkResolver) -> str:
     """HTML of the cell `name` of a row."""
     value = row[name]
     if is_null(value):
@@ -49,9 +49,9 @@ def cell_html(name: str, row: Mapping[str, Any], places: LinkResolver) -> str:
     if name == "line":
         return _line(str(value), row)
     if isinstance(value, str):
-        return _text(name, value, row, places)
+        return _text(name, value, row, resolver)
     if name == "line_number" or (name == "start_line" and "line_number" not in row):
-        return _with_link(str(value), str(value), places.of(_place(row)))
+        return _with_link(str(value), str(value), resolver.of(_location(row)))
     if name in _DAYS and isinstance(value, datetime):
         return _with_title(f"{value:%Y-%m-%d}", _cell_text(value))
     return _with_title(one_line(text := _cell_text(value), TEXT_CHARS), text)
@@ -94,16 +94,18 @@ def _spans(value: Any) -> list[int]:
         return [int(value)]
 
 
-def _text(name: str, value: str, row: Mapping[str, Any], places: LinkResolver) -> str:
+def _text(name: str, value: str, row: Mapping[str, Any], resolver: LinkResolver) -> str:
     commit = short_commit(value)
     if commit is not None:
-        links = places.commit(str(row.get("repository") or ""), value) if name != "object_id" else ()
+        links = resolver.commit(str(row.get("repository") or ""), value) if name != "object_id" else ()
         return _with_link(commit, value, links[:1])
     if name in _PATHS or name.endswith("_path"):
         text = tail(value, PATH_CHARS)
-        return _with_link(text, value, places.of(_place(row)) if name == "path" and not value.endswith("/") else ())
+        return _with_link(
+            text, value, resolver.of(_location(row)) if name == "path" and not value.endswith("/") else ()
+        )
     if name == "repository":
-        address = places.repository(value)
+        address = resolver.repository(value)
         links = (Link("host", "", address),) if address else ()
         return _with_link(tail(value, NAME_CHARS), value, links)
     if name in _CODE_TEXTS:
@@ -115,7 +117,7 @@ def _text(name: str, value: str, row: Mapping[str, Any], places: LinkResolver) -
     return _with_title(f"{text} \u2026" if remaining and not text.endswith("\u2026") else text, value)
 
 
-def _place(row: Mapping[str, Any]) -> dict[str, Any]:
+def _location(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row with null as None, as places read it."""
     return {name: None if is_null(value) else value for name, value in row.items() if name in _OF_PLACES}
 

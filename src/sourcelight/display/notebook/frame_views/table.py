@@ -56,14 +56,14 @@ def is_answer(frame: Any) -> bool:
     return bool(names) and all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
 
 
-def frame_html(frame: Any, places_of: Callable[[Mapping[Any, Any]], LinkResolver]) -> str:
+def frame_html(frame: Any, links_of: Callable[[Mapping[Any, Any]], LinkResolver]) -> str:
     """HTML of a frame of an answer.
 
     Parameters
     ----------
     frame
         DataFrame for which `is_answer` is true.
-    places_of
+    links_of
         Gives the places of an answer by its `attrs`, for links.
     """
     import pandas as pd
@@ -72,7 +72,7 @@ def frame_html(frame: Any, places_of: Callable[[Mapping[Any, Any]], LinkResolver
     head, tail = shown_rows(len(frame), pd.get_option("display.max_rows"), pd.get_option("display.min_rows"))
     positions = [*head, *tail]
     rows = _rows(frame.iloc[positions])
-    links = places_of(frame.attrs)
+    links = links_of(frame.attrs)
     kinds = {name: _kind(name, frame[name], [row[name] for row in rows]) for name in names}
     labels = [one_line(str(label), _MAX_NAME_CHARS) for label in frame.index[positions]]
     body = [_row(label, row, kinds, links) for label, row in zip(labels, rows, strict=True)]
@@ -179,7 +179,7 @@ def _html(frame: Any) -> str | None:
 
     if _has_view(frame) and pd.get_option("display.notebook_repr_html"):
         try:
-            return frame_html(frame, frame_views.places_of)
+            return frame_html(frame, frame_views.links_of)
         except Exception:  # noqa: BLE001, S110 - a frame that was changed in an unforeseen way still has pandas' view
             pass
     text = frame._repr_html_()

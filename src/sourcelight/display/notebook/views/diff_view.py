@@ -69,7 +69,7 @@ class DiffContent:
     head: str
     files: Sequence[Mapping[str, Any]]
     about: Mapping[str, str] = field(default_factory=dict)
-    places: LinkResolver = field(default_factory=LinkResolver)
+    links: LinkResolver = field(default_factory=LinkResolver)
     notices: tuple[str, ...] = ()
 
 
@@ -110,7 +110,7 @@ def diff_text(content: DiffContent) -> str:
 
 def diff_html(content: DiffContent) -> str:
     """The view as HTML: each file opens and closes."""
-    links = open_links(content.places.commit(content.repository, content.head)) if content.about else ""
+    links = open_links(content.links.commit(content.repository, content.head)) if content.about else ""
     head = f'<div class="sl-title"><b>{escape(_title(content))}</b>{_sums(content)}{links}</div>'
     about = ""
     if content.about:
@@ -179,7 +179,7 @@ def _patch(file: Mapping[str, Any], content: DiffContent) -> str:
         html_lines.append(f"{LINES} of {len(changed_lines):,} lines")
     if file["truncated"]:
         html_lines.append("a limit of the service truncated the patch")
-    links = open_links(content.places.file(content.repository, content.head, file["path"]))
+    links = open_links(content.links.file(content.repository, content.head, file["path"]))
     end = f'<div class="sl-dim">{", ".join(html_lines)} {links}</div>' if html_lines or links else ""
     label = escape(f"Changes of {_file_name(file)}")
     table = f"<table><tbody>{''.join(rows)}</tbody></table>"

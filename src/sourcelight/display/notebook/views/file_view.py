@@ -35,7 +35,7 @@ class FileContent:
     first: int = 0
     last: int = 0
     spans: tuple[Sequence[int], Sequence[int]] = ((), ())
-    places: LinkResolver = field(default_factory=LinkResolver)
+    links: LinkResolver = field(default_factory=LinkResolver)
 
 
 def _bounds(content: FileContent) -> tuple[int, int]:
@@ -107,7 +107,7 @@ def file_html(content: FileContent) -> str:
 
 
 def _whole_html(content: FileContent, lines_text: str, rows: Sequence[str]) -> str:
-    links = content.places.file(content.repository, content.commit, content.path, content.first)
+    links = content.links.file(content.repository, content.commit, content.path, content.first)
     label = escape(f"Lines of {_title(content)}")
     return (
         f'{STYLE}<div class="sl-view tex2jax_ignore"><div class="sl-title"><b>{escape(_title(content))}</b>'
@@ -162,7 +162,7 @@ class FileView:
     @property
     def links(self) -> tuple[Link, ...]:
         """Where it can be opened."""
-        return tuple(self._content.places.file(self.repository, self.commit, self.path, self.first))
+        return tuple(self._content.links.file(self.repository, self.commit, self.path, self.first))
 
     def __repr__(self) -> str:
         return file_text(self._content)

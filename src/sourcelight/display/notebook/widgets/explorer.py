@@ -88,7 +88,7 @@ class Explorer(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bases 
             replace_page(page, self._source.text(), self._source.html())
 
     @property
-    def shown(self) -> Any:
+    def visible_rows(self) -> Any:
         """DataFrame of the rows that are on show now, filtered and in their order; columns as in ``matches``."""
         import pyarrow as pa
 
@@ -201,7 +201,7 @@ class Explorer(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bases 
         with suppress(OSError):
             return [
                 {"kind": link.kind, "words": link.words, "href": link.href, "path": link.path, "line": link.line}
-                for link in self._source.places.of(facts_of(row))
+                for link in self._source.links.of(facts_of(row))
             ]
         return []
 

@@ -276,7 +276,7 @@ class RowSource(Protocol):
         """Text of the query."""
 
     @property
-    def places(self) -> LinkResolver:
+    def links(self) -> LinkResolver:
         """Where rows can be opened."""
 
     def batches(self) -> Sequence[Any]:

@@ -366,7 +366,7 @@ def astuple_of(source: StoredSource) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def _place(item: Evidence) -> tuple[str, str, str, int, int]:
+def _sort_key(item: Evidence) -> tuple[str, str, str, int, int]:
     if isinstance(item, CommitEvidence):
         return item.repository, item.commit, "", 0, 0
     return item.repository, item.commit, item.path, item.begin_line, item.end_line
@@ -377,7 +377,7 @@ def _to_sources(finished: FinishedAnswer) -> list[StoredSource]:
     sources: list[StoredSource] = []
     citations: dict[tuple[str, str, str, int, int], Citation] = {}
     for source_citation in sorted(finished.citations, key=lambda candidate: candidate.status != "verified"):
-        citations.setdefault(_place(source_citation.evidence), source_citation)
+        citations.setdefault(_sort_key(source_citation.evidence), source_citation)
     for source in finished.sources:
         key = (source.repository, source.commit, source.path, source.begin_line, source.end_line)
         citation = citations.get(key) if source.type in {"file", "commit"} else None
@@ -388,7 +388,7 @@ def _to_sources(finished: FinishedAnswer) -> list[StoredSource]:
     for source_citation in finished.rejected:
         item = source_citation.evidence
         label = f"{item.label}: {source_citation.reason}"
-        sources.append(StoredSource(item.kind, label, "", *_place(item), item.role, "rejected", None))
+        sources.append(StoredSource(item.kind, label, "", *_sort_key(item), item.role, "rejected", None))
     sources += [
         StoredSource("unknown", f"{name}: not from a tool", "", status="rejected") for name in finished.invented
     ]

@@ -88,7 +88,7 @@ class EvidenceLedger:
 
     def add(self, item: Evidence) -> str:
         """Add evidence; return its id, or that of an earlier one for the same lines."""
-        key = _place(item)
+        key = _sort_key(item)
         number = self._numbers.get(key)
         if number is None:
             self.items.append(item)
@@ -97,7 +97,7 @@ class EvidenceLedger:
 
     def knows(self, item: Evidence) -> str:
         """Return the id of the same lines; empty if new."""
-        number = self._numbers.get(_place(item))
+        number = self._numbers.get(_sort_key(item))
         return f"E{number}" if number else ""
 
     def get(self, name: str) -> Evidence | None:
@@ -109,7 +109,7 @@ class EvidenceLedger:
         return self.items[number - 1] if 1 <= number <= len(self.items) else None
 
 
-def _place(item: Evidence) -> tuple[str, str, str, int, int]:
+def _sort_key(item: Evidence) -> tuple[str, str, str, int, int]:
     if isinstance(item, FileEvidence):
         return item.repository, item.commit, item.path, item.begin_line, item.end_line
     return item.repository, item.commit, "", 0, 0

@@ -36,7 +36,7 @@ class ModelConfig:
     api_key: str = field(default="", repr=False)
 
     @property
-    def place(self) -> str:
+    def host(self) -> str:
         """Where text of repositories goes: a host, or the provider's name."""
         if self.base_url:
             return urlsplit(self.base_url).hostname or self.base_url

@@ -114,7 +114,7 @@ def _mention_model(paragraph: Any, choice: ModelConfig) -> Any:
     if isinstance(paragraph, Paragraph) and paragraph.says_no_model:
         head, separator, _ = paragraph.text.rpartition("\n")
         return Paragraph(
-            f"{head}{separator}- The question and code found for it may have been sent to {code(choice.place)}."
+            f"{head}{separator}- The question and code found for it may have been sent to {code(choice.host)}."
         )
     return paragraph
 
@@ -367,7 +367,7 @@ class _ModelRun:
         if self.budget.cost is not None and self.cost is None:
             limit = f"{self.budget.cost:g} dollars"
             lines.append(f"- What the model costs is in no price list: the limit of {limit} could not be held.")
-        provider = code(self.choice.place)
+        provider = code(self.choice.host)
         lines.append(
             f"- Written by {code(self.choice.name)}; the question and the code it read were sent to {provider}."
         )

@@ -82,7 +82,7 @@ def find_tests(work: Work, locations: Sequence[DefinitionLocation], name: str, n
         firsts.setdefault((using[index]["path"], holders[index]), index)
     first_uses = list(firsts.values())
     statements = [_statement(work, texts, using[index], holders[index]) for index in first_uses[: MAX_DETAILS + SHOWN]]
-    holder_names = join_words([_place(using[index], holders[index]) for index in first_uses[:SHOWN]])
+    holder_names = join_words([_location_in(using[index], holders[index]) for index in first_uses[:SHOWN]])
     files = count_of(len({(row["repository"], row["path"]) for row in using}), "test file")
     text = f"{code(simple)} is used on {count_of(len(using), 'line')} of {files}, such as in {holder_names}"
     evidence = tuple(item for statement in statements[:SHOWN] for item in statement.evidence)
@@ -128,7 +128,7 @@ def find_example(work: Work, locations: Sequence[DefinitionLocation], name: str,
     first_rows = list(firsts.values())
     row = first_rows[0]
     line = _evidence(work, texts, row)
-    location_text = f"{_place(row, _holder(work, texts, row))}, line {row['line_number']:,}"
+    location_text = f"{_location_in(row, _holder(work, texts, row))}, line {row['line_number']:,}"
     text = f"{code(simple)} is used in {location_text}: {code(row['line'].strip()[:160])}"
     finding = Finding(Statement(text, (line,) if line else ()), "example", queries=[join_queries(queries)], notes=notes)
     finding.quotes = [_around(work, texts, row)]
@@ -186,7 +186,7 @@ def find_key_uses(work: Work, name: str, notes: list[str]) -> Finding | None:
     statements = [_statement(work, texts, row, _holder(work, texts, row)) for row in using[: MAX_DETAILS + 1]]
     verb = "is read from the environment" if reads(using[0]) else "is a quoted key"
     first = using[0]
-    location_text = f"{_place(first, _holder(work, texts, first))}, line {first['line_number']:,}"
+    location_text = f"{_location_in(first, _holder(work, texts, first))}, line {first['line_number']:,}"
     text = f"{code(name)} {verb} in {location_text}: {code(first['line'].strip()[:160])}"
     finding = Finding(
         Statement(text, statements[0].evidence),
@@ -395,10 +395,10 @@ def _around(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> FileEvidenc
     return texts.evidence(target, row["path"], start, min(end, start + MAX_LINES - 1), "usage", 1.0)
 
 
-def _place(row: Mapping[str, Any], holder: str) -> str:
+def _location_in(row: Mapping[str, Any], holder: str) -> str:
     return f"{code(holder)} of {code(row['path'])}" if holder else code(row["path"])
 
 
 def _statement(work: Work, texts: FileTexts, row: Mapping[str, Any], holder: str) -> Statement:
     line = _evidence(work, texts, row)
-    return Statement(f"{_place(row, holder)}: {code(row['line'].strip()[:160])}", (line,) if line else ())
+    return Statement(f"{_location_in(row, holder)}: {code(row['line'].strip()[:160])}", (line,) if line else ())

@@ -59,7 +59,9 @@ class HistoryCommit:
         return HistoryRequest(self.repository, tuple(dict.fromkeys((*self.revisions, *self.without))))
 
 
-def places_of(targets: Sequence[Target], without: Callable[[Repository], Sequence[str]]) -> tuple[HistoryCommit, ...]:
+def history_commits_of(
+    targets: Sequence[Target], without: Callable[[Repository], Sequence[str]]
+) -> tuple[HistoryCommit, ...]:
     """Group the revisions of each repository, because they are searched together."""
     targets_by_repository: dict[str, list[Target]] = {}
     for target in targets:

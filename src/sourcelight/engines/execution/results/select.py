@@ -22,7 +22,7 @@ from sourcelight.engines.search import Target
 _WHERE = ("repository", "repository_id", "revision", "commit")
 _KINDS = {"file": ("content", "path", "symbol"), "content": ("content",), "symbol": ("symbol",)}
 
-Place = tuple[str, str]
+FileKey = tuple[str, str]
 """A repository's name and the requested revision."""
 
 
@@ -39,11 +39,11 @@ class Selector:
         Whether each file comes in one batch only, so that files need not be remembered.
     """
 
-    def __init__(self, path: tuple[str, ...], yielded: Collection[Place] = (), *, once: bool = True) -> None:
+    def __init__(self, path: tuple[str, ...], yielded: Collection[FileKey] = (), *, once: bool = True) -> None:
         self.path = path
         self._yielded = set(yielded)
         self._once = once
-        self._seen: dict[Place, set[str]] = {}
+        self._seen: dict[FileKey, set[str]] = {}
 
     @property
     def first_only(self) -> bool:
@@ -74,7 +74,7 @@ class Selector:
         return self._directories(batch) if remaining == ("directory",) else self._files(batch)
 
     def _repository(self, batch: Any) -> Any | None:
-        location = _place(batch)
+        location = _file_key(batch)
         if location in self._yielded:
             return None
         self._yielded.add(location)
@@ -84,14 +84,14 @@ class Selector:
         rows = MatchRows(batch)
         starts = np.array([start for start, _ in rows.files()], dtype=np.int64)
         if not self._once:
-            seen = self._seen.setdefault(_place(batch), set())
+            seen = self._seen.setdefault(_file_key(batch), set())
             paths = rows.texts("path", starts.tolist())
             starts = starts[[path not in seen for path in paths]]
             seen.update(path or "" for path in paths)
         return _rows(batch, starts, "path", rows.column("path").take(pa.array(starts))) if len(starts) else None
 
     def _directories(self, batch: Any) -> Any | None:
-        seen = self._seen.setdefault(_place(batch), set())
+        seen = self._seen.setdefault(_file_key(batch), set())
         rows = MatchRows(batch)
         starts = [start for start, _ in rows.files()]
         # The first row of each new directory, from which its columns are taken.
@@ -106,7 +106,7 @@ class Selector:
         return _rows(batch, np.array(list(new.values()), dtype=np.int64), "directory", pa.array(list(new)))
 
 
-def _place(batch: Any) -> Place:
+def _file_key(batch: Any) -> FileKey:
     rows = MatchRows(batch)
     return rows.first("repository"), rows.first("revision")
 
@@ -282,7 +282,7 @@ def _batch(rows: list[_Row]) -> Any:
     return pa.RecordBatch.from_pylist(rows, schema=schema)
 
 
-def by_place(batch: Any) -> Sequence[Any]:
+def by_file(batch: Any) -> Sequence[Any]:
     """Cut a batch into the rows of each repository and revision."""
     schema = batch.schema
     if not batch.num_rows or (

@@ -17,15 +17,15 @@ from sourcelight.repos import Repository, is_revision, matching_refs, newest_bef
 
 _BRANCH = "refs/heads/"
 _EXCLUDED = "*!"
-Place = tuple[str, str]
+RevisionCommit = tuple[str, str]
 """A revision as it is shown, and its commit."""
 
 
 @dataclass(slots=True)
 class RevisionRequest:
-    """The result of a list of revisions in one repository: `places` in the requested order, and missing ones."""
+    """The result of a list of revisions in one repository: `revision_commits` in requested order, and missing ones."""
 
-    places: list[Place] = field(default_factory=list)
+    revision_commits: list[RevisionCommit] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     invalid: list[str] = field(default_factory=list)
 
@@ -88,12 +88,12 @@ def targets_of(
     if at_time is not None:
         requests.append(_commit_before(repository, at_time, cancellation))
     first = requests[0] if requests else RevisionRequest()
-    common = [{commit for _, commit in request_after_first.places} for request_after_first in requests[1:]]
-    places = [place for place in first.places if all(place[1] in commits for commits in common)]
+    common = [{commit for _, commit in request_after_first.revision_commits} for request_after_first in requests[1:]]
+    revision_commits = [pair for pair in first.revision_commits if all(pair[1] in commits for commits in common)]
     missing = [name for request in requests for name in request.missing]
     invalid = [name for request in requests for name in request.invalid]
-    targets = tuple(Target(repository, revision, commit) for revision, commit in dict.fromkeys(places))
-    return targets, RevisionRequest(places, list(dict.fromkeys(missing)), list(dict.fromkeys(invalid)))
+    targets = tuple(Target(repository, revision, commit) for revision, commit in dict.fromkeys(revision_commits))
+    return targets, RevisionRequest(revision_commits, list(dict.fromkeys(missing)), list(dict.fromkeys(invalid)))
 
 
 def fault_of(revision: str) -> str:
@@ -116,7 +116,7 @@ def _resolve(repository: Repository, revisions: Sequence[str]) -> RevisionReques
                 _glob(repository, globs, request)
         else:
             try:
-                request.places.append((revision, resolve(repository, revision)))
+                request.revision_commits.append((revision, resolve(repository, revision)))
             except RepositoryError:
                 request.missing.append(revision)
     return request
@@ -143,7 +143,7 @@ def _glob(repository: Repository, globs: Sequence[str], request: RevisionRequest
         short = name.removeprefix(_BRANCH)
         # `v1` may be a tag as well, and git would take that one.
         is_unambiguous = name.startswith(_BRANCH) and f"refs/tags/{short}" not in tags and is_revision(short)
-        request.places.append((short if is_unambiguous else name, commit))
+        request.revision_commits.append((short if is_unambiguous else name, commit))
 
 
 def _compile(glob: str) -> re.Pattern[str]:

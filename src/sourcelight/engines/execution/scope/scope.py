@@ -15,12 +15,12 @@ from sourcelight.engines.execution.scope import revisions, selection
 from sourcelight.engines.execution.scope.revisions import ScopedAlternative, context_missing
 from sourcelight.engines.execution.scope.selection import (
     FilePredicates,
-    Place,
     RepositorySelection,
+    TargetKey,
     filters_matching,
-    place_of,
     predicates_of,
     select_repositories,
+    target_key,
 )
 from sourcelight.engines.search import Target
 from sourcelight.repos import Catalog, Repository, Viewer
@@ -152,7 +152,7 @@ class ScopeResolver(ScopeSelector):
         self._target_of = repositories.target_of
         self._targets_of = repositories.targets_of
         self._files = FilePredicates(repositories.store, cancellation)
-        self._defaults: set[Place] = set()
+        self._defaults: set[TargetKey] = set()
         self._default_lists: list[tuple[Target, ...]] = []
         self._has_revisions = False
 
@@ -251,7 +251,7 @@ class ScopeResolver(ScopeSelector):
         at_time = revisions.moment(alternative) if is_named else None
         if not lists and at_time is None:
             target = self._target_of(repository)
-            self._defaults.add(place_of(target))
+            self._defaults.add(target_key(target))
             return (target,)
         self._has_revisions = True
         try:
@@ -285,9 +285,11 @@ class ScopeResolver(ScopeSelector):
         # The whole list of defaults, as most queries have it, holds nothing new.
         if any(targets is defaults for defaults in self._default_lists):
             return
-        places = self._defaults.union(place_of(target) for defaults in self._default_lists for target in defaults)
+        default_keys = self._defaults.union(
+            target_key(target) for defaults in self._default_lists for target in defaults
+        )
         for target in targets:
-            if place_of(target) not in places and not self._is_current(target):
+            if target_key(target) not in default_keys and not self._is_current(target):
                 yield target
 
     def _is_current(self, target: Target) -> bool:
@@ -304,21 +306,21 @@ class ScopeResolver(ScopeSelector):
 
     def _narrow(self, scope: Scope) -> Iterator[Target]:
         needs_index = _needs_index(scope.alternative)
-        left_out = {place_of(target) for target in self._new(scope.targets)} if needs_index else set()
+        left_out = {target_key(target) for target in self._new(scope.targets)} if needs_index else set()
         about_files = [item for item in predicates_of(scope.alternative) if item.name != "has.commit.after"]
         asks = selection.reads_files(about_files)
         sensitive = scope.alternative.case_sensitive()
         for target in scope.targets:
             name = target.repository.name
-            if place_of(target) in left_out:
+            if target_key(target) in left_out:
                 if scope.alternative.yes_no_only("index") == "only":
                     self.unsearchable[label_of(target)] = "it is not indexed, and index:only excludes it"
                 continue
             passes = not asks or self._files.passes(target, about_files, case_sensitive=sensitive)
             if passes:
                 yield target
-            elif passes is None and place_of(target) in self._files.failed:
-                self.unsearchable[label_of(target)] = self._files.failed[place_of(target)]
+            elif passes is None and target_key(target) in self._files.failed:
+                self.unsearchable[label_of(target)] = self._files.failed[target_key(target)]
             elif passes is None:
                 self.undecided.add(name)
 

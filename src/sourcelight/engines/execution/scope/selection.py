@@ -20,7 +20,7 @@ from sourcelight.engines.search import FileFilter, FileTerm, Searcher, SearchOpt
 from sourcelight.repos import Repository, has_commit_after
 
 _OF_FACTS = {"has.topic": "topics", "has.meta": "metadata", "has.description": "description"}
-Place = tuple[str, str, str]
+TargetKey = tuple[str, str, str]
 """What tells targets apart: the repository's key, the revision as it was requested, the commit."""
 
 _OF_FILES = frozenset({"has.path", "has.content", "has.file"})
@@ -98,7 +98,7 @@ def _name_test(text: str, *, is_regexp: bool) -> Callable[[str], bool]:
     return lambda value: bool(pattern.find(value.encode()))
 
 
-def place_of(target: Target) -> Place:
+def target_key(target: Target) -> TargetKey:
     """The key of a target."""
     return target.repository.key, target.revision, target.commit
 
@@ -124,9 +124,9 @@ class FilePredicates:
 
     searcher: Searcher
     cancellation: Cancellation
-    failed: dict[Place, str] = field(default_factory=dict)
+    failed: dict[TargetKey, str] = field(default_factory=dict)
     missing: dict[str, int] = field(default_factory=dict)
-    _cache: dict[tuple[Place, TextQuery], tuple[bool, int]] = field(default_factory=dict)
+    _cache: dict[tuple[TargetKey, TextQuery], tuple[bool, int]] = field(default_factory=dict)
 
     def passes(self, target: Target, predicates: Iterable[Predicate], *, case_sensitive: bool) -> bool | None:
         """Return whether a target satisfies all predicates on history and files; None when unknown.
@@ -158,7 +158,7 @@ class FilePredicates:
 
     def _holds(self, target: Target, question: TextQuery) -> tuple[bool, int] | None:
         """Whether any file is as a question asks, and if not how many could not be looked into; None: stopped."""
-        cached = self._cache.get((place_of(target), question))
+        cached = self._cache.get((target_key(target), question))
         if cached is not None:
             return cached
         # One match decides, and nobody sees its line.
@@ -166,16 +166,16 @@ class FilePredicates:
         missing = 0
         for part in self.searcher.search((target,), question, options, self.cancellation):
             if part.failed:
-                self.failed[place_of(target)] = next(iter(part.failed.values()))
+                self.failed[target_key(target)] = next(iter(part.failed.values()))
                 return None
             if part.files:
-                return self._cache.setdefault((place_of(target), question), (True, 0))
+                return self._cache.setdefault((target_key(target), question), (True, 0))
             # Without a pattern only paths count, and those of missing contents are known.
             if question.tree is not None:
                 missing += sum(counts.get("missing", 0) for counts in part.skipped.values())
         if self.cancellation.stopped:
             return None
-        return self._cache.setdefault((place_of(target), question), (False, missing))
+        return self._cache.setdefault((target_key(target), question), (False, missing))
 
 
 def reads_files(predicates: Iterable[Predicate]) -> bool:

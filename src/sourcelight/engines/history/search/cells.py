@@ -342,12 +342,12 @@ def _surplus(
     )
     if not surplus:
         return []
-    places: dict[tuple[str, bytes], list[int]] = {}
+    indices_by_line: dict[tuple[str, bytes], list[int]] = {}
     for index, line in enumerate(lines):
         if (line.kind, line.text) in surplus:
-            places.setdefault((line.kind, line.text), []).append(index)
+            indices_by_line.setdefault((line.kind, line.text), []).append(index)
     selected: list[int] = []
-    for key, indices in places.items():
+    for key, indices in indices_by_line.items():
         if len(indices) > surplus[key]:
             # A notebook on one line has all of its lines on a changed one: the order alone decides there.
             changed = changed_rows.of_side(side)

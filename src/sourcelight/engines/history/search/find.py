@@ -306,7 +306,7 @@ def find_diffs(history: History, query: DiffQuery, stopped: Stopped = never) -> 
     ordered = newest_first(history, CommitNumbers(np.flatnonzero(mask)))
 
     # Ordering rows is deferred: a search for commits alone never needs them.
-    def places() -> tuple[ChangeNumbers, RowNumbers, ChangeNumbers]:
+    def locations() -> tuple[ChangeNumbers, RowNumbers, ChangeNumbers]:
         changes = ChangeNumbers(np.flatnonzero(passing))
         if not patterns:  # no line makes the tree hold, so that every line of such a change counts
             rows = _rows_on_sides(
@@ -316,7 +316,7 @@ def find_diffs(history: History, query: DiffQuery, stopped: Stopped = never) -> 
             rows = rows_of(selections, query.sides)
         return _order_rows(history, ordered, passing, rows)
 
-    return DiffMatches(ordered, patterns, places)
+    return DiffMatches(ordered, patterns, locations)
 
 
 def _order_rows(

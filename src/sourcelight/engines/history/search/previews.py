@@ -85,8 +85,10 @@ class DiffPreviews:
                 break
             changed_rows = range(0) if starts is None else range(int(starts[index]), int(starts[index + 1]))
             matched_lines: dict[int, set[tuple[str, int]]] = {}
-            places = [(int(changes[row]), "-" if removed[row] else "+", int(numbers[row])) for row in changed_rows]
-            for change, sign, number in places:
+            numbered_rows = [
+                (int(changes[row]), "-" if removed[row] else "+", int(numbers[row])) for row in changed_rows
+            ]
+            for change, sign, number in numbered_rows:
                 matched_lines.setdefault(change, set()).add((sign, number))
             visible = list(matched_lines) or _changes_of(history, commit, every())[:MAX_FILES]
             preview = write_preview(list(self._files(history, visible, matched_lines)))
@@ -94,7 +96,7 @@ class DiffPreviews:
                 continue
             texts[index], positions = preview
             file_of = {change: number for number, change in enumerate(visible)}
-            for row, (change, sign, number) in zip(changed_rows, places, strict=True):
+            for row, (change, sign, number) in zip(changed_rows, numbered_rows, strict=True):
                 lines[row] = positions.get((file_of[change], sign, number))
         return {"preview": pa.array(texts, pa.string()), "preview_line": pa.array(lines, pa.int32())}
 

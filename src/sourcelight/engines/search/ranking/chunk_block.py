@@ -39,7 +39,7 @@ class ChunkBlock:
         Terms in each chunk.
     file_length
         Terms in each of `files`.
-    place
+    chunk_index
         The first number of each chunk of the table, -1 where it is not here; None: the same number.
     copied, copies
         The chunks of the table that are here again, ascending, and the number that each has then.
@@ -56,7 +56,7 @@ class ChunkBlock:
     length: AnyArray
     total_length: int
     file_length: Float64Array
-    place: NDArray[np.int32] | None
+    chunk_index: NDArray[np.int32] | None
     copied: NDArray[np.uint32]
     copies: Int64Array
     twice: BoolArray
@@ -74,7 +74,7 @@ class ChunkBlock:
     @property
     def is_table(self) -> bool:
         """Whether the chunks are those of the table, with the same numbers."""
-        return self.place is None and not len(self.copied)
+        return self.chunk_index is None and not len(self.copied)
 
     def lines_of(self, row: int) -> tuple[int, int]:
         """Return the first and the last line of a chunk of the table."""
@@ -84,10 +84,10 @@ class ChunkBlock:
         """Turn entries of the table into entries of this block, ascending."""
         rows, counts, defined = entries
         copies_of_rows = self._held_again(rows) if len(self.copied) else _EMPTY_PAIR
-        if self.place is None:
+        if self.chunk_index is None:
             placed_entries = rows, counts, defined
         else:
-            chunk_numbers = self.place.take(rows)
+            chunk_numbers = self.chunk_index.take(rows)
             # -1 marks chunks of the table whose file is not in this view or is masked out.
             present = (chunk_numbers >= 0).nonzero()[0]
             placed_entries = chunk_numbers.take(present), counts.take(present), defined.take(present)

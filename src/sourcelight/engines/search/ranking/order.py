@@ -58,7 +58,7 @@ class RankOrder:
         self._scores = words.chunks.take(self._chunk_numbers)
         self._scores *= CHUNK / (lists.top or 1.0)
         self._scores *= lists.kind(self._files)
-        self._scores += (lists.file_weight * self.scores).take(self._places(self._files))
+        self._scores += (lists.file_weight * self.scores).take(self._file_indices(self._files))
         self._damp_repeats(lists.repeat)
 
     def _damp_repeats(self, factor: float) -> None:
@@ -73,14 +73,14 @@ class RankOrder:
         position = np.arange(len(order)) - starts.repeat(sizes)
         self._scores[order] *= factor**position
 
-    def _places(self, files: Int64Array) -> Int64Array:
+    def _file_indices(self, files: Int64Array) -> Int64Array:
         """Return the indexes of files in the lists."""
         ranked_files = self.lists.files
         return files if len(ranked_files) == self.collection.files else ranked_files.searchsorted(files)
 
     def score_of(self, file: int) -> float:
         """Return the score of a file that the lists have."""
-        return float(self.scores[self._places(np.array([file]))[0]])
+        return float(self.scores[self._file_indices(np.array([file]))[0]])
 
     @property
     def matched_files(self) -> int:
@@ -88,7 +88,7 @@ class RankOrder:
         listed_files = self.lists.listed_files
         return int(np.count_nonzero(self.words.reached)) + int(np.count_nonzero(~self.words.reached.take(listed_files)))
 
-    def _place(self, chunk: int) -> tuple[int, int, int]:
+    def _chunk_position(self, chunk: int) -> tuple[int, int, int]:
         """Return the block of a chunk, its number there, and the number of its file."""
         number = self.collection.block_of_chunk(chunk)
         within = chunk - self.collection.chunk_base[number]
@@ -117,7 +117,7 @@ class RankOrder:
             selected = self._sort(wanted_count)[:wanted_count]
         (best_score,) = self._exchange.maxima([float(self._scores.max(initial=0.0))])
         best_score = best_score or 1.0
-        files = dict.fromkeys(self._place(chunk)[2] for chunk, _ in selected)
+        files = dict.fromkeys(self._chunk_position(chunk)[2] for chunk, _ in selected)
         ordered = sorted(files, key=lambda file: (-self.score_of(file), self._name(file)))
         self._unscaled = tuple(value for _, value in selected)
         return [(chunk, value / best_score) for chunk, value in selected], ordered
@@ -128,7 +128,7 @@ class RankOrder:
 
     def covering(self, chunk: int, value: float) -> tuple[float, tuple[str, str, str, int], frozenset[str]]:
         """Return a chunk's negated score, its position, and the terms of the question that it contains."""
-        file = self._place(chunk)[2]
+        file = self._chunk_position(chunk)[2]
         return -value, (*self._name(file), chunk), terms_held_by(self.collection, self.words, [(chunk, value)])
 
     def first(self, count: int) -> list[tuple[int, float]]:
@@ -189,7 +189,9 @@ class RankOrder:
         # Names are looked up for ties only: a path has to be decoded for each.
         for run in np.split(ties, (np.diff(ties) > 1).nonzero()[0] + 1) if len(ties) else ():
             start, end = int(run[0]), int(run[-1]) + 2
-            pairs[start:end] = sorted(pairs[start:end], key=lambda pair: (self._name(self._place(pair[0])[2]), pair[0]))
+            pairs[start:end] = sorted(
+                pairs[start:end], key=lambda pair: (self._name(self._chunk_position(pair[0])[2]), pair[0])
+            )
         return pairs
 
     def _choose(self, pairs: list[tuple[int, float]], limits: RankLimits, limit: int) -> list[tuple[int, float]]:
@@ -198,7 +200,7 @@ class RankOrder:
         for chunk, value in pairs:
             if len(selected) >= limit:
                 break
-            file = self._place(chunk)[2]
+            file = self._chunk_position(chunk)[2]
             if limits.files is not None and file not in chunks_per_file and len(chunks_per_file) >= limits.files:
                 continue
             if limits.per_file is not None and chunks_per_file.get(file, 0) >= limits.per_file:
@@ -227,7 +229,7 @@ class RankOrder:
         positions = {file: position for position, file in enumerate(files)}
         described_chunks = []
         for chunk, value in selected:
-            number, within, file = self._place(chunk)
+            number, within, file = self._chunk_position(chunk)
             block, described_file = self.collection.blocks[number], described[positions[file]]
             row = within if block.source is None else int(block.source[within])
             start, end = block.lines_of(row)

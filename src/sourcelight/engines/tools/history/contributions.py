@@ -51,28 +51,28 @@ def agent_commits(selection: OpenedHistory, codes: Int64Array, commits: Int64Arr
 
 @dataclass(frozen=True, slots=True)
 class GroupSums:
-    """What one repository has, summed for each person, period and place; `persons` says who the persons are.
+    """Sums of one repository by person, period and group; `persons` says who the persons are.
 
-    `keys` are the person, the start of the period (0 without one) and the number of the place (0 without one) of each
-    row; `values` have a number for each row by name. `places` are the names of places. `unknown` changes have no known
-    lines; `touched` are the distinct paths, those before a rename included.
+    `keys` are the person, the start of the period (0 without one) and the index of the group (0 without one) of each
+    row; `values` have a number for each row by name. `unknown` counts changes without known lines, `touched` the
+    distinct paths, those before a rename included.
     """
 
     persons: PersonSet
     keys: tuple[Int64Array, Int64Array, Int64Array]
     values: dict[str, Int64Array]
-    places: list[str] = field(default_factory=list)
+    group_names: list[str] = field(default_factory=list)
     unknown: int = 0
     touched: int = 0
 
 
 def group_rows(
-    person: Int64Array, time: Int64Array, period: str | None, place: Int64Array | None = None
+    person: Int64Array, time: Int64Array, period: str | None, group_index: Int64Array | None = None
 ) -> tuple[Int64Array, Any]:
     """Group rows by person, period and place; gives the group of each row, and the keys of each group."""
     nothing = np.zeros(len(person), np.int64)
     starts = periods(time, period)[0] if period else nothing
-    codes, groups = group([person, starts, nothing if place is None else place])
+    codes, groups = group([person, starts, nothing if group_index is None else group_index])
     return codes, tuple(groups)
 
 
@@ -82,10 +82,10 @@ class JoinedGroups:
 
     person: Int64Array
     start: Int64Array
-    place: Int64Array
+    group_index: Int64Array
     repository: Int64Array
     values: dict[str, Int64Array]
-    places: list[str]
+    group_names: list[str]
 
 
 def join_groups(part: PartialResult, people: PersonNumbers) -> JoinedGroups:
@@ -95,17 +95,24 @@ def join_groups(part: PartialResult, people: PersonNumbers) -> JoinedGroups:
     values: dict[str, list[Int64Array]] = {}
     for number, sums in enumerate(part.results.values()):
         of_person = people.take(sums.persons)
-        of_place = np.array([position_of.setdefault(name, len(position_of)) for name in sums.places] or [0], np.int64)
-        person, start, place = sums.keys
+        index_of_group = np.array(
+            [position_of.setdefault(name, len(position_of)) for name in sums.group_names] or [0], np.int64
+        )
+        person, start, group_index = sums.keys
         owner = np.full(len(person), number)
-        keys.append([of_person[person] if len(person) else person, start, of_place[place], owner])
+        keys.append([of_person[person] if len(person) else person, start, index_of_group[group_index], owner])
         for name, array in sums.values.items():
             values.setdefault(name, []).append(array)
     nothing = np.zeros(0, np.int64)
     columns_of = [np.concatenate(column) for column in zip(*keys, strict=True)] if keys else [nothing] * 4
-    person, start, place, owner = columns_of
+    person, start, group_index, owner = columns_of
     return JoinedGroups(
-        person, start, place, owner, {name: np.concatenate(array) for name, array in values.items()}, list(position_of)
+        person,
+        start,
+        group_index,
+        owner,
+        {name: np.concatenate(array) for name, array in values.items()},
+        list(position_of),
     )
 
 
@@ -162,7 +169,7 @@ def _gather_churn(arguments: ChurnArguments, context: ToolContext) -> PartialRes
 
 
 def _sums(selection: OpenedHistory, arguments: ChurnArguments, dates: Dates, context: ToolContext) -> GroupSums:
-    """Changed lines of one repository by author, period and place."""
+    """Changed lines of one repository by author, period and path."""
     by = _by(arguments)
     people = PersonNumbers(CALL, arguments.mailmap, join_addresses=arguments.join_addresses)
     history = selection.history
@@ -176,7 +183,7 @@ def _sums(selection: OpenedHistory, arguments: ChurnArguments, dates: Dates, con
     persons = people.of_identities(selection)[commits.author[commit_rows]]
     groups, group_names = None, [""]
     if _PLACES & set(by):
-        groups, group_names = _places(selection, layout.path[changes_kept], by, arguments.depth, context)
+        groups, group_names = _group_files(selection, layout.path[changes_kept], by, arguments.depth, context)
     if "commit" in by:
         groups, group_names = _of_commits(selection, commit_rows, groups, group_names)
     codes, keys = group_rows(persons, commits.commit_time[commit_rows], period_of(CALL, by), groups)
@@ -194,7 +201,7 @@ def _sums(selection: OpenedHistory, arguments: ChurnArguments, dates: Dates, con
     return GroupSums(people.person_set, keys, values, group_names, uncounted, touched)
 
 
-def _places(
+def _group_files(
     selection: OpenedHistory, paths: Any, by: Sequence[str], depth: int | None, context: ToolContext
 ) -> tuple[Int64Array, list[str]]:
     """Numbers of the kinds and folders (or files) of some paths, and the names that they are of, kind first."""
@@ -226,7 +233,7 @@ def changes_of_row(
     values = {"directory": arguments.directory, "path": arguments.path, "file_kind": arguments.file_kind}
     by = [name for name, value in values.items() if value is not None]
     if by:
-        groups, group_names = _places(selection, layout.path[change_rows], by, arguments.depth, context)
+        groups, group_names = _group_files(selection, layout.path[change_rows], by, arguments.depth, context)
         below = (arguments.directory or "") if arguments.path is None else arguments.path
         key = f"{arguments.file_kind or ''}{_BREAK}{below}"
         change_rows = change_rows[groups == (group_names.index(key) if key in group_names else -1)]
@@ -253,7 +260,7 @@ def _combine_churn(arguments: ChurnArguments, context: ToolContext, part: Partia
     keys += [rows.start] if period else []
     keys += [rows.repository] if "repository" in by else []
     placed = bool({*_PLACES, "commit"} & set(by))
-    keys += [rows.place] if placed else []
+    keys += [rows.group_index] if placed else []
     codes, groups = group(keys)
     count = len(groups[0])
     summed = {name: total(codes, rows.values[name], count) for name in rows.values} or dict.fromkeys(
@@ -261,7 +268,7 @@ def _combine_churn(arguments: ChurnArguments, context: ToolContext, part: Partia
     )
     table: dict[str, Any] = key_columns(by, period, groups, part.names, people)
     if placed:
-        table |= _place_columns(by, rows.places, groups[-1])
+        table |= _place_columns(by, rows.group_names, groups[-1])
     if "author" not in by:
         table.pop("author"), table.pop("author_email")
     # A commit has one author and one date, and belongs to one repository: so its counts add up.

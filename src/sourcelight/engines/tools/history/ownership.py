@@ -109,9 +109,9 @@ def _owned_lines(
             ", ".join(selection.name for selection in histories.selections), "", path, "it has no text file"
         )
     merged = [np.concatenate(part) for part in zip(*parts, strict=True)] if parts else [np.zeros(0, np.int64)] * 7
-    history, place, person, time, lines, exact, agent_lines = merged
+    history, group_index, person, time, lines, exact, agent_lines = merged
     return _OwnedLines(
-        names, history, place, person, time, lines, exact.astype(np.bool_), agent_lines, left_out, inexact
+        names, history, group_index, person, time, lines, exact.astype(np.bool_), agent_lines, left_out, inexact
     )
 
 
@@ -192,8 +192,10 @@ def _ownership(arguments: OwnershipArguments, context: ToolContext) -> ToolResul
     by = arguments.by or "total"
     depth = arguments.depth or 1
     top = clean_path(arguments.path or "")
-    group_names, place = _places(owned, by, depth, f"{top}/" if top and top not in owned.names else top or "/")
-    codes, (history, path, person) = group([owned.history, place[owned.file], owned.person])
+    group_names, group_index = _group_files(
+        owned, by, depth, f"{top}/" if top and top not in owned.names else top or "/"
+    )
+    codes, (history, path, person) = group([owned.history, group_index[owned.file], owned.person])
     count = len(person)
     lines = total(codes, owned.lines, count)
     of_path, _ = group([history, path]) if count else (codes, [])
@@ -240,7 +242,7 @@ def _ranks(people: PersonNumbers) -> Int64Array:
     return ranks
 
 
-def _places(owned: _OwnedLines, by: str, depth: int, top: str) -> tuple[list[str], Int64Array]:
+def _group_files(owned: _OwnedLines, by: str, depth: int, top: str) -> tuple[list[str], Int64Array]:
     """What each file is counted under."""
     if by == "file":
         group_names = owned.names
@@ -249,8 +251,8 @@ def _places(owned: _OwnedLines, by: str, depth: int, top: str) -> tuple[list[str
     else:
         group_names = [top] * len(owned.names)
     numbers: dict[str, int] = {}
-    place = np.array([numbers.setdefault(name, len(numbers)) for name in group_names] or [0], np.int64)
-    return list(numbers), place
+    group_index = np.array([numbers.setdefault(name, len(numbers)) for name in group_names] or [0], np.int64)
+    return list(numbers), group_index
 
 
 def _bus_factor(arguments: BusFactorArguments, context: ToolContext) -> ToolResult:
@@ -260,7 +262,7 @@ def _bus_factor(arguments: BusFactorArguments, context: ToolContext) -> ToolResu
     people = PersonNumbers(call, arguments.mailmap, join_addresses=arguments.join_addresses)
     owned = _owned_lines(call, _selection(arguments), context, histories, people)
     depth = arguments.depth or 1
-    below, at_depth = _places(owned, "directory", depth, "/")
+    below, at_depth = _group_files(owned, "directory", depth, "/")
     top = clean_path(arguments.path or "")
     bots = people.bots[owned.person] if len(owned.person) else np.zeros(0, np.bool_)
     human_rows = np.flatnonzero(~bots)

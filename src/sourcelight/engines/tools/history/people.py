@@ -115,10 +115,10 @@ class PersonNumbers:
 
     def number(self, name: str, email: str, commits: int = 0) -> int:
         """The number of someone whom the repository's mailmap calls so, and who wrote some commits under that name."""
-        place = self._pairs.setdefault((name, email), len(self._pairs))
-        if place == len(self._commits):
+        number = self._pairs.setdefault((name, email), len(self._pairs))
+        if number == len(self._commits):
             self._commits.append(0)
-        self._commits[place] += commits
+        self._commits[number] += commits
         proper = self._accepted.map(name, email) if self._accepted else (name, email)
         key = person_key(*proper) if self.join_addresses else proper
         person = self._numbers.setdefault(key, len(self._numbers))

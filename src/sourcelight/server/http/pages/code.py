@@ -20,7 +20,7 @@ _MAX_LINE_CHARS = 5_000
 
 def symbol_page(
     name: str,
-    place: Mapping[str, str],
+    location: Mapping[str, str],
     definitions: ToolResult | str,
     references: ToolResult | str,
     *,
@@ -34,18 +34,18 @@ def symbol_page(
             parts.append(f'<h2>{title}</h2><p class="warn">{escape(answer)}</p>')
             continue
         notes = "".join(f'<p class="quiet">{escape(notice)}</p>' for notice in answer.notices)
-        rows = "".join(_place(row, prefix) for row in answer.table.to_pylist()[:MAX_LISTED])
+        rows = "".join(_location_text(row, prefix) for row in answer.table.to_pylist()[:MAX_LISTED])
         count = f' <small class="quiet">{answer.table.num_rows:,}</small>'
         content = f'<table class="files"><tbody>{rows}</tbody></table>' if rows else '<p class="quiet">None.</p>'
         parts.append(f"<h2>{title}{count}</h2>{notes}{content}")
-    path = place["path"]
-    address = file_url(prefix, place["repo"], place.get("revision", ""), path)
-    origin = f'as <a href="{escape(address)}">{escape(path)}</a> of {escape(place["repo"])} uses it'
+    path = location["path"]
+    address = file_url(prefix, location["repo"], location.get("revision", ""), path)
+    origin = f'as <a href="{escape(address)}">{escape(path)}</a> of {escape(location["repo"])} uses it'
     body = f"<h1><code>{escape(name)}</code></h1><p class='quiet'>{origin}</p><div data-names>{''.join(parts)}</div>"
     return page(f"{name} \u00b7 {path}", body, prefix=prefix, wide=True, use=use)
 
 
-def _place(row: Mapping[str, Any], prefix: str) -> str:
+def _location_text(row: Mapping[str, Any], prefix: str) -> str:
     number = row["line_number"] or 1
     address = file_url(prefix, row["repository"], row["commit"] or "", row["path"], (number, number))
     line = (row["line"] or "")[:_MAX_LINE_SHOWN]
@@ -80,11 +80,11 @@ def head(info: Any, prefix: str, path: str) -> str:
     return f'<h1>{" / ".join(trail)}</h1><p class="quiet">at commit {commit_html}</p>'
 
 
-def binary_page(place: Mapping[str, Any], size_bytes: int, *, prefix: str) -> Response:
+def binary_page(location: Mapping[str, Any], size_bytes: int, *, prefix: str) -> Response:
     """Render the page of a file without text."""
     text = f"This file is binary ({size_text(size_bytes)}): it has no lines to show."
-    body = f"{head(place, prefix, place['path'])}<p>{text}</p>"
-    return page(f"{place['path']} \u00b7 {place['repository']}", body, prefix=prefix, wide=True)
+    body = f"{head(location, prefix, location['path'])}<p>{text}</p>"
+    return page(f"{location['path']} \u00b7 {location['repository']}", body, prefix=prefix, wide=True)
 
 
 def tree_url(prefix: str, repository: str, commit: str, path: str) -> str:

@@ -189,14 +189,14 @@ class CodePages:
         try:
             answer = tools.call("read_file", {**arguments, "path": path}, context)
         except BinaryFile as exc:
-            place = tools.call("list_files", _parent(arguments, path), context).attributes
-            return code.binary_page({**place, "path": path}, exc.size_bytes, prefix=prefix)
+            location = tools.call("list_files", _parent(arguments, path), context).attributes
+            return code.binary_page({**location, "path": path}, exc.size_bytes, prefix=prefix)
         except ToolError as exc:
             if exc.argument != "path":
                 raise
             # A directory, by the address of a file.
-            place = tools.call("list_files", {**arguments, "path": path}, context).attributes
-            target = code.tree_url(prefix, place["repository"], place["commit"], place["path"])
+            location = tools.call("list_files", {**arguments, "path": path}, context).attributes
+            target = code.tree_url(prefix, location["repository"], location["commit"], location["path"])
             return RedirectResponse(target, 302, {"Cache-Control": "no-store"})
         arguments = {"repo": arguments["repo"], "path": path, "revision": answer.attributes["commit"]}
         beside = replace(context, cancellation=Cancellation())
@@ -244,8 +244,8 @@ class CodePages:
             if exc.argument != "path":
                 raise
             # A file, by the address of a directory.
-            place = tools.call("list_files", _parent(arguments, path), context).attributes
-            target = file_url(self._access.prefix, place["repository"], place["commit"], path)
+            location = tools.call("list_files", _parent(arguments, path), context).attributes
+            target = file_url(self._access.prefix, location["repository"], location["commit"], path)
             return RedirectResponse(target, 302, {"Cache-Control": "no-store"})
         first = parameters.get("from", "")
         start = int(first) - 1 if first.isascii() and first.isdigit() and len(first) < 10 and int(first) else 0

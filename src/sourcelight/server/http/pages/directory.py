@@ -139,10 +139,10 @@ class DirectoryParts:
 
     def of(self, directory: Directory, requested: str, context: ToolContext, seconds: float) -> dict[str, Part]:
         """Return the parts that are stored, and the requested one."""
-        place = context.engine.catalog.get(directory.name, context.viewer).key
+        repository_key = context.engine.catalog.get(directory.name, context.viewer).key
         parts = {}
         for name in directory.part_names:
-            key = (place, directory.commit, directory.path, directory.start, name)
+            key = (repository_key, directory.commit, directory.path, directory.start, name)
             stored = self._parts_by_key.get(key)
             if stored is not None and time.monotonic() - stored[0] < _KEPT_S:
                 parts[name] = stored[1]

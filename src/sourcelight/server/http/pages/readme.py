@@ -31,28 +31,28 @@ def readme_path(entries: Sequence[Mapping[str, Any]]) -> str | None:
     return min(paths, key=lambda path: (not path.lower().endswith(_MARKDOWN), path), default=None)
 
 
-def readme_html(lines: Sequence[str], place: Mapping[str, str], prefix: str) -> str:
+def readme_html(lines: Sequence[str], location: Mapping[str, str], prefix: str) -> str:
     """Return the HTML of a README.
 
     Parameters
     ----------
     lines
         Its lines.
-    place
+    location
         Its `repository`, `commit` and `path`.
     prefix
         Prefix of all addresses of the service.
     """
     text = "\n".join(lines)
-    if not place["path"].lower().endswith(_MARKDOWN):
+    if not location["path"].lower().endswith(_MARKDOWN):
         truncation_note = "\n(truncated)" if len(text) > MAX_CHARACTERS else ""
         return f'<pre tabindex="0">{escape(text[:MAX_CHARACTERS] + truncation_note)}</pre>'
 
     def resolve(address: str) -> str:
         if _WEB.match(address):
             return address
-        path = _path_of(address, place["path"])
-        return file_url(prefix, place["repository"], place["commit"], path) if path else ""
+        path = _path_of(address, location["path"])
+        return file_url(prefix, location["repository"], location["commit"], path) if path else ""
 
     def render_link(label: str, address: str) -> str | None:
         target = quote(address, safe=_SAFE)
