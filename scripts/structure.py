@@ -38,12 +38,16 @@ _VERBS = re.compile("embed|feed|need|seed|speed|proceed|exceed|succeed|shed")
 """Verbs and nouns that end as participles do."""
 
 _ODD_NAMES = re.compile(
-    "again|alone|apart|asked|at|begin|begins|chosen|counted|cut|drawn|each|ended|facts|found|"
-    "given|gone|heard|held|here|hit|hits|how|joined|kept|known|late|lost|made|met|more|most|"
-    "named|one|opened|others|own|passed|plain|said|several|shown|some|spelled|standing|stop|"
-    "taken|thing|told|upto|wanted|what|where|whole|why|written"
+    "again|alone|apart|asked|at|begin|begins|chosen|cited|counted|cut|declared|drawn|each|ended|facts|"
+    "fault|faults|folded|found|given|gone|heard|held|here|hit|hits|how|joined|kept|known|late|listed|"
+    "lost|made|marked|met|more|most|named|needed|one|opened|others|own|passed|piece|pieces|place|places|"
+    "plain|said|several|shared|shown|some|space|spelled|standing|stop|taken|thing|told|tried|upto|used|"
+    "wanted|what|where|whole|why|written"
 )
 """Participles, pronouns and adverbs in the place of a noun: they say what was done to a thing, not what it is."""
+
+_VERB_NAMES = frozenset({"place", "stop"})
+"""Words of `_ODD_NAMES` that are verbs, and so fit functions."""
 
 _FOREIGN = frozenset({"os", "sys", "shell", "pd", "np"})
 """Receivers of `getattr` that are modules or objects of other packages."""
@@ -207,21 +211,24 @@ def odd_names(root: Path = SOURCE) -> list[str]:
     return [
         f"{path.relative_to(ROOT)}:{line} {name}"
         for path in sorted(root.rglob("*.py"))
-        for name, line in _introductions(ast.parse(path.read_text("utf-8")))
-        if _ODD_NAMES.fullmatch(name.strip("_"))
+        for name, line, is_function in _introductions(ast.parse(path.read_text("utf-8")))
+        if _ODD_NAMES.fullmatch(word := name.strip("_")) and not (is_function and word in _VERB_NAMES)
     ]
 
 
-def _introductions(tree: ast.Module) -> Iterator[tuple[str, int]]:
+def _introductions(tree: ast.Module) -> Iterator[tuple[str, int, bool]]:
+    """Yield each introduced name with its line, and whether it is that of a function."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id, node.lineno
+            yield node.id, node.lineno, False
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-            yield node.attr, node.lineno
+            yield node.attr, node.lineno, False
         elif isinstance(node, ast.arg):
-            yield node.arg, node.lineno
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ExceptHandler) and node.name:
-            yield node.name, node.lineno
+            yield node.arg, node.lineno, False
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            yield node.name, node.lineno, False
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.name, node.lineno, True
 
 
 def private_names(root: Path = ROOT / "tests") -> list[str]:
@@ -232,7 +239,7 @@ def private_names(root: Path = ROOT / "tests") -> list[str]:
     uses = []
     for path in sorted(root.rglob("*.py")):
         tree = ast.parse(path.read_text("utf-8"))
-        local = {name for name, _ in _introductions(tree)}
+        local = {name for name, *_ in _introductions(tree)}
         uses += [
             f"{path.relative_to(ROOT)}:{line} {name}"
             for name, line in _private_uses(tree)
