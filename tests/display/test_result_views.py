@@ -52,7 +52,7 @@ def result_info(
     """Facts of a result over some batches."""
     matches = sum(pa.compute.sum(b["match_count"]).as_py() for b in batches)
     arguments = {"skipped": (), "alerts": (), "infos": (RepositoryInfo("r1"),)} | fields
-    arguments.setdefault("places", LinkResolver(hosts={fact.name: fact.url for fact in arguments["infos"]}))
+    arguments.setdefault("links", LinkResolver(hosts={fact.name: fact.url for fact in arguments["infos"]}))
     return ResultView(query=query, status=status, reasons=reasons, matches=matches, batches=batches, **arguments)
 
 
