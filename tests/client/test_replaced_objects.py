@@ -78,7 +78,7 @@ def test_every_call_tells_of_the_repositories_it_looked_at(code: sl.Client) -> N
         "pickaxe": code.pickaxe("needle", ["old"]),
     }
     for name, frame in answers.items():
-        assert [n for n in frame.attrs["notices"] if "refs/replace gives 3 objects" in n] != [], name
+        assert [n for n in frame.attrs["notices"] if "refs/replace replaces 3 objects" in n] != [], name
         assert frame.attrs["status"] == "limited", name  # as of a search of the same
     assert not any("refs/replace" in n for n in code.commit_search(["plain"]).attrs["notices"])
 

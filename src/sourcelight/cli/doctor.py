@@ -18,7 +18,7 @@ from pathlib import Path
 
 from sourcelight.cli.output import DONE, FAILED, print_line, print_table
 from sourcelight.core.extras import has_library
-from sourcelight.core.markup import visible
+from sourcelight.core.markup import count_of, visible
 from sourcelight.core.markup.counts import size_text
 
 # What each library is for, by the name to import and the name to install.
@@ -147,7 +147,7 @@ def _directories(homes: dict[str, Path], problems: list[HostProblem]) -> Iterato
             )
         if files > _MANY_FILES:
             problems.append(
-                HostProblem(f"{name}: {files:,} files; sourcelight index --prune deletes what is not needed")
+                HostProblem(f"{name}: {count_of(files, 'file')}; sourcelight index --prune deletes unneeded ones")
             )
         yield name, size_text(size), size_text(free), visible(str(folder))
 

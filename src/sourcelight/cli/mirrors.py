@@ -227,7 +227,7 @@ def _read_list(path: Path, *, allow_local: bool, previous: AddressList | None = 
         for number, reason in list(addresses.rejected.items())[:_MAX_PRINTED]:
             say(f"{path}, line {number}: {reason}")
         if len(addresses.rejected) > _MAX_PRINTED:
-            say(f"{path}: {len(addresses.rejected) - _MAX_PRINTED:,} more lines are no address")
+            say(f"{path}: {count_of(len(addresses.rejected) - _MAX_PRINTED, 'more invalid address')}")
     return addresses
 
 

@@ -17,6 +17,7 @@ from sourcelight.core.batches import Event, MatchBatch, OtherMatches, Repository
 from sourcelight.core.batches.schema import conform
 from sourcelight.core.completeness import failures, limits
 from sourcelight.core.errors import QueryError, SourcelightError, StreamBroken
+from sourcelight.core.markup.counts import count_of
 from sourcelight.core.query import And, Filter, Node, Predicate, Query, parse
 from sourcelight.core.query.build import Expression
 from sourcelight.core.query.fields import FilterScope, names_of
@@ -335,7 +336,9 @@ class _PartQueue:
             yield Skipped("part-incomplete", f"{len(unnamed):,} more parts", names, "warn")
         if self._waiting:
             names = "\n".join(f"- `{part.label}`" for part in list(self._waiting)[:_MOST_NAMED])
-            title = f"{len(self._waiting):,} parts not requested after {self._request_count:,} requests"
+            title = (
+                f"{count_of(len(self._waiting), 'part')} not requested after {count_of(self._request_count, 'request')}"
+            )
             yield Skipped("request-limit", title, names, "warn")
 
     def _tell(self) -> None:

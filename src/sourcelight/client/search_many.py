@@ -97,11 +97,12 @@ class ManyResult(SearchResult):
         writer.finish(metadata(self.attrs))
 
     def __repr__(self) -> str:
-        lines = [f"ManyResult: {self.match_count:,} matches of {count_of(len(self._results), 'search')}: {self.status}"]
+        searches = count_of(len(self._results), "search")
+        lines = [f"ManyResult: {count_of(self.match_count, 'match')} of {searches}: {self.status}"]
         for row in self._summary_rows():
             reasons_text = f" ({one_line(row['reasons'], 2 * _WIDTH)})" if row["reasons"] else ""
             name, query = one_line(row["name"], _WIDTH), one_line(row["query"], _WIDTH)
-            lines.append(f"  {name}: {row['matches']:,} matches of {query}: {row['status']}{reasons_text}")
+            lines.append(f"  {name}: {count_of(row['matches'], 'match')} of {query}: {row['status']}{reasons_text}")
         return "\n".join(lines)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:  # noqa: ARG002

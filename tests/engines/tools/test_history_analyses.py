@@ -194,7 +194,7 @@ def test_the_bus_factor_leaves_bots_out(past: Past) -> None:
     assert set(rows) == {"/", "/*", "src/", "docs/"}
     assert rows["docs/"]["owners"] == ["Ada Example <ada@example.org>"]
     assert rows["/"]["lines"] == sum(r["lines"] for r in past.rows("ownership", repo="one") if not r["bot"])
-    assert any("1 lines of bots are left out" in notice for notice in answer.notices)
+    assert any("1 line of bots left out" in notice for notice in answer.notices)
 
 
 def test_the_pickaxe_tells_rise_and_fall(past: Past) -> None:

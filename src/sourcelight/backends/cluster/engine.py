@@ -24,6 +24,7 @@ from sourcelight.core.batches import Event
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import QueryError, RepositoryNotFound, SearchIndexError
+from sourcelight.core.markup.counts import count_of
 from sourcelight.core.query.explanation import Advice, Explanation
 from sourcelight.core.tools.tool import A
 from sourcelight.core.wire.request import SearchRequest
@@ -61,8 +62,8 @@ class ClusterView:
         workers = self._fleet.run(self._live())
         generation = self._fleet.generation
         return (
-            f"<Cluster {', '.join(self.schedulers)}: {len(workers)} workers, generation {generation.number}, "
-            f"{len(generation.searchable)} repositories>"
+            f"<Cluster {', '.join(self.schedulers)}: {count_of(len(workers), 'worker')}, "
+            f"generation {generation.number}, {count_of(len(generation.searchable), 'repository')}>"
         )
 
     @property

@@ -12,7 +12,7 @@ from sourcelight.client.portal import blocking, blocking_generator
 from sourcelight.client.progress import arriving
 from sourcelight.core.arguments import checks_methods
 from sourcelight.core.errors import MissingExtra
-from sourcelight.core.markup import visible
+from sourcelight.core.markup import count_of, visible
 from sourcelight.core.tools.navigation import (
     CALLEES,
     CALLERS,
@@ -58,7 +58,8 @@ class DependencyGraph:
     def __repr__(self) -> str:
         inner = int((~self.edges["external"]).sum())
         count = len(self.edges.attrs.get("repositories", ()))
-        return f"DependencyGraph({count:,} repositories, {inner:,} edges among them, {len(self) - inner:,} to others)"
+        edges = f"{count_of(inner, 'edge')} among them, {len(self) - inner:,} to others"
+        return f"DependencyGraph({count_of(count, 'repository')}, {edges})"
 
     def _repr_html_(self) -> str:
         return frame_html(self.edges, links_of) if is_answer(self.edges) else visible(self.edges.to_html())

@@ -11,6 +11,7 @@ from sourcelight.core.arguments import checks_methods
 from sourcelight.core.backend import Backend, HasBackend
 from sourcelight.core.batches.events import RepositoryOverview
 from sourcelight.core.errors import SourcelightError, ToolError
+from sourcelight.core.markup.counts import count_of
 from sourcelight.display.notebook import ProgressChoice
 from sourcelight.display.notebook.client_view import client_html, client_text
 from sourcelight.display.notebook.frame_views import use_links
@@ -92,7 +93,9 @@ class ViewMethods:
         frame = await self.read_file(repo, path, revision=revision, progress=progress)
         if bounds[0] > len(frame):
             raise ToolError(
-                f"view_file: {path} has {len(frame):,} lines, not {bounds[0]:,}", tool="view_file", argument="lines"
+                f"view_file: {path} has {count_of(len(frame), 'line')}, not {bounds[0]:,}",
+                tool="view_file",
+                argument="lines",
             )
         commit = str(frame.attrs.get("commit") or "")
         texts = frame["line"].astype("object").tolist()

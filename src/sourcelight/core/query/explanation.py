@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from sourcelight.core.markup.counts import count_of
+
 _WITHOUT_INDEX = {("symbol",), ("message",), ("changed line",), ("changed file",)}
 
 
@@ -139,7 +141,7 @@ def _alternative_lines(meaning: AlternativeMeaning) -> list[str]:
         f"results: {', '.join(meaning.types) or 'none'}{f', turned into {meaning.select}' if meaning.select else ''}"
     )
     for item in meaning.filters:
-        count = "" if item.files is None else f" ({item.files:,} files)"
+        count = "" if item.files is None else f" ({count_of(item.files, 'file')})"
         lines.append(f"{item.text}: {item.meaning}{count}")
     if meaning.files:
         lines.append(f"{meaning.passing:,} of {meaning.files:,} files pass the filters")

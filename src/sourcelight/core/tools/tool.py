@@ -233,7 +233,7 @@ class Tool(Generic[A]):
         for name, maximum in self.mcp_maximum.items():
             value = arguments.get(name)
             if isinstance(value, list | tuple) and len(value) > maximum:
-                message = f"{self.name}: {name} has {len(value)} items; at most {maximum} are taken"
+                message = f"{self.name}: {name} must have at most {maximum} items, got {len(value)}"
                 raise ToolError(message, tool=self.name, argument=name)
             if isinstance(value, int) and value > maximum:
                 message = f"{self.name}: {name} is {value}; it must be 1 to {maximum}"

@@ -260,7 +260,8 @@ def _lines(alternative: Mapping[str, Any]) -> tuple[list[str], ...]:
         f"results: {', '.join(alternative['types'])}",
     ]
     filters = [
-        f"{item['text']}: {item['meaning']}" + ("" if item["files"] is None else f" ({item['files']:,} files)")
+        f"{item['text']}: {item['meaning']}"
+        + ("" if item["files"] is None else f" ({count_of(item['files'], 'file')})")
         for item in alternative["filters"]
     ]
     patterns = [

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import SourcelightError
+from sourcelight.core.markup.counts import count_of
 from sourcelight.core.wire.events import Skipped
 from sourcelight.engines.execution.protocol import amount, names
 from sourcelight.engines.history import HEAD_ONLY, HistoryProgress, HistoryStore
@@ -193,5 +194,5 @@ def under_way(repositories: int) -> Skipped:
     return Skipped(
         reason="symbols-pending",
         title=f"{amount(repositories)} without definitions yet",
-        message=f"Definitions are being found in {repositories:,} repositories.",
+        message=f"Finding definitions in {count_of(repositories, 'repository')}.",
     )

@@ -64,7 +64,7 @@ class IndexingNotice:
 
     def item(self) -> Skipped:
         """An item that is in ``skipped`` while the work goes on."""
-        far = "" if self.latest is None else f" ({self.latest.files:,} files read)"
+        far = "" if self.latest is None else f" ({count_of(self.latest.files, 'file')} read)"
         return Skipped(
             reason="revision-indexing",
             title=f"{amount(len(self.targets))} indexing",
@@ -95,7 +95,7 @@ def unread_commits(commits: Mapping[str, tuple[int, Sequence[str]]]) -> Iterator
             title=f"{amount(total)} unread {'commit' if total == 1 else 'commits'}",
             message="\n".join(
                 [
-                    f"The changes of {total:,} commits are missing from these clones, too large or in broken cells:",
+                    f"The changes of {count_of(total, 'commit')} are missing, too large, or in broken cells:",
                     *items,
                     *(["- ..."] if len(commits) > _MAX_LISTED else []),
                 ]
@@ -119,9 +119,9 @@ def replaced_item(objects: Mapping[str, int]) -> Iterator[Skipped]:
         total = sum(objects.values())
         yield Skipped(
             reason="objects-replaced",
-            title=f"{amount(total)} replaced {'object' if total == 1 else 'objects'}",
-            message=f"`refs/replace` gives {total:,} objects in the place of others. They were searched as they were "
-            f"made, instead of what replaces them:\n{names(list(objects))}",
+            title=count_of(total, "replaced object"),
+            message=f"`refs/replace` replaces {count_of(total, 'object')}. The search read the originals:\n"
+            f"{names(list(objects))}",
         )
 
 

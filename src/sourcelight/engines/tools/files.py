@@ -19,6 +19,7 @@ from sourcelight.core.batches.results import (
     utc_time,
 )
 from sourcelight.core.errors import BinaryFile, PathNotFound, ToolError
+from sourcelight.core.markup.counts import count_of
 from sourcelight.core.tools.catalog import table_of
 from sourcelight.core.tools.files import (
     DEFAULT_PAGE,
@@ -187,7 +188,7 @@ def _read_file(arguments: ReadFileArguments, context: ToolContext) -> ToolResult
         raise PathNotFound(target.name, target.revision, path, missing)
     if selected.is_binary:
         raise BinaryFile(
-            f"read_file: {path} has no text: it is a binary file of {size:,} bytes",
+            f"read_file: {path} has no text: it is a binary file of {count_of(size, 'byte')}",
             tool="read_file",
             size_bytes=size or 0,
         )

@@ -68,7 +68,7 @@ def _count(arguments: CountArguments, context: ToolContext) -> ToolResult:
     if not commits:
         commits = _searched_commits(request.query, context)
         if len(commits) > _MAX_NAMED:
-            notices.append(f"{len(commits):,} repositories were searched.")
+            notices.append(f"Searched {count_of(len(commits), 'repository')}.")
             commits = {}
     rows = sorted(counts.items(), key=lambda item: (-item[1][0], [str(part) for part in item[0]]))
     total = {"matches": sum(count for _, (count, _) in rows), "groups": len(rows)}
@@ -181,7 +181,7 @@ _count_rows = render_rows(_count_line, keeps_lines=True)
 def _render_counts(answer: ToolResult, context: ToolContext) -> Rendered:
     payload, text = _count_rows(answer, context)
     attributes = answer.attributes
-    head = f"{attributes['matches']:,} matches, {attributes['status']}\n"
+    head = f"{count_of(attributes['matches'], 'match')}, {attributes['status']}\n"
     match_count = sum(answer.table.column("matches").to_pylist())
     matches = {} if match_count == attributes["matches"] else {"matches": attributes["matches"]}
     return {**payload, **matches, "status": attributes["status"]}, head + text

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sourcelight.core.batches.results import ToolProgress, ToolResult, file_url
 from sourcelight.core.errors import PathNotFound, ToolError
+from sourcelight.core.markup.counts import count_of
 from sourcelight.core.tools.files import ReadFileArguments
 from sourcelight.core.tools.navigation import (
     FIND_REFERENCES,
@@ -231,7 +232,7 @@ def _references(
     if search.left_out:
         workspace.notice(
             "left-out",
-            f"{search.left_out:,} further places with the name {query.name} were left out: "
+            f"{count_of(search.left_out, 'further place')} with the name {query.name} left out: "
             "their receivers before the dot are unknown.",
         )
     if not search.definitions:

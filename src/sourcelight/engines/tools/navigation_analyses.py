@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import ToolError
+from sourcelight.core.markup.counts import count_of
 from sourcelight.core.tools.navigation import (
     CALLEES,
     CALLERS,
@@ -119,7 +120,7 @@ def _symbols(arguments: SymbolsArguments, context: ToolContext) -> ToolResult:
         workspace.budget.check()
         file_rows = symbol_rows(document, outline_of(document, workspace), arguments.revision or "")
         rows += [row for row in file_rows if not codes or row["kind"] in codes]
-        reporter.report(number, f"{len(rows):,} definitions")
+        reporter.report(number, f"{count_of(len(rows), 'definition')}")
     workspace.note_missing([project], (arguments.path or "").strip("/").encode())
     attributes = {**_commit_columns(project, arguments.revision), "kind": sorted(codes), "path": arguments.path or ""}
     return _answer("symbols", rows, attributes, workspace)

@@ -19,7 +19,7 @@ import orjson
 
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import ToolError
-from sourcelight.core.markup.counts import estimate_tokens
+from sourcelight.core.markup.counts import count_of, estimate_tokens
 from sourcelight.core.tools.tool import (
     CURSOR_ARGUMENT,
     MAX_TOKENS,
@@ -235,7 +235,7 @@ def _cut_text(call: str, payload: dict[str, Any], text: str, request: PageReques
             too_long = middle
     visible = "\n".join(lines[:fits])
     remaining = {"lines": len(lines) - fits, "tokens": estimate_tokens(text) - estimate_tokens(visible)}
-    amount = f"{remaining['lines']:,} more lines, about {remaining['tokens']:,} tokens,"
+    amount = f"{count_of(remaining['lines'], 'more line')}, about {remaining['tokens']:,} tokens,"
     note = f"({amount} are left out; pass a larger maxTokens.)"
     attributes = {name: value for name, value in payload.items() if isinstance(value, str) and len(value) <= _SHORT}
     return {**attributes, "text": f"{visible}\n", "limitHit": True, "leftOut": remaining}, f"{visible}\n\n{note}\n"

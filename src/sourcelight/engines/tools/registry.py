@@ -8,6 +8,7 @@ from typing import Any
 
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import ToolError, UnsupportedTool
+from sourcelight.core.markup.counts import count_of
 from sourcelight.core.tools.catalog import find_tool
 from sourcelight.core.tools.tool import Scope, Tool, WireArguments
 from sourcelight.engines.tools.context import ToolContext
@@ -179,7 +180,7 @@ def _replaced_objects(result: ToolResult, arguments: WireArguments, context: Too
     if "repository" in result.table.schema.names:
         concerned.update(result.table.column("repository").unique().to_pylist())
     return [
-        f"{name}: refs/replace gives {count:,} objects in the place of others, which is not followed."
+        f"{name}: refs/replace replaces {count_of(count, 'object')}; the originals are read."
         for name, count in sorted(objects.items())
         if name in concerned
     ]

@@ -15,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import SourcelightError, ToolError
+from sourcelight.core.markup.counts import count_of
 from sourcelight.core.tools.catalog import table_of
 from sourcelight.core.tools.files import ReadFileArguments
 from sourcelight.core.tools.inspection import COLUMNS, VERIFY, VerifyArguments
@@ -192,7 +193,7 @@ class _Checker:
             quoted.pop(0)
         if not quoted:
             if last > len(lines):
-                return {"status": "rejected", "reason": f"the file has {len(lines):,} lines"}
+                return {"status": "rejected", "reason": f"the file has {count_of(len(lines), 'line')}"}
             return {"status": "verified", "reason": ""}
         if first and last <= len(lines) and normalize_lines(lines[first - 1 : last]) == quoted:
             return {"status": "verified", "reason": ""}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sourcelight.core.arguments import checks_methods
 from sourcelight.core.errors import ToolError
 from sourcelight.core.former_names import refuses_former_names
+from sourcelight.core.markup.counts import count_of
 from sourcelight.display.notebook import ProgressChoice
 from sourcelight.lab.accessor.rows import Client, backend_for, run_with_progress
 
@@ -34,7 +35,7 @@ class CodeAccessor:
         self._frame = frame
 
     def __repr__(self) -> str:
-        return f"<code of {len(self._frame):,} rows: link, context, blame, open, groups, diff>"
+        return f"<code of {count_of(len(self._frame), 'row')}: link, context, blame, open, groups, diff>"
 
     def link(self, *, kind: str | None = None, client: Client | None = None) -> DataFrame:
         """Add where each row can be opened.
@@ -81,7 +82,7 @@ class CodeAccessor:
             raise ToolError(f"context: lines must be at least 0, got {lines}", tool="context", argument="lines")
         self._need("context", "path", "line_number")
         backend = backend_for(self._frame, client)
-        title = f"context of {len(self._frame):,} rows"
+        title = f"context of {count_of(len(self._frame), 'row')}"
         return run_with_progress(
             title,
             lambda on_progress: with_context(backend, self._frame, lines, on_progress),
@@ -108,7 +109,7 @@ class CodeAccessor:
 
         self._need("blame", "path", "line_number")
         backend = backend_for(self._frame, client)
-        title = f"blame of {len(self._frame):,} rows"
+        title = f"blame of {count_of(len(self._frame), 'row')}"
         return run_with_progress(
             title, lambda on_progress: with_blame(backend, self._frame, on_progress), len(self._frame), progress
         )

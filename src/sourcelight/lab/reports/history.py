@@ -9,6 +9,7 @@ from datetime import MAXYEAR, UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.errors import UnsupportedTool
+from sourcelight.core.markup.counts import count_of
 from sourcelight.lab.plots.charts import period_bars, punch_card, size_histogram, stacked_bars
 from sourcelight.lab.reports.html import ThemedFigure
 from sourcelight.lab.reports.model import Figure, Frame, Metric, ReportTable
@@ -212,7 +213,7 @@ def clock(commits: Frame) -> tuple[ReportTable, Figure]:
         "Weekday and hour",
         counts.rename("commits").reset_index(),
         "Commits by weekday (0 is Monday) and hour of the author date on the author's own clock.",
-        f"{unknown:,} commits whose time zone is not known." if unknown else "",
+        f"{count_of(unknown, 'commit')} with an unknown time zone." if unknown else "",
         "commits",
         ("weekday", "hour"),
         max_rows=0,

@@ -27,6 +27,7 @@ from starlette.types import Receive, Scope, Send
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ClusterError, ToolError
+from sourcelight.core.markup.counts import count_of
 from sourcelight.core.tools.answer_stream import encode_answer, encode_error, encode_progress, limit_answer
 from sourcelight.core.tools.catalog import analysis_tools
 from sourcelight.core.tools.tool import Tool
@@ -168,7 +169,7 @@ class Analyses:
             return
         reader = principal.account or f"anonymous {(scope.get('client') or ('',))[0]}"
         if self._open[reader] >= self._limits.open_per_account:
-            text = f"You have {self._limits.open_per_account} open calls, the maximum; read or close one first."
+            text = f"You have {count_of(self._limits.open_per_account, 'open call')}, the maximum; close one first."
             await plain_response(429, text, {"Retry-After": "1"})(scope, receive, send)
             return
         self._open[reader] += 1

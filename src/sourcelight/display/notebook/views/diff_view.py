@@ -124,7 +124,7 @@ def diff_html(content: DiffContent) -> str:
     files = "".join(_file(file, content, is_open=len(content.files) <= _ALL_OPEN) for file in content.files[:FILES])
     remaining = len(content.files) - FILES
     more_html = (
-        f'<div class="sl-dim">and {remaining:,} more files: <code>.files</code> has all of them</div>'
+        f'<div class="sl-dim">and {count_of(remaining, "more file")}: <code>.files</code> has all of them</div>'
         if remaining > 0
         else ""
     )

@@ -271,7 +271,7 @@ def count_authors(work: Work) -> Fact:
         "don't count."
     )
     if len(pairs) != len(people):
-        fact.sentences.append(f"Under {len(pairs):,} names and addresses, as `git shortlog -sne` lists them.")
+        fact.sentences.append(f"Under {count_of(len(pairs), 'name and address')}, as `git shortlog -sne` lists them.")
     bots = sum(all(row.get("bot") for row in commits_of_person) for commits_of_person in people.values())
     if bots:
         fact.sentences.append(f"{bots:,} of them {'are bots by their names' if bots != 1 else 'is a bot by its name'}.")

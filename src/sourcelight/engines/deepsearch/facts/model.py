@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sourcelight.core.batches.results import ToolResult
+from sourcelight.core.markup.counts import count_of
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.requests import Emit, ResearchEvent, ResearchRequest
@@ -130,7 +131,11 @@ class Work:
     def call(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
         """Call a tool or an analysis, and report it. Raises what `sourcelight.engines.tools.call` raises."""
         answer = call(name, arguments, self.context)
-        payload = {"tool": name, "query": format_call(name, arguments), "result": f"{answer.table.num_rows:,} rows"}
+        payload = {
+            "tool": name,
+            "query": format_call(name, arguments),
+            "result": f"{count_of(answer.table.num_rows, 'row')}",
+        }
         self.emit(ResearchEvent("turn", payload))
         return answer
 

@@ -10,7 +10,7 @@ from typing import Any
 from sourcelight.core.batches import MatchBatch, conform
 from sourcelight.core.completeness import is_limiting
 from sourcelight.core.errors import QueryError
-from sourcelight.core.markup import code, plural
+from sourcelight.core.markup import code, count_of, plural
 from sourcelight.core.query import parse
 from sourcelight.core.query.narrowing import add_filter
 from sourcelight.core.query.quoting import quote_value
@@ -98,7 +98,9 @@ def run_searches(
         if not finished:
             notes.append("The search did not end.")
         rows += conform(batches).to_pylist() if batches else []
-        work.emit(ResearchEvent("turn", {"tool": "keyword_search", "query": query, "result": f"{len(rows):,} rows"}))
+        work.emit(
+            ResearchEvent("turn", {"tool": "keyword_search", "query": query, "result": f"{count_of(len(rows), 'row')}"})
+        )
     return rows
 
 

@@ -13,7 +13,7 @@ import anyio
 import anyio.to_thread
 
 from sourcelight.core.errors import Cancelled, SourcelightError
-from sourcelight.core.markup import code
+from sourcelight.core.markup import code, count_of
 from sourcelight.engines.deepsearch.citations import check_citations
 from sourcelight.engines.deepsearch.evidence.model import EvidenceLedger
 from sourcelight.engines.deepsearch.llm.provider import ModelConfig
@@ -358,7 +358,7 @@ class _ModelRun:
         draft.parts.append(Heading("Searched"))
         pins = list(self.inquiry.pins)
         pin_list = ", ".join(f"{code(pin.repository)} at {code(pin.commit[:12])}" for pin in pins[:10])
-        suffix = f" and {len(pins) - 10:,} further repositories" if len(pins) > 10 else ""
+        suffix = f" and {count_of(len(pins) - 10, 'further repository')}" if len(pins) > 10 else ""
         lines = [f"- {pin_list}{suffix}, with {self.toolbox.calls} tool call{'' if self.toolbox.calls == 1 else 's'}."]
         if self.cut_short:
             lines.append(f"- The model was told to end: {self.cut_short}.")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from sourcelight.core.markup import code, join_words
+from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.core.markup.counts import list_names
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence
 from sourcelight.engines.deepsearch.evidence.pins import Pin
@@ -290,7 +290,11 @@ def format_searched(inquiry: ResearchRequest) -> str:
     """List the repositories and commits that were searched."""
     pins = list(inquiry.pins)
     pin_list = ", ".join(f"{code(pin.repository)} at {code(pin.commit[:12])}" for pin in pins[:_NAMED_REPOSITORIES])
-    suffix = f" and {len(pins) - _NAMED_REPOSITORIES:,} further repositories" if len(pins) > _NAMED_REPOSITORIES else ""
+    suffix = (
+        f" and {count_of(len(pins) - _NAMED_REPOSITORIES, 'further repository')}"
+        if len(pins) > _NAMED_REPOSITORIES
+        else ""
+    )
     failed = [
         f"- {inline(name)} could not be searched: {inline(reason)}."
         for name, reason in sorted(inquiry.pins.failed.items())

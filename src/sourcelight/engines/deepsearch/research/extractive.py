@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sourcelight.core.errors import RepositoryError, SourcelightError
+from sourcelight.core.markup.counts import count_of
 from sourcelight.engines.deepsearch.evidence.commits import ASKING, HistoryEvidence
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence, FileEvidence
 from sourcelight.engines.deepsearch.evidence.pins import StepRequest, run_step
@@ -146,7 +147,11 @@ class ExtractiveResearcher:
         if intents.history:
             paths = [(file.target, file.path) for file in ranking.files[:3]]
             past.find(question, question.names or _names_before(inquiry), paths, _COMMITS)
-            emit(ResearchEvent("turn", {"tool": "commit_search", "result": f"{len(past.commits)} commits chosen"}))
+            emit(
+                ResearchEvent(
+                    "turn", {"tool": "commit_search", "result": f"{count_of(len(past.commits), 'commit')} selected"}
+                )
+            )
         texts = FileTexts(context)
         weights = _weights(question, ranking)
         chooser = QuoteSelector(texts, weights, budget.quoted_lines - _KEPT_LINES)
@@ -228,7 +233,7 @@ def _uses(defined: DefinitionExcerpt, inquiry: ResearchRequest, texts: FileTexts
         inquiry.context.cancellation.check()
         return []
     rows = answer.table.to_pylist()
-    emit(ResearchEvent("turn", {"tool": "find_references", "query": name, "result": f"{len(rows)} places"}))
+    emit(ResearchEvent("turn", {"tool": "find_references", "query": name, "result": f"{count_of(len(rows), 'place')}"}))
     uses: list[FileEvidence] = []
     per_file: dict[str, int] = {}
     for row in rows:

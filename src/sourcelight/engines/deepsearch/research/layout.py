@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from sourcelight.core.markup import code, join_words
+from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.engines.deepsearch.evidence.commits import HistoryEvidence
 from sourcelight.engines.deepsearch.evidence.model import (
     CommitEvidence,
@@ -252,10 +252,12 @@ def _document(chunk: FileEvidence, ledger: EvidenceLedger) -> str:
 def _format_searched(findings: Findings, inquiry: ResearchRequest) -> list[str]:
     ranking, pins = findings.ranking, list(inquiry.pins)
     question = inline(inquiry.question, 200)
-    counts = f"{ranking.matched_chunks:,} places in {ranking.matched_files:,} of {ranking.searched_files:,} files"
+    counts = (
+        f"{count_of(ranking.matched_chunks, 'place')} in {ranking.matched_files:,} of {ranking.searched_files:,} files"
+    )
     lines = [f"- “{question}”: {counts} share words with it."]
     pin_texts = [f"{code(pin.repository)} at {code(pin.commit[:12])}" for pin in pins[:10]]
-    suffix = f" and {len(pins) - 10:,} further repositories" if len(pins) > 10 else ""
+    suffix = f" and {count_of(len(pins) - 10, 'further repository')}" if len(pins) > 10 else ""
     lines.append(f"- Searched {', '.join(pin_texts)}{suffix}.")
     lines += [
         f"- {inline(name)} was not searched in full: {inline(reason)}."

@@ -10,6 +10,7 @@ import pyarrow as pa
 from sourcelight.core.batches.persons import is_bot
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import PathNotFound, ToolError
+from sourcelight.core.markup.counts import count_of
 from sourcelight.core.tools.blame import (
     BLAME,
     BlameArguments,
@@ -113,7 +114,7 @@ def _range_of(table: Any, arguments: BlameArguments, path: str) -> Any:
     if arguments.end_line is not None and last < first:
         raise ToolError(f"blame: endLine {last} is before startLine {first}", tool="blame", argument="endLine")
     if first > max(table.num_rows, 1):
-        message = f"blame: startLine is {first}, but {path} has {table.num_rows:,} lines"
+        message = f"blame: startLine is {first}, but {path} has {count_of(table.num_rows, 'line')}"
         raise ToolError(message, tool="blame", argument="startLine")
     return table.slice(first - 1, last - first + 1)
 

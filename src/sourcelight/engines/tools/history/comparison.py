@@ -83,7 +83,7 @@ def _compare_revisions(arguments: CompareRevisionsArguments, context: ToolContex
     if left_out:
         notices.append(f"{left_out:,} files are too large together, and have no patch; ask for them by pages.")
     if missing:
-        notices.append(f"The contents of {missing:,} files are missing from this clone; they have no patch.")
+        notices.append(f"The contents of {count_of(missing, 'file')} are missing from this clone and have no patch.")
     is_complete = end >= total
     notices += _cut_notices(sum(is_cut))
     if not is_complete:
@@ -229,7 +229,7 @@ def _render_comparison(answer: ToolResult, context: ToolContext) -> Rendered:  #
     line_totals = "" if totals["additions"] is None else f", +{totals['additions']} -{totals['deletions']}"
     title = (
         f"Comparing {attributes['base_revision']}..{attributes['head_revision']} in {attributes['repository']} "
-        f"({totals['files']} files{line_totals})"
+        f"({count_of(totals['files'], 'file')}{line_totals})"
     )
     cursor_lines = [f"endCursor: {attributes['end_cursor']}"] if attributes["end_cursor"] else []
     return payload, with_notices("\n".join([title, "", *text, *cursor_lines]) + "\n", answer)

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.batches.results import ToolResult, group_order
+from sourcelight.core.markup.counts import count_of
 from sourcelight.core.tools.analyses import (
     CHURN,
     ChurnArguments,
@@ -278,7 +279,11 @@ def _combine_churn(arguments: ChurnArguments, context: ToolContext, part: Partia
     order = group_order((starts, -(summed["additions"] + summed["deletions"])), table)
     notices = [*part.notices, "Merges are left out: they have no changed lines of their own."]
     notices += kind_notices(arguments.file_kinds)
-    notices += [f"{unknown:,} changes are counted without lines, as contents are missing."] if unknown else []
+    notices += (
+        [f"The lines of {count_of(unknown, 'change')} are not counted, because contents are missing."]
+        if unknown
+        else []
+    )
     notices += people.join_notices(groups[0].tolist()) if "author" in by else []
     notices += agent_notices(int(summed["agent_commits"].sum()))
     drill = {"authors": "author"} if "author" in by else {}

@@ -18,6 +18,7 @@ from sourcelight.core.errors import (
     SearchIndexError,
     ToolError,
 )
+from sourcelight.core.markup.counts import count_of
 from sourcelight.engines.history import History, HistoryProgress, HistoryStore
 from sourcelight.engines.history.model import CommitNumbers, UnbuiltHistory
 from sourcelight.engines.history.subtrees import Layout, layout_of
@@ -329,6 +330,6 @@ def omit_unread(partial: PartialResult, selection: OpenedHistory, mask: BoolArra
         partial.omit(
             "open",
             selection.name,
-            f"{selection.name}: the changes of {unread:,} commits are not counted: objects are missing or too large "
-            f"({name_list}).",
+            f"{selection.name}: the changes of {count_of(unread, 'commit')} are not counted: "
+            f"objects are missing or too large ({name_list}).",
         )

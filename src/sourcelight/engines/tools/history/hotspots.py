@@ -18,6 +18,7 @@ import pyarrow as pa
 from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.batches.results import ToolResult, columns_of, group_order
 from sourcelight.core.cancellation import ScanStopped
+from sourcelight.core.markup.counts import count_of
 from sourcelight.core.tools import analyses as tools
 from sourcelight.core.tools.analyses import CommitsBehindArguments, CouplingArguments, HotspotsArguments
 from sourcelight.core.tools.tool import Arguments
@@ -266,7 +267,7 @@ def _combine_coupling(arguments: CouplingArguments, context: ToolContext, part: 
     notices = [
         *part.notices,
         f"Pairs need {min_commits} commits together and a degree of {degree}; merges are left out.",
-        f"{skipped:,} commits with more than {arguments.max_files or _LARGE} files count for no pair.",
+        f"Pairs leave out {count_of(skipped, 'commit')} with more than {arguments.max_files or _LARGE} files.",
     ]
     notices += kind_notices(arguments.file_kinds)
     attributes = {**part.dates, "total": total_rows, "drill_down": _drill(COUPLING, arguments, part)}

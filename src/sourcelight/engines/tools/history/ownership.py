@@ -13,6 +13,7 @@ from sourcelight.core.arrays import Int64Array
 from sourcelight.core.batches.persons import BOT_RULE
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import GitFailed, PathNotFound, ToolError
+from sourcelight.core.markup.counts import count_of
 from sourcelight.core.tools.blame import (
     BUS_FACTOR,
     OWNERSHIP,
@@ -305,7 +306,7 @@ def _bus_factor(arguments: BusFactorArguments, context: ToolContext) -> ToolResu
         )
     )
     bot_lines = int(owned.lines[bots].sum()) if len(bots) else 0
-    bot_notices = (f"{bot_lines:,} lines of bots are left out; {BOT_RULE}.",) if bot_lines else ()
+    bot_notices = (f"{count_of(bot_lines, 'line')} of bots left out; {BOT_RULE}.",) if bot_lines else ()
     attributes = _answer_attributes(histories, people)
     attributes["drill_down"]["columns"].pop("authors")
     table = tables.table(

@@ -11,6 +11,7 @@ from typing import Any
 
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import GitFailed, ToolError
+from sourcelight.core.markup.counts import count_of
 from sourcelight.core.tools.commits import DiffSearchArguments
 from sourcelight.core.tools.inspection import HISTORY_OF, HistoryOfArguments
 from sourcelight.engines.history.agents import agents_text, traces_of
@@ -76,7 +77,7 @@ def _of_lines(arguments: HistoryOfArguments, context: ToolContext) -> ToolResult
     count = data.count(b"\n") + (not data.endswith(b"\n"))
     if first > count:
         raise ToolError(
-            f"{CALL}: startLine is {first}, but {path} has {count:,} lines", tool=CALL, argument="startLine"
+            f"{CALL}: startLine is {first}, but {path} has {count_of(count, 'line')}", tool=CALL, argument="startLine"
         )
     limit = arguments.limit or _MAX_COMMITS
     # Texts of files and messages can't know the mark, so that they can't pass for a commit.
