@@ -31,7 +31,7 @@ result
 result.matches[["repository", "path", "line_number", "line"]].head(8)
 
 # %% [markdown]
-# What was left out is a table too, with the filter that brings it back.
+# What the search skipped is a table too, with the filter that includes it.
 
 # %%
 result.skipped[["reason", "title", "suggested_query"]]
@@ -50,7 +50,7 @@ by = (
 by.head(10).to_frame("matches")
 
 # %% [markdown]
-# Where only numbers are needed, `count` has the engine add them up and never touches a line:
+# If you only need counts, the engine counts matches without reading lines:
 
 # %%
 code.count_by("error", ["repository", "language"]).head(10)
@@ -64,27 +64,27 @@ totals = by.groupby("repository", observed=True).sum().sort_values(kind="stable"
 axes = totals.plot.barh(title="Matches of error by repository", xlabel="matches", ylabel="", figsize=(7, 3))
 
 # %% [markdown]
-# ## See matches in their surroundings
+# ## See matches in context
 #
-# `context_lines=3` brings the lines around each match. Filters narrow a search: `repo:`, `file:`, `lang:`, and
-# `-` in front of one excludes.
+# `context_lines=3` adds the lines around each match. Filters narrow a search: `repo:`, `file:`, `lang:`; a `-` before
+# a filter excludes.
 
 # %%
 code.search("TODO -file:test count:5", context_lines=3)
 
 # %% [markdown]
-# Regular expressions are RE2's. `AND`, `OR` and `NOT` work on files: this finds files that mention a timeout but
-# never a retry, and shows where.
+# Regular expressions use RE2 syntax. `AND`, `OR` and `NOT` apply to files: this query finds files that mention a
+# timeout but no retry.
 
 # %%
 code.search("/time_?out/ AND NOT retry count:all").matches[["repository", "path", "line_number", "line"]].head(5)
 
 # %% [markdown]
-# ## Stop early, keep what came
+# ## Stop early and keep the rows
 #
-# Interrupt a running search (the ■ button, or press `I` twice): the cell stops at once, and what had arrived is kept
-# in `code.last`. To see it on a machine of any speed, here is a service that sends three matches and then falls
-# silent, and an impatient reader who interrupts after a second. It also shows that a service is searched like a folder.
+# Interrupt a running search (the ■ button, or press `I` twice): the cell stops at once, and `code.last` keeps the rows
+# that have arrived. To show this at any speed, the next cell starts a service that sends three matches and then stops
+# sending, and interrupts the search after a second. It also shows that you search a service like a directory.
 
 # %%
 import _thread
@@ -112,9 +112,10 @@ print(slow.last.status)
 slow.last.matches[["repository", "path", "line_number", "line"]]
 
 # %% [markdown]
-# ## Events as they come
+# ## Stream events
 #
-# For your own display, or to stop at the first answer, iterate over the stream. Leaving the loop stops the search.
+# To draw your own display, or to stop at the first match, iterate over the stream. The search stops when you leave
+# the loop.
 
 # %%
 for event in code.stream("error count:all"):
@@ -123,13 +124,13 @@ for event in code.stream("error count:all"):
         break
 
 # %% [markdown]
-# ## The same against a server
+# ## Search a service
 #
 # `sourcelight serve PATH…` speaks the streaming search protocol over HTTP, and so do compatible services. Everything
-# above works there too; only the first line changes:
+# above works with a service too; only the first line changes:
 #
 # ```python
 # code = sl.connect("http://127.0.0.1:7080", token="…")
 # ```
 #
-# Next: [02 History](02-history.ipynb), who changed what, and when.
+# Next: [02 History](02-history.ipynb): who changed what, and when.

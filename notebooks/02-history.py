@@ -1,8 +1,8 @@
 # %% [markdown]
 # # History: who changed what, and when
 #
-# Commits and changed lines are searched like files, and every answer is a DataFrame. The history of a repository is
-# read when it is first asked for, and after that only what is new. Run the cells from top to bottom (Shift+Enter).
+# You search commits and changed lines as you search files, and every result is a DataFrame. sourcelight reads the
+# history of a repository on first use, and later only its new commits. Run the cells from top to bottom (Shift+Enter).
 
 # %% tags=["parameters"]
 paths = ""  # folders with repositories, as in PATH; empty: those of the demo
@@ -28,7 +28,7 @@ repo
 # %% [markdown]
 # ## Commits
 #
-# Texts of one list are alternatives, different lists must all hold. Dates are the committer's, in UTC.
+# The texts of one list are alternatives; different lists must all match. Dates are committer dates in UTC.
 
 # %%
 commits = code.commit_search(repo)
@@ -41,14 +41,14 @@ fixes[["commit_date", "author", "subject"]].head(6)
 # %% [markdown]
 # ## Changed lines
 #
-# Where a line with the text came, and where one went:
+# Commits that add a line with the text, and commits that remove one:
 
 # %%
 lines = code.diff_search(text, repo)
 lines[["author_date", "author", "path", "side", "line_number", "line"]].head(6)
 
 # %% [markdown]
-# The same in the query language, streamed like any search: `type:diff` finds changed lines, `type:commit` messages.
+# The query language does the same, as a stream: `type:diff` finds changed lines, `type:commit` finds messages.
 
 # %%
 went = code.search(f"repo:^{repo}$ type:diff select:commit.diff.removed {text} count:all")
@@ -59,7 +59,7 @@ said = code.search(f"repo:^{repo}$ type:commit author:a after:2021-06-01 {text} 
 said.matches[["commit_date", "author", "line_number", "line"]].head(6)
 
 # %% [markdown]
-# The rise and fall of a text, by quarter: lines that came, that went, and how many there were at the end of it.
+# Lines with a text by quarter: added, removed, and the number at the end of the quarter.
 
 # %%
 code.pickaxe(text, repo, by="quarter")[["period", "added", "removed", "net", "total", "commits"]]
@@ -67,7 +67,7 @@ code.pickaxe(text, repo, by="quarter")[["period", "added", "removed", "net", "to
 # %% [markdown]
 # ## Compare two revisions
 #
-# As `git diff -M base head` does: one row per file, with its patch.
+# Like `git diff -M base head`: one row per file, with its patch.
 
 # %%
 head = commits["commit"].iloc[0]
@@ -79,9 +79,9 @@ changed[["status", "path", "old_path", "additions", "deletions"]]
 print(changed["patch"].iloc[0] if len(changed) else "no file differs")
 
 # %% [markdown]
-# ## Where the work is
+# ## Find where the work happens
 #
-# Changed lines by folder and year, the files that change most for their length, and files that change together:
+# Changed lines by directory and year, the files that change most for their length, and files that change together:
 
 # %%
 churn = code.churn(repo, by=["directory", "year"])
@@ -95,15 +95,15 @@ hot[["path", "commits", "authors", "lines", "score"]].head(6)
 code.coupling(repo, min_commits=2, min_degree=0.2)[["path", "other_path", "shared_commits", "degree"]].head(6)
 
 # %% [markdown]
-# Each row leads to the commits behind it:
+# List the commits behind a row:
 
 # %%
 code.drill_down(hot, 0)[["commit_date", "author", "subject"]].head(4)
 
 # %% [markdown]
-# ## Whose lines are they
+# ## Who owns the lines
 #
-# `blame` of one file, owners of all lines of today, and how much of each year's text is still there:
+# `blame` of one file, current line ownership, and the lines of each year that survive:
 
 # %%
 blame = code.blame(repo, hot["path"].iloc[0])
@@ -116,9 +116,9 @@ code.ownership(repo, by="total")[["author", "lines", "share", "oldest_date", "ex
 code.survival(repo)[["year", "added", "surviving_lines", "share"]]
 
 # %% [markdown]
-# ## Joined with a search
+# ## Add history to a search
 #
-# One call tells who wrote each line that a search finds, or who changed its file last.
+# One call adds the author of each matched line, or the last change of its file.
 
 # %%
 found = code.search(f"repo:^{repo}$ {text} count:all")
@@ -131,4 +131,4 @@ found.with_last_change()[["path", "last_author", "last_commit_date", "last_subje
 code.close()
 
 # %% [markdown]
-# Next: [03 Contributor report](03-contributor-report.ipynb), these numbers put together.
+# Next: [03 Contributor report](03-contributor-report.ipynb) puts these numbers together.

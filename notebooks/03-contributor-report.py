@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Report: who contributes
 #
-# One call makes the report; tables, figures and files come from it. The first cell is for papermill, which runs this
-# notebook on any repository:
+# One call makes the report, with its tables, figures and files. The first cell has the parameters for papermill, which
+# runs this notebook on any repository:
 #
 # ```sh
 # papermill 03-contributor-report.ipynb mine.ipynb -p paths ~/src/project -p since 2024-01-01
@@ -37,7 +37,7 @@ report = sl.reports.contributors(
 report.summary[["name", "value", "excludes"]]
 
 # %% [markdown]
-# The report in sentences, and what to know when reading it:
+# The summary of the report, and notes on reading it:
 
 # %%
 for sentence in report.lead:
@@ -57,13 +57,13 @@ report.tables["contributors"][["author", "commits", "merges", "additions", "dele
 report.figure("contributors") if "contributors" in report.figures else "no commit"
 
 # %% [markdown]
-# Bots are counted apart, by a stated rule.
+# Bots are counted separately; the report states the rule.
 
 # %%
 report.tables["bots"][["author", "commits", "additions", "deletions"]] if "bots" in report.tables else "no bots"
 
 # %% [markdown]
-# Who joined, and from where the commits are:
+# Who joined, and the organizations of the authors:
 
 # %%
 joined = report.tables.get("joined", pd.DataFrame())
@@ -104,7 +104,7 @@ whole = sl.reports.contributors(code, repos or None, ownership=False, progress=F
 whole.figure("retention") if "retention" in whole.figures else "no second year"
 
 # %% [markdown]
-# ## Places, and who holds them
+# ## Directories and their owners
 
 # %%
 folders = report.tables.get("directories", pd.DataFrame())
@@ -121,7 +121,7 @@ factors[["repository", "path", "bus_factor", "authors", "share"]].head(8) if len
 # %% [markdown]
 # ## Behind a number
 #
-# Each number leads to its commits:
+# List the commits behind a number:
 
 # %%
 report.drill_down("merges")[["commit_date", "author", "subject"]].head(4)
@@ -134,8 +134,8 @@ behind[["commit_date", "author", "subject", "additions", "deletions"]].head(4)
 # %% [markdown]
 # ## Files
 #
-# One page that needs no network, text, and tables that no spreadsheet runs as formulas. `report.to_pdf(…)` prints the
-# page where there is a Chromium.
+# An HTML page that needs no network, Markdown, and tables that are safe to open in a spreadsheet. `report.to_pdf(…)`
+# prints the page if Chromium is installed.
 
 # %%
 folder = Path(output or tempfile.mkdtemp())
@@ -147,4 +147,4 @@ code.close()
 sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
 
 # %% [markdown]
-# Next: [04 Change report](04-change-report.ipynb), what lies between two revisions.
+# Next: [04 Change report](04-change-report.ipynb): the changes between two revisions.

@@ -1,7 +1,7 @@
 # %% [markdown]
-# # Report: what a release holds
+# # Report: what a release changes
 #
-# What one revision has that another has not: commits, people, files. The first cell is for papermill, which runs this
+# The commits, people and files between two revisions. The first cell has the parameters for papermill, which runs this
 # notebook on any repository:
 #
 # ```sh
@@ -85,7 +85,7 @@ report.figure("activity") if "activity" in report.figures else "no commit"
 report.drill_down("merges")[["commit_date", "author", "subject"]].head(6)
 
 # %% [markdown]
-# The commits that made one file what it is in `head`:
+# The commits that changed one file:
 
 # %%
 behind = report.drill_down("files", path=files["path"].iloc[0]) if len(files) else pd.DataFrame()
@@ -104,4 +104,4 @@ code.close()
 sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
 
 # %% [markdown]
-# Next: [05 Tools](05-mcp-tools.ipynb), one method for each question.
+# Next: [05 Tools](05-mcp-tools.ipynb): one method for each question.

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Tools: read, find and trace code as tables
 #
-# The service's MCP tools are methods here, each under its own name, and each gives a DataFrame: of repositories on this
-# machine, or of a service. Nothing is cut unless you ask for it. Run the cells from top to bottom (Shift+Enter).
+# Each MCP tool of a service is a method with the same name. It returns a DataFrame, from repositories on this machine
+# or from a service. A result is complete unless you pass a limit. Run the cells from top to bottom (Shift+Enter).
 
 # %%
 import os
@@ -19,7 +19,7 @@ paths = os.environ.get("SOURCELIGHT_DEMO_PATHS", ".").split(os.pathsep)
 code = sl.open(*paths)
 
 # %% [markdown]
-# ## Repositories, folders, files
+# ## Repositories, directories, files
 
 # %%
 repositories = code.list_repos()
@@ -30,7 +30,7 @@ hub = repositories["repository"][repositories["repository"].str.endswith("hub")]
 code.list_files(hub)[["path", "kind"]].head(8)
 
 # %% [markdown]
-# Parameters have the service's names; snake_case is taken too. `attrs` say what was asked and what it came to.
+# Parameters are in snake_case. `attrs` has the arguments and what they resolved to.
 
 # %%
 readme = code.read_file(hub, "README.md", start_line=1, end_line=8)
@@ -40,7 +40,7 @@ readme.attrs["total_lines"], readme.attrs["status"]
 # %% [markdown]
 # ## Find text
 #
-# `keyword_search` finds exact words, `nls_search` a description in any words.
+# `keyword_search` finds exact words; `nls_search` takes a description in your own words.
 
 # %%
 found = code.keyword_search("retry delay")
@@ -65,7 +65,7 @@ references[["path", "line_number", "line", "role"]].head(8)
 # %% [markdown]
 # ## History
 #
-# Texts of one list are alternatives, different lists must all hold, and dates may be words.
+# The texts of one list are alternatives, different lists must all match, and dates can be words.
 
 # %%
 fixes = code.commit_search([hub], message_terms=["fix", "repair"], after="2022-01-01")
@@ -83,16 +83,16 @@ changes[["status", "path", "additions", "deletions"]]
 code.get_contributor_repos("Aiko")[["repository", "commits", "first_date", "last_date"]]
 
 # %% [markdown]
-# Beside the tools there are analyses of repositories on this machine, such as who wrote how much:
+# Analyses go beyond these tools, such as commits and changed lines by author:
 
 # %%
 code.contributors([hub])[["author", "commits", "additions", "deletions", "bot"]].head(6)
 
 # %% [markdown]
-# ## The same of a service
+# ## Ask a service
 #
-# `sourcelight serve` offers these tools to MCP clients, and this client asks for them there. Here it serves the same
-# repositories, from this notebook.
+# `sourcelight serve` offers these tools to MCP clients, and this client calls them. Here it serves the same
+# repositories, started from this notebook.
 
 # %%
 import re
@@ -134,8 +134,7 @@ for name, call in calls.items():
 pd.Series(rows, name="equal rows").to_frame()
 
 # %% [markdown]
-# An answer is as complete as a local one, and each says whether it is: where a limit leaves something out, `status` and
-# `skipped` name it.
+# A result is as complete as a local one. If a limit leaves something out, `status` and `skipped` say so.
 
 # %%
 places = remote.nls_search("how long to wait before a failed request is sent again", limit=None)
@@ -143,7 +142,8 @@ first = remote.search("retry count:5")
 print(places.attrs["status"], len(places), "places;", first.status, first.skipped["reason"].tolist())
 
 # %% [markdown]
-# Analyses work over our own service, too, with the same rows. What can't be answered is refused with the reason.
+# Analyses work with a sourcelight service too, and return the same rows. A call that a service can't answer raises an
+# error with the reason.
 
 # %%
 assert_frame_equal(code.blame(hub, "README.md"), remote.blame(hub, "README.md"), check_categorical=False)
@@ -166,12 +166,12 @@ server.stdout.close()
 # %% [markdown]
 # ## Signing in
 #
-# In place of a token, sign in through the browser; the tokens stay in a file that only you can read, and are renewed
-# while they are used.
+# Instead of passing a token, you can sign in with the browser. Tokens are stored in a file that only you can read, and
+# are renewed while you use them.
 #
 # ```python
 # remote = sl.connect("https://host", sign_in=True)
 # sl.sign_out("https://host")
 # ```
 #
-# Next: [06 Navigation](06-navigation.ipynb), from a name to everyone who uses it.
+# Next: [06 Navigation](06-navigation.ipynb): from a name to its references.

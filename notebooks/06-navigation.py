@@ -1,8 +1,8 @@
 # %% [markdown]
-# # Navigation: follow a name through a fleet
+# # Navigation: follow a name across repositories
 #
-# What does this name mean, who uses it, who calls whom, and which repositories lean on which? Nothing has to be built:
-# files are read when a question needs them. Run the cells from top to bottom (Shift+Enter).
+# What does a name mean, who uses it, who calls it, and which repositories depend on it? There is no build step:
+# sourcelight reads files when a question needs them. Run the cells from top to bottom (Shift+Enter).
 
 # %%
 import os
@@ -36,8 +36,8 @@ def table(frame: pd.DataFrame, *columns: str) -> pd.DataFrame:
 # %% [markdown]
 # ## From a use to its definition
 #
-# Tide gauges send frames, and four languages read them. The Python package has a fast reader in C, which takes
-# `decode_frame` from a header that it doesn't hold. The header is in another repository, and so is the function.
+# Tide gauges send frames, and code in four languages reads them. The Python package has a fast reader in C, which
+# includes the header of `decode_frame`. The header and the function are in another repository.
 
 # %%
 pytide, gauge, hub = named("pytide"), named("gauge"), named("hub")
@@ -45,8 +45,8 @@ definition = code.go_to_definition(pytide, "src/pytide/_fastwire.c", "decode_fra
 table(definition, "line", "kind", "how").head(2)
 
 # %% [markdown]
-# `how` says how an answer was found: by the scopes of the file, by following an import, by the type of what stands
-# before the dot, or by ranking equal names, which is a guess. `reason` says it in words.
+# `how` is the method that found a definition: the scopes of the file, an import, the type of the receiver, or a ranking
+# of equal names, which is a guess. `reason` explains it.
 
 # %%
 definition[["how", "score", "reason"]].head(2)
@@ -55,14 +55,14 @@ definition[["how", "score", "reason"]].head(2)
 print(definition["code"].iloc[0])
 
 # %% [markdown]
-# ## And from there to everyone who uses it
+# ## From a definition to its references
 
 # %%
 references = code.find_references(gauge, "src/wire.c", "decode_frame")
 table(references, "line", "role", "how")
 
 # %% [markdown]
-# The gauge has a simulator in Go, which writes frames with a package of the hub: the third repository.
+# The gauge has a simulator in Go. It writes frames with a package of the hub, the third repository.
 
 # %%
 encode = code.go_to_definition(gauge, "tools/gaugesim/main.go", "EncodeFrame")
@@ -73,7 +73,7 @@ used = code.find_references(hub, encode["path"].iloc[0], "EncodeFrame")
 table(used, "line", "role", "how")
 
 # %% [markdown]
-# A name alone may mean several things in a file; `line` and `column` say which one is meant.
+# A name can have several meanings in a file; `line` and `column` select one.
 
 # %%
 line = references[(references["repository"] == pytide)].iloc[0]
@@ -83,7 +83,7 @@ placed = code.go_to_definition(
 table(placed, "kind", "how").head(1)
 
 # %% [markdown]
-# ## What is in a file, and in a repository
+# ## Outline a file or a repository
 
 # %%
 outline = code.outline(hub, encode["path"].iloc[0])
@@ -105,7 +105,7 @@ callees = code.callees(gauge, "src/main.c", "main")
 callees[["caller", "callee", "callee_path", "line_number", "how"]].head(8)
 
 # %% [markdown]
-# ## Which repositories lean on which
+# ## Which repository depends on which
 
 # %%
 graph = code.dependency_graph(external=False)
@@ -113,7 +113,7 @@ edges = graph.edges
 edges[["source", "target", "module", "files", "imports"]]
 
 # %% [markdown]
-# Each edge is a count of imports. `graph.to_networkx()` gives the same as a graph of networkx, if that is installed.
+# Each edge counts imports. `graph.to_networkx()` returns a networkx graph, if networkx is installed.
 
 # %%
 names = sorted({*edges["source"], *edges["target"]})
@@ -145,11 +145,11 @@ axes.axis("off")
 plt.show()
 
 # %% [markdown]
-# Imports that lead out of the fleet are in the table too, as soon as `external` is left on.
+# With `external=True`, the default, the table has imports of other packages too.
 
 # %%
 outer = code.dependency_graph([hub, pytide]).edges
 outer[outer["external"]][["source", "module", "files", "imports"]].head(8)
 
 # %% [markdown]
-# Next: [07 Deep search](07-deep-search.ipynb), questions in plain words.
+# Next: [07 Deep search](07-deep-search.ipynb): questions in plain words.

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Deep search: cited answers in a cell
 #
-# Ask in plain words. The answer quotes code, and every citation was checked against git at a pinned commit. No model is
-# asked and nothing leaves this machine. Run the cells from top to bottom (Shift+Enter).
+# Ask in plain words. The answer quotes code, and every citation is checked against git at a pinned commit. This uses no
+# language model, and nothing leaves this machine. Run the cells from top to bottom (Shift+Enter).
 
 # %%
 import os
@@ -27,7 +27,7 @@ answer = code.deepsearch("How long does a failed request wait before it is retri
 answer
 
 # %% [markdown]
-# Each citation with its place, the part that it plays, and how its check ended:
+# Each citation with its location, its role, and the result of its check:
 
 # %%
 answer.citations[["repository", "path", "start_line", "end_line", "role", "status"]]
@@ -38,7 +38,7 @@ answer.follow_ups
 # %% [markdown]
 # ## Who, when and why?
 #
-# A follow-up goes on in the same conversation.
+# A follow-up question continues the conversation.
 
 # %%
 why = answer.ask("When and why was that changed?")
@@ -47,7 +47,7 @@ why.citations[["type", "repository", "commit", "role", "status"]].query("type ==
 # %% [markdown]
 # ## How many? Which?
 #
-# Questions that count are answered by a query over everything, not by a sample.
+# Counts come from a query over all files, not from a sample.
 
 # %%
 counted = code.deepsearch("How many files mention `threshold`?")
@@ -57,18 +57,18 @@ print(counted.text)
 counted.tables["By repository"]
 
 # %% [markdown]
-# ## What is not there
+# ## When there is no answer
 #
-# When nothing fits, the answer says so.
+# The answer says when nothing matches.
 
 # %%
 unknown = code.deepsearch("How does the `FluxCapacitor` recalibrate wormholes?")
 print(unknown.text.split("\n\n")[0])
 
 # %% [markdown]
-# ## Of this very checkout
+# ## Ask about any repository
 #
-# The same of any repository on this machine, such as the one that this notebook lies in.
+# You can ask about any repository on this machine, such as the one that contains this notebook.
 
 # %% tags=["nbval-ignore-output"]
 from pathlib import Path
@@ -80,16 +80,16 @@ if here is not None:
     own.close()
 
 # %% [markdown]
-# ## For others
+# ## Share answers
 #
-# Answers are Markdown and a page that needs nothing else; neither runs anything that a repository may hold.
+# Export an answer as Markdown or as a self-contained HTML page; neither executes content of a repository.
 
 # %%
 page = answer.to_html()
 page.startswith("<!doctype html>"), "<script" in page, len(answer.to_markdown()) > 500
 
 # %% [markdown]
-# Conversations are kept: `deepsearch_list` finds them again; `answer.rename`, `share` and `delete` change them.
+# Conversations are stored: `deepsearch_list` lists them; `answer.rename`, `share` and `delete` change them.
 
 # %%
 code.deepsearch_list("failed request")[["title", "status"]].drop_duplicates()
@@ -98,4 +98,4 @@ code.deepsearch_list("failed request")[["title", "status"]].drop_duplicates()
 code.close()
 
 # %% [markdown]
-# Next: [08 Audit](08-audit.ipynb), many patterns over many repositories.
+# Next: [08 Audit](08-audit.ipynb): many patterns over many repositories.

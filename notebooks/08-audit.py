@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Audit: many patterns over many repositories
 #
-# Where do we call this, in which spelling, and what is left of it? An audit needs every match and has to say when one
-# is missing. Run the cells from top to bottom (Shift+Enter). The first one holds what you would change.
+# Where is this called, in which spelling, and how many calls are left? An audit needs every match and must say when one
+# is missing. Run the cells from top to bottom (Shift+Enter). The first cell has the settings to change.
 
 # %% tags=["parameters"]
 paths = ""  # folders with repositories, as in PATH; empty: those of the demo
@@ -35,26 +35,25 @@ code = sl.open(*(paths or os.environ.get("SOURCELIGHT_DEMO_PATHS", ".")).split(o
 len(code.list_repos())
 
 # %% [markdown]
-# ## Before: does a pattern mean what you think?
+# ## Check the patterns first
 #
-# `explain` searches nothing. It tells which repositories will be looked at, which are left out, and what looks like a
-# mistake.
+# `explain` doesn't search. It shows which repositories a query covers, which it leaves out, and likely mistakes.
 
 # %%
 print(str(code.explain(next(iter(patterns.values())))).partition("  regexp")[0])  # the rest: how the index helps
 
 # %% [markdown]
-# ## Everything, once
+# ## Find every match
 #
-# All patterns in one call. `exhaustive=True` knows no cap; at a service that has one, it asks again in parts.
+# One call searches all patterns. `exhaustive=True` has no cap; if a service has one, the client asks in parts.
 
 # %%
 audit = code.search_many(patterns, exhaustive=True)
 audit.searches[["name", "matches", "rows", "status"]]
 
 # %% [markdown]
-# Only a status of `complete` may be trusted, and even then some files were not searched: too large, or not text. Each
-# result lists them, with the filter that brings a repository back; `audit.skipped` has those of all.
+# Trust only the status `complete`. Even then, some files are skipped because they are too large or binary. Each result
+# lists them, with the filter that includes a repository; `audit.skipped` has those of all patterns.
 
 # %%
 if not (audit.searches["status"] == "complete").all():
@@ -65,13 +64,13 @@ audit[name].skipped[["reason", "title", "suggested_query"]]
 # %% [markdown]
 # ## Look before you count
 #
-# One pattern has many more matches than rows: lines with a thousand matches are hardly written by hand.
+# One pattern has many more matches than rows. Nobody writes lines with a thousand matches by hand.
 
 # %%
 audit.matches.groupby(["repository", "path"], observed=True)["match_count"].sum().nlargest(3).to_frame("matches")
 
 # %% [markdown]
-# A file that a build made says nothing about who calls what. Leave such files out, and say so in the query:
+# Generated files don't show who calls a function. Exclude them in the query:
 
 # %%
 patterns = {key: rf"{text} -file:(^|/)dist/ -file:\.min\.js$" for key, text in patterns.items()}
@@ -81,7 +80,7 @@ audit.searches[["name", "matches", "rows", "status"]]
 # %% [markdown]
 # ## The answer
 #
-# Pattern by repository. What was found nowhere is a row of zeros, which is an answer too.
+# Matches by pattern and repository. A pattern without a match is a row of zeros.
 
 # %%
 table = audit.matches.pivot_table(
@@ -92,13 +91,13 @@ table.columns = [each.rpartition("/")[2] for each in table.columns]
 table
 
 # %% [markdown]
-# The rows of one pattern alone:
+# The rows of one pattern:
 
 # %%
 audit[name].matches[["repository", "path", "line_number", "line"]].head(8)
 
 # %% [markdown]
-# Which of the spellings is it? A span is one match, cut out of its line.
+# Which spelling is it? A span is the text of one match.
 
 # %%
 spans = audit[name].spans()
@@ -107,16 +106,16 @@ spans.groupby(["language", "match"], observed=True).size().to_frame("matches")
 # %% [markdown]
 # ## Who, and since when
 #
-# One call asks who wrote all these lines.
+# One call adds the author of each line.
 
 # %%
 blamed = audit[name].with_blame()
 blamed[["path", "line_number", "blame_author", "blame_commit_date"]].head(6)
 
 # %% [markdown]
-# ## Better or worse than before?
+# ## Compare with an earlier revision
 #
-# The same patterns at an earlier revision of one repository. The query names it; nothing is checked out.
+# The same patterns at an earlier revision of one repository. The query names the revision; nothing is checked out.
 
 # %%
 repositories = code.list_repos()["repository"].astype("str").tolist()
@@ -128,16 +127,16 @@ now = code.search_many({key: f"{here} {text}" for key, text in patterns.items()}
 pd.DataFrame({tag: then.set_index("name")["matches"], "now": now.set_index("name")["matches"]})
 
 # %% [markdown]
-# When did a line come, and when did it go?
+# When was a line added, and when was it removed?
 
 # %%
 lines = code.diff_search("sleep", repositories[-1])
 lines[["author_date", "author", "path", "side", "line"]].head(6)
 
 # %% [markdown]
-# ## Hand it over
+# ## Export
 #
-# All rows as files: CSV in which no cell runs as a formula, Parquet with the types, and the table by repository.
+# All rows as files: CSV that is safe to open in a spreadsheet, Parquet with types, and the table by repository.
 
 # %%
 folder = Path(output or tempfile.mkdtemp())
@@ -148,14 +147,14 @@ table.to_csv(folder / "by-repository.csv")
 sorted(path.name for path in folder.iterdir())
 
 # %% [markdown]
-# Nothing got lost on the way:
+# The files have all rows:
 
 # %%
 back = pd.read_parquet(folder / "audit.parquet")
 bool(len(back) == len(audit.matches) == audit.searches["rows"].sum())
 
 # %% [markdown]
-# What is too large for memory is written while it is found:
+# Write a result that is too large for memory while it streams:
 
 # %%
 export = code.export("/./ lang:go", folder / "go.parquet", exhaustive=True)
@@ -165,4 +164,4 @@ export.status, pd.read_parquet(folder / "go.parquet", columns=["path"])["path"].
 code.close()
 
 # %% [markdown]
-# Next: [09 Remote service](09-remote-service.ipynb), the same against a service.
+# Next: [09 Remote service](09-remote-service.ipynb): search a service.

@@ -1,16 +1,16 @@
 # %% [markdown]
-# # Remote service: the same, elsewhere
+# # Search a service
 #
-# Where repositories are too many or too private for your machine, a service has them, and you connect. This notebook
-# starts one beside itself, over the sample repositories, and stops it at the end; for yours, leave out that part. Run
-# the cells from top to bottom (Shift+Enter).
+# If repositories are too many or too private for your machine, connect to a service that has them. This notebook starts
+# a service for the sample repositories and stops it at the end; skip these cells if you have a service. Run the cells
+# from top to bottom (Shift+Enter).
 
 # %% [markdown]
-# ## A service
+# ## Start a service
 #
-# One command serves the folders it is given. It gets a home of its own here, so that nothing of yours is touched, and
-# a private repository, to see what others don't. Once a folder has a private one, `defaultVisibility` says what the
-# others are; without it they are private too.
+# One command serves directories. Here it has its own home directory, so it doesn't change your files, and one private
+# repository. Once a repository is private, `defaultVisibility` is the visibility of the others; without it they are
+# private too.
 
 # %%
 import atexit
@@ -57,7 +57,7 @@ print(first.replace(address, "http://127.0.0.1:PORT"))
 # %% [markdown]
 # ## An account for you
 #
-# Whoever runs the service makes accounts and tokens, while it runs.
+# An administrator creates accounts and tokens while the service runs.
 
 # %%
 subprocess.run([*command, "admin", "user", "create", "ann"], env=theirs, check=True, capture_output=True)
@@ -73,8 +73,8 @@ token = made.stdout.strip()
 # %% [markdown]
 # ## Connect
 #
-# Address and token belong into the environment of JupyterLab, not into a notebook that is passed on. Here this cell
-# plays that environment.
+# Put the address and the token into the environment of JupyterLab, not into a notebook that you share. Here, this cell
+# sets that environment.
 
 # %%
 os.environ["SRC_ENDPOINT"] = address
@@ -89,7 +89,7 @@ result.status, len(result.matches)
 result.matches[["repository", "path", "line_number", "line"]].head(5)
 
 # %% [markdown]
-# The token is in no repr, frame or message:
+# No repr, DataFrame or message shows the token:
 
 # %%
 shown = repr(code) + repr(result.matches.attrs) + str(vars(result))
@@ -98,7 +98,7 @@ print("shown" if token in shown else "not shown")
 # %% [markdown]
 # ## What you may see
 #
-# The private repository does not exist for Ann: no search, count or error tells it from a name that is nowhere.
+# For Ann, the private repository doesn't exist: searches, counts and errors are the same as for an unknown name.
 
 # %%
 sorted(code.list_repos()["repository"])
@@ -111,7 +111,7 @@ for name in (private, "example.org/tidewatch/nowhere"):
         print(f"{type(error).__name__}: {error}")
 
 # %% [markdown]
-# A grant changes that at once:
+# A grant takes effect at once:
 
 # %%
 grant = [*command, "admin", "repo", "grant", private, "--user", "ann"]
@@ -119,10 +119,10 @@ subprocess.run(grant, env=theirs, check=True, capture_output=True)
 sorted(code.list_repos()["repository"])
 
 # %% [markdown]
-# ## Everything, although answers are capped
+# ## Find every match despite caps
 #
-# Without `count:all` an answer stops at a number of matches, and says so. `exhaustive=True` asks in parts until all is
-# there.
+# Without `count:all`, a search stops at a number of matches and says so. `exhaustive=True` asks in parts until it has
+# every match.
 
 # %%
 capped = code.search("e count:50")
@@ -135,7 +135,7 @@ whole.status, len(whole.matches)
 # %% [markdown]
 # ## Tools, history, questions
 #
-# The tools of the service are methods, with the same columns as on your own machine.
+# The tools of the service are methods and return the same columns as on your machine.
 
 # %%
 code.commit_search("example.org/tidewatch/hub", authors=["Aiko"])[["commit_date", "author", "subject"]].head(4)
@@ -149,16 +149,16 @@ answer = code.deepsearch("How long does a failed request wait before it is retri
 answer.status, set(answer.citations["status"])
 
 # %% [markdown]
-# Every file and commit has a page at the service, for browsers that signed in; the links of an answer lead there.
+# The service has a page for every file and commit, for users who have signed in. Links in results open these pages.
 
 # %%
 place = uses.iloc[1]
 print(f"/{place['repository']}@{place['commit'][:12]}/-/blob/{place['path']}?L{place['line_number']}")
 
 # %% [markdown]
-# ## What goes wrong
+# ## Errors
 #
-# A refusal is a typed error with one sentence.
+# Each error has its own type and a one-sentence message.
 
 # %%
 attempts = {
@@ -176,7 +176,7 @@ for title, attempt in attempts.items():
 # %% [markdown]
 # ## Stop
 #
-# Ctrl-C or SIGTERM end a service in order.
+# Ctrl-C or SIGTERM stops a service cleanly.
 
 # %%
 code.close()
@@ -188,5 +188,4 @@ for name in ("SRC_ENDPOINT", "SRC_ACCESS_TOKEN"):
     os.environ.pop(name)
 
 # %% [markdown]
-# This was the last one. The guides of the documentation go by task; *Run the service for a team* leads from this toy to
-# a real one.
+# The guides in the documentation cover one task each. *Run the service for a team* shows how to set up a real service.

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # An audit of a thousand notebooks
 #
-# Which notebooks read files of one machine, call what a library has removed, or have a key in an output? `cell:` looks
-# into the cells, as a reader sees them, and not into their JSON. The first cell is for papermill, which runs this
-# notebook on any repositories:
+# Which notebooks read files of one machine, call a removed function, or have a key in an output? `cell:` searches the
+# cells as readers see them, not their JSON. The first cell has the parameters for papermill, which runs this notebook
+# on any repositories:
 #
 # ```sh
 # papermill 10-notebooks.ipynb mine.ipynb -p paths ~/src/analyses
@@ -63,9 +63,9 @@ if not paths:
 code = sl.open(*folders)
 
 # %% [markdown]
-# ## What there is
+# ## List notebooks
 #
-# `lang:` is the language of the kernel. A query without text gives each notebook with such a cell.
+# `lang:` is the language of the kernel. A query without text returns each notebook with such a cell.
 
 # %%
 code.count_by("cell:code", "language")
@@ -73,8 +73,8 @@ code.count_by("cell:code", "language")
 # %% [markdown]
 # ## In cells, not in JSON
 #
-# A search of files finds the word in code and in text alike, in lines of JSON. `cell:code` finds the code: `line` is
-# the line of the cell, `cell` and `cell_line` say where, and `line_number` is the line of the file.
+# A search of files matches lines of JSON, both code and text. `cell:code` matches code: `line` is the line of the cell,
+# `cell` and `cell_line` locate it, and `line_number` is the line in the file.
 
 # %%
 kinds = code.search("read_csv count:all").matches
@@ -92,9 +92,9 @@ local = code.search("/[\"'](?:\\/home\\/|\\/Users\\/|C:)/ cell:code count:all")
 local.matches[["path", "cell", "line"]].head(3)
 
 # %% [markdown]
-# ## What was left in outputs
+# ## Secrets in outputs
 #
-# `cell:output` looks at what was printed and shown, not at images.
+# `cell:output` searches printed and displayed text, not images.
 
 # %%
 keys = code.search(r"/AKIA[0-9A-Z]{16}/ cell:output count:all")
@@ -103,7 +103,7 @@ keys.matches[["path", "cell", "cell_kind", "line"]]
 # %% [markdown]
 # ## Two things in one cell
 #
-# `AND`, `OR` and `NOT` hold for a cell.
+# `AND`, `OR` and `NOT` apply to a cell.
 
 # %%
 both = code.search("read_csv AND NOT SOURCE cell:code lang:python count:all")
@@ -113,7 +113,7 @@ len(both.matches), sorted(set(both.matches["path"]) ^ set(local.matches["path"])
 # ## When cells changed
 #
 # `type:diff` with `cell:` compares the cells of each changed notebook, not its JSON. This repository has three commits:
-# the second one only runs the notebook again, with other output and other counts, and the third changes a line.
+# the second only runs the notebook again, with new outputs and counts, and the third changes a line.
 
 # %%
 history = Path(tempfile.mkdtemp()) / "history"
@@ -149,9 +149,9 @@ runs[["message", "side", "cell", "cell_kind", "line"]]
 print(removed.matches.code.open(0))
 
 # %% [markdown]
-# ## The same by `json`
+# ## Check against `json`
 #
-# Each notebook read and each source searched, by the standard library:
+# Read each notebook and search each cell with the standard library:
 
 # %%
 found = set()

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Find code by its structure
 #
-# A pattern of code finds code: no comments, no strings, any spelling of white space. `$NAME` stands for any one part,
-# `$$$` for any number of them. It needs the extra `structural` (`pip install 'sourcelight[structural]'`).
+# A code pattern matches code only, not comments or strings, and ignores white space. `$NAME` matches one syntax node,
+# `$$$` any number of nodes. It needs the extra `structural` (`pip install 'sourcelight[structural]'`).
 
 # %% tags=["parameters"]
 paths = ""  # folders with repositories, as in PATH; empty: those of the demo
@@ -24,7 +24,7 @@ len(code.list_repos())
 # %% [markdown]
 # ## A statement with any body
 #
-# A match of several lines has a row for each of them; `match_count` counts it in its first.
+# A match of several lines has one row per line; `match_count` counts it in the first row.
 
 # %%
 handled = code.search("patternType:ast-grep lang:go if err != nil { $$$ } count:all")
@@ -35,7 +35,7 @@ first.astype({"path": str}).sort_values(["path", "line_number"]).head(6).reset_i
 # %% [markdown]
 # ## One pattern, not the other
 #
-# Operators hold for files, as for text: here functions that return nothing of an error, in files that log none.
+# Operators apply to files, as for text: this finds functions that drop an error, in files that log none.
 
 # %%
 quiet = code.search("patternType:ast-grep lang:go if err != nil { $$$ } AND NOT log.Fatalf($$$) count:all")
@@ -44,7 +44,7 @@ sorted(quiet.matches["path"].unique())
 # %% [markdown]
 # ## Any language
 #
-# Without `lang:` each file is read in its own language. What the pattern is none in is told.
+# Without `lang:`, each file is parsed in its own language. A notice lists languages in which it is invalid.
 
 # %%
 returned = code.search("patternType:ast-grep return $X count:all")
@@ -54,9 +54,9 @@ returned.matches.astype({"language": str}).groupby("language")["match_count"].su
 [title for title in returned.skipped["title"] if "pattern" in title]
 
 # %% [markdown]
-# ## When it came, and when it went
+# ## When code was added and removed
 #
-# Each changed file is compared as it was and as it became; what only moves or is indented is no change.
+# Each changed file is compared before and after its commit. Moving or indenting code is no change.
 
 # %%
 history = code.search("patternType:ast-grep type:diff lang:python raise $E count:all")

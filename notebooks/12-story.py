@@ -1,8 +1,8 @@
 # %% [markdown]
 # # The story of a file, a directory and a function
 #
-# Who wrote this, when and why, and what was it called before? The first cell is for papermill, which runs this notebook
-# on any repository:
+# Who wrote this, when and why, and what was its former name? The first cell has the parameters for papermill, which
+# runs this notebook on any repository:
 #
 # ```sh
 # papermill 12-story.ipynb mine.ipynb -p paths ~/src/project -p path src/main.py -p symbol main
@@ -48,7 +48,7 @@ moves[["commit_date", "old_path", "path", "score", "author", "subject"]] if len(
 # %% [markdown]
 # ## Who, when and why
 #
-# `reason` is the first paragraph behind the subject, `references` are the issues and requests that a message names.
+# `reason` is the first paragraph after the subject; `references` are the issues and pull requests in a message.
 
 # %%
 story.tables["people"][["author", "commits", "additions", "deletions", "first_date", "last_date"]]
@@ -65,7 +65,7 @@ story.drill_down("people", author=story.tables["people"]["author"].iloc[0])[["co
 # %% [markdown]
 # ## Its directory
 #
-# Files that moved into it bring their earlier commits.
+# The earlier commits of files that moved into it are included.
 
 # %%
 folder = sl.reports.directory(code, repo, path.rpartition("/")[0]) if "/" in path else story
@@ -74,7 +74,7 @@ folder.tables.get("files", folder.tables["log"]).head(8)
 # %% [markdown]
 # ## A function, through moves between files
 #
-# `git log -L` follows lines and stops where a function came from another file. Here a name and its text are followed.
+# `git log -L` follows lines and stops when a function came from another file. The story follows its name and text.
 
 # %%
 function = sl.reports.symbol(code, repo, symbol)

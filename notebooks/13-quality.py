@@ -1,8 +1,7 @@
 # %% [markdown]
 # # Complex code that changes often
 #
-# Which functions are hard to follow, which files are hard and change often, and since when? Each number opens its
-# lines.
+# Which functions are hard to follow, which complex files change often, and since when? Each number links to its lines.
 
 # %% tags=["parameters"]
 paths = ""  # folders with repositories, as in PATH; empty: those of the demo
@@ -27,7 +26,7 @@ functions = code.complexity(repo)
 functions[["path", "symbol", "line_number", "cyclomatic", "cognitive", "nesting", "lines"]].head(6)
 
 # %% [markdown]
-# The lines of the first one:
+# The lines of the first function:
 
 # %%
 worst = functions.iloc[0]
@@ -42,7 +41,7 @@ files = code.complexity(repo, by="file")
 files[["path", "hotspot", "cognitive", "commits", "functions", "code_lines", "comment_lines"]].head(6)
 
 # %% [markdown]
-# The commits behind `commits` of the first one:
+# The commits of the first file:
 
 # %%
 code.path_history(repo, files["path"].iloc[0])[["commit_date", "author", "subject"]].head(4)
@@ -60,14 +59,14 @@ dated[["symbol", "cognitive", "oldest_date", "newest_date"]]
 # %% [markdown]
 # ## Trends
 #
-# Totals are without tests, which have their own columns; a ratio stands beside its parts.
+# Totals exclude tests, which have their own columns. Each ratio has its parts in other columns.
 
 # %%
 trend = code.complexity_trend(repo, revisions=revisions.split())
 trend[["revision", "files", "code_lines", "cyclomatic", "cognitive", "comment_ratio", "test_code_lines", "test_ratio"]]
 
 # %% [markdown]
-# The functions whose complexity has grown most between the first and the last of some commits:
+# The functions whose complexity grew most over a range of commits:
 
 # %%
 each = code.complexity_trend(repo, by="function", points=6)

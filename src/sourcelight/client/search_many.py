@@ -166,7 +166,7 @@ class SearchManyRun:
         self.state = ManyState({name: run.state for name, run in runs.items()})
         self._backend = backend
         self._at_once = at_once
-        self._faults: list[SourcelightError] = []
+        self._errors: list[SourcelightError] = []
 
     async def work(self) -> None:
         """Run all searches; one that fails stops no other.
@@ -174,22 +174,22 @@ class SearchManyRun:
         Raises
         ------
         SourcelightError
-            When every search failed: the fault of the first, with what arrived as its `result`.
+            When every search failed: the error of the first, with what arrived as its `result`.
         """
         # Shared by all workers: `popleft` without an await in between hands out each search once.
         pending = deque(self.runs.items())
         workers = [asyncio.create_task(self._work_off(pending)) for _ in range(min(self._at_once, len(self.runs)))]
         try:
-            # Raises only for a bug or a cancellation: faults of single searches are collected in `_faults`.
+            # Raises only for a bug or a cancellation: errors of single searches are collected in `_errors`.
             await asyncio.gather(*workers)
         finally:
             for worker in workers:
                 worker.cancel()
             await asyncio.gather(*workers, return_exceptions=True)
             self.state.finish()
-        if len(self._faults) == len(self.runs):
-            self._faults[0].result = self.result()
-            raise self._faults[0]
+        if len(self._errors) == len(self.runs):
+            self._errors[0].result = self.result()
+            raise self._errors[0]
 
     async def _work_off(self, pending: deque[tuple[str, SearchRun]]) -> None:
         while pending:
@@ -201,7 +201,7 @@ class SearchManyRun:
                         if isinstance(event, MatchBatch):
                             run.batches.append(event.batch)
             except SourcelightError as exc:
-                self._faults.append(exc)
+                self._errors.append(exc)
 
     def result(self) -> ManyResult:
         """What has arrived so far."""

@@ -298,7 +298,7 @@ class SearchMethods(CountMethods):
         Raises
         ------
         SourcelightError
-            When every search failed: the fault of the first.
+            When every search failed: the error of the first.
         """
         by_label = label_queries(queries)
         if concurrency is not None and concurrency < 1:

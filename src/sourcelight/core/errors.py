@@ -25,7 +25,7 @@ SourcelightError
 │  ├─ NotFound           404
 │  └─ RateLimited        429: retry_after_s
 ├─ SignInFailed          no tokens from a service's authorization server: code, description
-├─ SearchFailed          the service reported a fault that stopped this search
+├─ SearchFailed          the service reported an error that stopped this search
 ├─ ToolError             a tool or analysis that can't be answered as asked (also ValueError): tool, argument, accepted
 │  ├─ InvalidArgument    an argument of a type that the call doesn't take (also TypeError): tool, argument
 │  └─ UnsupportedTool    a tool or analysis that this backend can't answer at all
@@ -70,7 +70,7 @@ class QueryError(SourcelightError, ValueError):
     query
         The whole query text.
     position
-        Byte offset into the UTF-8 of `query` where the fault was seen; None when it has no single place.
+        Byte offset of the error in the UTF-8 of `query`; None if it has no single position.
     hint
         What to type instead; empty when there is nothing to suggest.
     stage
@@ -91,11 +91,11 @@ class QueryError(SourcelightError, ValueError):
 
 
 _SHOWN = 60
-"""Characters of a long query that are shown on each side of a fault."""
+"""Characters of a long query that are shown on each side of an error."""
 
 
 def _mark(query: str, position: int | None) -> str:
-    """A query as a line for tracebacks, with a mark below the byte at which a fault was seen."""
+    """A query as a line for tracebacks, with a mark below the byte of the error."""
     char_position = 0 if position is None else len(query.encode(errors="replace")[:position].decode(errors="ignore"))
     start, end = max(0, char_position - _SHOWN), char_position + _SHOWN
     excerpt = "".join(char if char.isprintable() else "\ufffd" for char in query[start:end])
@@ -130,7 +130,7 @@ def _did_you_mean(names: Sequence[str]) -> str:
 
 
 class RepositoryError(SourcelightError):
-    """Base of faults of repositories."""
+    """Base of errors of repositories."""
 
 
 class NoRepositories(RepositoryError):
@@ -191,7 +191,7 @@ class GitFailed(RepositoryError):
 
 
 class SearchIndexError(SourcelightError):
-    """Base of faults of index files on this machine."""
+    """Base of errors of index files on this machine."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"{path}: {reason}")
@@ -208,7 +208,7 @@ class IndexWriteFailed(SearchIndexError):
 
 
 class TransportError(SourcelightError):
-    """Base of faults between here and a service."""
+    """Base of errors between this client and a service."""
 
 
 class ConnectFailed(TransportError):
@@ -285,7 +285,7 @@ class SignInFailed(SourcelightError):
 
 
 class SearchFailed(SourcelightError):
-    """Raised when the service reported a fault that stopped the search; earlier rows are kept."""
+    """Raised when the service reported an error that stopped the search; earlier rows are kept."""
 
 
 @refuses_former_names("ToolError")
@@ -299,9 +299,9 @@ class ToolError(SourcelightError, ValueError):
     tool
         Name of the tool or analysis.
     argument
-        The argument at fault; empty when it is none in particular.
+        The invalid argument; empty if it is none in particular.
     accepted
-        What would be accepted in its place; empty when that can't be listed.
+        Accepted values; empty if they can't be listed.
     """
 
     def __init__(self, message: str, *, tool: str = "", argument: str = "", accepted: Sequence[str] = ()) -> None:
@@ -399,7 +399,7 @@ class ClientNotFound(SourcelightError):
 
 
 class RecordingError(SourcelightError):
-    """Base of faults of recording and replaying a service's messages."""
+    """Base of errors of recording and replaying a service's messages."""
 
 
 class NotRecorded(RecordingError):

@@ -1,7 +1,7 @@
 """Files without a commit: plain directories read as snapshots, and work trees with their changes.
 
 Content is named as git would name it (the hash of a blob), so that an engine keeps and shares it like any other. The
-state as a whole is named by a hash over paths, modes and contents, in the place of a commit.
+whole state has a hash over paths, modes and contents instead of a commit.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ def test_faults_are_of_the_error_tree(engine: LocalEngine) -> None:
         ask(engine, "grep")
     with pytest.raises(UnsupportedTool, match="deep search is not available"):
         ask(engine, "deepsearch", question="why?")
-    with pytest.raises(ToolError, match="limit is 0; it must be 1 to 10000") as error:
+    with pytest.raises(ToolError, match="limit must be 1 to 10000, got 0") as error:
         ask(engine, "list_repos", query="", limit=0)
     assert (error.value.tool, error.value.argument) == ("list_repos", "limit")
 

@@ -238,7 +238,7 @@ class TokenCredential:
 
 
 def hide(text: str, *secrets: Secret | None) -> str:
-    """`text` with ``***`` in the place of each secret."""
+    """Return `text` with ``***`` instead of each secret."""
     for secret in secrets:
         if secret is not None and secret.reveal():
             text = text.replace(secret.reveal(), "***")

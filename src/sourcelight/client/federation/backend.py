@@ -84,7 +84,7 @@ class FederatedBackend:
         Raises
         ------
         SourcelightError
-            When no service can tell: the fault of the first.
+            When no service can tell: the error of the first.
         """
         replies = await ask_all(self.services, lambda service: service.backend.repositories())
         info_by_name: dict[str, RepositoryInfo] = {}

@@ -69,7 +69,7 @@ def answers(replies: Sequence[ServiceReply[T]]) -> list[tuple[ServiceReply[T], T
     Raises
     ------
     SourcelightError
-        When nothing was: the fault of the first, with those of the others as its notes.
+        If no service answered: the error of the first, with those of the others as its notes.
     """
     pairs = [(reply, reply.value) for reply in replies if reply.value is not None]
     errors = [(reply.service.name, reply.error) for reply in replies if reply.error is not None]
@@ -79,7 +79,7 @@ def answers(replies: Sequence[ServiceReply[T]]) -> list[tuple[ServiceReply[T], T
 
 
 def first_of(errors: Sequence[tuple[str, SourcelightError]]) -> SourcelightError:
-    """The first of some services' faults, with the others that say something else as its notes."""
+    """Return the first of some services' errors, with different ones of the others as its notes."""
     first = errors[0][1]
     for name, error in errors[1:]:
         if str(error) != str(first):

@@ -235,7 +235,7 @@ class StreamMerge:
         Raises
         ------
         SourcelightError
-            When no service came to its end: the fault of the first, with those of the others as its notes.
+            If no service finished: the error of the first, with those of the others as its notes.
         """
         # Bounded, so a slow reader slows all services down.
         queue: asyncio.Queue[tuple[ServiceStream, Event | None]] = asyncio.Queue(_AHEAD)

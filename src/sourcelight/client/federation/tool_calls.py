@@ -66,7 +66,7 @@ class FederatedTools:
         UnsupportedTool
             For deep search, and for a call that is not known.
         SourcelightError
-            What the service that has the repository says; where all are asked, the fault of the first if all fail.
+            The error of the service that has the repository; if all are asked, the error of the first if all fail.
         """
         tool = TOOLS.get(name)
         if is_conversation(name):

@@ -194,7 +194,7 @@ def text_of(column: Any) -> tuple[Int64Array, UInt8Array]:
 
 
 class CodePoints:
-    """Conversion between places in UTF-8 counted in bytes and in code points, both from the start of the buffer.
+    """Conversion between offsets in UTF-8 in bytes and in code points, both from the start of the buffer.
 
     It costs little where text is mostly ASCII: only the bytes that go on a code point are held.
     """
@@ -209,7 +209,7 @@ class CodePoints:
         return not len(self._inner)
 
     def before(self, byte: Int64Array) -> Int64Array:
-        """How many code points start before each of the places `byte`."""
+        """Return how many code points start before each offset of `byte`."""
         return byte if self.ascii else byte - np.searchsorted(self._inner, byte)
 
     def byte(self, point: Int64Array) -> Int64Array:

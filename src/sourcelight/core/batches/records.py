@@ -29,7 +29,7 @@ _COLUMNS = ("cell", "cell_kind", "cell_line")
 
 
 class WireLocation(msgspec.Struct, gc=False):
-    """A place: byte offset, 0-based line, column in code points."""
+    """A position: byte offset, 0-based line, column in code points."""
 
     offset: int = 0
     line: int = 0
@@ -78,7 +78,7 @@ class WireSymbol(msgspec.Struct, gc=False, rename="camel"):
 
 
 WireCell: TypeAlias = tuple[int, str, int]
-"""Number and kind of a cell, and the line in it: the place of a matched line in a notebook."""
+"""Number and kind of a cell, and the line in it: the location of a matched line in a notebook."""
 
 
 class WireRecord(msgspec.Struct, gc=False, rename="camel"):

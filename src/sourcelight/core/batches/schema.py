@@ -36,7 +36,7 @@ class Column:
     summable
         False for counts whose sum over rows means nothing: running totals, and distinct counts that share members.
     instead
-        The column of the same table to add up in the place of one that is not summable, where there is one.
+        The column of the same table to add up instead, if this one is not summable.
     is_visible
         False for columns that only protocol code needs and no frame carries.
     commit_key, symbol_key

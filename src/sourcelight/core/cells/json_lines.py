@@ -1,4 +1,4 @@
-"""A line of a notebook's JSON as the line of the cell that it holds: what a reader is shown in its place."""
+"""Display a line of a notebook's JSON as the line of the cell that it encodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of the cells of one file: their texts, and the place of each of their lines in the file."""
+"""The cells of one file: their texts, and the position of each of their lines in the file."""
 
 from __future__ import annotations
 

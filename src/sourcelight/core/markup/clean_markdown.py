@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 RenderText: TypeAlias = Callable[[str], str]
 """From literal text to Markdown that may stand within a line."""
 RenderLink: TypeAlias = Callable[[str, str], str | None]
-"""From the label (as text) and the address of a link to Markdown in its place; None: the label alone, as text."""
+"""From the label (as text) and the address of a link to its Markdown; None: the label alone, as text."""
 
 MAX_CHARACTERS = 100_000
 _CUT = "\n\n(The rest of this text is left out: it has more than 100,000 characters.)"

@@ -7,7 +7,7 @@ progress  ``stage``, ``done``, ``total``, ``detail``              while the serv
 rows      ``columns``: the values of each column by its name      once it knows them, in order, in portions
 done      ``columns``: the name of the table; ``rows``: how many  last
           there were; ``attributes``, ``complete``, ``notices``
-error     ``type``, ``message`` and ``facts`` of an error         last, in the place of ``rows`` and ``done``
+error     ``type``, ``message`` and ``facts`` of an error         last, instead of ``rows`` and ``done``
 ========  ======================================================  =====================================================
 
 A column is a list of JSON values; times are microseconds since 1970. A column of repeated texts is an object: ``codes``

@@ -236,7 +236,7 @@ class Tool(Generic[A]):
                 message = f"{self.name}: {name} must have at most {maximum} items, got {len(value)}"
                 raise ToolError(message, tool=self.name, argument=name)
             if isinstance(value, int) and value > maximum:
-                message = f"{self.name}: {name} is {value}; it must be 1 to {maximum}"
+                message = f"{self.name}: {name} must be 1 to {maximum}, got {value}"
                 raise ToolError(message, tool=self.name, argument=name)
 
     def requested_rows(self, arguments: WireArguments) -> int | None:
@@ -383,7 +383,7 @@ def _check_value(call: str, name: str, schema: Mapping[str, Any], value: Any) ->
     minimum, maximum = schema.get("minimum"), schema.get("maximum")
     if (minimum is not None and value < minimum) or (maximum is not None and value > maximum):
         bounds = f"{minimum} or more" if maximum is None else f"{minimum} to {maximum}"
-        raise ToolError(f"{call}: {name} is {value}; it must be {bounds}", tool=call, argument=name)
+        raise ToolError(f"{call}: {name} must be {bounds}, got {value}", tool=call, argument=name)
     if kind == "string" and len(value) < schema.get("minLength", 0):
         raise ToolError(f"{call}: {name} is empty", tool=call, argument=name)
 

@@ -15,12 +15,12 @@ Json = Any
 SEARCH_FAILED, SEARCH_ENDED_EARLY = "The search failed", "The search ended early"
 SERVICE_STOPPING = "The service is stopping"
 OWN_FAULTS = frozenset({SEARCH_FAILED, SEARCH_ENDED_EARLY, SERVICE_STOPPING})
-"""Titles of alerts in which our service tells of a fault of its own, and not of what was asked."""
+"""Titles of alerts about an error of the service, as opposed to one of the query."""
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A place in a file: `offset` in bytes from its start, `line` 0-based, `column` 0-based in code points."""
+    """A position in a file: `offset` in bytes from its start, `line` 0-based, `column` 0-based in code points."""
 
     offset: int
     line: int
@@ -274,7 +274,7 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class ErrorEvent:
-    """An ``error`` event: a fault that stopped the search; ``done`` follows."""
+    """An ``error`` event: an error that stopped the search; ``done`` follows."""
 
     message: str
 

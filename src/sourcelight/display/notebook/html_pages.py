@@ -54,7 +54,7 @@ def display_widget(bundle: Mapping[str, Any], text: str, html: str) -> Any:
 
 
 def replace_page(handle: Any, text: str, html: str) -> None:
-    """Show another page in the place of one that is displayed; from any thread."""
+    """Replace a displayed page by another; call it from any thread."""
     handle.update(_page(text, html), raw=True)
 
 
@@ -83,7 +83,7 @@ def whole_page(title: str, body: str, *, width: str = "60rem") -> str:
 
 
 class ProgressPage:
-    """A box that is updated in its place: once a second, and at the end.
+    """A box that is updated in place, once a second and at the end.
 
     Parameters
     ----------

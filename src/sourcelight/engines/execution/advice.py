@@ -332,7 +332,7 @@ def _with_pattern(query: Query, leaf: Pattern, node: Node, typed: str, replaceme
 
 
 def _with_filter(query: Query, leaf: Pattern, word: str, intended: str) -> str:
-    """The query with the filters `intended` in the place of a word that is read as text; empty when there is none."""
+    """Return the query with the filters `intended` instead of a word that is read as text; empty if there is none."""
     try:
         root = parse(intended, query.pattern_type).root if intended else None
     except QueryError:

@@ -61,7 +61,7 @@ class ResultPipeline:
     raw
         Whether matches may be given as `FoundLines`, where nothing here looks into them.
     direct
-        Searches text in the place of `store` while repositories are indexed for the first time.
+        Searches text instead of `store` while repositories are indexed for the first time.
     request_definitions
         Called with targets whose definitions decide what a limit keeps, to find them in the background for later
         searches; None: it does not matter what a limit keeps.

@@ -127,7 +127,7 @@ class SearchOptions:
     lines
         Return matched lines. False: every matching file is a row of type ``path``, and its lines are not read.
     raw
-        Return `RawMatches` in the place of record batches, except for chunks.
+        Return `RawMatches` instead of record batches, except for chunks.
     """
 
     chunk_matches: bool = False

@@ -211,7 +211,7 @@ _Capture = tuple[int, int, int, str, bytes, bytes]
 
 
 def _capture(language: str, tree: Tree, data: bytes, imported: list[Node]) -> list[_Capture]:
-    """Run the query: one entry for each place that is named; imports are added to `imported`."""
+    """Run the query: one entry for each named node; imports are added to `imported`."""
     from tree_sitter import QueryCursor
 
     by_place: dict[int, tuple[int, _Capture]] = {}

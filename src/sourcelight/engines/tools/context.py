@@ -67,7 +67,7 @@ class ToolContext:
     conversations
         Deep search; None where there is none.
     has_pages
-        Whether readers can open addresses. Else answers name places as ``repository@commit:path#L3-9`` in their stead.
+        Whether readers can open links. Otherwise answers have locations such as ``repository@commit:path#L3-9``.
     parted
         Whether other repositories of the same call are asked elsewhere, and the answer is made of all together.
     """
@@ -131,5 +131,5 @@ def clean_path(path: str) -> str:
 
 
 def is_below(path: str, directory: str) -> bool:
-    """Return whether a path is a place, a file or a directory, or below it; an empty place has all paths below it."""
+    """Return whether a path is a directory, or below it; every path is below an empty one."""
     return not directory or path == directory or path.startswith(f"{directory}/")

@@ -89,7 +89,7 @@ def _source_lines(attributes: Mapping[str, Any]) -> str:
 
 
 def _with_places(value: Any, context: ToolContext) -> Any:
-    """Facts of a conversation with places in the stead of addresses, for readers without pages."""
+    """Return attributes of a conversation with locations instead of links, for readers without pages."""
     if context.has_pages:
         return value
     if isinstance(value, Mapping):

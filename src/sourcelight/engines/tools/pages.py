@@ -79,7 +79,7 @@ def split_page_arguments(
     if tokens is not None and (isinstance(tokens, bool) or not isinstance(tokens, int)):
         raise _refusal(call, f"{MAX_TOKENS_ARGUMENT} must be of type integer, not {type(tokens).__name__}")
     if tokens is not None and not MIN_TOKENS <= tokens <= MAX_TOKENS:
-        raise _refusal(call, f"{MAX_TOKENS_ARGUMENT} is {tokens}; it must be {MIN_TOKENS} to {MAX_TOKENS}")
+        raise _refusal(call, f"{MAX_TOKENS_ARGUMENT} must be {MIN_TOKENS} to {MAX_TOKENS}, got {tokens}")
     if cursor is not None and not isinstance(cursor, str):
         raise ToolError(
             f"{call}: {CURSOR_ARGUMENT} must be of type string, not {type(cursor).__name__}",

@@ -185,7 +185,7 @@ def _repositories(rows: list[Mapping[str, Any]]) -> Any:
 
 
 def _number(value: Any) -> int | None:
-    """Return a number of a repository; other services have texts in its place."""
+    """Return a number of a repository; other services send texts."""
     return value if isinstance(value, int) and -(2**63) <= value < 2**63 else None
 
 

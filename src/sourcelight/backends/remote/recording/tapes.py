@@ -100,7 +100,7 @@ def record(path: str | os.PathLike[str], *, append: bool = False, replace: bool 
     append
         Go on with a recording that is there.
     replace
-        Put the new one in its place, once it is stopped; until then it is ``NAME.new``.
+        Replace the file when recording stops; until then the new one is ``NAME.new``.
 
     Returns
     -------
@@ -123,7 +123,7 @@ def record(path: str | os.PathLike[str], *, append: bool = False, replace: bool 
 
 @checks_arguments
 def replay(path: str | os.PathLike[str], *, speed: float | None = None) -> Recording:
-    """Answer from a recording in the place of services, from now on; nothing is sent, and no credential is needed.
+    """Answer from a recording instead of services from now on; this sends nothing and needs no credential.
 
     `connect` needs no address where the recording is of one service, and signs no one in. The n-th time that something
     is asked, it is answered as it was the n-th time; from then on, as the last time.

@@ -103,7 +103,7 @@ class OAuthCredential:
         return self._header()
 
     async def renew(self, refused: Secret) -> Secret | None:
-        """A new access token in the place of a refused one."""
+        """Return a new access token after one was refused."""
         async with self._lock:
             if self._header() == refused:
                 await self._renew(refused)

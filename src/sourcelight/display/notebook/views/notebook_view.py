@@ -1,4 +1,4 @@
-"""The cells of a Jupyter notebook in a view of its file, in the place of its JSON."""
+"""Show the cells of a Jupyter notebook in the view of its file, instead of its JSON."""
 
 from __future__ import annotations
 

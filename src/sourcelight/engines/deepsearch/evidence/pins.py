@@ -140,8 +140,8 @@ def _require_pins(pins: Pins, filters: str) -> Pins:
 class PreviousTurn:
     """An earlier question of the conversation and its answer.
 
-    `cited_names` are names and paths that it cited, `named` is the scope that was read in it; None: not known, as of
-    conversations of earlier versions.
+    The answer cited the names and paths in `cited_names`. `named` is the scope of the question; None if it is unknown,
+    as in conversations of earlier versions.
     """
 
     question: str
@@ -152,22 +152,22 @@ class PreviousTurn:
 
 @dataclass(frozen=True, slots=True)
 class StepRequest:
-    """The input of a step, in a form that can be sent.
+    """The input of a step, in a form that can be sent to a worker.
 
     Parameters
     ----------
     question, filters, previous
-        As of an `Inquiry`.
+        As in `ResearchRequest`.
     pins, failed
-        The commits that count, and what could not be pinned.
+        The commits to read, and the repositories that have none, with reasons.
     items
-        Evidence to be checked.
+        Evidence to check.
     path
-        A file to be read.
+        A file to read.
     scope
-        As of an `Inquiry`.
+        As in `ResearchRequest`.
     named
-        What to pin in addition to `filters`.
+        Repositories and revisions to pin in addition to `filters`.
     """
 
     question: str = ""
@@ -207,9 +207,9 @@ class StepResult:
 def run_step(
     step: str, request: StepRequest, context: ToolContext, on_event: Callable[[Any], None] = lambda _: None
 ) -> StepResult | None:
-    """Run a step where the repositories are; None if they are local.
+    """Run a step on the workers that have the repositories; None if the repositories are local.
 
-    `on_event` is told what happens on the way. Raises what the step raises.
+    Progress goes to `on_event`. Raises what the step raises.
     """
     run = context.engine.step_runner
     return None if run is None else run(step, request, context, on_event)

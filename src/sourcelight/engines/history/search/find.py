@@ -256,7 +256,7 @@ class DiffMatches:
     find_rows
         Makes `changes`, `rows` and `row_changes`.
     spans
-        What to mark in each row, in bytes, in the place of what `patterns` match; None: these.
+        Spans to mark in each row, in bytes; None: the matches of `patterns`.
     """
 
     commits: CommitNumbers

@@ -117,7 +117,7 @@ def file_columns(rows: FileRows, row_types: Sequence[str], row_type: NDArray[np.
     used_targets = [(source.targets[member], source.commits[member]) for member in used_members.tolist()]
     values = [(target.repository.facts.name, target.revision, commit) for target, commit in used_targets]
     for position, name in enumerate(("repository", "revision", "commit")):
-        # One code per distinct text: readers compare codes in the place of texts.
+        # One code per distinct text: readers compare codes, not texts.
         numbers: dict[str, int] = {}
         member_codes = [numbers.setdefault(value[position], len(numbers)) for value in values]
         code_of_row = (
