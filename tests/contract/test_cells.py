@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -28,6 +29,7 @@ QUERIES: dict[str, tuple[str, dict[str, Any]]] = {
     "without the filter, with chunks": ("load", {"context_lines": 1}),
     "by kind alone": ("cell:output", {}),
     "as paths": ("load cell:code select:file", {}),
+    "definitions": ("type:symbol x", {}),
     "changed": ("type:diff cell:any load", {}),
     "changed, on one line": ("type:diff cell:code show file:short", {}),
     "commits that change cells": ("type:diff cell:output", {}),
@@ -95,3 +97,20 @@ def test_cells_are_the_same_everywhere(pair: tuple[sl.Client, sl.Client], case: 
         answers.append(sorted(map(repr, values.to_dict("records"))))
     assert answers[0] == answers[1]
     assert answers[0]
+
+
+@pytest.mark.parametrize("tool", ["go_to_definition", "find_references", "outline"])
+def test_definitions_in_cells_are_the_same_everywhere(pair: tuple[sl.Client, sl.Client], tool: str) -> None:
+    answers = []
+    for client in pair:
+        names = client.search("type:repo one count:all").matches["repository"]
+        repository = next(name for name in names if name.endswith("one"))
+        arguments = (repository, "a.ipynb") if tool == "outline" else (repository, "a.ipynb", "x")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a federation says that references stay in one service
+            frame = getattr(client, tool)(*arguments)
+        frame = frame.drop(columns=["repository", "service"], errors="ignore")
+        values = frame.astype(object).where(frame.notna(), None)
+        answers.append(list(map(repr, values.to_dict("records"))))
+        assert frame["cell"].tolist() == ([2, 2] if tool == "find_references" else [2])
+    assert answers[0] == answers[1]

@@ -32,7 +32,7 @@ from sourcelight.core.batches.columns import (
 from sourcelight.core.batches.decode_commits import commits_of, copy_columns, diff_rows, message_rows
 from sourcelight.core.batches.decode_lines import ChunkRows, LineRows, OverlappingRanges
 from sourcelight.core.batches.events import MatchBatch, OtherMatch, RepositoryInfo
-from sourcelight.core.batches.records import DECODER, RECORD_DECODER, WireRecord, WireSymbol
+from sourcelight.core.batches.records import DECODER, RECORD_DECODER, WireRecord, WireSymbol, cell_columns
 from sourcelight.core.batches.schema import SYMBOL_KEYS, arrow_type, conform
 from sourcelight.core.wire.decode import decode_match, load
 from sourcelight.core.wire.encode import dump, encode_match
@@ -364,6 +364,8 @@ def _symbols(records: list[WireRecord]) -> tuple[Columns, AnyArray] | None:
     }
     if any(symbol.text is not None for symbol in symbols):
         columns |= _symbol_lines(symbols)
+    if any(symbol.cell is not None for symbol in symbols):
+        columns |= cell_columns([symbol.cell for symbol in symbols])
     return columns, take
 
 

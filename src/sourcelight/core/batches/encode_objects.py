@@ -11,7 +11,7 @@ import pyarrow as pa
 from sourcelight.core.arrays import Int64Array
 from sourcelight.core.batches import diff_text
 from sourcelight.core.batches.events import RepositoryInfo
-from sourcelight.core.batches.records import CELL_KEY, cell_entries
+from sourcelight.core.batches.records import CELL_COLUMNS, CELL_KEY, cell_entries
 from sourcelight.core.batches.rows import MatchRows, boundaries
 from sourcelight.core.batches.schema import COMMIT_KEYS, SYMBOL_KEYS, Column, CopiedKeys
 from sourcelight.core.wire.encode import ChunkText, dump, encode_match, repository_json
@@ -249,6 +249,8 @@ def _symbol(rows: MatchRows, row: int, *, with_line: bool) -> Json:
     if with_line and "line" in rows and rows.column("line")[row].is_valid:
         value |= {"text": rows.text("line", row), "spans": _span_pairs(rows, row, "start", "end")}
         value["nameSpans"] = _span_pairs(rows, row, "name_start", "name_end")
+        if "cell" in rows and rows.column("cell")[row].is_valid:
+            value["cell"] = [rows.column(name)[row].as_py() for name in CELL_COLUMNS]
     return value if line is None else value | {"line": line}
 
 

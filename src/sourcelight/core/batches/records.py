@@ -25,7 +25,8 @@ from sourcelight.core.wire.encode import dump
 CellEntry: TypeAlias = tuple[int, str, int]
 
 CELL_KEY = "cells"
-_COLUMNS = ("cell", "cell_kind", "cell_line")
+CELL_COLUMNS = ("cell", "cell_kind", "cell_line")
+"""Columns of an entry, in its order."""
 
 
 class WireLocation(msgspec.Struct, gc=False):
@@ -61,10 +62,14 @@ class WireChunk(msgspec.Struct, gc=False, rename="camel"):
     content_truncated: bool | None = None
 
 
+WireCell: TypeAlias = tuple[int, str, int]
+"""Number and kind of a cell, and the line in it: the location of a matched line in a notebook."""
+
+
 class WireSymbol(msgspec.Struct, gc=False, rename="camel"):
     """A definition; `line` is 1-based.
 
-    Services of this package add its line as `text`, with the places of what matches in it and in the path.
+    Services of this package add its line as `text`, with the places of what matches in it and in the path, and `cell`.
     """
 
     name: str
@@ -75,10 +80,7 @@ class WireSymbol(msgspec.Struct, gc=False, rename="camel"):
     text: str | None = None
     spans: list[tuple[int, int]] | None = None
     name_spans: list[tuple[int, int]] | None = None
-
-
-WireCell: TypeAlias = tuple[int, str, int]
-"""Number and kind of a cell, and the line in it: the location of a matched line in a notebook."""
+    cell: WireCell | None = None
 
 
 class WireRecord(msgspec.Struct, gc=False, rename="camel"):
@@ -138,13 +140,22 @@ def cell_entries(rows: MatchRows) -> list[CellEntry | None] | None:
     """Return the entry of each row; None where no row is in a cell."""
     if "cell" not in rows or rows.batch.column("cell").null_count == len(rows):
         return None
-    columns = [rows.batch.column(name).to_pylist() for name in _COLUMNS]
+    columns = [rows.batch.column(name).to_pylist() for name in CELL_COLUMNS]
     return [None if entry[0] is None else entry for entry in zip(*columns, strict=True)]
 
 
 def file_payloads(entries: Sequence[CellEntry | None], bounds: Sequence[tuple[int, int]]) -> list[bytes]:
     """Return the value of the key for each file, whose rows are given; empty for a file without cells."""
     return [dump(entries[start:end]) if any(entries[start:end]) else b"" for start, end in bounds]
+
+
+def cell_columns(entries: Sequence[WireCell | None]) -> dict[str, Any]:
+    """Return the columns of rows, given the cell of each."""
+    values = zip(*(entry or (None, None, None) for entry in entries), strict=True)
+    types = ("int32", "dict8", "int32")
+    return {
+        name: pa.array(column, arrow_type(kind)) for name, column, kind in zip(CELL_COLUMNS, values, types, strict=True)
+    }
 
 
 class CellColumns:
@@ -172,11 +183,7 @@ class CellColumns:
             entries += cells if cells is not None and len(cells) == count else [None] * count
         if order is not None:
             entries = [entries[row] for row in order.tolist()]
-        values = zip(*(entry or (None, None, None) for entry in entries), strict=True)
-        types = ("int32", "dict8", "int32")
-        return {
-            name: pa.array(column, arrow_type(kind)) for name, column, kind in zip(_COLUMNS, values, types, strict=True)
-        }
+        return cell_columns(entries)
 
 
 DECODER = msgspec.json.Decoder(list[WireRecord] | None)

@@ -25,6 +25,8 @@ _SIGNATURE = Column("signature", "string", "head of the definition on one line; 
 _DOC = Column("documentation", "string", "docstring, or comment above; empty for none; at most 50 lines", "unknown")
 _BEGIN = Column("start_line", "int32", "1-based first line of the whole definition, decorators included")
 _LAST = Column("end_line", "int32", "1-based last line of the whole definition")
+_CELL = Column("cell", "int32", "1-based number of the notebook cell with the name", "in no cell")
+_CELL_LINE = Column("cell_line", "int32", "1-based line in the source of that cell", "in no cell")
 _HOW = Column(
     "how",
     "dict8",
@@ -46,6 +48,8 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         _LINE,
         _START,
         _END,
+        _CELL,
+        _CELL_LINE,
         Column("symbol", "string", "the requested name"),
         _KIND,
         _CONTAINER,
@@ -53,7 +57,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         _DOC,
         _BEGIN,
         _LAST,
-        Column("code", "string", "lines of the definition, at most 50"),
+        Column("code", "string", "lines of the definition, at most 50; of a notebook those of the cell"),
         _HOW,
         _PRECISE,
         _SCORE,
@@ -68,6 +72,8 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         _LINE,
         _START,
         _END,
+        _CELL,
+        _CELL_LINE,
         Column("symbol", "string", "the requested name"),
         Column("role", "dict8", "definition, call, import, attribute, keyword or name", "not provided by the service"),
         _CONTAINER,
@@ -82,6 +88,8 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         _COMMIT,
         _PATH,
         _LINE_NUMBER,
+        _CELL,
+        _CELL_LINE,
         Column("symbol", "string", "name"),
         _KIND,
         _CONTAINER,
@@ -124,6 +132,8 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("callee_path", "dict32", "its file", "not in a visible repository"),
         Column("callee_line", "int32", "1-based line of its name", "not in a visible repository"),
         _LINE_NUMBER,
+        _CELL,
+        _CELL_LINE,
         _LINE,
         _HOW,
         _SCORE,

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sourcelight.engines.navigation.languages import resolver_of
-from sourcelight.engines.navigation.locations import line_of, offset_of
+from sourcelight.engines.navigation.locations import file_line, file_spans, line_of, offset_of
 from sourcelight.engines.navigation.model import (
     Document,
     Occurrence,
@@ -128,17 +128,23 @@ def queried_occurrences(query: SymbolQuery, workspace: Workspace) -> Sequence[Oc
     occurrences = occurrences_in(query.document, query.name.encode(), workspace)
     if query.line_number is None:
         return occurrences
-    text = query.document.text
+    document = query.document
+    content = document.content
+    spans = file_spans(document, [(o.start, o.end) for o in occurrences])
     if query.column is not None:
-        offset = offset_of(text, query.line_number, query.column)
-        covering = [o for o in occurrences if offset is not None and o.start <= offset <= o.end]
+        offset = offset_of(content, query.line_number, query.column)
+        covering = [
+            o
+            for o, (start, end) in zip(occurrences, spans, strict=True)
+            if offset is not None and start <= offset <= end
+        ]
         if covering:
             return covering[:1]
-    line_start, line_end = offset_of(text, query.line_number, 0), offset_of(text, query.line_number + 1, 0)
+    line_start, line_end = offset_of(content, query.line_number, 0), offset_of(content, query.line_number + 1, 0)
     return [
         o
-        for o in occurrences
-        if line_start is not None and line_start <= o.start and (line_end is None or o.start < line_end)
+        for o, (start, _) in zip(occurrences, spans, strict=True)
+        if line_start is not None and line_start <= start and (line_end is None or start < line_end)
     ]
 
 
@@ -318,7 +324,9 @@ def _rank_absent_name(query: SymbolQuery, workspace: Workspace) -> list[Resolved
         paths.append(document.shown_path)
     scope = f"line {query.line_number} of " if query.line_number is not None else ""
     if query.line_number is not None and occurrences_in(query.document, name, workspace):
-        lines = [str(line_of(query.document.text, o.start)) for o in occurrences_in(query.document, name, workspace)]
+        document = query.document
+        occurrences = occurrences_in(document, name, workspace)
+        lines = [str(file_line(document, line_of(document.text, o.start))) for o in occurrences]
         location = f"it is on line {', '.join(lines[:MAX_CANDIDATES])}"
     elif paths:
         location = f"in this repository it occurs in {', '.join(paths)}"

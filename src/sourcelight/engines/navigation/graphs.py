@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sourcelight.core.markup.counts import count_of
 from sourcelight.engines.navigation.definitions import resolve
 from sourcelight.engines.navigation.languages import resolver_of
-from sourcelight.engines.navigation.locations import line_of
+from sourcelight.engines.navigation.locations import file_spans, line_of
 from sourcelight.engines.navigation.model import (
     DeclarationKey,
     Document,
@@ -165,15 +165,13 @@ def _implementation(definition: ResolvedDefinition, workspace: Workspace) -> Res
 
 
 def _query_of(definition: NamedDefinition) -> SymbolQuery:
-    text = definition.document.text
-    line_start = text.rfind(b"\n", 0, definition.start) + 1
-    name = text[definition.start : definition.end].decode(errors="replace")
-    return SymbolQuery(
-        definition.document,
-        name,
-        line_of(text, definition.start),
-        len(text[line_start : definition.start].decode(errors="replace")),
-    )
+    document = definition.document
+    name = document.text[definition.start : definition.end].decode(errors="replace")
+    content = document.content
+    start = file_spans(document, [(definition.start, definition.end)])[0][0]
+    line_start = content.rfind(b"\n", 0, start) + 1
+    column = len(content[line_start:start].decode(errors="replace"))
+    return SymbolQuery(document, name, line_of(content, start), column)
 
 
 def body_of(definition: ResolvedDefinition, workspace: Workspace) -> NamedDefinition | None:

@@ -1,4 +1,7 @@
-"""Lines, columns, signatures and documentation of definitions, and the rows of answers."""
+"""Lines, columns, cells, signatures and documentation of definitions, and the rows of answers.
+
+The text of a notebook is the code of its cells: what rows have are its lines and columns in the file.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from sourcelight.core.cells import is_script, read_cells
 from sourcelight.core.tools.catalog import table_of
 from sourcelight.engines.navigation.model import Document, ResolvedDefinition
 from sourcelight.engines.navigation.named import enclosing_definitions, outline_of
@@ -26,6 +30,8 @@ MAX_LINE_BYTES = 2000
 _MAX_SIGNATURE = 40
 _COMMENT = re.compile(rb"^\s*(///?|//!|#(?!!|include|define|if|e|pragma)|\*|/\*\*?|--)")
 _MARKS = re.compile(r"^\s*(///?!?|/\*\*?|\*/?|#|--)\s?|\s*\*/\s*$")
+Row = dict[str, Any]
+
 _OPENERS = {"(": ")", "[": "]"}
 
 
@@ -43,14 +49,55 @@ class SourceLocation:
     is_truncated: bool = False
 
 
+def file_line(document: Document, line: int) -> int:
+    """Return the 1-based line of the file of a 1-based line of the text of a document."""
+    code = document.code
+    return line if code is None else code.program.file_line(line)
+
+
+def file_spans(document: Document, spans: Sequence[tuple[int, int]]) -> Sequence[tuple[int, int]]:
+    """Return the bytes of the file, as start and end, of spans of the text of a document."""
+    code = document.code
+    if code is None or not spans:
+        return spans
+    starts, ends = (code.program.file_offsets(offsets).tolist() for offsets in zip(*spans, strict=True))
+    return list(zip(starts, ends, strict=True))
+
+
+def cells_at(document: Document, offsets: Sequence[int]) -> list[tuple[int, int] | tuple[None, None]]:
+    """Return the number of the cell, and the line in it, of bytes of the text; two None for a byte of no cell."""
+    code = document.code
+    if code is not None:
+        return [code.program.cell_at(offset) for offset in offsets]
+    if not is_script(document.shown_path) or b"%%" not in (text := document.text):
+        return [(None, None)] * len(offsets)
+    cells = read_cells(document.shown_path, text)
+    places = (cells.text_at(offset) for offset in offsets)
+    return [
+        (None, None) if place is None else (place[0].cell, place[0].line_at(place[1], offset) + 1)
+        for place, offset in zip(places, offsets, strict=True)
+    ]
+
+
 def line_of(text: bytes, offset: int) -> int:
     """Return the 1-based line of a byte offset."""
     return text.count(b"\n", 0, offset) + 1
 
 
-def place_of(text: bytes, start: int, end: int) -> SourceLocation:
-    """Return the line and columns of a name."""
-    return places_of(text, [(start, end)])[0]
+def place_of(document: Document, start: int, end: int) -> SourceLocation:
+    """Return the line and columns in the file of a name in the text of a document."""
+    return places_in(document, [(start, end)])[0]
+
+
+def places_in(document: Document, spans: Sequence[tuple[int, int]]) -> list[SourceLocation]:
+    """Return the lines and columns in the file of names in the text of a document, in ascending order."""
+    return places_of(document.content, file_spans(document, spans))
+
+
+def cell_columns(document: Document, offset: int) -> Row:
+    """Return the columns that locate a byte of the text of a document in a cell; null in them for one of no cell."""
+    cell, line = cells_at(document, [offset])[0]
+    return {"cell": cell, "cell_line": line}
 
 
 def places_of(text: bytes, spans: Sequence[tuple[int, int]]) -> list[SourceLocation]:
@@ -196,9 +243,6 @@ def signature_end(text: str) -> int:
     return -1
 
 
-Row = dict[str, Any]
-
-
 def table(name: str, rows: Sequence[Mapping[str, Any]]) -> Any:
     """Make an Arrow table of the columns `name` from rows; keys that a row lacks are null in it."""
     keys = dict.fromkeys(key for row in rows for key in row)
@@ -223,13 +267,12 @@ def definition_rows(
     rows = []
     for rank, definition in enumerate(definitions, 1):
         document, text = definition.document, definition.document.text
-        location, lines = place_of(text, definition.start, definition.end), LineTable(text)
+        location, lines = place_of(document, definition.start, definition.end), LineTable(text)
         _note_truncated([location], workspace)
         definition_of_row = _definition_at(definition, workspace)
+        own_line = line_of(text, definition.start)
         start_line, end_line = (
-            (definition_of_row.begin_line, definition_of_row.end_line)
-            if definition_of_row
-            else (location.line_number, location.line_number)
+            (definition_of_row.begin_line, definition_of_row.end_line) if definition_of_row else (own_line, own_line)
         )
         rows.append(
             {
@@ -239,14 +282,15 @@ def definition_rows(
                 "line": location.line,
                 "start": location.start,
                 "end": location.end,
+                **cell_columns(document, definition.start),
                 "symbol": symbol,
                 "kind": definition_of_row.kind
                 if definition_of_row and definition.kind not in {"module", "parameter"}
                 else definition.kind,
                 "container": definition_of_row.container if definition_of_row else "",
                 **description_columns(document.language, lines, definition_of_row),
-                "start_line": start_line,
-                "end_line": end_line,
+                "start_line": file_line(document, start_line),
+                "end_line": file_line(document, end_line),
                 "code": "\n".join(lines.between(start_line, end_line)),
                 "how": definition.rule,
                 "precise": definition.rule == "scip",
@@ -281,9 +325,10 @@ def reference_rows(
     holders = enclosing_definitions(document, [reference.occurrence.start for reference in ordered], workspace)
     columns = file_columns(document, revisions.get(document.project.key, ""))
     rows = []
-    locations = places_of(text, [(reference.occurrence.start, reference.occurrence.end) for reference in ordered])
+    locations = places_in(document, [(reference.occurrence.start, reference.occurrence.end) for reference in ordered])
     _note_truncated(locations, workspace)
-    for reference, holder, location in zip(ordered, holders, locations, strict=True):
+    cells = cells_at(document, [reference.occurrence.start for reference in ordered])
+    for reference, holder, location, (cell, cell_line) in zip(ordered, holders, locations, cells, strict=True):
         role: str = reference.occurrence.role
         if reference.is_definition:
             role = "definition"
@@ -296,6 +341,8 @@ def reference_rows(
                 "line": location.line,
                 "start": location.start,
                 "end": location.end,
+                "cell": cell,
+                "cell_line": cell_line,
                 "symbol": symbol,
                 "role": role,
                 "container": text[holder.start : holder.end].decode(errors="replace") if holder else "",
@@ -324,19 +371,22 @@ def symbol_rows(document: Document, rows: Sequence[Definition], revision: str) -
     lines = LineTable(document.text)
     depths: list[int] = []
     symbols = []
-    for definition in rows:
+    cells = cells_at(document, [definition.offset for definition in rows])
+    for definition, (cell, cell_line) in zip(rows, cells, strict=True):
         depths.append(depths[definition.parent] + 1 if 0 <= definition.parent < len(depths) else 0)
         symbols.append(
             {
                 **columns,
-                "line_number": definition.line,
+                "line_number": file_line(document, definition.line),
+                "cell": cell,
+                "cell_line": cell_line,
                 "symbol": definition.name,
                 "kind": definition.kind,
                 "container": definition.container,
                 "depth": depths[-1],
                 **description_columns(document.language, lines, definition),
-                "start_line": definition.begin_line,
-                "end_line": definition.end_line,
+                "start_line": file_line(document, definition.begin_line),
+                "end_line": file_line(document, definition.end_line),
             }
         )
     return symbols

@@ -10,7 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
+from sourcelight.core.caching import LruCache
 from sourcelight.core.query.languages import language_of
+from sourcelight.engines.symbols.grammars import CELL_FORMATS
 from sourcelight.repos import ObjectReader
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
     from sourcelight.engines.search import Target
     from sourcelight.engines.search.scan.corpus import OpenedCommit
+    from sourcelight.engines.symbols.file_definitions import NotebookCode, ProgramDefinitions
 
 
 How = Literal["scip", "scope", "import", "type", "name", "text"]
@@ -38,13 +41,14 @@ SCORES: dict[How, float] = {"scip": 1.0, "scope": 0.99, "import": 0.97, "type": 
 class Document:
     """A file of a project; two are equal when they are the same file of the same commit.
 
-    `number` is its index among the paths of the project.
+    `number` is its index among the paths of the project. The text of a notebook is the code of its cells, in the
+    language of its kernel; `locations` says where that is in the file, which is `content`.
     """
 
     project: Project
     number: int
     path: bytes
-    language: str
+    path_language: str
     key: tuple[str, str, bytes] = field(init=False, repr=False)
     """Repository's key, commit and path."""
 
@@ -68,8 +72,39 @@ class Document:
         return self.project.blob_id(self.number)
 
     @property
+    def has_cells(self) -> bool:
+        """Whether its path is that of a notebook."""
+        return self.path_language in CELL_FORMATS
+
+    @property
+    def code(self) -> ProgramDefinitions | None:
+        """The code of a notebook and its definitions; None for other files, and for one without code to parse."""
+        return self.project.notebook(self.number, self.path_language).code if self.has_cells else None
+
+    @property
+    def unread_reason(self) -> str:
+        """Why no cell of a notebook is known: ``too-large`` or ``unreadable``; empty for any other file."""
+        if not self.has_cells:
+            return ""
+        if self.project.readable(self.number) == "too-large":
+            return "too-large"
+        return "" if self.project.notebook(self.number, self.path_language).is_readable else "unreadable"
+
+    @property
+    def language(self) -> str:
+        """Display name of the language: that of the path, for a notebook that of most of its code."""
+        code = self.code
+        return self.path_language if code is None else code.program.language
+
+    @property
     def text(self) -> bytes:
-        """The content; empty for a file that is binary, too large or missing (`Project.readable` tells)."""
+        """What is parsed; empty for a file that is binary, too large or missing (`Project.readable` tells)."""
+        code = self.code
+        return self.content if code is None else code.program.text
+
+    @property
+    def content(self) -> bytes:
+        """The bytes of the file, or none, as for `text`."""
         return self.project.text(self.number)
 
 
@@ -131,6 +166,9 @@ MAX_PARSED_BYTES = 1024 * 1024
 
 _MAX_TEXT_BYTES = 16 << 20
 
+_CODE_CACHE_BYTES = 4 * 1024 * 1024
+"""Bytes of code of notebooks that a project keeps, with about as many for the places of its lines."""
+
 NO_SHARD = (1 << 16) - 1
 
 _T = TypeVar("_T")
@@ -159,9 +197,11 @@ class Project:
     _documents: dict[int, Document] = field(default_factory=dict, init=False)
     _directories: dict[bytes, list[int]] | None = field(default=None, init=False)
     _guard: threading.RLock = field(default_factory=threading.RLock, init=False)
+    _notebooks: LruCache[int, NotebookCode] = field(init=False)
 
     def __post_init__(self) -> None:
         self._numbers = {path: number for number, path in enumerate(self.paths)}
+        self._notebooks = LruCache(_CODE_CACHE_BYTES, weigh=lambda code: code.size)
 
     @property
     def key(self) -> str:
@@ -237,6 +277,12 @@ class Project:
         with ObjectReader(self.target.repository) as reader:
             text = reader.read(self.blob_id(number), _MAX_TEXT_BYTES) or b""
         return b"" if b"\0" in text else text
+
+    def notebook(self, number: int, cell_format: str) -> NotebookCode:
+        """Return the code of a notebook, read once."""
+        from sourcelight.engines.symbols.file_definitions import read_code
+
+        return self._notebooks.get_or_make(number, lambda: read_code(cell_format, self.text(number)))
 
     def remember(self, key: Hashable, make: Callable[[], _T]) -> _T:
         """Return the cached value of a key, or make it. For values that are small beside the files."""

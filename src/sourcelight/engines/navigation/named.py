@@ -21,7 +21,7 @@ from sourcelight.engines.navigation.model import Document, Occurrence, is_time_s
 from sourcelight.engines.search.model import FileTerm, TextQuery, prepare
 from sourcelight.engines.search.scan.batches import BatchSizer
 from sourcelight.engines.search.scan.evaluate import CorpusSearch
-from sourcelight.engines.symbols import KINDS, Definition, Import, SymbolTable, definitions, imports
+from sourcelight.engines.symbols import CELL_FORMATS, KINDS, Definition, Import, SymbolTable, definitions, imports
 
 if TYPE_CHECKING:
     from sourcelight.engines.navigation.model import Project
@@ -140,10 +140,15 @@ def _of_table(project: Project, shard: int, table: SymbolTable, name: bytes) -> 
     placement = snapshot.placement(shard)
     documents = table.documents_of(rows)
     containers = table.texts(table.container[rows])
+    notebooks: dict[int, Document] = {}
     for row, document, container in zip(rows.tolist(), documents.tolist(), containers, strict=True):
         start_row, end_row = placement.first_file[document : document + 2]
         start = int(table.offset[row])
         for number in placement.files[int(start_row) : int(end_row)].tolist():
+            if table.language(document) in CELL_FORMATS:
+                # The table has places in the file, navigation those in the code of the cells.
+                notebooks[number] = project.document_at(number)
+                continue
             yield NamedDefinition(
                 project.document_at(number),
                 start,
@@ -155,6 +160,15 @@ def _of_table(project: Project, shard: int, table: SymbolTable, name: bytes) -> 
                 int(table.end_line[row]),
                 bool(table.flags[row]),
             )
+    for notebook in notebooks.values():
+        yield from _in_notebook(notebook, name)
+
+
+def _in_notebook(document: Document, name: bytes) -> Iterator[NamedDefinition]:
+    code = document.code
+    for definition in code.definitions.definitions() if code is not None else ():
+        if definition.name.encode() == name:
+            yield to_named_definition(document, definition)
 
 
 def _parse_candidates(project: Project, name: bytes, workspace: Workspace) -> Iterator[NamedDefinition]:
@@ -186,7 +200,11 @@ def to_named_definition(document: Document, definition: Definition) -> NamedDefi
 
 
 def outline_of(document: Document, workspace: Workspace) -> list[Definition]:
-    """Return the definitions in one file, from its table or by parsing it."""
+    """Return the definitions in one file, from its table or by parsing it; places are those of `Document.text`."""
+    if document.has_cells:
+        workspace.note_unreadable(document)
+        code = document.code
+        return [] if code is None else list(code.definitions.definitions())
     entry = _table_with(document, workspace)
     file_definitions = (
         definitions(document.language, document.text) if entry is None else entry[0].definitions(entry[1])
@@ -195,7 +213,10 @@ def outline_of(document: Document, workspace: Workspace) -> list[Definition]:
 
 
 def imports_of(document: Document, workspace: Workspace) -> list[Import]:
-    """Return the imports of a file, from its table or by parsing it."""
+    """Return the imports of a file, from its table or by parsing it; lines are those of `Document.text`."""
+    if document.has_cells:
+        code = document.code
+        return [] if code is None else code.definitions.imports
     entry = _table_with(document, workspace)
     return imports(document.language, document.text) if entry is None else entry[0].imports(entry[1])
 

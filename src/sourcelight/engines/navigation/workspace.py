@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeVar
 from sourcelight.core.arrays import Int64Array
 from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation
+from sourcelight.core.cells.magics import mask_script
 from sourcelight.core.errors import SearchIndexError
 from sourcelight.core.markup.counts import count_of
 from sourcelight.engines.navigation.model import MAX_PARSED_BYTES, Document, ParsedFile, Project, SymbolQuery
@@ -296,6 +297,11 @@ class Workspace:
         """Return the projects of a repository that were opened in this call."""
         return [project for project in self._projects.values() if project.name == name]
 
+    def note_unreadable(self, document: Document) -> None:
+        """Note a notebook that can't be read as one: no cell of it is known."""
+        if document.unread_reason:
+            self.unparsed[document] = document.unread_reason
+
     def note_missing(self, projects: Iterable[Project], below: bytes = b"") -> None:
         """Note missing files of projects, at a path or below it: their definitions are unknown."""
         self._note_missing([project.target for project in projects if project.snapshot is not None], below)
@@ -347,6 +353,7 @@ class Workspace:
 
     def parsed_file(self, document: Document) -> ParsedFile | None:
         """Return the parsed file; None when its language has no resolver, or it can't be parsed (see `unparsed`)."""
+        self.note_unreadable(document)
         parser = self.navigator.parser_of(document.language)
         if parser is None:
             return None
@@ -354,7 +361,7 @@ class Workspace:
         entry = self.navigator.parsed_files.get(key)
         if entry is None:
             self.budget.check()
-            text = document.text
+            text = mask_script(document.text, document.language)
             if len(text) > MAX_PARSED_BYTES:
                 self.unparsed[document] = "too-large"
                 return None

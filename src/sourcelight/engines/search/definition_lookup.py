@@ -27,7 +27,7 @@ from sourcelight.engines.search.index.view import NO_SHARD, REASONS, CommitView
 from sourcelight.engines.search.model import FileFilter, SearchPart, Target
 from sourcelight.engines.search.store import IndexStore
 from sourcelight.engines.search.updates import stale_shards
-from sourcelight.engines.symbols import LANGUAGES, SymbolTable, definitions
+from sourcelight.engines.symbols import PARSED_LANGUAGES, SymbolTable, definitions
 from sourcelight.engines.symbols.definition_parser import COLUMNS
 
 UNRANKED = "unranked"
@@ -137,7 +137,7 @@ class RankedDefinitions:
         for blob_id, document, code in files:
             if self.cancellation.stopped:
                 raise Cancelled("the search for definitions timed out")
-            find = partial(_parse, shard, document, LANGUAGES[code - 1])
+            find = partial(_parse, shard, document, PARSED_LANGUAGES[code - 1])
             parsed.append(_PARSED.get_or_make((blob_id, code), find) if code else _NO_DEFINITIONS)
         return _join_names(parsed)
 

@@ -18,7 +18,7 @@ from sourcelight.engines.search.side_tables import (
     paused_collector,
     table_with,
 )
-from sourcelight.engines.symbols import LANGUAGES, SymbolTable, TableBuilder, definitions, version
+from sourcelight.engines.symbols import CELL_FORMATS, PARSED_LANGUAGES, SymbolTable, TableBuilder, definitions, version
 
 DEFINITIONS = SideTable("symbols", version, SymbolTable)
 """The kind of table; ``symbols`` is its name on disk."""
@@ -56,7 +56,7 @@ def _fill(
         for document, key in enumerate(shard.blob_ids()):
             options.check_cancelled()
             code = int(languages[document])
-            language = LANGUAGES[code - 1] if code else ""
+            language = PARSED_LANGUAGES[code - 1] if code else ""
             previous_table = table_with(previous, key)
             if previous_table is not None:
                 position = previous_table.by_key[key]
@@ -95,7 +95,7 @@ def _documents_with_grammar(
 
 def _grammar_codes(view: CommitView) -> UInt8Array:
     """Return the number plus one of the grammar of each language of a view; 0: none."""
-    codes = {name: number for number, name in enumerate(LANGUAGES, 1)}
+    codes = {name: number for number, name in enumerate(PARSED_LANGUAGES, 1)}
     return np.array([codes.get(name, 0) for name, _ in view.languages] or [0], dtype=np.uint8)
 
 
@@ -104,6 +104,15 @@ def missing_files(view: CommitView, mask: BoolArray | None = None) -> NDArray[np
     is_missing = view.reason == REASONS.index("missing")
     files = np.flatnonzero(is_missing if mask is None else is_missing & mask)
     return files[_grammar_codes(view)[view.language[files]] > 0]
+
+
+def count_large_notebooks(view: CommitView, mask: BoolArray | None = None) -> int:
+    """Count the notebooks of a view under the mask that the index leaves out for their size."""
+    formats = [number for number, (name, _) in enumerate(view.languages) if name in CELL_FORMATS]
+    if not formats:
+        return 0
+    is_large = (view.reason == REASONS.index("too-large")) & np.isin(view.language, formats)
+    return int(np.count_nonzero(is_large if mask is None else is_large & mask))
 
 
 def pending_count(view: CommitView, shard: int, table: SymbolTable | None, mask: BoolArray | None = None) -> int:

@@ -17,7 +17,7 @@ from sourcelight.core.boolean import And, Not, Or
 from sourcelight.core.cancellation import Cancellation, ScanStopped, Stopped, check_stopped
 from sourcelight.core.errors import Cancelled, SourcelightError
 from sourcelight.core.patterns.compiled import CompiledPattern
-from sourcelight.engines.search.definition_tables import missing_files, pending_count
+from sourcelight.engines.search.definition_tables import count_large_notebooks, missing_files, pending_count
 from sourcelight.engines.search.model import (
     DocumentNumbers,
     FileNumbers,
@@ -169,7 +169,8 @@ class _SymbolSearch:
 
     def _count_skipped(self, member: int) -> dict[str, int]:
         snapshot, tables, mask = self.group.snapshots[member], self._member_tables[member], self._mask(member)
-        counts = {PENDING: 0, INCOMPLETE: 0, MISSING: len(missing_files(snapshot.view, mask))}
+        incomplete = count_large_notebooks(snapshot.view, mask)
+        counts = {PENDING: 0, INCOMPLETE: incomplete, MISSING: len(missing_files(snapshot.view, mask))}
         for shard_index, table in enumerate(tables):
             counts[PENDING] += pending_count(snapshot.view, shard_index, table, mask)
             if table is not None and table.doc_state.any():

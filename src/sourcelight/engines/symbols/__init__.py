@@ -1,7 +1,7 @@
 """Definitions and imports in source text: parsers per language, and tables of the definitions of many documents.
 
 Nothing here knows a query, a repository or a file on disk: `search/side_tables` stores the arrays. Start with
-`definition_parser`, which parses one file, then `table`.
+`file_definitions`, which finds those of one file, then `definition_parser` and `table`.
 """
 
 from typing import TYPE_CHECKING
@@ -9,20 +9,17 @@ from typing import TYPE_CHECKING
 from sourcelight.engines.symbols.grammars import KINDS, kind_code
 
 if TYPE_CHECKING:
-    from sourcelight.engines.symbols.definition_parser import (
-        Definition,
-        FileDefinitions,
-        definitions,
-        imports,
-        parse_tree,
-    )
-    from sourcelight.engines.symbols.grammars import LANGUAGES, version
+    from sourcelight.engines.symbols.definition_parser import Definition, FileDefinitions, parse_tree
+    from sourcelight.engines.symbols.file_definitions import definitions, imports
+    from sourcelight.engines.symbols.grammars import CELL_FORMATS, LANGUAGES, PARSED_LANGUAGES, version
     from sourcelight.engines.symbols.import_parser import Import
     from sourcelight.engines.symbols.table import SymbolTable, TableBuilder
 
 __all__ = [
+    "CELL_FORMATS",
     "KINDS",
     "LANGUAGES",
+    "PARSED_LANGUAGES",
     "Definition",
     "FileDefinitions",
     "Import",
@@ -37,11 +34,15 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name in {"Definition", "FileDefinitions", "definitions", "imports", "parse_tree"}:
+    if name in {"definitions", "imports"}:
+        from sourcelight.engines.symbols import file_definitions
+
+        return getattr(file_definitions, name)
+    if name in {"Definition", "FileDefinitions", "parse_tree"}:
         from sourcelight.engines.symbols import definition_parser
 
         return getattr(definition_parser, name)
-    if name in {"LANGUAGES", "version"}:
+    if name in {"CELL_FORMATS", "LANGUAGES", "PARSED_LANGUAGES", "version"}:
         from sourcelight.engines.symbols import grammars
 
         return getattr(grammars, name)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sourcelight.core.cells.magics import mask_script
 from sourcelight.engines.symbols.grammars import GRAMMARS, KINDS, load_grammar
 from sourcelight.engines.symbols.import_parser import Import, read_imports
 
@@ -113,8 +114,8 @@ class FileDefinitions:
             )
 
 
-def definitions(language: str, data: bytes, *, most_seconds: float = MAX_SECONDS) -> FileDefinitions:
-    """Find the definitions in a file's text.
+def text_definitions(language: str, data: bytes, *, most_seconds: float = MAX_SECONDS) -> FileDefinitions:
+    """Find the definitions in a text.
 
     Text that breaks the grammar gives what can be had of it. Nothing about the text is an error: what can't be parsed
     is said in `FileDefinitions.incomplete`. A header of C that reads like C++ is parsed as such.
@@ -135,6 +136,7 @@ def definitions(language: str, data: bytes, *, most_seconds: float = MAX_SECONDS
     # A `.h` file may be C++: the C grammar would turn its classes into errors.
     if language == "C" and _CPP.search(data):
         language = "C++"
+    data = mask_script(data, language)
     deadline = time.monotonic() + most_seconds
     tree = parse_tree(language, data, deadline)
     if tree is None:
@@ -146,11 +148,6 @@ def definitions(language: str, data: bytes, *, most_seconds: float = MAX_SECONDS
     file_definitions = _to_rows(ordered, data, "unparsable" if tree.root_node.is_error else "")
     file_definitions.imports = read_imports(language, nodes, data)
     return file_definitions
-
-
-def imports(language: str, data: bytes) -> list[Import]:
-    """Find what a file imports; as `definitions`, which finds it along the way."""
-    return definitions(language, data).imports
 
 
 class _Parsers(threading.local):

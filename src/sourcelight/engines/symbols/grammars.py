@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tree_sitter import Language, Query
 
 
-_RULES = 2
+_RULES = 3
 """Raised by one whenever other definitions come out of the same text for a reason that no query shows."""
 
 
@@ -53,6 +53,12 @@ GRAMMARS: dict[str, Grammar] = {
 
 LANGUAGES: tuple[str, ...] = tuple(GRAMMARS)
 """Display names of the languages whose definitions can be found."""
+
+CELL_FORMATS: tuple[str, ...] = ("Jupyter Notebook", "RMarkdown")
+"""Display names of files with cells, in which there are definitions in the language of a kernel or a chunk."""
+
+PARSED_LANGUAGES: tuple[str, ...] = LANGUAGES + CELL_FORMATS
+"""Display names of all files that are parsed. Tables store places in it, plus one."""
 
 
 @functools.cache

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, UInt8Array
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.symbols.definition_parser import COLUMNS, FileDefinitions
-from sourcelight.engines.symbols.grammars import LANGUAGES, version
+from sourcelight.engines.symbols.grammars import PARSED_LANGUAGES, version
 from sourcelight.engines.symbols.import_parser import Import
 
 Array: TypeAlias = AnyArray
@@ -129,7 +129,7 @@ class TableBuilder:
         """
         ids = self._ids
         self._keys.append(key)
-        self._languages.append(LANGUAGES.index(language) + 1 if language in LANGUAGES else 0)
+        self._languages.append(PARSED_LANGUAGES.index(language) + 1 if language in PARSED_LANGUAGES else 0)
         self._states.append(STATES.index(definitions.incomplete))
         self._counts.append(len(definitions))
         texts = self._texts
@@ -152,7 +152,7 @@ class TableBuilder:
             "imports": len(self._imports),
             "table_format": FORMAT,
             "rules": version(),
-            "languages": list(LANGUAGES),
+            "languages": list(PARSED_LANGUAGES),
         }
 
     def sections(self) -> dict[str, Array]:

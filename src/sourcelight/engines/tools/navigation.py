@@ -10,6 +10,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sourcelight.core.batches.results import ToolProgress, ToolResult, file_url
+from sourcelight.core.cells.json_lines import cell_text, context_lines
 from sourcelight.core.errors import PathNotFound, ToolError
 from sourcelight.core.markup.counts import count_of
 from sourcelight.core.tools.files import ReadFileArguments
@@ -38,6 +39,7 @@ SERVED_SECONDS = 30.0
 """Time that a served call may take."""
 
 _REPORT_EVERY_S = 0.1
+_JSON = ".ipynb"
 _ABOVE, _BELOW = 4, 2
 # What payloads carry beside places and code, so that a remote client makes the same rows.
 _DEFINITION = ("kind", "how", "score", "start", "end", "container", "signature", "documentation", "reason")
@@ -107,7 +109,11 @@ def _answer_attributes(query: SymbolQuery, arguments: SymbolArguments) -> dict[s
 
 def notices_of(workspace: Workspace) -> tuple[str, ...]:
     """Return the notices about how the answer was found."""
-    reasons = {"too-large": "too large to be parsed", "timed-out": "not parsed in the time allowed"}
+    reasons = {
+        "too-large": "too large to be parsed",
+        "timed-out": "not parsed in the time allowed",
+        "unreadable": "no notebook that can be read",
+    }
     unparsed = [
         f"{document.shown_path} is {reasons.get(reason, reason)}; it was searched as text."
         for document, reason in list(workspace.unparsed.items())[:3]
@@ -150,6 +156,7 @@ def _render_definitions(answer: ToolResult, context: ToolContext) -> Rendered:
                 "line": row["line_number"],
                 **({} if _is_among(row["line"], row["line_number"], first, lines) else {"text": row["line"]}),
                 **drop_empty({name: row[name] for name in _DEFINITION}),
+                **_cell_of(row),
                 **({} if row["start_line"] == first else {"beginLine": row["start_line"]}),
                 **({} if row["end_line"] == last else {"endLine": row["end_line"]}),
                 "chunks": [{"startLine": first, "endLine": last, "content": content}],
@@ -158,6 +165,11 @@ def _render_definitions(answer: ToolResult, context: ToolContext) -> Rendered:
         texts.append(f"# {row['repository']} – {row['path']}\n{content}")  # noqa: RUF001 - the service writes this dash
     text = "\n".join(texts) if texts else NOTHING
     return {"definitions": definitions, **tail(answer)}, with_notices(text, answer)
+
+
+def _cell_of(row: Mapping[str, Any]) -> dict[str, int]:
+    """Return the keys of a payload that locate a name in a notebook; none for other files."""
+    return {} if row["cell"] is None else {"cell": row["cell"], "cellLine": row["cell_line"]}
 
 
 def _is_among(line: str, number: int, first: int, lines: Sequence[str]) -> bool:
@@ -284,8 +296,11 @@ def _render_references(answer: ToolResult, context: ToolContext) -> Rendered:
         for row in group:
             number = row["line_number"]
             first = max(1, number - _ABOVE) if text else number
-            context_lines = text[first - 1 : number + _BELOW]
-            lines = _shorten(context_lines, number - first, row["line"]) if text else [row["line"]]
+            around = text[first - 1 : number + _BELOW]
+            lines = _shorten(around, number - first, row["line"]) if text else [row["line"]]
+            is_json = path.endswith(_JSON) and row["cell"] is not None
+            if is_json:
+                first, lines = _cell_lines(row, first, lines)
             span = {"line": number, "start": row["start"], "end": row["end"]}
             chunks.append(
                 {
@@ -293,6 +308,8 @@ def _render_references(answer: ToolResult, context: ToolContext) -> Rendered:
                     "endLine": first + len(lines) - 1,
                     "content": number_lines(first, lines),
                     "ranges": [span],
+                    **({"text": row["line"]} if is_json else {}),
+                    **_cell_of(row),
                     **drop_empty({name: row[name] for name in _REFERENCE}),
                 }
             )
@@ -301,6 +318,20 @@ def _render_references(answer: ToolResult, context: ToolContext) -> Rendered:
         texts.append(f"# {name} – {path}\n{''.join(chunk['content'] for chunk in chunks)}")  # noqa: RUF001 - as above
     payload = {"references": references, **tail(answer)}
     return payload, with_notices("\n".join(texts) if texts else NOTHING, answer)
+
+
+def _cell_lines(row: Mapping[str, Any], first: int, lines: Sequence[str]) -> tuple[int, list[str]]:
+    """Return lines of a notebook's JSON around a name as those of its cell, and the number of the first one."""
+    number = row["line_number"]
+    shown_line = cell_text(row["line"], [row["start"]], [row["end"]])
+    by_number = dict(context_lines(enumerate(lines, first)))
+    by_number[number] = row["line"] if shown_line is None else shown_line.text
+    while first not in by_number or any(between not in by_number for between in range(first, number)):
+        first += 1
+    last = number
+    while last + 1 in by_number:
+        last += 1
+    return first, [by_number[line_number] for line_number in range(first, last + 1)]
 
 
 def _shorten(lines: list[str], own_index: int, line: str) -> list[str]:

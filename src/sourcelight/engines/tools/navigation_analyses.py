@@ -145,7 +145,7 @@ def _outline(arguments: OutlineArguments, context: ToolContext) -> ToolResult:
 
 def _imports(arguments: ImportsArguments, context: ToolContext) -> ToolResult:
     from sourcelight.engines.navigation.graphs import imports_in
-    from sourcelight.engines.navigation.locations import file_columns
+    from sourcelight.engines.navigation.locations import file_columns, file_line
 
     workspace = workspace_of(context)
     project = project_of(arguments.repo, arguments.revision, context, workspace)
@@ -159,7 +159,7 @@ def _imports(arguments: ImportsArguments, context: ToolContext) -> ToolResult:
         rows += [
             {
                 **location_columns,
-                "line_number": import_.statement.line,
+                "line_number": file_line(import_.document, import_.statement.line),
                 "module": import_.statement.module,
                 "member": import_.statement.member,
                 "alias": import_.statement.alias,
@@ -203,7 +203,7 @@ def _dependency_graph(arguments: DependencyGraphArguments, context: ToolContext)
 
 
 def _repo_map(arguments: RepoMapArguments, context: ToolContext) -> ToolResult:
-    from sourcelight.engines.navigation.locations import file_columns
+    from sourcelight.engines.navigation.locations import file_columns, file_line
     from sourcelight.engines.navigation.repo_map import map_lines
 
     workspace = workspace_of(context)
@@ -212,7 +212,7 @@ def _repo_map(arguments: RepoMapArguments, context: ToolContext) -> ToolResult:
     rows = [
         {
             **file_columns(line.document, arguments.revision or ""),
-            "line_number": line.definition.line if line.definition is not None else None,
+            "line_number": file_line(line.document, line.definition.line) if line.definition is not None else None,
             "text": line.text,
             "kind": line.definition.kind if line.definition is not None else None,
             "score": line.score,
@@ -250,9 +250,9 @@ def _calls(name: str, arguments: CallGraphArguments, context: ToolContext) -> To
 
 
 def _call_row(call_site: CallSite) -> dict[str, Any]:
-    from sourcelight.engines.navigation.locations import line_of, name_of, place_of
+    from sourcelight.engines.navigation.locations import cell_columns, file_line, line_of, name_of, place_of
 
-    location = place_of(call_site.document.text, call_site.occurrence.start, call_site.occurrence.end)
+    location = place_of(call_site.document, call_site.occurrence.start, call_site.occurrence.end)
     caller, callee = call_site.caller, call_site.callee
     return {
         "depth": call_site.depth,
@@ -260,13 +260,14 @@ def _call_row(call_site: CallSite) -> dict[str, Any]:
         "caller_kind": caller.kind if caller is not None else None,
         "caller_repository": call_site.document.project.name,
         "caller_path": call_site.document.shown_path,
-        "caller_line": caller.line if caller is not None else None,
+        "caller_line": file_line(caller.document, caller.line) if caller is not None else None,
         "callee": name_of(callee.document, callee.start, callee.end),
         "callee_kind": callee.kind,
         "callee_repository": callee.document.project.name,
         "callee_path": callee.document.shown_path,
-        "callee_line": line_of(callee.document.text, callee.start),
+        "callee_line": file_line(callee.document, line_of(callee.document.text, callee.start)),
         "line_number": location.line_number,
+        **cell_columns(call_site.document, call_site.occurrence.start),
         "line": location.line,
         "how": call_site.rule,
         "score": call_site.score,

@@ -121,7 +121,12 @@ def _definition(request: ToolRequest, rank: int, entry: Mapping[str, Any]) -> di
     same = ("kind", "how", "score", "start", "end", "container", "signature", "documentation", "reason")
     row |= {name: entry[name] for name in same if name in entry}
     row |= {ours: entry[name] for name, ours in (("beginLine", "start_line"), ("endLine", "end_line")) if name in entry}
-    return row
+    return row | _cell(entry)
+
+
+def _cell(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns of a name in a notebook."""
+    return {ours: entry[name] for name, ours in (("cell", "cell"), ("cellLine", "cell_line")) if name in entry}
 
 
 def _is_precise(entry: Mapping[str, Any]) -> bool:
@@ -136,6 +141,7 @@ def _references(request: ToolRequest, entry: Mapping[str, Any]) -> Iterator[dict
             "precise": chunk.get("precise", _is_precise(chunk)),
             **({"container": ""} if "how" in chunk else {}),
             **{name: chunk[name] for name in ("role", "container", "how", "score", "reason") if name in chunk},
+            **_cell(chunk),
         }
         for text_chunk in numbered_chunks(str(chunk.get("content") or "")):
             spans = [
@@ -144,7 +150,7 @@ def _references(request: ToolRequest, entry: Mapping[str, Any]) -> Iterator[dict
                 if 0 <= span["line"] - text_chunk.first < len(text_chunk.lines)
             ]
             for span in spans:
-                line = text_chunk.lines[span["line"] - text_chunk.first]
+                line = chunk.get("text") or text_chunk.lines[span["line"] - text_chunk.first]
                 span_columns = {
                     "line_number": span["line"],
                     "line": line,

@@ -172,7 +172,7 @@ def add_cells(batch: Any, cells_of: CellsOf) -> Any:
     offsets = rows.numbers("line_offset").tolist()
     for first, last in rows.files():
         path = rows.text("path", first)
-        if not path.lower().endswith(_ENDINGS) or rows.text("type", first) != "content":
+        if not path.lower().endswith(_ENDINGS) or rows.text("type", first) not in {"content", "symbol"}:
             continue
         cells = cells_of(rows.text("repository", first), rows.text("revision", first), path)
         if cells is None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array
 from sourcelight.engines.search.ranking import tokenizer
-from sourcelight.engines.symbols import KINDS, LANGUAGES, FileDefinitions
+from sourcelight.engines.symbols import CELL_FORMATS, KINDS, PARSED_LANGUAGES, FileDefinitions
 from sourcelight.engines.symbols.table import KEY_BYTES, SectionSource
 
 FORMAT = 1
@@ -91,8 +91,10 @@ class TermTableBuilder:
             lines = text.split(b"\n")
             starts = [0, *accumulate(len(line) + 1 for line in lines)]
             span_starts, spans = definition_spans(definitions)
-            name = LANGUAGES[language - 1] if language else ""
-            chunks = tokenizer.cut_chunks(lines, span_starts, prose=prose and not spans, language=name)
+            name = PARSED_LANGUAGES[language - 1] if language else ""
+            # A notebook is cut at its cells.
+            is_prose = prose and (not spans or name in CELL_FORMATS)
+            chunks = tokenizer.cut_chunks(lines, span_starts, prose=is_prose, language=name)
             if spans and chunks:
                 self._define(chunks, spans)
             self._start_lines += [start + 1 for start, _ in chunks]
@@ -221,7 +223,7 @@ class TermTableBuilder:
             "documents": len(self._keys),
             "chunks": len(self._start_lines),
             "terms": len(self._terms),
-            "languages": list(LANGUAGES),
+            "languages": list(PARSED_LANGUAGES),
         }
 
     def sections(self) -> dict[str, AnyArray]:

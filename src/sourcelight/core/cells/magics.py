@@ -1,0 +1,84 @@
+"""What IPython runs and no parser reads: commands of the kernel, the shell and help, and indented cells."""
+
+from __future__ import annotations
+
+import re
+
+from sourcelight.core.cells.scripts import MARKER
+
+_MARKER = re.compile(MARKER.encode(), re.MULTILINE)
+_PYTHON_CELLS = frozenset(
+    {
+        b"capture", b"debug", b"heat", b"lprun", b"memit", b"mprun", b"prun", b"px", b"pypy", b"python", b"python3",
+        b"scalene", b"skip", b"snakeviz", b"time", b"timeit", b"wandb",
+    }
+)  # fmt: skip
+"""Cell magics after which the cell is Python. What follows any other one is a file, or another language."""
+
+# The rules of IPython: https://github.com/ipython/ipython/blob/main/IPython/core/inputtransformer2.py
+_CELL_MAGIC = re.compile(rb"\s*+%%(\w[\w.]*)")
+# Possessive quantifiers: a line of a megabyte must not be read once for each of its bytes.
+_REST = rb"(?:[^\n\\]|\\[\s\S])*+\\?"
+_LINE_MAGIC = re.compile(
+    rb"^[ \t]*+(?P<command>(?:%{1,2}[A-Za-z]|!)"
+    + _REST  # %matplotlib inline, !pip install x
+    + rb"|\?{1,2}[\w.*% ]++|%{0,2}[\w.*]++\?{1,2}[ \t]*+)$"  # ?name, name??
+    + rb"|^[ \t]*+[\w.,][\w., \t]*+=[ \t]*+(?P<value>(?:%[A-Za-z]|!)"
+    + _REST
+    + b")$",  # files = !ls
+    re.MULTILINE,
+)
+_SCRIPT_MAGIC = re.compile(rb"^(?:%{1,2}[A-Za-z]|![\w./])[^\n]{2,}$", re.MULTILINE)
+_OTHER_MAGIC = re.compile(rb"^(?:%{1,2}[A-Za-z]|:dep\b|#!|\?)[^\n]*$", re.MULTILINE)
+_INDENT = re.compile(rb"(?:[ \t]*+\n)*+([ \t]++)\S")
+_BODY = re.compile(rb"[^\n]")
+
+
+def mask_magics(source: bytes, language: str) -> bytes:
+    """Return the source of a cell with what a parser of its language can't read replaced, byte for byte.
+
+    A command becomes a statement that does nothing, so that the body of an ``if`` is not left empty.
+    """
+    if not any(mark in source for mark in (b"%", b"!", b"?", b":dep")):
+        return source
+    if language != "Python":
+        return source if language == "Shell" else _OTHER_MAGIC.sub(_blank, source)
+    cell_magic = _CELL_MAGIC.match(source)
+    if cell_magic is not None and cell_magic[1] not in _PYTHON_CELLS:
+        return _BODY.sub(b" ", source)
+    return _LINE_MAGIC.sub(_mask_command, source)
+
+
+def mask_script(data: bytes, language: str) -> bytes:
+    """Return a percent script with the commands of the kernel replaced; any other script as it is."""
+    if language != "Python" or b"%%" not in data or _MARKER.search(data) is None:
+        return data
+    return _SCRIPT_MAGIC.sub(lambda match: b"pass".ljust(len(match[0])), data)
+
+
+def dedent(source: bytes, language: str) -> tuple[bytes, int]:
+    """Return Python without the indentation of its first line, as IPython runs it, and how many bytes a line lost."""
+    indent = _INDENT.match(source) if language == "Python" and source[:1] in b" \t\n" else None
+    if indent is None:
+        return source, 0
+    lines = source.split(b"\n")
+    if any(line.strip() and not line.startswith(indent[1]) for line in lines):
+        return source, 0
+    size = len(indent[1])
+    # Blank lines keep as many bytes as they have, or none.
+    return b"\n".join(line[size:] for line in lines), size
+
+
+def _blank(match: re.Match[bytes]) -> bytes:
+    return b" " * len(match[0])
+
+
+def _mask_command(match: re.Match[bytes]) -> bytes:
+    group = "command" if match["command"] is not None else "value"
+    command = match[group]
+    is_long = len(command) > 3 and b"\n" not in command[:4]
+    statement = (b"pass" if group == "command" else b"None") if is_long else b"0"
+    # The newlines of a command over several lines stay, so that the lines of the cell do.
+    rest = _BODY.sub(b" ", command[len(statement) :])
+    start = match.start(group) - match.start()
+    return match[0][:start] + statement + rest

@@ -1,0 +1,212 @@
+"""The definitions of a file; those of a notebook are in its cells, in the language of the kernel or the chunk."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sourcelight.core.cells import UnreadableNotebook, read_cells
+from sourcelight.core.cells.programs import Program, programs_of
+from sourcelight.engines.symbols.definition_parser import (
+    COLUMNS,
+    MAX_SECONDS,
+    FileDefinitions,
+    parse_tree,
+    text_definitions,
+)
+from sourcelight.engines.symbols.grammars import CELL_FORMATS, LANGUAGES
+from sourcelight.engines.symbols.import_parser import Import
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_NAMES = {"Jupyter Notebook": "x.ipynb", "RMarkdown": "x.qmd"}
+"""A path by which the cells of each format are read."""
+
+_OFFSET, _LINE, _BEGIN_LINE, _END_LINE, _PARENT = map(
+    COLUMNS.index, ("offset", "line", "begin_line", "end_line", "parent")
+)
+_ENTRY_BYTES = 256
+_SENTINEL = b"\n_\n"
+_BRACKETS = {"(": ")", "[": "]", "{": "}", "string_start": "string_end"}
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramDefinitions:
+    """A program and its definitions, at their places in its text.
+
+    Cells whose code runs into the next one, such as by an open bracket, are blank in the program; their definitions
+    are kept.
+    """
+
+    program: Program
+    definitions: FileDefinitions
+
+
+def read_programs(cell_format: str, data: bytes, *, most_seconds: float = MAX_SECONDS) -> list[ProgramDefinitions]:
+    """Return the programs of a file, that in the language with most code first.
+
+    Raises
+    ------
+    UnreadableNotebook
+        For a notebook that is broken, too large or none at all.
+    """
+    deadline = time.monotonic() + most_seconds
+    document = read_cells(_NAMES[cell_format], data, with_outputs=False)
+    return [_find_definitions(program, deadline) for program in programs_of(document, data, LANGUAGES)]
+
+
+def definitions(language: str, data: bytes, *, most_seconds: float = MAX_SECONDS) -> FileDefinitions:
+    """Find the definitions in a file; offsets and lines are those of the file.
+
+    Nothing about the content is an error: what can't be parsed is said in `FileDefinitions.incomplete`.
+
+    Parameters
+    ----------
+    language
+        Display name; without a grammar there are no definitions. A notebook is parsed by its cells.
+    data
+        The file, in UTF-8 as far as it goes.
+    most_seconds
+        Time after which parsing is given up.
+    """
+    if language not in CELL_FORMATS:
+        return text_definitions(language, data, most_seconds=most_seconds)
+    if not data.strip():
+        return FileDefinitions()
+    try:
+        programs = read_programs(language, data, most_seconds=most_seconds)
+    except UnreadableNotebook:
+        return FileDefinitions(incomplete="unparsable")
+    return _join([_to_file(program.program, program.definitions) for program in programs])
+
+
+def imports(language: str, data: bytes) -> list[Import]:
+    """Find what a file imports; as `definitions`, which finds it along the way."""
+    return definitions(language, data).imports
+
+
+@dataclass(frozen=True, slots=True)
+class NotebookCode:
+    """What was read of a notebook.
+
+    Attributes
+    ----------
+    code
+        Its code in the language that most of it is in, and the definitions; None where no grammar reads any.
+    size
+        Bytes of that code, about.
+    is_readable
+        Whether it has cells: others are broken, or notebooks by their names alone.
+    """
+
+    code: ProgramDefinitions | None
+    size: int
+    is_readable: bool = True
+
+
+def read_code(cell_format: str, data: bytes) -> NotebookCode:
+    """Read the code of a notebook."""
+    try:
+        code = next(iter(read_programs(cell_format, data)), None) if data else None
+    except UnreadableNotebook:
+        return NotebookCode(None, _ENTRY_BYTES, is_readable=False)
+    return NotebookCode(code, _ENTRY_BYTES + (0 if code is None else len(code.program.text)))
+
+
+def _find_definitions(program: Program, deadline: float) -> ProgramDefinitions:
+    """Find the definitions of a program: its cells together, and each cell that would spoil the others alone."""
+    open_cells = _open_cells(program, deadline) if program.language == "Python" else []
+    visible = program.without(frozenset(open_cells)) if open_cells else program
+    parts = [text_definitions(program.language, visible.text, most_seconds=max(0.0, deadline - time.monotonic()))]
+    for number in open_cells:
+        start, end = program.spans[number]
+        left_s = max(0.0, deadline - time.monotonic())
+        of_cell = text_definitions(program.language, program.text[start:end], most_seconds=left_s)
+        parts.append(_shift(of_cell, start, program.line_at(start)))
+    return ProgramDefinitions(visible, _join(parts))
+
+
+def _open_cells(program: Program, deadline: float) -> list[int]:
+    """Return the cells with an error that reaches beyond their end, by their places in `Program.spans`."""
+    tree = parse_tree(program.language, program.text, deadline)
+    if tree is None or not tree.root_node.has_error:
+        return []
+    numbers = []
+    for number, (start, end) in enumerate(program.spans):
+        text = program.text[start:end]
+        tree = parse_tree(program.language, text + _SENTINEL, deadline)
+        if tree is None:
+            break
+        if tree.root_node.has_error and not _is_closed(tree.root_node, len(text) + 1):
+            numbers.append(number)
+    return numbers
+
+
+def _is_closed(root: Node, sentinel: int) -> bool:
+    """Return whether code with errors ends before the statement at the byte `sentinel`."""
+    last = root.named_children[-1] if root.named_children else None
+    if last is None or last.type != "expression_statement" or last.start_byte != sentinel:
+        return False
+    # Recovery may also skip a quote or a bracket that nothing closes, and read what follows as code.
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        if node.is_error:
+            types = [child.type for child in node.children]
+            if any(types.count(opening) > types.count(closing) for opening, closing in _BRACKETS.items()):
+                return False
+        pending += [child for child in node.children if child.has_error]
+    return True
+
+
+def _shift(table: FileDefinitions, offset: int, lines: int) -> FileDefinitions:
+    """Return definitions of a part of a text at their places in the whole."""
+    rows = table.rows.copy()
+    rows[:, _OFFSET] += offset
+    rows[:, (_LINE, _BEGIN_LINE, _END_LINE)] += lines
+    imports = [replace(statement, line=statement.line + lines) for statement in table.imports]
+    return replace(table, rows=rows, imports=imports)
+
+
+def _to_file(program: Program, table: FileDefinitions) -> FileDefinitions:
+    """Return definitions of a program at their places in the file."""
+    rows = table.rows.copy()
+    rows[:, _OFFSET] = program.file_offsets(rows[:, _OFFSET])
+    for column in (_LINE, _BEGIN_LINE, _END_LINE):
+        rows[:, column] = program.file_lines[rows[:, column].astype(np.int64) - 1]
+    imports = [replace(statement, line=int(program.file_lines[statement.line - 1])) for statement in table.imports]
+    return replace(table, rows=rows, imports=imports)
+
+
+def _join(parts: Sequence[FileDefinitions]) -> FileDefinitions:
+    """Return the definitions of several parts of a file in the order of their names."""
+    if len(parts) == 1:
+        return parts[0]
+    names: list[bytes] = []
+    containers: list[bytes] = []
+    tables = [FileDefinitions().rows]
+    for part in parts:
+        rows = part.rows.copy()
+        rows[rows[:, _PARENT] > 0, _PARENT] += len(names)
+        tables.append(rows)
+        names += part.names
+        containers += part.containers
+    rows = np.concatenate(tables)
+    order = np.argsort(rows[:, _OFFSET], kind="stable")
+    # Parents are places of rows, plus one; 0 is none.
+    new_places = np.zeros(len(order) + 1, dtype=np.uint32)
+    new_places[order + 1] = np.arange(1, len(order) + 1)
+    rows = rows[order]
+    rows[:, _PARENT] = new_places[rows[:, _PARENT]]
+    return FileDefinitions(
+        [names[number] for number in order.tolist()],
+        [containers[number] for number in order.tolist()],
+        rows,
+        next((part.incomplete for part in parts if part.incomplete), ""),
+        sorted((statement for part in parts for statement in part.imports), key=lambda statement: statement.line),
+    )
