@@ -117,7 +117,7 @@ class LocalSource:
             # Contributors of files are those of all commits.
             predicates = [predicate.name for plan in self.plans for predicate in plan.alternative.predicates("file")]
             if "has.contributor" not in predicates:
-                self.commits.take_parts(with_changes, [(p.commits, p.places) for p in self.plans if p.commits])
+                self.commits.take_parts(with_changes, [(p.commits, p.history_commits) for p in self.plans if p.commits])
             yield from newest()
         yield from self.commits.histories.wait(with_changes, commits_alone)
 

@@ -115,8 +115,8 @@ class ResultPipeline:
         """Batches of the newest commits alone, before a history is built; `batches` then has the others."""
         plan = self.plans[0]
         # With several alternatives, or workers, other rows may have to come first.
-        if len(self.plans) == 1 and plan.commits is not None and plan.places and not self.for_another:
-            yield from (batch for _, _, batch in self.histories.newest(plan.commits, plan.places))
+        if len(self.plans) == 1 and plan.commits is not None and plan.history_commits and not self.for_another:
+            yield from (batch for _, _, batch in self.histories.newest(plan.commits, plan.history_commits))
 
     def _files(self) -> Iterable[Any]:
         """Batches of files and definitions, ranked where their order matters."""
