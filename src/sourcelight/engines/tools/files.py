@@ -187,8 +187,9 @@ def _read_file(arguments: ReadFileArguments, context: ToolContext) -> ToolResult
             missing = f"the file has {size:,} bytes, and git can't read it in the memory that it may take"
         raise PathNotFound(target.name, target.revision, path, missing)
     if selected.is_binary:
+        size_text = "" if size is None else f" of {count_of(size, 'byte')}"
         raise BinaryFile(
-            f"read_file: {path} has no text: it is a binary file of {count_of(size, 'byte')}",
+            f"read_file: {path} has no text: it is a binary file{size_text}",
             tool="read_file",
             size_bytes=size or 0,
         )
