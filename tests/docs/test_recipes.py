@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -166,6 +167,95 @@ with sl.open(sys.argv[1]) as code:
 assert "subject" in [column.name for column in sl.columns_of("matches")]
 """
 
+FILE_COLUMN: Edits = {
+    "core/batches/schema.py": [
+        ('    Column(\n        "line_number",', """\
+    Column("blob", "dict32", "object name of the file", "not told by the service", file_key="blob", optional=True),
+    Column(
+        "line_number","""),
+    ],
+    "core/batches/records.py": [
+        ("    author_name:", "    blob: str | None = None\n    author_name:"),
+    ],
+    "engines/search/scan/columns.py": [
+        ('    return {"language": (corpus.language_names, corpus.language[files])}', """\
+    members = zip(corpus.member_of(files).tolist(), files.tolist())
+    blobs = [corpus.members[member].view.blob_ids()[file - int(corpus.file_base[member])].hex()
+             for member, file in members]
+    return {"language": (corpus.language_names, corpus.language[files]), "blob": (blobs, np.arange(len(files)))}"""),
+    ],
+}  # fmt: skip
+LINE_COLUMN: Edits = {
+    "core/batches/schema.py": [
+        ('    Column("start", "list",', """\
+    Column("indent", "int32", "spaces before the text of the line", "not told by the service", line_key="indents"),
+    Column("start", "list","""),
+    ],
+    "core/batches/records.py": [
+        ("    author_name:", "    indents: list[int | None] | None = None\n    author_name:"),
+    ],
+    "engines/search/scan/columns.py": [
+        ('alone, see `cells.rows`.\n    """\n    return {}\n', """\
+alone, see `cells.rows`.
+    \"\"\"
+    import pyarrow as pa
+
+    texts = [bytes(line_bytes(corpus, lines.line_start[i : i + 1], lines.line_end[i : i + 1]))
+             for i in range(len(lines))]
+    return {"indent": pa.array([len(text) - len(text.lstrip(b" ")) for text in texts], pa.int32())}
+"""),
+    ],
+    "engines/search/cells/rows.py": [
+        ('            "line": text_line,', """\
+            "line": text_line,
+            "indent": len(text_line) - len(text_line.lstrip(" ")),"""),
+    ],
+}  # fmt: skip
+_SERVED = """
+import sys
+from pathlib import Path
+import sourcelight as sl
+from server.served import serving
+
+def rows(code, query, column, **options):
+    result = code.search(query, progress=False, **options).matches
+    return [(r.repository, r.path, str(r.line), value if value == value else None)
+            for r, value in zip(result.itertuples(), result[column].astype(object).where(result[column].notna(), None))]
+
+def compare(column, queries):
+    # Each row of a service has the value of the same row here, whichever codec wrote it.
+    folder, home, answers = sys.argv[1], Path(sys.argv[2]), []
+    with sl.open(folder) as code, serving(folder, home=home, token="slo_the-owner-of-a-recipe") as (_, address):
+        with sl.connect(address, "slo_the-owner-of-a-recipe") as remote:
+            for query in queries:
+                for options in ({}, {"context_lines": 1}):
+                    here, there = (rows(client, query, column, **options) for client in (code, remote))
+                    assert here and here == there, (query, options, here, there)
+                answers.append([row[-1] for row in here])
+    return answers
+"""
+FILE_COLUMN_PROGRAM = (
+    _SERVED
+    + """
+queries = ["greet", "greet or x", "type:path rb$ patternType:regexp", "type:symbol greet", "select:file greet",
+           "cell:code print"]
+(blob, *_), *others = compare("blob", queries)
+assert len(blob) == 40, blob
+assert all(value and len(value) == 40 for values in others for value in values), others
+"""
+)
+LINE_COLUMN_PROGRAM = (
+    _SERVED
+    + """
+by_name, in_lines, both, in_cells = compare("indent", ["type:path rb$ patternType:regexp", "repo:one greet",
+                                                       "repo:one greet or end", "cell:code print"])
+assert set(by_name) == {None}, by_name
+assert in_lines == [0, 0], in_lines
+assert both == [0, 0, 0], both
+assert in_cells == [2], in_cells
+"""
+)
+
 LANGUAGE: Edits = {
     "engines/navigation/languages/ruby.py": """
 from sourcelight.engines.navigation.language import Language, Ref, Usage
@@ -243,6 +333,8 @@ RECIPES = {
     "filter on files": (FILE_FILTER, FILE_FILTER_PROGRAM),
     "column": (COLUMN, COLUMN_PROGRAM),
     "column of `matches`": (MATCH_COLUMN, MATCH_COLUMN_PROGRAM),
+    "column of `matches` for files": (FILE_COLUMN, FILE_COLUMN_PROGRAM),
+    "column of `matches` for lines": (LINE_COLUMN, LINE_COLUMN_PROGRAM),
     "language": (LANGUAGE, LANGUAGE_PROGRAM),
 }
 
@@ -252,7 +344,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("repositories")
     text = "def greet\\nend\\n\\ngreet\\n".replace("\\n", "\n")
     make_repo(folder / "one", {"a.rb": text, "b.rb": "x = 1\n"})
-    make_repo(folder / "two", {"a.rb": text})
+    notebook = {"cells": [{"cell_type": "code", "source": ["if x:\n", "  print(x)"], "metadata": {}, "outputs": []}],
+                "metadata": {"language_info": {"name": "python"}}, "nbformat": 4, "nbformat_minor": 5}  # fmt: skip
+    make_repo(folder / "two", {"a.rb": text, "c.ipynb": json.dumps(notebook, indent=1)})
     (folder / "repos.toml").write_text('[repositories.one]\ntopics = ["tides"]\n', "utf-8")
     return folder
 
@@ -261,9 +355,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_recipe_works(name: str, folder: Path, tmp_path: Path) -> None:
     edits, program = RECIPES[name]
     change(tmp_path / "src", edits)
+    path = os.pathsep.join([str(tmp_path / "src"), str(ROOT / "tests")])
     done = subprocess.run(
-        [sys.executable, "-c", program, str(folder)],
-        env={**os.environ, "PYTHONPATH": str(tmp_path / "src"), "SOURCELIGHT_HOME": str(tmp_path / "home")},
+        [sys.executable, "-c", program, str(folder), str(tmp_path / "service")],
+        env={**os.environ, "PYTHONPATH": path, "SOURCELIGHT_HOME": str(tmp_path / "home")},
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -279,6 +374,8 @@ def test_recipes_touch_few_files() -> None:
         "filter on files": 1,
         "column": 2,
         "column of `matches`": 3,
+        "column of `matches` for files": 3,
+        "column of `matches` for lines": 4,
         "language": 2,
     }
 

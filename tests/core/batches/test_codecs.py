@@ -550,3 +550,16 @@ def test_kinds_mixed_in_one_batch_keep_their_order() -> None:
 def test_an_empty_batch_says_nothing() -> None:
     empty = pa.RecordBatch.from_pydict({"type": pa.array([], pa.string())})
     assert list(encode_matches(MatchBatch(empty), {})) == []
+
+
+def test_a_match_that_is_read_the_forgiving_way_keeps_its_cells_and_assistant() -> None:
+    # Null in the place of a number makes no record at once, so each match is read by itself.
+    cells = {"cells": [[3, "code", 1]], "repoStars": "many"}
+    line = {"line": "x", "lineNumber": 1, "offsetAndLengths": [[0, 1]]}
+    (row,) = back([json.dumps([{"repository": "r", "path": "p", "lineMatches": [line]} | cells]).encode()])
+    assert (row["cell"], row["cell_kind"], row["cell_line"]) == (3, "code", 1)
+    commit = {"type": "commit", "repository": "r", "oid": "0" * 40, "agent": "Aider", "repoStars": "many"}
+    (row,) = back([json.dumps([commit]).encode()])
+    assert row["agent"] == "Aider"
+    (row,) = back([json.dumps([commit | {"agent": 7}]).encode()])
+    assert row["agent"] is None

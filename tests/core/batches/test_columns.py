@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sourcelight import columns_of
 from sourcelight.core.batches.records import WireRecord, WireSymbol, attributes_of
-from sourcelight.core.batches.schema import COMMIT_KEYS, MATCHES, SYMBOL_KEYS, Column
+from sourcelight.core.batches.schema import COMMIT_KEYS, FILE_KEYS, LINE_KEYS, MATCHES, SYMBOL_KEYS, Column
 from sourcelight.core.tools.catalog import COLUMNS
 from sourcelight.display.frames.schema import FRAMES
 
@@ -48,9 +48,15 @@ def test_places_ranks_and_shares_do_not_add_up() -> None:
 
 
 def test_every_key_of_the_wire_is_read_into_a_record() -> None:
-    assert {key for _, key in COMMIT_KEYS} <= set(attributes_of(WireRecord))
+    assert {key for _, key in (*COMMIT_KEYS, *FILE_KEYS)} <= set(attributes_of(WireRecord))
+    assert {key for key, _ in LINE_KEYS} <= set(attributes_of(WireRecord))
     assert {key for _, key in SYMBOL_KEYS} <= set(attributes_of(WireSymbol))
     assert {column.name for column, _ in (*COMMIT_KEYS, *SYMBOL_KEYS)} <= {column.name for column in MATCHES}
+
+
+def test_a_column_of_files_is_null_where_a_service_sends_none() -> None:
+    # An empty text is no key on the wire, so what comes back for it is null.
+    assert all(column.optional for column, _ in FILE_KEYS)
 
 
 def test_a_frame_has_the_columns_of_its_table() -> None:

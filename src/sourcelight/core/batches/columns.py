@@ -7,8 +7,10 @@ converts between bytes and code points of many texts in one buffer.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from functools import cache
 from itertools import chain
+from operator import attrgetter
 from typing import Any, Self
 
 import numpy as np
@@ -16,8 +18,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sourcelight.core.arrays import AnyArray, Int64Array, UInt8Array
-from sourcelight.core.batches.records import WireRange, WireRecord
-from sourcelight.core.batches.schema import SERVICE
+from sourcelight.core.batches.records import WireRange, WireRecord, WireSymbol, attributes_of
+from sourcelight.core.batches.schema import FILE_KEYS, SERVICE, Column, CopiedKeys, arrow_type
 
 Array = Any
 
@@ -123,7 +125,11 @@ def strings(values: Sequence[str | None]) -> Array:
 
 Columns = dict[str, Any]
 
-_Key = tuple[str, int | None, str, str | None, str | None]
+_Key = tuple[str, int | None, str, str | None, Any]
+
+_attributes = attributes_of(WireRecord)
+_file_values = attrgetter(*(_attributes[key] for _, key in FILE_KEYS))
+"""Gives the values of `FILE_KEYS` of a record; of one key its value, of several a tuple."""
 
 
 class FileColumns:
@@ -145,9 +151,9 @@ class FileColumns:
 
     def add(self, records: Sequence[WireRecord]) -> None:
         """Add the columns of `records`."""
-        codes, add = self._code_by_key, self._code_by_key.setdefault
+        codes, add, values = self._code_by_key, self._code_by_key.setdefault, _file_values
         self._codes += [
-            add((r.repository, r.repository_id, b[0] if (b := r.branches) else "", r.commit, r.language), len(codes))
+            add((r.repository, r.repository_id, b[0] if (b := r.branches) else "", r.commit, values(r)), len(codes))
             for r in records
         ]
         self._paths += [r.path or "" for r in records]
@@ -167,12 +173,15 @@ class FileColumns:
     def columns(self, kind: str, take: AnyArray) -> Columns:
         """The columns of the file of each record, at the positions `take`."""
         rows = np.array(self._codes, np.int32)[take]
-        _, _, _, commits, languages = zip(*self._code_by_key, strict=True)
-        return self.repository_columns(kind, take) | {
+        _, _, _, commits, values = zip(*self._code_by_key, strict=True)
+        columns = self.repository_columns(kind, take) | {
             "commit": distinct([commit or None for commit in commits], rows),
             "path": distinct(self._paths, take),
-            "language": dictionary([language or None for language in languages], rows),
         }
+        by_column = (values,) if len(FILE_KEYS) == 1 else zip(*values, strict=True)
+        for (column, _), of_column in zip(FILE_KEYS, by_column, strict=True):
+            columns[column.name] = copy_column(column, [None if value == "" else value for value in of_column], rows)
+        return columns
 
     def name_columns(self, take: AnyArray) -> Columns:
         """The matches in the path of each record, at the positions `take`."""
@@ -191,6 +200,39 @@ def text_of(column: Any) -> tuple[Int64Array, UInt8Array]:
     bounds = np.frombuffer(column.buffers()[1], np.int32)[: len(column) + 1].astype(np.int64)
     data = column.buffers()[2]
     return bounds, np.frombuffer(data, np.uint8)[: bounds[-1]] if data is not None else np.zeros(0, np.uint8)
+
+
+def copy_columns(records: Sequence[WireRecord | WireSymbol], keys: CopiedKeys, take: AnyArray | None = None) -> Columns:
+    """The columns that copy values of the wire, by the key of each: one value for each record, repeated by `take`."""
+    attributes = attributes_of(type(records[0]))
+    return {
+        column.name: copy_column(column, [getattr(record, attributes[key]) for record in records], take)
+        for column, key in keys
+    }
+
+
+def copy_column(column: Column, values: Sequence[Any], take: AnyArray | None = None) -> Any:
+    """The column of values of the wire, repeated by `take`."""
+    if column.type == "dict32":
+        # A dictionary of optional values keeps nulls apart from empty texts; a required column has no null.
+        return dictionary(values if column.optional else [value or "" for value in values], take)
+    if column.type == "timestamp":
+        values = list(map(_time, values))
+    elif column.type == "string" and not column.optional:
+        values = [value or "" for value in values]
+    array = pa.array(values, arrow_type(column.type))
+    return array if take is None else array.take(pa.array(take))
+
+
+def _time(text: str | None) -> datetime | None:
+    if not text:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    # RFC 3339 requires an offset; services without one mean UTC.
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 class CodePoints:

@@ -24,19 +24,21 @@ from sourcelight.core.batches import diff_text
 from sourcelight.core.batches.columns import (
     Columns,
     FileColumns,
+    copy_columns,
     dictionary,
     int32,
     name_columns,
     repeats,
 )
-from sourcelight.core.batches.decode_commits import commits_of, copy_columns, diff_rows, message_rows
+from sourcelight.core.batches.decode_commits import commits_of, diff_rows, message_rows
 from sourcelight.core.batches.decode_lines import ChunkRows, LineRows, OverlappingRanges
 from sourcelight.core.batches.events import MatchBatch, OtherMatch, RepositoryInfo
-from sourcelight.core.batches.records import DECODER, RECORD_DECODER, WireRecord, WireSymbol, cell_columns
+from sourcelight.core.batches.records import DECODER, RECORD_DECODER, WireRecord, WireSymbol
 from sourcelight.core.batches.schema import SYMBOL_KEYS, arrow_type, conform
+from sourcelight.core.batches.wire_columns import OPTIONAL_KEYS, entry_columns
 from sourcelight.core.wire.decode import decode_match, load
 from sourcelight.core.wire.encode import dump, encode_match
-from sourcelight.core.wire.events import UnknownMatch
+from sourcelight.core.wire.events import Match, UnknownMatch
 
 _MAX_RUNS = 32
 """Runs of rows of one kind that are batches of their own; a batch takes all who read it some ten microseconds."""
@@ -159,7 +161,7 @@ class MatchDecoder:
                 self._keep(match.type, repository, UNKNOWN_TYPE, item)
                 continue
             try:
-                record = RECORD_DECODER.decode(dump(encode_match(match)))
+                record = _record_of(match, item if isinstance(item, dict) else {})
             except (msgspec.DecodeError, TypeError, ValueError) as exc:
                 self._keep(match.type, repository, f"a field that can't be read: {exc}", item)
                 continue
@@ -264,6 +266,19 @@ class _Whole:
         return self._build(self._records)
 
 
+def _record_of(match: Match, item: Mapping[str, Any]) -> WireRecord:
+    """Return a match that was read the forgiving way, sent as `item`, as a record."""
+    value = encode_match(match)
+    extra = {key: item[key] for key in OPTIONAL_KEYS if key in item and key not in value}
+    try:
+        return RECORD_DECODER.decode(dump(value | extra))
+    except (msgspec.DecodeError, TypeError, ValueError):
+        # A value of another type than expected counts as absent.
+        if not extra:
+            raise
+    return RECORD_DECODER.decode(dump(value))
+
+
 def _matches_of(record: WireRecord) -> int:
     if record.type == "symbol":
         return len(record.symbols or ())
@@ -365,7 +380,7 @@ def _symbols(records: list[WireRecord]) -> tuple[Columns, AnyArray] | None:
     if any(symbol.text is not None for symbol in symbols):
         columns |= _symbol_lines(symbols)
     if any(symbol.cell is not None for symbol in symbols):
-        columns |= cell_columns([symbol.cell for symbol in symbols])
+        columns |= entry_columns("cells", [symbol.cell for symbol in symbols])
     return columns, take
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable
 from itertools import chain
 
 import numpy as np
@@ -11,9 +10,19 @@ import pyarrow as pa
 
 from sourcelight.core.arrays import AnyArray
 from sourcelight.core.batches import diff_text
-from sourcelight.core.batches.columns import Columns, FileColumns, dictionary, int32, repeats, span_lists, strings
-from sourcelight.core.batches.records import CellColumns, WireRecord, WireSymbol, attributes_of
-from sourcelight.core.batches.schema import COMMIT_KEYS, CopiedKeys, arrow_type
+from sourcelight.core.batches.columns import (
+    Columns,
+    FileColumns,
+    copy_columns,
+    dictionary,
+    int32,
+    repeats,
+    span_lists,
+    strings,
+)
+from sourcelight.core.batches.records import WireRecord
+from sourcelight.core.batches.schema import COMMIT_KEYS
+from sourcelight.core.batches.wire_columns import LineColumns
 
 
 def _spans_by_line(record: WireRecord) -> dict[int, list[tuple[int, int]]]:
@@ -91,41 +100,11 @@ def commits_of(
             "side": dictionary([row[5] for row in rows], index=pa.int8()),
             **copy_columns(records, COMMIT_KEYS, take),
         }
-        cells = CellColumns()
-        cells.add(records)
-        return columns | cells.columns(take), take
+        lines = LineColumns()
+        lines.add(records)
+        return columns | lines.columns(take), take
 
     return build
-
-
-def copy_columns(records: Sequence[WireRecord | WireSymbol], keys: CopiedKeys, take: AnyArray | None = None) -> Columns:
-    """The columns that copy values of the wire, by the key of each: one value for each record, repeated by `take`."""
-    attributes = attributes_of(type(records[0]))
-    columns: Columns = {}
-    for column, key in keys:
-        values = [getattr(record, attributes[key]) for record in records]
-        if column.type == "dict32":
-            # A dictionary of optional values keeps nulls apart from empty texts; a required column has no null.
-            columns[column.name] = dictionary(values if column.optional else [value or "" for value in values], take)
-            continue
-        if column.type == "timestamp":
-            values = list(map(_time, values))
-        elif column.type == "string":
-            values = [value or "" for value in values]
-        array = pa.array(values, arrow_type(column.type))
-        columns[column.name] = array if take is None else array.take(pa.array(take))
-    return columns
-
-
-def _time(text: str | None) -> datetime | None:
-    if not text:
-        return None
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    # RFC 3339 requires an offset; services without one mean UTC.
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 _CommitRow = tuple[str | None, int | None, str | None, list[tuple[int, int]], int, str | None]

@@ -25,7 +25,8 @@ from sourcelight.core.batches.columns import (
     strings,
     text_of,
 )
-from sourcelight.core.batches.records import CellColumns, WireLine, WireRange, WireRecord
+from sourcelight.core.batches.records import WireLine, WireRange, WireRecord
+from sourcelight.core.batches.wire_columns import LineColumns
 
 #: Parts of matches in one decoding beyond one for each line; ranges of real matches don't lie over each other.
 MAX_OVERLAPS = 1 << 23
@@ -43,7 +44,7 @@ class ChunkRows:
 
     def __init__(self) -> None:
         self._files = FileColumns()
-        self._cells = CellColumns()
+        self._lines = LineColumns()
         self._sizes = array("i")
         self._texts: list[str] = []
         self._truncated: list[bool] = []
@@ -55,7 +56,7 @@ class ChunkRows:
     def add(self, records: Sequence[WireRecord]) -> None:
         """Add `records`."""
         self._files.add(records)
-        self._cells.add(records)
+        self._lines.add(records)
         groups = [r.chunk_matches or () for r in records]
         self._sizes.fromlist(list(map(len, groups)))
         # Services send the best chunk first; rows of a file are in line order.
@@ -122,7 +123,7 @@ class ChunkRows:
             "byte_end": byte_end,
             "chunk_offset": pa.array(offset[chunk]),
             **self._files.name_columns(take),
-            **self._cells.columns(take),
+            **self._lines.columns(take),
         }
         return columns, take
 
@@ -237,7 +238,7 @@ class LineRows:
 
     def __init__(self) -> None:
         self._files = FileColumns()
-        self._cells = CellColumns()
+        self._lines = LineColumns()
         self._sizes = array("i")
         self._numbers = array("i")
         self._texts: list[str] = []
@@ -247,7 +248,7 @@ class LineRows:
     def add(self, records: Sequence[WireRecord]) -> None:
         """Add `records`."""
         self._files.add(records)
-        self._cells.add(records)
+        self._lines.add(records)
         groups = [r.line_matches or () for r in records]
         lines: list[WireLine] = list(chain.from_iterable(groups))
         pairs = [x.offset_and_lengths for x in lines]
@@ -289,7 +290,7 @@ class LineRows:
             "end": end,
             "match_count": int32(counts),
             **self._files.name_columns(take),
-            **self._cells.columns(take, order),
+            **self._lines.columns(take, order),
             "byte_start": byte_start,
             "byte_end": byte_end,
         }

@@ -17,11 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sourcelight.core.arrays import Int64Array
-from sourcelight.core.batches import encode_objects
 from sourcelight.core.batches.events import RepositoryInfo
-from sourcelight.core.batches.records import CELL_KEY, cell_entries
-from sourcelight.core.batches.records import file_payloads as cell_payloads
 from sourcelight.core.batches.rows import MatchRows
+from sourcelight.core.batches.wire_columns import add_entries, entries_of_rows, file_endings, file_keys, file_values
 from sourcelight.core.wire.encode import dump
 
 
@@ -31,7 +29,8 @@ class RowEncoder:
     def __init__(self, rows: MatchRows, repositories: Mapping[str, RepositoryInfo]) -> None:
         self.files = rows.files()
         starts = np.array([start for start, _ in self.files], dtype=np.int64)
-        self.kinds, self.paths, self.languages = (_texts(rows, name, starts) for name in ("type", "path", "language"))
+        self.kinds, self.paths = (_texts(rows, name, starts) for name in ("type", "path"))
+        self.values = file_keys(rows, starts)
         location_columns = (_texts(rows, name, starts) for name in ("repository", "revision", "commit"))
         numbers = rows.numbers("repository_id")[starts].tolist()
         fields_by_key: dict[tuple[str, str, str], dict[str, Any]] = {}
@@ -45,7 +44,7 @@ class RowEncoder:
                 )
             self.repository_fields.append(fields_by_key[key])
         self.names = names_of(rows, starts)
-        self.cells = cell_entries(rows)
+        self.entries = entries_of_rows(rows)
         self.lines = rows.line_texts()
         self.numbers = (rows.numbers("line_number") - 1).tolist()
         counts, first = rows.lists("start")
@@ -68,10 +67,10 @@ class RowEncoder:
         if kind == "content":
             file["hunks"] = None
             file["lineMatches"] = [self._line(row) for row in range(start, end)]
-            if self.cells is not None and any(self.cells[start:end]):
-                file[CELL_KEY] = self.cells[start:end]
-        if self.languages[number]:
-            file["language"] = self.languages[number]
+            for key, entries in self.entries.items():
+                if any(entry is not None for entry in entries[start:end]):
+                    file[key] = entries[start:end]
+        file |= self.values[number]
         if ranges and kind != "content":
             file["pathMatches"] = ranges
         return file
@@ -89,7 +88,7 @@ class RowEncoder:
 
 
 def _texts(rows: MatchRows, name: str, starts: Int64Array) -> list[str]:
-    texts, codes = encode_objects.take_codes(rows, name, starts)
+    texts, codes = rows.take_codes(name, starts)
     return [texts[code] for code in codes]
 
 
@@ -163,28 +162,20 @@ class FileEncoder:
 
     def __init__(self, rows: MatchRows, repositories: Mapping[str, RepositoryInfo]) -> None:
         self.starts = np.array([start for start, _ in rows.files()], dtype=np.int64)
-        kinds, kind = encode_objects.take_codes(rows, "type", self.starts)
+        kinds, kind = rows.take_codes("type", self.starts)
         self.in_content = [kinds[code] == "content" for code in kind]
         openings = [
             b'{"type":"%b","path":"' % (b"content" if has_content else b"path") for has_content in (False, True)
         ]
-        paths = json_texts(encode_objects.take_column(rows, "path", self.starts))
+        paths = json_texts(rows.take_texts("path", self.starts))
         location_texts = _location_texts(rows, self.starts, repositories)
-        languages, language = encode_objects.take_codes(rows, "language", self.starts)
-        tails = {code: b',"language":%b}' % dump(text) if text else b"}" for code, text in languages.items()}
         join = b"".join
         self.before = [
             join((openings[has_content], path, b'",', location_text))
             for has_content, path, location_text in zip(self.in_content, paths, location_texts, strict=True)
         ]
-        self.after = [tails[code] for code in language]
-        entries = cell_entries(rows)
-        if entries is not None:
-            values = cell_payloads(entries, rows.files())
-            self.after = [
-                join((b',"%b":' % CELL_KEY.encode(), value, tail)) if value else tail
-                for value, tail in zip(values, self.after, strict=True)
-            ]
+        self.after = file_endings(file_values(rows, self.starts), len(self.starts))
+        add_entries(self.after, entries_of_rows(rows), rows.files())
         names = names_of(rows, self.starts)
         for number in (number for number, spans in enumerate(names) if spans) if names else ():
             path = rows.text("path", int(self.starts[number]))
@@ -262,7 +253,7 @@ def _location_texts(
     rows: MatchRows, rows_of_files: Int64Array, repositories: Mapping[str, RepositoryInfo]
 ) -> list[bytes]:
     """The JSON that says where the files at some rows are, without braces."""
-    coded = [encode_objects.take_codes(rows, column, rows_of_files) for column in ("repository", "revision", "commit")]
+    coded = [rows.take_codes(column, rows_of_files) for column in ("repository", "revision", "commit")]
     numbers = rows.numbers("repository_id")
     by_codes: dict[tuple[int, ...], bytes] = {}
     links = []

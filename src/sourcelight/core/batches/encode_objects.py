@@ -6,23 +6,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-import pyarrow as pa
+import numpy as np
 
-from sourcelight.core.arrays import Int64Array
 from sourcelight.core.batches import diff_text
+from sourcelight.core.batches.encode_files import repository_fields
 from sourcelight.core.batches.events import RepositoryInfo
-from sourcelight.core.batches.records import CELL_COLUMNS, CELL_KEY, cell_entries
 from sourcelight.core.batches.rows import MatchRows, boundaries
 from sourcelight.core.batches.schema import COMMIT_KEYS, SYMBOL_KEYS, Column, CopiedKeys
+from sourcelight.core.batches.wire_columns import entries_of_rows, file_keys
 from sourcelight.core.wire.encode import ChunkText, dump, encode_match, repository_json
-from sourcelight.core.wire.events import (
-    Json,
-    Location,
-    PathMatch,
-    Range,
-    RepoMatch,
-    SymbolMatch,
-)
+from sourcelight.core.wire.events import Json, Location, Range, RepoMatch
 
 _RANGE = b'{"start":{"offset":%d,"line":%d,"column":%d},"end":{"offset":%d,"line":%d,"column":%d}}'
 
@@ -57,37 +50,6 @@ def _repository(rows: MatchRows, row: int, repositories: Mapping[str, Repository
         "repo_stars": info.stars,
         "repo_last_fetched": info.last_fetched,
     }
-
-
-def _file(rows: MatchRows, row: int, repositories: Mapping[str, RepositoryInfo]) -> dict[str, Any]:
-    return _repository(rows, row, repositories) | {
-        "path": rows.text("path", row),
-        "branches": (rows.text("revision", row),),
-        "commit": rows.text("commit", row),
-        "language": rows.text("language", row),
-    }
-
-
-def take_column(rows: MatchRows, name: str, row_indices: Int64Array) -> Any:
-    """The texts of a column at some rows, as strings."""
-    column = rows.column(name)
-    if pa.types.is_dictionary(column.type):
-        codes = rows.codes(name)[row_indices]
-        return column.dictionary.take(pa.array(codes, mask=codes < 0) if (codes < 0).any() else pa.array(codes))
-    return column.take(pa.array(row_indices)).cast(pa.string())
-
-
-def take_codes(rows: MatchRows, name: str, row_indices: Int64Array) -> tuple[dict[int, str], list[int]]:
-    """The distinct texts of a column by number, and the number at each of some rows; null is empty."""
-    column = rows.column(name)
-    if not pa.types.is_dictionary(column.type):
-        texts = [text or "" for text in column.take(pa.array(row_indices)).to_pylist()]
-        numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
-        return {number: text for text, number in numbers.items()}, [numbers[text] for text in texts]
-    # Numbers of the dictionary: each distinct text is decoded once, not once for each row.
-    codes = rows.codes(name)[row_indices].tolist()
-    text_of = {code: (column.dictionary[code].as_py() or "") if code >= 0 else "" for code in set(codes)}
-    return text_of, codes
 
 
 @dataclass(slots=True)
@@ -205,22 +167,24 @@ def _ranges(rows: MatchRows) -> list[list[list[int]]]:
 def matches(
     rows: MatchRows, kind: str, repositories: Mapping[str, RepositoryInfo], options: EncodeOptions
 ) -> Iterator[Json]:
-    """Yield the JSON values of matches of the kinds that come in small numbers: all but content."""
+    """Yield the JSON values of matches of the kinds that come in small numbers: all but content and path."""
     if kind in {"commit", "diff"}:
         codes = [rows.codes("repository"), rows.codes("commit")]
         for start, end in boundaries(len(rows), codes):
             yield _commit(rows.slice(start, end), kind, repositories, options)
     elif kind == "symbol":
-        for start, end in rows.files():
+        values = file_keys(rows, np.array([start for start, _ in rows.files()], dtype=np.int64))
+        numbers = rows.numbers("repository_id")
+        for (start, end), of_file in zip(rows.files(), values, strict=True):
+            name, revision, commit = (rows.text(column, start) for column in ("repository", "revision", "commit"))
+            info = repositories.get(name) or RepositoryInfo(name)
             symbols = [_symbol(rows, row, with_line=options.symbol_lines) for row in range(start, end)]
-            yield encode_match(SymbolMatch(**_file(rows, start, repositories))) | {"symbols": symbols}
-    elif kind == "repo":
-        for row in range(len(rows)):
-            yield encode_match(_repo(rows, row, repositories))
+            location = repository_fields(info, int(numbers[start]), revision, commit)
+            file = {"type": kind, "path": rows.text("path", start)} | location
+            yield file | of_file | {"symbols": symbols}
     else:
         for row in range(len(rows)):
-            file = _file(rows, row, repositories)
-            yield encode_match(PathMatch(path_matches=_name_ranges(rows, row, file["path"]), **file))
+            yield encode_match(_repo(rows, row, repositories))
 
 
 def _copies(rows: MatchRows, row: int, keys: CopiedKeys) -> dict[str, Json]:
@@ -250,7 +214,7 @@ def _symbol(rows: MatchRows, row: int, *, with_line: bool) -> Json:
         value |= {"text": rows.text("line", row), "spans": _span_pairs(rows, row, "start", "end")}
         value["nameSpans"] = _span_pairs(rows, row, "name_start", "name_end")
         if "cell" in rows and rows.column("cell")[row].is_valid:
-            value["cell"] = [rows.column(name)[row].as_py() for name in CELL_COLUMNS]
+            value["cell"] = [rows.column(name)[row].as_py() for name in ("cell", "cell_kind", "cell_line")]
     return value if line is None else value | {"line": line}
 
 
@@ -295,7 +259,7 @@ def _commit(rows: MatchRows, kind: str, repositories: Mapping[str, RepositoryInf
     label = f"[{name}](/{name}) \u203a [{values['authorName']}]({url}): [{subject}]({url})"
     detail = f"[`{oid[:7]}` {values['authorDate']}]({url})"
     content, ranges = _diff_content(rows) if kind == "diff" else _message_content(rows, message)
-    cells = cell_entries(rows) if kind == "diff" else None
+    entries = entries_of_rows(rows) if kind == "diff" else {}
     return (
         {
             "type": options.diff_type if kind == "diff" else kind,
@@ -307,7 +271,7 @@ def _commit(rows: MatchRows, kind: str, repositories: Mapping[str, RepositoryInf
         | {"oid": oid, "message": message}
         | values
         | {"content": content, "ranges": ranges}
-        | ({} if cells is None else {CELL_KEY: cells})
+        | entries
     )
 
 

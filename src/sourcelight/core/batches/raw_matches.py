@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ import numpy as np
 from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.batches.encode_files import name_range, repository_fields
 from sourcelight.core.batches.events import MatchBatch, RepositoryInfo
+from sourcelight.core.batches.wire_columns import CodedValues, add_entries, file_endings, line_entries
 from sourcelight.core.wire.encode import dump
 
 
@@ -36,12 +38,14 @@ class RawMatches:
 
     Attributes
     ----------
-    locations, languages
-        Distinct repositories at a revision, and names of languages, empty for an unknown one.
+    locations
+        Distinct repositories at a revision.
     in_content
         Which files have matched lines.
-    location_index, language
-        For each file the index of its location and of its language.
+    location_index
+        For each file the index of its location.
+    file_values
+        Values of other columns of files, by the name of the column.
     paths
         The path of each file, in bytes.
     names
@@ -50,6 +54,8 @@ class RawMatches:
         Rows of each file; 1 for one that has no lines.
     numbers
         1-based number of each matched line, file after file; likewise what follows.
+    line_values
+        Other columns of lines, as arrays of Arrow, by their names.
     sizes
         Bytes of the line, without its newline.
     counts
@@ -65,14 +71,14 @@ class RawMatches:
     """
 
     locations: Sequence[RepositoryRevision]
-    languages: Sequence[str]
     in_content: BoolArray
     location_index: Int64Array
-    language: Int64Array
+    file_values: Mapping[str, CodedValues]
     paths: Sequence[bytes]
     names: Mapping[int, Sequence[tuple[int, int]]]
     lengths: Int64Array
     numbers: Int64Array
+    line_values: Mapping[str, Any]
     sizes: Int64Array
     counts: Int64Array
     matches: Int64Array
@@ -310,18 +316,21 @@ def _dump(values: Int64Array) -> bytes:
 def _files(matches: RawMatches, repositories: Mapping[str, RepositoryInfo]) -> tuple[list[bytes], list[bytes]]:
     """The JSON before and after the lines of each file."""
     texts = json_paths(matches.paths)
-    # A result has few of the locations and languages of all repositories.
+    # A result has few of the locations of all repositories.
     location_texts = {
         index: _location_text(matches.locations[index], repositories) for index in set(matches.location_index.tolist())
     }
-    tails = {language: _language(matches.languages[language]) for language in set(matches.language.tolist())}
     columns = zip(matches.in_content.tolist(), texts, matches.location_index.tolist(), strict=True)
     join = b"".join
     before = [
-        join((_CONTENT if has_content else _PATH, text, b'",', location_texts[language_index]))
-        for has_content, text, language_index in columns
+        join((_CONTENT if has_content else _PATH, text, b'",', location_texts[index]))
+        for has_content, text, index in columns
     ]
-    after = [tails[language_index] for language_index in matches.language.tolist()]
+    after = file_endings({name: _by_code(values) for name, values in matches.file_values.items()}, len(texts))
+    if matches.line_values:
+        ends = np.cumsum(np.where(matches.in_content, matches.lengths, 0)).tolist()
+        entries = line_entries({name: values.to_pylist() for name, values in matches.line_values.items()})
+        add_entries(after, entries, list(pairwise([0, *ends])))
     for number, spans in matches.names.items():
         path = str(matches.paths[number], "utf-8", "replace")
         ranges = b'"pathMatches":%b' % dump([name_range(path, start, end) for start, end in spans])
@@ -357,7 +366,8 @@ def _location_json(name: str, number: int, stars: int, last_fetched: str, revisi
     return dump(repository_fields(info, number, revision, commit))[1:-1]
 
 
-@lru_cache(maxsize=1024)
-def _language(name: str) -> bytes:
-    """The end of a file's JSON."""
-    return b',"language":%b}' % dump(name) if name else b"}"
+def _by_code(coded: CodedValues) -> tuple[dict[int, Any], list[int]]:
+    """The values that files have, by number, and the number of each file."""
+    values, numbers = coded
+    codes = numbers.tolist()
+    return {code: values[code] for code in set(codes)}, codes

@@ -9,24 +9,11 @@ kind, line in the cell]``, or null for a line in no cell. It is sent only where 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import msgspec
-import numpy as np
-import pyarrow as pa
-
-from sourcelight.core.arrays import AnyArray
-from sourcelight.core.batches.rows import MatchRows
-from sourcelight.core.batches.schema import arrow_type
-from sourcelight.core.wire.encode import dump
-
-CellEntry: TypeAlias = tuple[int, str, int]
-
-CELL_KEY = "cells"
-CELL_COLUMNS = ("cell", "cell_kind", "cell_line")
-"""Columns of an entry, in its order."""
 
 
 class WireLocation(msgspec.Struct, gc=False):
@@ -134,56 +121,6 @@ class WireRecord(msgspec.Struct, gc=False, rename="camel"):
 def attributes_of(record: type[msgspec.Struct]) -> Mapping[str, str]:
     """Return the attributes of a record by their keys on the wire."""
     return {field.encode_name: field.name for field in msgspec.structs.fields(record)}
-
-
-def cell_entries(rows: MatchRows) -> list[CellEntry | None] | None:
-    """Return the entry of each row; None where no row is in a cell."""
-    if "cell" not in rows or rows.batch.column("cell").null_count == len(rows):
-        return None
-    columns = [rows.batch.column(name).to_pylist() for name in CELL_COLUMNS]
-    return [None if entry[0] is None else entry for entry in zip(*columns, strict=True)]
-
-
-def file_payloads(entries: Sequence[CellEntry | None], bounds: Sequence[tuple[int, int]]) -> list[bytes]:
-    """Return the value of the key for each file, whose rows are given; empty for a file without cells."""
-    return [dump(entries[start:end]) if any(entries[start:end]) else b"" for start, end in bounds]
-
-
-def cell_columns(entries: Sequence[WireCell | None]) -> dict[str, Any]:
-    """Return the columns of rows, given the cell of each."""
-    values = zip(*(entry or (None, None, None) for entry in entries), strict=True)
-    types = ("int32", "dict8", "int32")
-    return {
-        name: pa.array(column, arrow_type(kind)) for name, column, kind in zip(CELL_COLUMNS, values, types, strict=True)
-    }
-
-
-class CellColumns:
-    """Collects the cells of records, and gives the columns of their rows."""
-
-    def __init__(self) -> None:
-        self._cells: list[Sequence[WireCell | None] | None] = []
-        self._has_any = False
-
-    def add(self, records: Sequence[WireRecord]) -> None:
-        """Add `records`."""
-        self._cells += [record.cells for record in records]
-        self._has_any = self._has_any or any(record.cells for record in records)
-
-    def columns(self, take: AnyArray, order: AnyArray | None = None) -> dict[str, Any]:
-        """Return the columns for rows whose records are `take`, ascending; none where no record has cells.
-
-        `order`: the place of each row among those that the service sent, where these were sorted.
-        """
-        if not self._has_any:
-            return {}
-        entries: list[WireCell | None] = []
-        for cells, count in zip(self._cells, np.bincount(take, minlength=len(self._cells)).tolist(), strict=True):
-            # A list of another length belongs to other lines than those that were sent.
-            entries += cells if cells is not None and len(cells) == count else [None] * count
-        if order is not None:
-            entries = [entries[row] for row in order.tolist()]
-        return cell_columns(entries)
 
 
 DECODER = msgspec.json.Decoder(list[WireRecord] | None)

@@ -85,6 +85,26 @@ class MatchRows:
         values: list[str | None] = (column if row_indices is None else column.take(pa.array(row_indices))).to_pylist()
         return values
 
+    def take_texts(self, name: str, row_indices: Int64Array) -> Any:
+        """The texts of a column at some rows, as strings of Arrow."""
+        column = self.column(name)
+        if pa.types.is_dictionary(column.type):
+            codes = self.codes(name)[row_indices]
+            return column.dictionary.take(pa.array(codes, mask=codes < 0) if (codes < 0).any() else pa.array(codes))
+        return column.take(pa.array(row_indices)).cast(pa.string())
+
+    def take_codes(self, name: str, row_indices: Int64Array) -> tuple[dict[int, Any], list[int]]:
+        """The distinct values of a column by number, and the number at each of some rows; null is an empty text."""
+        column = self.column(name)
+        if not pa.types.is_dictionary(column.type):
+            values = ["" if value is None else value for value in column.take(pa.array(row_indices)).to_pylist()]
+            numbers = {value: number for number, value in enumerate(dict.fromkeys(values))}
+            return {number: value for value, number in numbers.items()}, [numbers[value] for value in values]
+        # Numbers of the dictionary: each distinct text is decoded once, not once for each row.
+        codes = self.codes(name)[row_indices].tolist()
+        text_of = {code: (column.dictionary[code].as_py() or "") if code >= 0 else "" for code in set(codes)}
+        return text_of, codes
+
     def text(self, name: str, row: int) -> str:
         """One text; empty for null."""
         return (self.batch.column(name)[row].as_py() or "") if name in self else ""

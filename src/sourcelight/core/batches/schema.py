@@ -39,8 +39,11 @@ class Column:
         The column of the same table to add up instead, if this one is not summable.
     is_visible
         False for columns that only protocol code needs and no frame carries.
-    commit_key, symbol_key
-        In `MATCHES`, the key that has the value in a commit of the wire, or in a definition: codecs copy it as it is.
+    commit_key, symbol_key, file_key
+        In `MATCHES`, the key that has the value in a commit of the wire, in a definition, or in a file: codecs copy it
+        as it is. An empty text and null are no key of a file, and read as null.
+    line_key
+        In `MATCHES`, the key of a file that has the values of its lines; columns may share it.
     optional
         In `MATCHES`, whether a service may not know the value: an absent one is null, where other texts are empty.
     """
@@ -55,6 +58,8 @@ class Column:
     is_visible: bool = True
     commit_key: str = ""
     symbol_key: str = ""
+    file_key: str = ""
+    line_key: str = ""
     optional: bool = False
 
     @property
@@ -86,7 +91,7 @@ MATCHES: tuple[Column, ...] = (
         "path in the repository, with /; invalid UTF-8 as U+FFFD",
         "repo, commit and diff message rows",
     ),
-    Column("language", "dict32", "display name of the language", "unknown"),
+    Column("language", "dict32", "display name of the language", "unknown", file_key="language", optional=True),
     Column(
         "line_number",
         "int32",
@@ -107,18 +112,26 @@ MATCHES: tuple[Column, ...] = (
     Column("chunk", "dict32", "surrounding lines, those of this row included", "not asked for"),
     Column("chunk_start_line", "int32", "1-based line on which chunk starts", "not asked for"),
     Column("truncated", "bool", "whether max_line_bytes truncated a line of chunk", "not asked for"),
-    Column("cell", "int32", "1-based number of the notebook cell that holds the match", "in no cell, or not looked up"),
+    Column(
+        "cell",
+        "int32",
+        "1-based number of the notebook cell that holds the match",
+        "in no cell, or not looked up",
+        line_key="cells",
+    ),
     Column(
         "cell_kind",
         "dict8",
         "code, markdown, raw or output: what of the cell holds the match",
         "in no cell, or not looked up",
+        line_key="cells",
     ),
     Column(
         "cell_line",
         "int32",
         "1-based line of the match in the source or output of the cell",
         "in no cell, or not looked up",
+        line_key="cells",
     ),
     Column("symbol", "string", "name of the definition", "other rows", symbol_key="name"),
     Column("symbol_kind", "dict32", "kind of the definition, lower case", "other rows"),
@@ -158,7 +171,13 @@ MATCHES: tuple[Column, ...] = (
 CopiedKeys: TypeAlias = tuple[tuple[Column, str], ...]
 COMMIT_KEYS: CopiedKeys = tuple((column, column.commit_key) for column in MATCHES if column.commit_key)
 SYMBOL_KEYS: CopiedKeys = tuple((column, column.symbol_key) for column in MATCHES if column.symbol_key)
-"""Columns that codecs copy, with the key of each in a commit and in a definition of the wire."""
+FILE_KEYS: CopiedKeys = tuple((column, column.file_key) for column in MATCHES if column.file_key)
+"""Columns that codecs copy, with the key of each in a commit, in a definition and in a file of the wire."""
+LINE_KEYS: tuple[tuple[str, tuple[Column, ...]], ...] = tuple(
+    (key, tuple(column for column in MATCHES if column.line_key == key))
+    for key in dict.fromkeys(column.line_key for column in MATCHES if column.line_key)
+)
+"""Columns of lines by the key of a file that has their values."""
 SERVICE = Column("service", "dict8", "service of the federation that the row is of")
 """Stands beside the columns of a table, as its first, where several services are searched as one."""
 

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from sourcelight.core.batches import arrow_type, matches_schema
 from sourcelight.core.batches.rows import MatchRows, boundaries
+from sourcelight.core.batches.schema import FILE_KEYS
 from sourcelight.core.patterns.ranges import disjoint_spans
 from sourcelight.engines.search import Target
 
@@ -116,7 +117,7 @@ def _rows(batch: Any, position: Any, kind: str, paths: Any | None) -> Any:
     columns: dict[str, Any] = {}
     selected_rows = batch.take(pa.array(position))
     names = [name for name in _WHERE if kind != "repo" or name != "commit"]
-    names += ["language"] if kind == "path" else []
+    names += [column.name for column, _ in FILE_KEYS] if kind == "path" else []
     columns["type"] = pa.array(["path" if kind == "directory" else kind] * len(position), type=arrow_type("dict8"))
     for name in names:
         index = selected_rows.schema.get_field_index(name)

@@ -178,9 +178,10 @@ class Tally:
             name, _, revision, _ = raw.locations[index]
             self.repositories.add(name)
             self._by_location[name, "" if revision == "WORKTREE" else revision] += int(sums[index])
-        languages = np.bincount(raw.language, weights=counts, minlength=len(raw.languages))
-        for index in np.flatnonzero(languages).tolist():
-            self._by_language[raw.languages[index]] += int(languages[index])
+        languages, codes = raw.file_values["language"]
+        sums_by_code = np.bincount(codes, weights=counts, minlength=len(languages))
+        for index in np.flatnonzero(sums_by_code).tolist():
+            self._by_language[languages[index]] += int(sums_by_code[index])
         self._raw_paths.append((raw.paths, counts))
 
     def _named_files(self, batch: Any) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -26,12 +26,12 @@ CellsOf: TypeAlias = Callable[[str, str, str], CellDocument | None]
 
 @dataclass(frozen=True, slots=True)
 class FileOfRows:
-    """Where a file is, and the language that its path says: what rows of a match without a line name."""
+    """Where a file is, and the values of its columns: what rows of a match without a line have."""
 
     target: Target
     commit: str
     path: str
-    language: str
+    values: Mapping[str, Any]
 
 
 def record_batch(matching_files: Iterable[tuple[FileOfRows, CellMatches]], options: SearchOptions) -> Any | None:
@@ -51,9 +51,10 @@ def record_batch(matching_files: Iterable[tuple[FileOfRows, CellMatches]], optio
             "path": file.path,
             "name_start": [],
             "name_end": [],
+            **file.values,
         }
         if not options.lines or not matches.texts:
-            rows.append(location | {"type": "path", "language": file.language or None, "match_count": 1})
+            rows.append(location | {"type": "path", "match_count": 1})
             continue
         for text, spans in matches.texts:
             rows += (location | row for row in _rows_of_text(text, spans, options))

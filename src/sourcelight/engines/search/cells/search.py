@@ -19,6 +19,7 @@ from sourcelight.engines.search.cells.reader import CellReader
 from sourcelight.engines.search.cells.rows import FileOfRows, record_batch
 from sourcelight.engines.search.model import (
     FileFilter,
+    FileNumbers,
     FileTerm,
     GroupBy,
     LanguageFilter,
@@ -32,6 +33,7 @@ from sourcelight.engines.search.model import (
 )
 from sourcelight.engines.search.open_index import CorpusCache, OpenedTargets
 from sourcelight.engines.search.scan.batches import BatchSizer
+from sourcelight.engines.search.scan.columns import file_values
 from sourcelight.engines.search.scan.corpus import Corpus, OpenedCommit
 from sourcelight.engines.search.scan.evaluate import CorpusSearch
 from sourcelight.engines.search.searcher import OnNotes
@@ -93,14 +95,15 @@ class CellSearch:
                     batch.append(FileCells(number, texts, cells.language))
                     size += sum(len(text.text) for text in texts)
                 if size >= _BATCH_BYTES or len(batch) >= _BATCH_FILES:
-                    yield self._part(group, member, batch, prepared, options, cancellation)
+                    yield self._part(corpus, group, member, batch, prepared, options, cancellation)
                     batch, size = [], 0
-            last = self._part(group, member, batch, prepared, options, cancellation)
+            last = self._part(corpus, group, member, batch, prepared, options, cancellation)
             name = target.repository.name
             yield SearchPart(last.batches, (name,), last.matches, last.files, {name: skipped} if skipped else {})
 
     @staticmethod
     def _part(
+        corpus: Corpus,
         group: OpenedTargets,
         member: int,
         batch: Sequence[FileCells],
@@ -109,11 +112,16 @@ class CellSearch:
         cancellation: Cancellation,
     ) -> SearchPart:
         view = group.snapshots[member].view
+        all_matches = list(matching_cells(batch, prepared, lambda: cancellation.stopped))
+        numbers = FileNumbers(np.array([matches.file for matches in all_matches], np.int64) + corpus.file_base[member])
+        columns = file_values(corpus, numbers)
         matching_files: list[tuple[FileOfRows, CellMatches]] = []
-        for matches in matching_cells(batch, prepared, lambda: cancellation.stopped):
+        for index, matches in enumerate(all_matches):
             path = view.path(matches.file)
-            file = FileOfRows(group.targets[member], group.commits[member], path, matches.language or language_of(path))
-            matching_files.append((file, matches))
+            values = {name: of_files[codes[index]] for name, (of_files, codes) in columns.items()}
+            # A notebook's language is that of its cells.
+            values["language"] = matches.language or language_of(path) or None
+            matching_files.append((FileOfRows(group.targets[member], group.commits[member], path, values), matches))
         rows = record_batch(matching_files, options)
         return SearchPart(
             () if rows is None else (rows,), (), sum(m.matches for _, m in matching_files), len(matching_files)

@@ -24,6 +24,7 @@ from sourcelight.engines.search.scan.columns import (
     FileRows,
     file_columns,
     line_bytes,
+    line_values,
     path_span_columns,
     raw_matches_of,
 )
@@ -253,7 +254,8 @@ class MatchCollector:
         row_counts = group.row_counts[content_index]
         corpus = self._source.corpus
         if len(content_index):
-            batch.fill(corpus, group.lines, group.row_document, order)
+            lines = group.lines if order is None else group.lines.reorder(order)
+            batch.fill(corpus, lines, group.row_document if order is None else group.row_document[order])
         if self._options.chunk_matches and batch.row_count:
             file = np.repeat(np.arange(len(content_index)), row_counts)
             line = group.lines.line if order is None else group.lines.line[order]
@@ -339,26 +341,16 @@ class _BatchRows:
         self.row_count = 0
         self.chunks: Chunks | None = None
 
-    def fill(self, corpus: Corpus, rows: MatchedLines, row_document: Int64Array, order: Int64Array | None) -> None:
-        """Set the columns of lines from the rows `order`; None: all of them as they are."""
-        line_start, line_end, line = rows.line_start, rows.line_end, rows.line
-        span_counts = np.diff(rows.first_span)
-        self.span_starts, self.span_ends, self.match_counts = rows.span_start, rows.span_end, rows.match_count
-        if order is not None:
-            # Spans of a row are one run of the flat span arrays, so they move with their row.
-            spans = runs(rows.first_span[:-1][order], span_counts[order])
-            self.span_starts, self.span_ends, self.match_counts = (
-                self.span_starts[spans],
-                self.span_ends[spans],
-                self.match_counts[order],
-            )
-            line_start, line_end, line = line_start[order], line_end[order], line[order]
-            span_counts, row_document = span_counts[order], row_document[order]
-        self.row_count = len(line_start)
-        self.span_counts = span_counts
-        self.line_numbers = line - corpus.doc_line[row_document] + 1
-        self.line_offsets = line_start - corpus.doc_start[row_document]
-        self.texts = text_column(arrow_binary(line_end - line_start, line_bytes(corpus, line_start, line_end)))
+    def fill(self, corpus: Corpus, lines: MatchedLines, documents: Int64Array) -> None:
+        """Set the columns of lines, whose documents are given."""
+        self.span_starts, self.span_ends, self.match_counts = lines.span_start, lines.span_end, lines.match_count
+        self.row_count = len(lines)
+        self.span_counts = np.diff(lines.first_span)
+        self.line_numbers = lines.line - corpus.doc_line[documents] + 1
+        self.line_offsets = lines.line_start - corpus.doc_start[documents]
+        sizes = lines.line_end - lines.line_start
+        self.texts = text_column(arrow_binary(sizes, line_bytes(corpus, lines.line_start, lines.line_end)))
+        self.values = line_values(corpus, lines)
 
 
 def _line_columns(batch_rows: _BatchRows, valid: BoolArray | None) -> dict[str, Any]:
@@ -382,10 +374,9 @@ def _line_columns(batch_rows: _BatchRows, valid: BoolArray | None) -> dict[str, 
         row = np.repeat(np.arange(len(counts)), counts)
         start = _list_column(offsets, code_points(texts, row, batch_rows.span_starts), valid)
         end = _list_column(offsets, code_points(texts, row, batch_rows.span_ends), valid)
-    line = texts.strings
-    if valid is not None:
-        # Each row with a line takes the next string; a null index gives a null string.
-        line = line.take(arrow_array((np.cumsum(valid) - 1).astype(np.int32), valid))
+    # Each row with a line takes the next value; a null index gives null.
+    taken = None if valid is None else arrow_array((np.cumsum(valid) - 1).astype(np.int32), valid)
+    line = texts.strings if taken is None else texts.strings.take(taken)
     columns = {
         "line_number": arrow_array(spread(batch_rows.line_numbers, np.int32), valid),
         "line": line,
@@ -396,6 +387,8 @@ def _line_columns(batch_rows: _BatchRows, valid: BoolArray | None) -> dict[str, 
         "byte_start": byte_start,
         "byte_end": byte_end,
     }
+    for name, values in batch_rows.values.items():
+        columns[name] = values if taken is None else values.take(taken)
     return columns | (chunk_columns(batch_rows.chunks, valid) if batch_rows.chunks is not None else {})
 
 

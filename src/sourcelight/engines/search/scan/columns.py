@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array
 from sourcelight.core.batches import raw_matches
 from sourcelight.core.batches.raw_matches import RawMatches
+from sourcelight.core.batches.schema import FILE_KEYS, arrow_type
+from sourcelight.core.batches.wire_columns import CodedValues
 from sourcelight.engines.search.model import FileNumbers, Target
 from sourcelight.engines.search.scan.corpus import LONG_LINE_BYTES, Corpus
 from sourcelight.engines.search.scan.evaluate import CorpusSearch
@@ -135,8 +137,23 @@ def file_columns(rows: FileRows, row_types: Sequence[str], row_type: NDArray[np.
         if len(distinct.dictionary) < len(paths):
             paths, path_of_row = distinct.dictionary, np.asarray(distinct.indices)[path_of_row]
     columns["path"] = pa.DictionaryArray.from_arrays(arrow_array(path_of_row), paths)
-    columns["language"] = _languages(corpus, rows.files, lengths)
-    return columns
+    types = {column.name: column.type for column, _ in FILE_KEYS}
+    return columns | {
+        name: _file_column(types[name], values, lengths) for name, values in file_values(corpus, rows.files).items()
+    }
+
+
+def file_values(corpus: Corpus, files: FileNumbers) -> dict[str, CodedValues]:
+    """Return the values of the columns of `FILE_KEYS` for some files; empty text and None are null."""
+    return {"language": (corpus.language_names, corpus.language[files])}
+
+
+def line_values(corpus: Corpus, lines: MatchedLines) -> dict[str, Any]:  # noqa: ARG001 - no column needs them yet
+    """Return the columns of `LINE_KEYS`, as arrays of Arrow, for some lines.
+
+    There are none: those of cells are made for the rows of notebooks alone, see `cells.rows`.
+    """
+    return {}
 
 
 def path_span_columns(rows: FileRows) -> dict[str, Any]:
@@ -193,18 +210,23 @@ def _distinct_codes(codes: AnyArray, size: int) -> tuple[Int64Array, AnyArray]:
     return distinct, index_of_code[codes]
 
 
-def _languages(corpus: Corpus, files: FileNumbers, lengths: Int64Array) -> Any:
+def _file_column(kind: str, coded: CodedValues, lengths: Int64Array) -> Any:
+    """Make a column of type `kind`: the value of each file in each of its rows."""
     import pyarrow as pa
 
-    distinct, language_of_file = _distinct_codes(corpus.language[files], len(corpus.languages))
-    # Members with different aliases for a language have an entry each, with one name: one code per name.
-    names: dict[str, int] = {}
-    name_codes = np.array(
-        [names.setdefault(corpus.languages[code][0], len(names)) for code in distinct.tolist()], np.int32
+    values, codes_of_files = coded
+    codes_in_use, index_of_file = _distinct_codes(codes_of_files, len(values))
+    # Members with different aliases for a language have an entry each, with one name: one code per value.
+    code_of_value: dict[Any, int] = {}
+    new_codes = np.array(
+        [code_of_value.setdefault(values[code], len(code_of_value)) for code in codes_in_use.tolist()], np.int32
     )
-    codes = np.repeat(name_codes[language_of_file], lengths)
-    is_known = np.array([bool(name) for name in names])[codes] if "" in names else None
-    return pa.DictionaryArray.from_arrays(arrow_array(codes, valid=is_known), arrow_strings(list(names)))
+    codes = np.repeat(new_codes[index_of_file], lengths)
+    is_known = [value is not None and value != "" for value in code_of_value]
+    indices = arrow_array(codes, valid=None if all(is_known) else np.array(is_known)[codes])
+    if kind == "dict32":
+        return pa.DictionaryArray.from_arrays(indices, arrow_strings(list(code_of_value)))
+    return pa.array(list(code_of_value), arrow_type(kind)).take(indices)
 
 
 def _path_bytes(corpus: Corpus, files: FileNumbers) -> Any:
@@ -231,14 +253,14 @@ def raw_matches_of(rows: FileRows, in_content: BoolArray, lines: MatchedLines, m
     documents = corpus.documents_of(line_start)
     return RawMatches(
         locations=rows.source.locations,
-        languages=corpus.language_names,
         in_content=in_content,
         location_index=members,
-        language=corpus.language[files],
+        file_values=file_values(corpus, files),
         paths=[bytes(view[start:end]) for start, end in path_ranges],
         names=_path_spans(rows),
         lengths=rows.row_counts,
         numbers=lines.line - corpus.doc_line[documents] + 1,
+        line_values=line_values(corpus, lines),
         sizes=line_end - line_start,
         counts=np.diff(lines.first_span),
         matches=lines.match_count,
