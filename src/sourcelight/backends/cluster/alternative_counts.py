@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from sourcelight.core.batches.rows import MatchRows, boundaries, first_matches, match_count
 from sourcelight.core.query import Alternative
-from sourcelight.engines.execution.pipeline import ALTERNATIVE, own_counts
+from sourcelight.engines.execution.results.alternatives import ALTERNATIVE, own_counts
 from sourcelight.engines.execution.results.ranking import SCORE
 from sourcelight.engines.execution.results.select import unite
 

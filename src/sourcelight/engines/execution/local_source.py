@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -20,6 +20,8 @@ from sourcelight.engines.execution.pipeline import ResultPipeline
 from sourcelight.engines.execution.plan import Plan, histories_of, is_brief, make_plan, takes_a_moment, unmade_plan
 from sourcelight.engines.execution.plan_cache import NO_PLANS, CachedPlan, PlanCache, PlanSummary, stands, summary_of
 from sourcelight.engines.execution.repositories import IndexedRepositories
+from sourcelight.engines.execution.results.alternatives import CountPolicy
+from sourcelight.engines.execution.results.ranking import FileRanker
 from sourcelight.engines.execution.scope.scope import Scope, ScopeResolver
 from sourcelight.engines.execution.scope.selection import needs_no_index, predicates_of
 from sourcelight.engines.execution.source import SearchTask, SourceReport, scope_alert, scope_items
@@ -131,7 +133,8 @@ class LocalSource:
         limit: int,
         note: Callable[[SearchPart], None],
         *,
-        for_another: bool = False,
+        order: Callable[[FileRanker, Iterable[Any]], Iterator[Any]] = FileRanker.rank,
+        counts: CountPolicy | None = None,
         raw: bool = False,
         ranked: bool = True,
     ) -> ResultPipeline:
@@ -147,7 +150,8 @@ class LocalSource:
             self.task.cancellation,
             limit,
             note,
-            for_another=for_another,
+            order=order,
+            counts=counts,
             raw=raw,
             direct=self.repositories.direct
             if self._reads_unindexed and self.repositories.indexing.is_running

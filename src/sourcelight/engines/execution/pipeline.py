@@ -9,27 +9,23 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
-from sourcelight.core.batches.rows import MatchRows, first_matches, match_count
+from sourcelight.core.batches.rows import MatchRows
 from sourcelight.core.cancellation import Cancellation, StepThread, steps_with_deadline
-from sourcelight.core.query import Alternative, Filter, Predicate
-from sourcelight.core.query.fields import COUNT_RANKED
+from sourcelight.core.query import Alternative, Predicate
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution.commits.contributors import ContributorPredicate
 from sourcelight.engines.execution.commits.search import CommitSearch
 from sourcelight.engines.execution.contents import in_files_with_content, parts_with_cells
 from sourcelight.engines.execution.plan import Plan, is_brief
+from sourcelight.engines.execution.results.alternatives import CountLimits, CountPolicy
 from sourcelight.engines.execution.results.owners import OwnerPredicate, OwnerSelector
 from sourcelight.engines.execution.results.ranking import CANDIDATES, FileRanker
 from sourcelight.engines.execution.results.select import FileKey, Selector, by_file, repository_batch, unite
 from sourcelight.engines.search import IndexStore, SearchOptions, SearchPart, Target, TextQuery
 from sourcelight.engines.search.definition_lookup import RankedDefinitions, is_missing
 from sourcelight.engines.search.direct import DirectSearch
-
-ALTERNATIVE = "alternative"
-"""Column of the number of the alternative that found a row, for another process that applies the counts of each."""
 
 OWNERS = ("file", "owners")
 
@@ -54,10 +50,12 @@ class ResultPipeline:
         Matches after which the caller stops; `sys.maxsize`: all are wanted, and they come in order.
     note
         Called with each part of an answer, for what it says besides its matches.
-    for_another
-        Whether somebody else brings this answer and others together: files then come by repository and path, each
-        row with the column ``score`` that its file would be ranked by. Where alternatives have counts of their own,
-        their rows come apart, with the column ``alternative``: which of them count is known where all answers are.
+    order
+        What a ranker does with the batches of files where their order matters: `FileRanker.rank` puts the best first.
+        Where a coordinator ranks the rows of several workers, `FileRanker.add_scores` leaves them by repository and
+        path, and adds what they are ranked by.
+    counts
+        What becomes of rows where alternatives have counts of their own; None: they are cut here.
     raw
         Whether matches may be given as `FoundLines`, where nothing here looks into them.
     direct
@@ -65,11 +63,6 @@ class ResultPipeline:
     request_definitions
         Called with targets whose definitions decide what a limit keeps, to find them in the background for later
         searches; None: it does not matter what a limit keeps.
-
-    Attributes
-    ----------
-    capped
-        The largest ``count:`` of one alternative among several that was reached; 0: none.
     """
 
     store: IndexStore
@@ -79,25 +72,26 @@ class ResultPipeline:
     cancellation: Cancellation
     limit: int
     note: Callable[[SearchPart], None]
-    for_another: bool = False
+    order: Callable[[FileRanker, Iterable[Any]], Iterator[Any]] = FileRanker.rank
+    counts: CountPolicy | None = None
     raw: bool = False
     direct: DirectSearch | None = None
     request_definitions: Callable[[Sequence[Target]], object] | None = None
     ownership: OwnerPredicate = field(init=False)
     contributors: ContributorPredicate = field(init=False)
-    capped: int = field(init=False, default=0)
-    _rooms: dict[int, int] = field(init=False)
-    _is_separate: bool = field(init=False)
+    _counts: CountPolicy = field(init=False)
     _yielded_files: set[FileKey] = field(init=False, default_factory=set)
     _worker: StepThread = field(init=False, default_factory=StepThread)
 
     def __post_init__(self) -> None:
         self.ownership = OwnerPredicate(self.store.read, partial(is_missing, self.store))
         self.contributors = ContributorPredicate(self.histories)
-        self._rooms = own_counts([plan.alternative for plan in self.plans])
-        # A worker knows only its own repositories. Counts of single alternatives apply to all of them, so the
-        # coordinator applies them, and needs to see which alternative found a row.
-        self._is_separate = self.for_another and bool(self._rooms)
+        self._counts = self.counts or CountLimits([plan.alternative for plan in self.plans])
+
+    @property
+    def capped(self) -> int:
+        """The largest ``count:`` of one alternative among several that was reached; 0: none."""
+        return self._counts.capped
 
     def batches(self) -> Generator[Any, None, None]:
         """Record batches of all alternatives."""
@@ -140,7 +134,7 @@ class ResultPipeline:
             is_settled=any(plan.alternative.ranks_all() for plan in searching),
         )
         blocks = chain.from_iterable(map(by_file, batches))
-        return ranking.add_scores(blocks) if self.for_another else ranking.rank(blocks)
+        return self.order(ranking, blocks)
 
     def _repositories(self) -> Iterator[Any]:
         for plan in self.plans:
@@ -151,14 +145,14 @@ class ResultPipeline:
                 for t, s in plan.repository_hits
                 if (t.repository.facts.name, t.revision) not in self._yielded_files
             ]
-            if not self._is_separate:
+            if not self._counts.is_separate:
                 self._yielded_files.update((t.repository.facts.name, t.revision) for t, _ in name_matches)
             if name_matches:
-                yield from self._within(plan, [repository_batch(name_matches)])
+                yield from self._counts.within(plan.alternative, [repository_batch(name_matches)])
 
     def _commits(self) -> Iterator[Any]:
         plans = [plan for plan in self.plans if plan.commits is not None]
-        if self._is_separate:
+        if self._counts.is_separate:
             for name in sorted(
                 {history_commit.repository.name for plan in plans for history_commit in plan.history_commits}
             ):
@@ -168,18 +162,19 @@ class ResultPipeline:
                         for history_commit in plan.history_commits
                         if history_commit.repository.name == name
                     )
-                    yield from self._within(plan, self._commits_of([replace(plan, history_commits=of_repository)]))
-        elif self._rooms and len(plans) > 1:
+                    commit_batches = self._commits_of([replace(plan, history_commits=of_repository)])
+                    yield from self._counts.within(plan.alternative, commit_batches)
+        elif self._counts.has_limits and len(plans) > 1:
             # Each alternative stops at its own count, so they come one by one; a commit comes with the first of them.
             # By type too: a commit may be a row of messages and one of changed lines.
             yielded_keys: set[tuple[str | None, ...]] = set()
             for plan in plans:
-                for batch in self._within(plan, _not_in(yielded_keys, self._commits_of([plan]))):
+                for batch in self._counts.within(plan.alternative, _not_in(yielded_keys, self._commits_of([plan]))):
                     yielded_keys.update(_commits_in(batch))
                     yield batch
         else:
             commit_batches = self._commits_of(plans)
-            yield from self._within(plans[0], commit_batches) if len(plans) == 1 else commit_batches
+            yield from self._counts.within(plans[0].alternative, commit_batches) if len(plans) == 1 else commit_batches
 
     def _commits_of(self, plans: Sequence[Plan]) -> Iterator[Any]:
         pairs = [(plan.commits, plan.history_commits) for plan in plans if plan.commits is not None]
@@ -191,7 +186,7 @@ class ResultPipeline:
             targets_by_key = {(t.repository.key, t.commit): t for plan in plans for t in plan.targets}
             targets = [t for t in targets_by_key.values() if t.repository.key == history_commit.repository.key]
             matching_targets = [t for t in targets if (t.repository.facts.name, t.revision) not in self._yielded_files]
-            if not self._is_separate:
+            if not self._counts.is_separate:
                 self._yielded_files.update((t.repository.facts.name, t.revision) for t in matching_targets)
             if matching_targets:
                 yield repository_batch([(target, ()) for target in matching_targets])
@@ -224,45 +219,11 @@ class ResultPipeline:
                 if target in plan.targets
             ]
             yield from (
-                (batch for batches in file_batches for batch in batches) if self._is_separate else unite(file_batches)
+                (batch for batches in file_batches for batch in batches)
+                if self._counts.is_separate
+                else unite(file_batches)
             )
             if self.cancellation.stopped:
-                return
-
-    def _within(self, plan: Plan, batches: Iterable[Any]) -> Iterable[Any]:
-        """As much of an alternative's results as its own ``count:`` allows."""
-        if self._is_separate:
-            return self._number(plan, batches)
-        # The filter node and not its value: ``(a count:5) or (b count:5)`` has two counts, ``(a or b) count:5`` shares
-        # one node.
-        node = plan.alternative.first("count")
-        return batches if node is None or id(node) not in self._rooms else self._limit(node, batches)
-
-    def _number(self, plan: Plan, batches: Iterable[Any]) -> Iterator[Any]:
-        """Rows with the number of their alternative: as many as the counts of all may leave of one repository."""
-        # By identity: two alternatives may be equal and still have counts of their own.
-        number = next(i for i, other in enumerate(self.plans) if other.alternative is plan.alternative)
-        bounded = id(plan.alternative.first("count")) in self._rooms
-        # Not its own count alone: rows that another alternative gives first take nothing of it.
-        remaining = sum(self._rooms.values()) if bounded else sys.maxsize
-        for batch in filter(len, batches):
-            # Names of repositories are few, and those that a count leaves out are not given by others either.
-            limited = batch if MatchRows(batch).first("type") == "repo" else first_matches(batch, remaining)
-            remaining -= match_count(limited)
-            if limited.num_rows:
-                yield limited.append_column(ALTERNATIVE, pa.array(np.full(limited.num_rows, number, dtype=np.int32)))
-            if remaining <= 0:
-                return
-
-    def _limit(self, node: Filter, batches: Iterable[Any]) -> Iterator[Any]:
-        for batch in batches:
-            remaining = self._rooms[id(node)]
-            if remaining > 0:
-                limited = first_matches(batch, remaining)
-                self._rooms[id(node)] = remaining - match_count(limited)
-                yield limited
-            if self._rooms[id(node)] <= 0:
-                self.capped = max(self.capped, int(node.value))
                 return
 
     def _selector(self, plan: Plan) -> Selector:
@@ -278,8 +239,8 @@ class ResultPipeline:
         )
         by_people = [p for p in plan.alternative.predicates("file") if p.name in {"has.owner", "has.contributor"}]
         if selector.path or by_people:
-            return self._within(plan, self._choose(plan, parts, targets, selector, by_people))
-        return self._within(plan, self._note_all(parts))
+            return self._counts.within(plan.alternative, self._choose(plan, parts, targets, selector, by_people))
+        return self._counts.within(plan.alternative, self._note_all(parts))
 
     def _note_all(self, parts: Iterable[SearchPart]) -> Iterator[Any]:
         for part in parts:
@@ -386,13 +347,6 @@ class ResultPipeline:
             return self.store.search_symbols(targets, query, options, self.cancellation, kinds=kinds)
 
         return in_files_with_content(self.store, plan, query, targets, search, self.cancellation)
-
-
-def own_counts(alternatives: Sequence[Alternative]) -> dict[int, int]:
-    """What each ``count:`` of several alternatives allows, by the filter's identity; nothing where all share one."""
-    counts = [alternative.first("count") for alternative in alternatives]
-    limits = {id(node): int(node.value) for node in counts if node is not None and int(node.value) < COUNT_RANKED}
-    return limits if len({id(node) for node in counts}) > 1 else {}
 
 
 def limit_of(alternatives: Sequence[Alternative], default: int) -> int:

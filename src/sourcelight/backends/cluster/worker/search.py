@@ -17,9 +17,9 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ClusterError
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.execution.local_source import LocalSource
-from sourcelight.engines.execution.pipeline import own_counts
 from sourcelight.engines.execution.plan import Plan
-from sourcelight.engines.execution.results.ranking import CANDIDATES
+from sourcelight.engines.execution.results.alternatives import numbers_or_limits, own_counts
+from sourcelight.engines.execution.results.ranking import CANDIDATES, FileRanker
 from sourcelight.engines.execution.source import SearchTask
 from sourcelight.engines.history.history import UnreadCommits
 from sourcelight.engines.search import SearchPart
@@ -101,7 +101,10 @@ class ShardSearch:
             symbols_first=len(searching) == 1 and both and not searching[0].alternative.select(),
         )
         source, cancellation = self._source, self._task.cancellation
-        batches: Iterator[Any] = source.make_pipeline(limit, self._on_part, for_another=True).batches()
+        # The coordinator ranks the rows of all workers, and cuts them where alternatives have counts of their own.
+        counts = numbers_or_limits([plan.alternative for plan in plans])
+        pipeline = source.make_pipeline(limit, self._on_part, order=FileRanker.add_scores, counts=counts)
+        batches: Iterator[Any] = pipeline.batches()
         # Progress of this isn't sent: the coordinator shows that of its own.
         for _ in source.read_histories():
             pass
