@@ -11,9 +11,9 @@ import os
 import stat
 import threading
 import time
-from collections import OrderedDict
 from dataclasses import dataclass, field
 
+from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import RepositoryError, RepositoryNotFound, RevisionNotFound
 from sourcelight.repos.boundary import read_flags
@@ -31,7 +31,7 @@ _Stamp = tuple[int, int, int, int]
 
 
 _lock = threading.Lock()
-_states: dict[str, OrderedDict[str, WorktreeState]] = {}
+_states: dict[str, LruCache[str, WorktreeState]] = {}
 _hashes: dict[str, dict[bytes, tuple[_Stamp, bytes]]] = {}
 
 
@@ -91,12 +91,9 @@ def current_state(repository: Repository, cancellation: Cancellation | None = No
         hasher = _Hasher(root, known_hashes, cancellation)
         state = _snapshot(hasher) if repository.kind == "snapshot" else _worktree(repository, hasher)
         _hashes[repository.key] = hasher.seen
-        states = _states.setdefault(repository.key, OrderedDict())
-        state = states.setdefault(state.commit, state)
-        states.move_to_end(state.commit)
-        while len(states) > MAX_STATES:
-            states.popitem(last=False)
-    return state
+        states = _states.setdefault(repository.key, LruCache(MAX_STATES))
+        # An equal state that is known stays: searches under way share its tree.
+        return states.get_or_make(state.commit, lambda: state)
 
 
 def find_state(repository: Repository, commit: str) -> WorktreeState | None:

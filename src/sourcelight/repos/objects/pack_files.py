@@ -13,9 +13,10 @@ import struct
 import threading
 import weakref
 import zlib
-from collections import OrderedDict
 from collections.abc import Iterator
+from typing import TypeAlias
 
+from sourcelight.core.caching import LruCache
 from sourcelight.repos.boundary import read_flags
 
 _MAX_CHAIN = 10_000
@@ -36,18 +37,21 @@ _WINDOW = 100
 _MAGIC = b"\xfftOc\0\0\0\2"
 MAX_REMEMBERED = 200_000
 
-_packs: OrderedDict[tuple[str, int, int], Pack | None] = OrderedDict()
-_open_files: OrderedDict[tuple[str, int, int], tuple[_File, _File]] = OrderedDict()
-_guard = threading.Lock()
+PackKey: TypeAlias = tuple[str, int, int]
+"""Path of a pack's index, with inode and time to notice a file that replaced it."""
+
+_packs: LruCache[PackKey, Pack | None] = LruCache(_MAX_PACKS)
+_open_files: LruCache[PackKey, tuple[_File, _File]] = LruCache(_MAX_OPEN_PACKS)
 
 
-def _renew_lock() -> None:
-    global _guard  # noqa: PLW0603 - a forked worker must not inherit a lock that another thread held
-    _guard = threading.Lock()
+def _renew_caches() -> None:
+    # A forked worker must not inherit a lock that another thread held.
+    global _packs, _open_files
+    _packs, _open_files = LruCache(_MAX_PACKS), LruCache(_MAX_OPEN_PACKS)
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_lock)
+    os.register_at_fork(after_in_child=_renew_caches)
 
 
 class DamagedPack(Exception):
@@ -62,8 +66,8 @@ def changed_ns(folder: str) -> int:
         return 0
 
 
-def pack_keys(folder: str) -> Iterator[tuple[str, int, int]]:
-    """Yield the path of each pack's index, with inode and time to detect a replaced file."""
+def pack_keys(folder: str) -> Iterator[PackKey]:
+    """Yield the key of each pack in a directory."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.endswith(".idx"):
@@ -72,39 +76,30 @@ def pack_keys(folder: str) -> Iterator[tuple[str, int, int]]:
                     yield entry.path, info.st_ino, info.st_mtime_ns
 
 
-def open_pack(key: tuple[str, int, int]) -> Pack | None:
+def open_pack(key: PackKey) -> Pack | None:
     """Return a pack of `pack_keys`; None if it can't be read."""
-    with _guard:
-        if key in _packs:
-            _packs.move_to_end(key)
-            return _packs[key]
+    return _packs.get_or_make(key, lambda: _read_pack(key))
+
+
+def _read_pack(key: PackKey) -> Pack | None:
     try:
-        # Not under the guard: Pack opens its files, which takes the guard, and a Lock isn't reentrant.
-        pack = Pack(key)
+        return Pack(key)
     except (OSError, struct.error, DamagedPack):
-        pack = None
-    with _guard:
-        _packs[key] = pack
-        while len(_packs) > _MAX_PACKS:
-            _packs.popitem(last=False)
-    return pack
+        return None
 
 
-def _open_pack_files(key: tuple[str, int, int]) -> tuple[_File, _File]:
+def _open_pack_files(key: PackKey) -> tuple[_File, _File]:
     """Return a pack's index and the pack; open them again if they were closed."""
-    with _guard:
-        files = _open_files.get(key)
-        if files is None:
-            path, *identity = key
-            files = _File(path), _File(path[:-4] + ".pack")
-            if list(files[0].identity) != identity:
-                raise DamagedPack  # another file has the name now: the directory is listed again for the next object
-            _open_files[key] = files
-            while len(_open_files) > _MAX_OPEN_PACKS:
-                _open_files.popitem(last=False)  # closed with the last reference
-        else:
-            _open_files.move_to_end(key)
+
+    def open_files() -> tuple[_File, _File]:
+        path, *identity = key
+        files = _File(path), _File(path[:-4] + ".pack")
+        if list(files[0].identity) != identity:
+            raise DamagedPack  # another file has the name now: the directory is listed again for the next object
         return files
+
+    # Files that make room for others, or that two threads opened at once, are closed with their last reference.
+    return _open_files.get_or_make(key, open_files)
 
 
 class _File:
@@ -131,7 +126,7 @@ class _File:
 class Pack:
     """A pack and its index, of format 1 or 2."""
 
-    def __init__(self, key: tuple[str, int, int]) -> None:
+    def __init__(self, key: PackKey) -> None:
         self._key = key
         index, pack = _open_pack_files(key)
         head = index.read(0, 8 + _FANOUT_BYTES)

@@ -12,7 +12,15 @@ import struct
 from typing import TYPE_CHECKING
 
 from sourcelight.repos.boundary import object_directories
-from sourcelight.repos.objects.pack_files import DIGITS, MAX_REMEMBERED, DamagedPack, changed_ns, open_pack, pack_keys
+from sourcelight.repos.objects.pack_files import (
+    DIGITS,
+    MAX_REMEMBERED,
+    DamagedPack,
+    PackKey,
+    changed_ns,
+    open_pack,
+    pack_keys,
+)
 from sourcelight.repos.repository import common_dir
 
 if TYPE_CHECKING:
@@ -106,7 +114,7 @@ class _PackGuard:
         self._git_common_dir = git_common_dir
         self._folders: list[str] | None = None
         self._stamp: tuple[int, ...] = ()
-        self._packs: list[tuple[str, int, int]] = []
+        self._packs: list[PackKey] = []
         # Sizes by object id, which never change for the same packs; cleared when it grows too large.
         self._size_by_id: dict[bytes, int] = {}
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import secrets
-import threading
 import time
-from collections import OrderedDict
 from dataclasses import dataclass, field
 
+from sourcelight.core.caching import LruCache
 from sourcelight.core.markup import escape
 from sourcelight.core.markup.counts import count_of
 from sourcelight.server.identity import Principal
@@ -41,26 +40,20 @@ class Trace:
 
 
 class TraceLog:
-    """The most recent traces, at most `size`."""
+    """The traces that were opened or read last, at most `size`."""
 
     def __init__(self, size: int = 200) -> None:
-        self._size = size
-        self._traces: OrderedDict[str, Trace] = OrderedDict()
-        self._lock = threading.Lock()
+        self._traces: LruCache[str, Trace] = LruCache(size)
 
     def open(self, principal: Principal, query: str) -> Trace:
         """Start the trace of a request. Only the same account and administrators can read it."""
         trace = Trace(secrets.token_hex(16), principal.account, query[:_QUERY_CHARACTERS])
-        with self._lock:
-            self._traces[trace.id] = trace
-            while len(self._traces) > self._size:
-                self._traces.popitem(last=False)
+        self._traces.put(trace.id, trace)
         return trace
 
     def read(self, trace_id: str, principal: Principal) -> Trace | None:
         """Return the trace; None when it doesn't exist or `principal` may not read it, without a difference."""
-        with self._lock:
-            trace = self._traces.get(trace_id)
+        trace = self._traces.get(trace_id)
         if trace is None:
             return None
         return trace if trace.account == principal.account or principal.viewer.sees_private else None
