@@ -6,7 +6,7 @@ from sourcelight.backends.cluster.connection import ClusterPlanCache
 from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.query import parse
 from sourcelight.engines.execution.scope.revisions import ScopedAlternative
-from sourcelight.repos import Repository, Viewer
+from sourcelight.repos import Repository, RepositoryKey, Viewer
 
 OWNER, STRANGER = Viewer.owner(), Viewer.anonymous()
 
@@ -18,7 +18,7 @@ def scopes_of(query: str) -> list[ScopedAlternative]:
 def test_plans_are_kept_for_one_viewer_and_the_same_repositories() -> None:
     cache = ClusterPlanCache()
     scopes, other_scopes = scopes_of("tide"), scopes_of("ebb")
-    repository = Repository(RepositoryInfo("a"), "a", "git", "", "", "")
+    repository = Repository(RepositoryInfo("a"), RepositoryKey("a"), "git", "", "", "")
     repositories = (repository,)
     cache.put(scopes, OWNER, repositories, ([], ["private"]))
     assert cache.get(scopes, OWNER, repositories) == ([], ["private"])

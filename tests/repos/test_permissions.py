@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 
 from sourcelight.core.batches import RepositoryInfo
-from sourcelight.repos import Repository, Viewer
+from sourcelight.repos import Repository, RepositoryKey, Viewer
 from sourcelight.repos.repository import visible
 
 
 def _repositories(count: int) -> tuple[Repository, ...]:
     return tuple(
-        Repository(RepositoryInfo(f"example.org/team/{n:05}", private=n % 2 == 0), str(n), "git", "")
+        Repository(RepositoryInfo(f"example.org/team/{n:05}", private=n % 2 == 0), RepositoryKey(str(n)), "git", "")
         for n in range(count)
     )
 

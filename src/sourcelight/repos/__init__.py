@@ -8,7 +8,7 @@ from sourcelight.repos.catalog import Catalog, ServicePolicy
 from sourcelight.repos.discovery import place_at
 from sourcelight.repos.mirrors import clone, update_mirror
 from sourcelight.repos.objects import CommitTree, TreeEntry, find_entry, list_folder, packed_objects
-from sourcelight.repos.repository import Repository, SkippedRepository, Viewer
+from sourcelight.repos.repository import Repository, RepositoryKey, SkippedRepository, Viewer
 from sourcelight.repos.revisions import (
     WORKTREE,
     has_commit_after,
@@ -27,6 +27,7 @@ __all__ = [
     "CommitTree",
     "ObjectReader",
     "Repository",
+    "RepositoryKey",
     "ServicePolicy",
     "SkippedRepository",
     "TreeEntry",

@@ -10,13 +10,16 @@ import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NewType
 
 from sourcelight.core.batches import RepositoryInfo
 from sourcelight.repos.boundary import read_small_file
 
 UNKNOWN_LENDER = "\0"
 """In place of the name of a private directory that is no repository of the catalog: no grant can name it."""
+
+RepositoryKey = NewType("RepositoryKey", str)
+"""Identity of a repository on this machine, safe as a file name. Not its name, which a service may show."""
 
 Reason = Literal["unreadable", "empty", "corrupt", "unsupported", "not found", "gone", "outside"]
 
@@ -48,7 +51,7 @@ class Repository:
     """
 
     facts: RepositoryInfo
-    key: str
+    key: RepositoryKey
     kind: Literal["git", "snapshot"]
     git_dir: str
     worktree: str = ""
@@ -72,16 +75,16 @@ class SkippedRepository:
     message: str
 
 
-def key_of(path: str) -> str:
+def key_of(path: str) -> RepositoryKey:
     """Return the file-name-safe identity of a real path: a readable stem and a hash of the whole path."""
     stem = os.path.basename(path.removesuffix("/.git").removesuffix("\\.git"))
     return readable_key(stem, hashlib.sha256(os.fsencode(path)).hexdigest())
 
 
-def readable_key(stem: str, digest: str) -> str:
-    """Return a file name: the readable part of `stem`, and the start of a hash that makes it unique."""
+def readable_key(stem: str, digest: str) -> RepositoryKey:
+    """Return a key: the readable part of `stem`, and the start of a hash that makes it unique."""
     stem = re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip(".-")[:40] or "repository"
-    return f"{stem}-{digest[:16]}"
+    return RepositoryKey(f"{stem}-{digest[:16]}")
 
 
 def home_of(git_common_dir: str) -> str:

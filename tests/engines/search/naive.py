@@ -21,7 +21,7 @@ from sourcelight.engines.search.index.view import CommitView
 from sourcelight.engines.search.model import LanguageFilter, MatchTree
 from sourcelight.engines.search.scan.corpus import OpenedCommit
 from sourcelight.engines.search.searcher import search
-from sourcelight.repos import Repository
+from sourcelight.repos import Repository, RepositoryKey
 
 Spans = list[tuple[int, int]]
 Row = tuple[Any, ...]
@@ -86,7 +86,7 @@ def open_memory(folder: Path, commit: str) -> OpenedCommit:
     return OpenedCommit(view, [Shard(folder / name) for name in view.shards])
 
 
-TARGET = Target(Repository(RepositoryInfo("memory", 7), "memory", "git", ""))
+TARGET = Target(Repository(RepositoryInfo("memory", 7), RepositoryKey("memory"), "git", ""))
 
 
 def search_memory(

@@ -35,7 +35,7 @@ from sourcelight.engines.search.scan import batches, evaluate
 from sourcelight.engines.search.scan import corpus as scan_corpus
 from sourcelight.engines.search.scan.corpus import OpenedCommit
 from sourcelight.engines.search.searcher import count, search
-from sourcelight.repos import Repository
+from sourcelight.repos import Repository, RepositoryKey
 
 LINES = [
     b"foo bar",
@@ -108,7 +108,7 @@ class Repositories:
         self._open_commits: dict[str, tuple[OpenedCommit, str]] = {}
         for number, corpus in enumerate(contents):
             name = f"r{number}"
-            self.targets.append(Target(Repository(RepositoryInfo(name, number + 1), name, "git", "")))
+            self.targets.append(Target(Repository(RepositoryInfo(name, number + 1), RepositoryKey(name), "git", "")))
             if number not in missing:
                 source = MemorySource()
                 commit = source.commit(corpus)

@@ -23,7 +23,7 @@ from sourcelight.engines.search import (
     updates,
     worker,
 )
-from sourcelight.repos import Catalog
+from sourcelight.repos import Catalog, RepositoryKey
 from sourcelight.testing import RepositoryBuilder
 
 FILES: dict[str, str | bytes | None] = {
@@ -133,7 +133,7 @@ def test_two_revisions_share_their_blobs(store: IndexStore, repo: RepositoryBuil
     for target, files in ((head, {**FILES, "late.py": "foo\n"}), (tag, FILES)):
         assert store.is_current(target)
         assert texts(store, [target]) == naive(files)
-    assert sum(entry.documents for entry in store._folder(head.repository.key).manifest().shards) == 4
+    assert sum(entry.documents for entry in store.repository_folder(head.repository.key).manifest().shards) == 4
 
 
 def test_other_settings_mean_another_index(store: IndexStore, repo: RepositoryBuilder) -> None:
@@ -218,7 +218,9 @@ def test_a_repository_that_cannot_be_read_does_not_stop_the_others(
     store: IndexStore, repo: RepositoryBuilder, tmp_path: Path
 ) -> None:
     good = targets_of(repo.path)[0]
-    broken = replace(good, repository=replace(good.repository, git_dir=str(tmp_path / "gone"), key="gone"))
+    broken = replace(
+        good, repository=replace(good.repository, git_dir=str(tmp_path / "gone"), key=RepositoryKey("gone"))
+    )
     broken = replace(broken, repository=replace(broken.repository, facts=replace(good.repository.facts, name="gone")))
     report = store.update([replace(broken, commit="1" * 40), good])
     assert report.built == ("one",)
@@ -304,7 +306,7 @@ def test_files_of_dead_builders_are_cleared_away(store: IndexStore, repo: Reposi
     repo.commit({"new.py": "foo\n"})
     store.update(targets_of(repo.path))
     names = {path.name for path in manifest.parent.iterdir()} - {"manifest.json", "lock"}
-    assert names == store._folder(manifest.parent.name).manifest().names
+    assert names == store.repository_folder(RepositoryKey(manifest.parent.name)).manifest().names
 
 
 def test_importing_the_room_loads_nothing_heavy() -> None:

@@ -19,7 +19,7 @@ from sourcelight.backends.cluster.transport.connections import ConnectionPool, c
 from sourcelight.core.errors import ClusterError, ConfigurationError
 from sourcelight.engines.execution.plan import Plan
 from sourcelight.engines.execution.plan_cache import PlanCache
-from sourcelight.repos import Catalog, Repository
+from sourcelight.repos import Catalog, Repository, RepositoryKey
 
 GENERATION_S = 5.0
 """Seconds after which storage is asked again for a newer generation, while searches come in."""
@@ -198,6 +198,6 @@ def catalog_of(generation: Generation) -> Catalog:
 def repositories_of(entries: Iterable[StoredShard]) -> list[Repository]:
     """Return the repositories of some shards; they have no directory here."""
     return [
-        Repository(entry.facts, entry.shard, "git", "", "", entry.incomplete, lender_names=entry.lenders)
+        Repository(entry.facts, RepositoryKey(entry.shard), "git", "", "", entry.incomplete, lender_names=entry.lenders)
         for entry in entries
     ]

@@ -20,7 +20,7 @@ from sourcelight.engines.history.store.folder import HistoryFolder
 from sourcelight.engines.search import IndexStatus, IndexStore
 from sourcelight.engines.search.index.folder import TextIndexFolder
 from sourcelight.engines.storage.folder import MANIFEST
-from sourcelight.repos import Repository, Viewer
+from sourcelight.repos import Repository, RepositoryKey, Viewer
 
 KINDS = ("text", "definitions", "ranking", "history", "scip")
 """Text and its n-grams; definitions; terms of ranked search; commits and changes; index files of compilers."""
@@ -32,7 +32,7 @@ _SCIP = "scip"
 class DiskUsage:
     """Indexes of one repository: `status` of the text index, None without one, and bytes on disk of each of `KINDS`."""
 
-    key: str
+    key: RepositoryKey
     status: IndexStatus | None
     kind_bytes: Mapping[str, int]
 
@@ -52,7 +52,7 @@ def history_folder(folder: Path) -> Path:
     return folder.with_name(f"{folder.name}-history")
 
 
-def disk_usage(store: IndexStore, keys: Collection[str] | None = None) -> list[DiskUsage]:
+def disk_usage(store: IndexStore, keys: Collection[RepositoryKey] | None = None) -> list[DiskUsage]:
     """Measure the indexes of a store and the histories beside it, by repository.
 
     Parameters
@@ -63,7 +63,7 @@ def disk_usage(store: IndexStore, keys: Collection[str] | None = None) -> list[D
         Repositories to measure; None: all.
     """
     statuses = {status.key: status for status in store.status()}
-    present = {path.name for folder in (store.folder, history_folder(store.folder)) for path in _folders(folder)}
+    present = _keys_on_disk(store.folder)
     usages = [
         DiskUsage(key, statuses.get(key), kind_bytes(store.folder, key))
         for key in sorted(present if keys is None else present & set(keys))
@@ -71,7 +71,12 @@ def disk_usage(store: IndexStore, keys: Collection[str] | None = None) -> list[D
     return sorted((usage for usage in usages if usage.total_bytes), key=lambda usage: (usage.repository, usage.key))
 
 
-def kind_bytes(folder: Path, key: str) -> dict[str, int]:
+def _keys_on_disk(folder: Path) -> set[RepositoryKey]:
+    # The directory of an index, and that of a history, is named by the key of its repository.
+    return {RepositoryKey(path.name) for parent in (folder, history_folder(folder)) for path in _folders(parent)}
+
+
+def kind_bytes(folder: Path, key: RepositoryKey) -> dict[str, int]:
     """Return the bytes that each of `KINDS` takes for one repository."""
     sizes = dict.fromkeys(KINDS, 0)
     for path in _entries(folder / key):
@@ -82,7 +87,7 @@ def kind_bytes(folder: Path, key: str) -> dict[str, int]:
 
 def prune(
     store: IndexStore,
-    keep: Collection[str],
+    keep: Collection[RepositoryKey],
     kinds: Sequence[str] = KINDS,
     *,
     check_stopped: Callable[[], None] = lambda: None,
@@ -106,7 +111,7 @@ def prune(
         Bytes freed, by kind.
     """
     freed = dict.fromkeys(kinds, 0)
-    present = {path.name for folder in (store.folder, history_folder(store.folder)) for path in _folders(folder)}
+    present = _keys_on_disk(store.folder)
     for key in sorted(present - set(keep)):
         before = kind_bytes(store.folder, key)
         store.forget([key])
@@ -120,7 +125,7 @@ def prune(
     return freed
 
 
-def _delete(folder: Path, key: str, kinds: Sequence[str], check_cancelled: Callable[[], None]) -> None:
+def _delete(folder: Path, key: RepositoryKey, kinds: Sequence[str], check_cancelled: Callable[[], None]) -> None:
     """Delete kinds of one repository; the lock file stays, since another process may wait for it."""
     text = TextIndexFolder(folder / key)
     if set(kinds) - {"history"} and text.path.is_dir():

@@ -16,7 +16,7 @@ from sourcelight.core.boolean import And, Boolean, Not, Or, fold
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.structure.pattern import StructurePattern
-from sourcelight.repos import Repository
+from sourcelight.repos import Repository, RepositoryKey
 
 DEFAULT_MAX_FILE_SIZE = 2 * 1024 * 1024
 """Bytes above which a file is matched by its name only."""
@@ -197,7 +197,7 @@ class Searcher(Protocol):
 class IndexStatus:
     """An index on disk: bytes of text that it covers, bytes that it takes, and its damage, empty for none."""
 
-    key: str
+    key: RepositoryKey
     repository: str
     commits: tuple[str, ...]
     files: int

@@ -26,7 +26,7 @@ from sourcelight.engines.search.index.shard import LooseShard, Shard, is_loose
 from sourcelight.engines.search.index.view import CommitView
 from sourcelight.engines.search.model import SearchPart, Target
 from sourcelight.engines.search.scan.corpus import Corpus, OpenedCommit
-from sourcelight.repos import ObjectReader, Repository
+from sourcelight.repos import ObjectReader, Repository, RepositoryKey
 
 _MAX_OPEN_FILES = 400
 """Mapped files that stay open; the least recently used are closed first."""
@@ -162,14 +162,14 @@ class OpenCommits:
 
     def __init__(self, on_evict: Callable[[], None]) -> None:
         self._on_evict = on_evict
-        self._commits: OrderedDict[tuple[str, str], OpenedCommit] = OrderedDict()
+        self._commits: OrderedDict[tuple[RepositoryKey, str], OpenedCommit] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, key: str, name: str) -> OpenedCommit | None:
+    def get(self, key: RepositoryKey, name: str) -> OpenedCommit | None:
         """Return the commit of a repository by the name of its view, if it is open; it doesn't count as used."""
         return self._commits.get((key, name))
 
-    def of_repository(self, key: str) -> list[OpenedCommit]:
+    def of_repository(self, key: RepositoryKey) -> list[OpenedCommit]:
         """Return the open commits of a repository."""
         with self._lock:
             return [snapshot for (owner, _), snapshot in self._commits.items() if owner == key]
@@ -204,7 +204,7 @@ class OpenCommits:
                 loose -= loose_bytes(oldest)
         return snapshot
 
-    def close(self, key: str, keep: Collection[str] = ()) -> None:
+    def close(self, key: RepositoryKey, keep: Collection[str] = ()) -> None:
         """Close the commits of a repository, but for the views with the names `keep`."""
         with self._lock:
             for entry in [entry for entry in self._commits if entry[0] == key and entry[1] not in keep]:
@@ -283,11 +283,11 @@ class CheckedManifests:
 
     targets: tuple[Target, ...] | None = None
     files: list[tuple[str, int, int, int]] = field(default_factory=list)
-    target_keys: frozenset[tuple[str, str]] = frozenset()
+    target_keys: frozenset[tuple[RepositoryKey, str]] = frozenset()
     checked_s: float = -RECHECK_INTERVAL_S
 
     @property
-    def keys(self) -> set[str]:
+    def keys(self) -> set[RepositoryKey]:
         """Keys of the targets' repositories."""
         return {key for key, _ in self.target_keys}
 

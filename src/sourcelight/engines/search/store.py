@@ -52,6 +52,7 @@ from sourcelight.engines.storage.folder import LOCK
 from sourcelight.engines.storage.index_update import IndexReport
 from sourcelight.engines.storage.sections import FORMAT
 from sourcelight.engines.symbols import FileDefinitions, SymbolTable
+from sourcelight.repos import RepositoryKey
 from sourcelight.repos.private_files import repair_private_folder
 
 _MAX_ATTEMPTS = 5
@@ -96,16 +97,16 @@ class IndexStore:
         self.workers = max(1, min(workers or worker_pool.usable_cores(), worker_pool.usable_cores()))
         # The dicts below are read without the lock: a lookup of a dict is atomic, entries are immutable or thread-safe,
         # and a stale one costs another check. `_guard` is held only where two dicts must change together.
-        self._folders: dict[str, TextIndexFolder] = {}
-        self._damaged: set[str] = set()
+        self._folders: dict[RepositoryKey, TextIndexFolder] = {}
+        self._damaged: set[RepositoryKey] = set()
         self._groups: dict[int, CheckedTargets] = {}
         self._open = OpenCommits(self._groups.clear)
         self._symbols = OpenTables(DEFINITIONS)
         self._corpora = CorpusCache()
         self._cells = CellSearch(self.open_targets, self._corpora, CellReader())
         self._last_marked_s: dict[str, float] = {}
-        self._seen: dict[str, float] = {}
-        self._ready: dict[str, tuple[str, str]] = {}
+        self._seen: dict[RepositoryKey, float] = {}
+        self._ready: dict[RepositoryKey, tuple[str, str]] = {}
         self._checked = CheckedManifests()
         self._guard = threading.Lock()
 
@@ -200,7 +201,7 @@ class IndexStore:
         # Not reached: the last attempt returns or raises. It is here for the type checker.
         raise AssertionError
 
-    def _still_open(self, folder: TextIndexFolder, key: str, commit: str) -> OpenedCommit:
+    def _still_open(self, folder: TextIndexFolder, key: RepositoryKey, commit: str) -> OpenedCommit:
         """Return the open index of a commit whose files have just been deleted; raises `SearchIndexError` for none.
 
         Its files stay mapped, so this search can finish. The next check rebuilds them.
@@ -245,7 +246,7 @@ class IndexStore:
                     self._groups.clear()
                 self._groups[id(targets)] = CheckedTargets(targets, groups, checked, now)
 
-    def _just_seen(self, folder: TextIndexFolder, key: str, commit: str) -> OpenedCommit | None:
+    def _just_seen(self, folder: TextIndexFolder, key: RepositoryKey, commit: str) -> OpenedCommit | None:
         """Return an open index whose manifest has just been checked, as a search does before it opens its targets."""
         ready_commit, name = self._ready.get(key, ("", ""))
         if ready_commit != commit or time.monotonic() - self._seen.get(key, -_SEEN_INTERVAL_S) >= _SEEN_INTERVAL_S:
@@ -261,7 +262,7 @@ class IndexStore:
             self._last_marked_s[name] = now
             mark_used(folder / name)
 
-    def _folder(self, key: str) -> TextIndexFolder:
+    def _folder(self, key: RepositoryKey) -> TextIndexFolder:
         folder = self._folders.get(key)
         if folder is None:
             with self._guard:
@@ -278,15 +279,15 @@ class IndexStore:
             self._note_damage(error)
             raise
 
-    def _note_damage(self, error: IndexDamaged) -> str:
+    def _note_damage(self, error: IndexDamaged) -> RepositoryKey:
         """Close a damaged index and mark it for a rebuild; returns the key of its repository."""
         # The directory of an index is named by the key of its repository.
-        key = Path(error.path).parent.name
+        key = RepositoryKey(Path(error.path).parent.name)
         self._damaged.add(key)
         self._drop(key)
         return key
 
-    def _drop(self, key: str) -> None:
+    def _drop(self, key: RepositoryKey) -> None:
         # Cached groups name open files of this index, which are about to be closed.
         self._forget_groups()
         self._corpora.clear()
@@ -298,7 +299,7 @@ class IndexStore:
                 self._symbols.forget(folder)
         self._open.close(key)
 
-    def _check_files(self, key: str) -> None:
+    def _check_files(self, key: RepositoryKey) -> None:
         """Close an index whose files another process has changed, so that they are checked again."""
         if not all(snapshot.is_unchanged() for snapshot in self._open.of_repository(key)):
             self._drop(key)
@@ -391,7 +392,7 @@ class IndexStore:
         self._forget_replaced(changed_keys)
         return report
 
-    def _forget_replaced(self, keys: Collection[str]) -> None:
+    def _forget_replaced(self, keys: Collection[RepositoryKey]) -> None:
         if keys:
             self._forget_groups()
             self._corpora.clear()
@@ -401,7 +402,7 @@ class IndexStore:
                     # Views that the new manifest still names stay open: their files never change.
                     self._open.close(key, {view.name for view in self._folder(key).manifest().views})
 
-    def forget(self, keys: Collection[str]) -> None:
+    def forget(self, keys: Collection[RepositoryKey]) -> None:
         """Forget everything about these repositories: their folders have been removed or replaced."""
         self._forget_groups()
         self._corpora.clear()
@@ -532,7 +533,8 @@ class IndexStore:
             return []
 
     def _status(self, path: Path, *, verify: bool) -> IndexStatus:
-        folder = self._folder(path.name)
+        key = RepositoryKey(path.name)
+        folder = self._folder(key)
         disk_bytes = folder.disk_bytes()
         try:
             manifest = folder.manifest()
@@ -542,13 +544,13 @@ class IndexStore:
                     if verify:
                         file.verify()
         except (IndexDamaged, FileNotFoundError) as error:
-            self._damaged.add(path.name)
-            self._drop(path.name)
+            self._damaged.add(key)
+            self._drop(key)
             reason = error.reason if isinstance(error, IndexDamaged) else f"{error.filename} is missing"
-            return IndexStatus(path.name, "", (), 0, 0, disk_bytes, 0, reason)
+            return IndexStatus(key, "", (), 0, 0, disk_bytes, 0, reason)
         newest = manifest.views[-1] if manifest.views else None
         return IndexStatus(
-            path.name,
+            key,
             manifest.repository,
             tuple(view.commit for view in manifest.views),
             newest.files if newest else 0,
@@ -557,7 +559,7 @@ class IndexStore:
             FORMAT,
         )
 
-    def repository_folder(self, key: str) -> TextIndexFolder:
+    def repository_folder(self, key: RepositoryKey) -> TextIndexFolder:
         """Return the folder of a repository's index."""
         return self._folder(key)
 
@@ -567,25 +569,26 @@ class IndexStore:
 
     def disk_bytes(self) -> int:
         """Return the size of all indexes on disk."""
-        return sum(self._folder(path.name).disk_bytes() for path in self._paths())
+        return sum(self._folder(RepositoryKey(path.name)).disk_bytes() for path in self._paths())
 
-    def prune(self, keep: Collection[str]) -> int:
+    def prune(self, keep: Collection[RepositoryKey]) -> int:
         """Delete the indexes of all repositories except those with the keys `keep`; returns the bytes freed.
 
         Repositories that stay lose the least recently used views beyond `build.MAX_VIEWS`.
         """
         freed = 0
         for path in self._paths():
-            folder = self._folder(path.name)
+            key = RepositoryKey(path.name)
+            folder = self._folder(key)
             before = folder.disk_bytes()
-            if path.name in keep:
+            if key in keep:
                 # Another process may be building; deleting its files under it would lose the build.
                 with folder.lock(lambda: None):
                     delete_old_views(folder)
                     folder.discard_unneeded()
             else:
                 self._corpora.clear()
-                self._open.close(path.name)
+                self._open.close(key)
                 folder.remove()
             freed += before - folder.disk_bytes()
         return freed

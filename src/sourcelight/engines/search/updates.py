@@ -31,7 +31,7 @@ from sourcelight.engines.storage.index_update import (
 )
 from sourcelight.engines.storage.worker_pool import WorkerJob
 from sourcelight.engines.symbols import SymbolTable, version
-from sourcelight.repos import ObjectReader, resolve
+from sourcelight.repos import ObjectReader, RepositoryKey, resolve
 
 OnProgress = Callable[[IndexProgress], None] | None
 
@@ -59,7 +59,7 @@ class UpdatedStore(Protocol):
         """Open a target, and the definition table of each of its shards."""
         ...
 
-    def repository_folder(self, key: str) -> TextIndexFolder:
+    def repository_folder(self, key: RepositoryKey) -> TextIndexFolder:
         """Return the folder of a repository's index."""
         ...
 
@@ -71,10 +71,10 @@ class UpdatedStore(Protocol):
 def update_text(
     store: UpdatedStore,
     targets: Sequence[Target],
-    damaged: set[str],
+    damaged: set[RepositoryKey],
     on_progress: OnProgress,
     cancellation: Cancellation,
-) -> tuple[IndexReport, set[str]]:
+) -> tuple[IndexReport, set[RepositoryKey]]:
     """Build the missing text indexes of targets; return the report, and the keys of indexes that may have changed.
 
     Parameters
@@ -90,7 +90,7 @@ def update_text(
     cancellation
         Stops the update.
     """
-    changed_keys: set[str] = set()
+    changed_keys: set[RepositoryKey] = set()
 
     def on_success(job: _TextJob) -> None:
         key = job.target.repository.key
@@ -271,7 +271,7 @@ class _TableJob:
 
     store: UpdatedStore
     kind: SideTableKind
-    key: str
+    key: RepositoryKey
     shard: Shard
 
     def local_build(self) -> LocalBuild | None:

@@ -19,7 +19,7 @@ from sourcelight.core.errors import ClusterError, RepositoryError, SearchIndexEr
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.history.store.store import LocalHistoryStore
 from sourcelight.engines.search import IndexStore
-from sourcelight.repos import Catalog, Repository
+from sourcelight.repos import Catalog, Repository, RepositoryKey
 from sourcelight.repos.repository import readable_key
 
 Tell = Callable[[str], None]
@@ -136,6 +136,6 @@ def _begin_with(previous: StoredShard, storage: ShardStorage, folder: Path, key:
         shutil.rmtree(folder / "objects", ignore_errors=True)
 
 
-def _key(name: str) -> str:
+def _key(name: str) -> RepositoryKey:
     digest = hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()
     return readable_key(name.rpartition("/")[2], digest)

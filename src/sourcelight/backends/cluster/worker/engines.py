@@ -20,7 +20,7 @@ from sourcelight.engines.history.store.store import LocalHistoryStore
 from sourcelight.engines.search import IndexStore, Target
 from sourcelight.engines.storage.sections import FORMAT as INDEX_FORMAT
 from sourcelight.engines.symbols import version as symbols_version
-from sourcelight.repos import Catalog, Repository
+from sourcelight.repos import Catalog, Repository, RepositoryKey
 
 _MAX_GENERATIONS = 3
 _MAX_ENGINES = 8
@@ -106,7 +106,7 @@ class EngineCache:
         self._store.all_current(targets)  # a search opens what was looked at a moment ago as it is
         return engine
 
-    def _forget(self, keys: Collection[str]) -> None:
+    def _forget(self, keys: Collection[RepositoryKey]) -> None:
         """Close engines and files of shards that are evicted or fetched again."""
         removed = set(keys)
         self._engines.discard_where(lambda key: not removed.isdisjoint(key[1]))

@@ -18,7 +18,7 @@ from sourcelight.backends.cluster.storage.generation import StoredShard
 from sourcelight.backends.cluster.storage.objects import ShardStorage
 from sourcelight.backends.cluster.storage.shard_files import GIT, HISTORY, INDEX, ShardFiles, fetch
 from sourcelight.core.errors import ClusterError, ConfigurationError
-from sourcelight.repos import Repository
+from sourcelight.repos import Repository, RepositoryKey
 from sourcelight.repos.file_locks import lock_file
 from sourcelight.repos.private_files import make_private_folder
 from sourcelight.repos.repository import readable_key
@@ -65,12 +65,12 @@ class ShardCache:
         # Guards the tables and is never held during I/O. Lock order: the lock of a shard (`_lock_of`), then this one.
         self._guard = threading.Lock()
         # One lock for each shard, so that two requests fetch it once, and different shards in parallel.
-        self._fetching: dict[str, threading.Lock] = {}
-        self._pinned: Counter[str] = Counter()
-        self._shards: dict[str, _Held] = {}
+        self._fetching: dict[RepositoryKey, threading.Lock] = {}
+        self._pinned: Counter[RepositoryKey] = Counter()
+        self._shards: dict[RepositoryKey, _Held] = {}
         # Bytes reserved for fetches that run, by key.
         self._coming: dict[str, int] = {}
-        self.on_removed: Callable[[Collection[str]], None] = lambda _: None
+        self.on_removed: Callable[[Collection[RepositoryKey]], None] = lambda _: None
         self._closing = contextlib.ExitStack()
         for name in ("objects", "ready", "incoming", *_KINDS.values()):
             make_private_folder(self.folder / name)
@@ -139,7 +139,7 @@ class ShardCache:
         """Release the folder for another worker."""
         self._closing.close()
 
-    def _repository(self, key: str, entry: StoredShard, check_cancelled: Callable[[], None]) -> Repository:
+    def _repository(self, key: RepositoryKey, entry: StoredShard, check_cancelled: Callable[[], None]) -> Repository:
         with self._guard:
             trusted = self._trusted_shard(key)
             if trusted is not None:
@@ -151,15 +151,15 @@ class ShardCache:
                     self._fetch(key, entry, check_cancelled)
         return Repository(entry.facts, key, "git", f"{self._git}{key}", "", entry.incomplete)
 
-    def _lock_of(self, key: str) -> threading.Lock:
+    def _lock_of(self, key: RepositoryKey) -> threading.Lock:
         with self._guard:
             return self._fetching.setdefault(key, threading.Lock())
 
-    def _trusted_shard(self, key: str) -> _Held | None:
+    def _trusted_shard(self, key: RepositoryKey) -> _Held | None:
         shard = self._shards.get(key)
         return shard if shard is not None and shard.trusted else None
 
-    def _fetch(self, key: str, entry: StoredShard, check_cancelled: Callable[[], None]) -> None:
+    def _fetch(self, key: RepositoryKey, entry: StoredShard, check_cancelled: Callable[[], None]) -> None:
         # Outside of the guard: it waits for shared storage.
         files = ShardFiles.read(self.storage, entry.shard)
         # An untrusted copy is there: contents in `objects` may be the damaged ones, so they are hashed again.
@@ -185,7 +185,7 @@ class ShardCache:
                 self._coming.pop(key, None)
             shutil.rmtree(incoming, ignore_errors=True)
 
-    def _make_room(self, key: str, size: int) -> None:
+    def _make_room(self, key: RepositoryKey, size: int) -> None:
         """Reserve `size` bytes for a shard; evict others if needed."""
         if self.most_bytes is None:
             return
@@ -220,7 +220,7 @@ class ShardCache:
                         self._delete(other_key)
             self._sweep()
 
-    def _delete(self, key: str) -> None:
+    def _delete(self, key: RepositoryKey) -> None:
         (self.folder / "ready" / key).unlink(missing_ok=True)
         for directory in _KINDS.values():
             shutil.rmtree(self.folder / directory / key, ignore_errors=True)
@@ -241,13 +241,13 @@ class ShardCache:
         for marker in (self.folder / "ready").iterdir():
             with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
                 record = json.loads(marker.read_text())
-                self._shards[marker.name] = _Held(
+                self._shards[RepositoryKey(marker.name)] = _Held(
                     str(record["name"]), str(record["shard"]), int(record["size"]), time.monotonic()
                 )
         for directory in ("ready", *_KINDS.values()):
             for path in (self.folder / directory).iterdir():
-                if path.name not in self._shards:
-                    self._delete(path.name)
+                if (key := RepositoryKey(path.name)) not in self._shards:
+                    self._delete(key)
         self._sweep()
 
     @contextlib.contextmanager
@@ -259,11 +259,11 @@ class ShardCache:
             yield
 
 
-def key_of_shard(entry: StoredShard) -> str:
+def key_of_shard(entry: StoredShard) -> RepositoryKey:
     """Return the name of a shard's folders: a readable stem and the start of the shard's id."""
     return _key_of(entry.name, entry.shard)
 
 
 @functools.lru_cache(maxsize=1 << 16)
-def _key_of(name: str, shard: str) -> str:
+def _key_of(name: str, shard: str) -> RepositoryKey:
     return readable_key(name.rpartition("/")[2], shard)

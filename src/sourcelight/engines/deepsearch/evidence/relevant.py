@@ -20,6 +20,7 @@ from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking import RankedChunk, Ranking
 from sourcelight.engines.search.ranking.tokenizer import TOKEN, terms_of
 from sourcelight.engines.symbols.definition_parser import Definition
+from sourcelight.repos import RepositoryKey
 
 PLACES = 3
 _PER_FILE = 2
@@ -56,7 +57,7 @@ def find_relevant(
     texts: FileTexts, ranking: Ranking, weights: Mapping[str, float], chunks: Sequence[RankedChunk]
 ) -> list[RelevantPassage]:
     """Return the best passages of the best files: definitions, else the best lines of a file."""
-    by_file: dict[tuple[str, str, str], list[RankedChunk]] = {}
+    by_file: dict[tuple[RepositoryKey, str, str], list[RankedChunk]] = {}
     for chunk in chunks:
         by_file.setdefault((chunk.target.repository.key, chunk.target.commit, chunk.path), []).append(chunk)
     file_scores = {(file.target.repository.key, file.target.commit, file.path): file.score for file in ranking.files}
