@@ -127,7 +127,7 @@ class LineColumns:
         `order`: the place of each row among those that the service sent, where these were sorted.
         """
         columns: Columns = {}
-        for key in self._keys:
+        for key in (key for key, _ in LINE_KEYS if key in self._keys):
             entries = self._of_rows(self._entries[key], take)
             columns |= entry_columns(key, entries if order is None else [entries[row] for row in order.tolist()])
         return columns

@@ -108,8 +108,8 @@ class ResultPipeline:
     def newest_commits(self) -> Iterator[Any]:
         """Batches of the newest commits alone, before a history is built; `batches` then has the others."""
         plan = self.plans[0]
-        # With several alternatives, or workers, other rows may have to come first.
-        if len(self.plans) == 1 and plan.commits is not None and plan.history_commits and not self.for_another:
+        # With several alternatives, other rows may have to come first. Workers don't ask: there are rows of others.
+        if len(self.plans) == 1 and plan.commits is not None and plan.history_commits:
             yield from (batch for _, _, batch in self.histories.newest(plan.commits, plan.history_commits))
 
     def _files(self) -> Iterable[Any]:

@@ -375,8 +375,8 @@ def _line_columns(batch_rows: _BatchRows, valid: BoolArray | None) -> dict[str, 
         start = _list_column(offsets, code_points(texts, row, batch_rows.span_starts), valid)
         end = _list_column(offsets, code_points(texts, row, batch_rows.span_ends), valid)
     # Each row with a line takes the next value; a null index gives null.
-    taken = None if valid is None else arrow_array((np.cumsum(valid) - 1).astype(np.int32), valid)
-    line = texts.strings if taken is None else texts.strings.take(taken)
+    value_index = None if valid is None else arrow_array((np.cumsum(valid) - 1).astype(np.int32), valid)
+    line = texts.strings if value_index is None else texts.strings.take(value_index)
     columns = {
         "line_number": arrow_array(spread(batch_rows.line_numbers, np.int32), valid),
         "line": line,
@@ -388,7 +388,7 @@ def _line_columns(batch_rows: _BatchRows, valid: BoolArray | None) -> dict[str, 
         "byte_end": byte_end,
     }
     for name, values in batch_rows.values.items():
-        columns[name] = values if taken is None else values.take(taken)
+        columns[name] = values if value_index is None else values.take(value_index)
     return columns | (chunk_columns(batch_rows.chunks, valid) if batch_rows.chunks is not None else {})
 
 
