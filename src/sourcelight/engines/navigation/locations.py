@@ -72,10 +72,10 @@ def cells_at(document: Document, offsets: Sequence[int]) -> list[tuple[int, int]
     if not is_script(document.shown_path) or b"%%" not in (text := document.text):
         return [(None, None)] * len(offsets)
     cells = read_cells(document.shown_path, text)
-    places = (cells.text_at(offset) for offset in offsets)
+    texts = (cells.text_at(offset) for offset in offsets)
     return [
-        (None, None) if place is None else (place[0].cell, place[0].line_at(place[1], offset) + 1)
-        for place, offset in zip(places, offsets, strict=True)
+        (None, None) if text is None else (text[0].cell, text[0].line_at(text[1], offset) + 1)
+        for text, offset in zip(texts, offsets, strict=True)
     ]
 
 
