@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import inspect
+import random
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,8 +12,9 @@ from pathlib import Path
 import pytest
 
 import sourcelight as sl
-from sourcelight.engines.interfaces import is_public_file, public_symbols
+from sourcelight.engines.interfaces import PythonExports, is_public_file, public_symbols, read_module
 from sourcelight.engines.interfaces.model import MAX_SIGNATURE
+from sourcelight.engines.interfaces.python_exports import MAX_SYMBOLS
 from sourcelight.testing import RepositoryBuilder
 
 PACKAGE = Path(sl.__file__).parent
@@ -196,25 +199,122 @@ def test_differences_are_told_one_by_one(tmp_path: Path) -> None:
     assert report.tables["api"]["status"].tolist() == ["removed", "changed", "moved", "added"]
 
 
-def test_a_package_that_exports_from_internal_modules_is_not_complete(tmp_path: Path) -> None:
-    builder = RepositoryBuilder(tmp_path / "src" / "lib")
-    package = {
-        "lib/__init__.py": "from ._client import Client\n",
-        "tests/_data.py": "A = 1\n",
-        "lib/_same.py": "B = 1\n",
+def changes_of(folder: Path, *versions: dict[str, str], path: str | None = None) -> list[list[str | None]]:
+    builder = RepositoryBuilder(folder / "src" / "lib")
+    for number, files in enumerate(versions):
+        builder.commit(files, f"version {number}")
+        builder.tag(f"v{number}")
+    with sl.open(folder / "src", index_dir=folder / "index", index_workers=1, background_index=False) as code:
+        api = code.api_changes("lib", "v0", "v1", path)
+    assert len(api.attrs["notices"]) == 1
+    columns = ["status", "module", "symbol", "old_path", "path"]
+    return api[columns].astype(object).where(api[columns].notna(), None).values.tolist()
+
+
+CLIENT = """class _Base:
+    def close(self): ...
+    def _own(self): ...
+
+class Client(_Base):
+    def get(self, {}): ...
+"""
+
+
+@pytest.mark.parametrize(
+    "init",
+    [
+        "from ._client import Client\n", "from ._client import *\n", "from lib._client import Client\n",
+        "from ._client import Client as Other, Client\n__all__ = ['Client']\n",
+        "from ._more import *\n", "try:\n    from ._client import Client\nexcept ImportError:\n    pass\n",
+    ],
+)  # fmt: skip
+def test_what_a_package_exports_from_internal_modules_is_public_there(tmp_path: Path, init: str) -> None:
+    package = {"lib/__init__.py": init, "lib/_more.py": "from ._client import Client as Client\n", "tests/_data.py": ""}
+    rows = changes_of(
+        tmp_path,
+        {**package, "lib/_client.py": CLIENT.format("proxies")},
+        {
+            "lib/_client.py": CLIENT.format("proxy").replace("def close(self)", "def close(self, now)"),
+            "tests/_data.py": "A = 2",
+        },
+    )
+    file = "lib/_client.py"
+    assert rows == [
+        ["changed", "lib", "Client.close", file, file],  # of a base that callers don't see
+        ["changed", "lib", "Client.get", file, file],
+    ]
+
+
+def test_a_name_that_two_public_modules_have_has_its_members_where_it_is_defined(tmp_path: Path) -> None:
+    rows = changes_of(
+        tmp_path,
+        {"lib/__init__.py": "from .client import Client\n", "lib/client.py": CLIENT.format("proxies")},
+        {
+            "lib/__init__.py": "from .client import Client, late\n",
+            "lib/client.py": CLIENT.format("proxy") + "late = 1\n",
+        },
+    )
+    client, init = "lib/client.py", "lib/__init__.py"
+    assert rows == [
+        ["added", "lib", "late", None, init],
+        ["changed", "lib.client", "Client.get", client, client],
+        ["added", "lib.client", "late", None, client],
+    ]
+
+
+def test_internal_names_that_nothing_exports_are_left_out(tmp_path: Path) -> None:
+    files = {
+        "lib/__init__.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from ._client import Client\n",
+        "lib/tools.py": "from ._client import Client\nimport json\n",
+        "lib/json.py": "from json import dumps\n",
     }
-    builder.commit({**package, "lib/_client.py": "class Client:\n    def get(self, proxies): ...\n"}, "old")
-    builder.tag("v1")
-    builder.commit({"lib/_client.py": "class Client:\n    def get(self): ...\n", "tests/_data.py": "A = 2\n"}, "new")
-    builder.tag("v2")
-    builder.commit({"lib/open.py": "C = 1\n"}, "more")
-    builder.tag("v3")
-    with sl.open(tmp_path / "src", index_dir=tmp_path / "index", index_workers=1, background_index=False) as code:
-        with pytest.warns(sl.IncompleteResultWarning, match="1 internal Python module with differences"):
-            api = code.api_changes("lib", "v1", "v2")
-        later = code.api_changes("lib", "v2", "v3")
-    assert "1 internal Python module with differences (lib/_client.py)" in api.attrs["notices"][-1]
-    assert len(later.attrs["notices"]) == 1
+    assert changes_of(tmp_path, {**files, "lib/_client.py": "class Client: ...\n"}, {"lib/_client.py": "A = 1\n"}) == []
+
+
+def test_a_path_selects_names_by_their_definition_too(tmp_path: Path) -> None:
+    old = {
+        "lib/__init__.py": "from ._a import a\nfrom ._b import b\n",
+        "lib/_a.py": "def a(): ...\n",
+        "lib/_b.py": "def b(): ...\n",
+    }
+    new = {"lib/_a.py": "def a(x): ...\n", "lib/_b.py": "def b(x): ...\n"}
+    assert changes_of(tmp_path, old, new, path="lib/_a.py") == [["changed", "lib", "a", "lib/_a.py", "lib/_a.py"]]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_exports_are_the_names_that_python_binds(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Packages drawn by the seed, imported for real: every public name that `from module import *` gives, no other."""
+    draw = random.Random(seed)  # noqa: S311 - not for secrets
+    package = f"drawn_{seed}"
+    order = ["_a", "_b", "c", "_d", "__init__"]
+    texts: dict[str, str] = {}
+    for number, name in enumerate(order):
+        lines = [f"def {letter}_{number}(): ...\n" for letter in "pq"]
+        lines += [f"class K{number}:\n    def run(self): ...\n", f"_hidden_{number} = 1\n"]
+        names = {f"p_{number}", f"q_{number}", f"K{number}"}
+        for source in draw.sample(order[:number], k=min(number, 2)):
+            dot = draw.choice([".", f"{package}."])
+            target = f"{draw.choice('pq')}_{order.index(source)}"
+            lines.insert(0, draw.choice([
+                f"from {dot}{source} import *\n", f"from {dot}{source} import {target} as {target}\n",
+            ]))  # fmt: skip
+            if name == "__init__" and draw.random() < 0.5:
+                lines.insert(0, f"from .{source} import K{order.index(source)}\n")
+        if draw.random() < 0.4:
+            listed = sorted(draw.sample(sorted(names), k=2)) + draw.choice([[], [f"_hidden_{number}"]])
+            lines.append(f"__all__ = {listed}\n")
+        texts[f"{package}/{name}.py"] = "".join(lines)
+    for path, text in texts.items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    exports = PythonExports(texts, lambda path: read_module(path, texts[path].encode())[0])
+    for name, module in ((f"{package}.c", f"{package}/c.py"), (package, f"{package}/__init__.py")):
+        bound: dict[str, object] = {}
+        exec(f"from {name} import *", bound)  # noqa: S102 - text of this test
+        modules = {key for key, value in bound.items() if inspect.ismodule(value)}
+        ours = {symbol.name for _, symbol in exports.public_symbols(module) if "." not in symbol.name}
+        assert ours == bound.keys() - modules - {"__builtins__"}, texts
 
 
 def test_hostile_sources_are_bounded() -> None:
@@ -223,6 +323,21 @@ def test_hostile_sources_are_bounded() -> None:
     wide = f"def f({', '.join(f'a{n}' for n in range(5_000))}): ...\n"
     assert len(symbols_of("a.py", wide)["f"]) <= MAX_SIGNATURE + 1
     assert public_symbols("a.go", b"x" * (2 << 20)) == ([], "too-large")
+    circle = {f"p/_m{n}.py": f"from ._m{(n + 1) % 50} import *\nfrom ._m{(n + 2) % 50} import *\n" for n in range(50)}
+    circle["p/_m7.py"] += "".join(f"def f{n}(): ...\n" for n in range(200))
+    circle["p/__init__.py"] = "from ._m0 import *\n" + "from ._m1 import f1\n" * 500
+    exports = PythonExports(circle, lambda path: read_module(path, circle[path].encode())[0])
+    assert len(exports.public_symbols("p/__init__.py")) == 200
+    chain = {f"p/_m{n}.py": f"from ._m{n + 1} import *\n" for n in range(3_000)}
+    chain |= {"p/__init__.py": "from ._m0 import *\nfrom ._m0 import a\n", "p/_m3000.py": "def a(): ...\n"}
+    exports = PythonExports(chain, lambda path: read_module(path, chain[path].encode())[0])
+    assert exports.public_symbols("p/__init__.py")
+    assert exports.limited
+    many = "class A:\n" + "    x = 1\n" * 1_000
+    spread = {"p/_a.py": many, "p/__init__.py": "".join(f"from ._a import A as A{n}\n" for n in range(100))}
+    exports = PythonExports(spread, lambda path: read_module(path, spread[path].encode())[0])
+    assert len(exports.public_symbols("p/__init__.py")) == MAX_SYMBOLS
+    assert exports.limited == {"p/__init__.py"}
     for path in ("a.py", "a.go", "a.ts", "A.java"):
         public_symbols(path, b"{([<" * 20_000)
         public_symbols(path, bytes(range(256)) * 50)

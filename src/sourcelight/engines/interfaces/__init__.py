@@ -10,8 +10,10 @@ from collections.abc import Sequence
 
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.interfaces.model import PublicSymbol, is_test
+from sourcelight.engines.interfaces.python import Module
+from sourcelight.engines.interfaces.python_exports import PythonExports
 
-__all__ = ["LANGUAGES", "PublicSymbol", "is_internal_module", "is_public_file", "public_symbols"]
+__all__ = ["LANGUAGES", "Module", "PublicSymbol", "PythonExports", "is_public_file", "public_symbols", "read_module"]
 
 LANGUAGES = ("Go", "Java", "Python", "TypeScript", "TSX")
 """Display names of the languages whose interfaces are read."""
@@ -31,27 +33,32 @@ def is_public_file(path: str) -> bool:
     return True
 
 
-def is_internal_module(path: str) -> bool:
-    """Whether a path is a Python module that a leading underscore, its own or a package's, makes internal."""
-    if language_of(path) != "Python" or is_test(path):
-        return False
-    *packages, name = path.split("/")
-    dunder = name.startswith("__")
-    return any(part.startswith("_") for part in packages) or (name.startswith("_") and not dunder)
+def read_module(path: str, data: bytes) -> tuple[Module, str]:
+    """Return what a Python module declares, and why that may be incomplete (empty if it isn't)."""
+    from sourcelight.engines.interfaces import python
+    from sourcelight.engines.interfaces.model import parse
+
+    root, incomplete = parse("Python", data)
+    return (Module() if root is None else python.read(path, root, data)), incomplete
 
 
 def public_symbols(path: str, data: bytes) -> tuple[Sequence[PublicSymbol], str]:
-    """Return the public definitions of a file, and why there may be more (empty if not).
+    """Return the public definitions of a file by itself, and why there may be more (empty if not).
+
+    `PythonExports` also has what a Python module exports from other modules.
 
     The reasons are those of `sourcelight.engines.symbols.FileDefinitions`: ``too-large``, ``timed-out``,
     ``unparsable``.
     """
-    from sourcelight.engines.interfaces import go, java, python, typescript
+    from sourcelight.engines.interfaces import go, java, typescript
     from sourcelight.engines.interfaces.model import parse
 
     language = language_of(path)
+    if language == "Python":
+        module, incomplete = read_module(path, data)
+        return [symbol for _, symbol in PythonExports({path}, lambda _: module).public_symbols(path)], incomplete
     root, incomplete = parse(language, data)
     if root is None:
         return [], incomplete
-    readers = {"Python": python, "Go": go, "Java": java, "TypeScript": typescript, "TSX": typescript}
+    readers = {"Go": go, "Java": java, "TypeScript": typescript, "TSX": typescript}
     return readers[language].read(path, root, data), incomplete

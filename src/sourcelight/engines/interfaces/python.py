@@ -1,4 +1,4 @@
-"""What is public in Python: names without a leading underscore, or exactly those of ``__all__``.
+"""Definitions, imports and ``__all__`` of a Python module; `python_exports` joins modules to what is public.
 
 Source: PEP 8, "Public and Internal Interfaces"; the language reference on ``import``, for ``__all__``. Modules and
 packages with a leading underscore are internal. Attributes that only methods assign are not declared, and not read.
@@ -6,7 +6,8 @@ packages with a leading underscore are internal. Attributes that only methods as
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sourcelight.engines.interfaces.model import MAX_DEPTH, PublicSymbol, before_body, line_of, one_line, text_of
@@ -35,26 +36,84 @@ def module_of(path: str) -> str:
     return name.removesuffix(".__init__") if name != "__init__" else ""
 
 
-def read(path: str, root: Node, data: bytes) -> list[PublicSymbol]:
-    """Return the public definitions of a module."""
-    module = module_of(path)
-    symbols = list(_members(module, "", root, data, 0))
-    exported = _export_names(root, data)
-    if exported is None:
-        return [symbol for symbol in symbols if _is_public(symbol.name)]
-    defined = {symbol.name.partition(".")[0] for symbol in symbols}
-    public_symbols = [
-        s for s in symbols if s.name.partition(".")[0] in exported and _is_public(s.name.partition(".")[2] or "a")
-    ]
-    # A name that the module exports and another one defines.
-    return public_symbols + [
-        PublicSymbol(module, name, "variable", name, line) for name, line in exported.items() if name not in defined
-    ]
+@dataclass(frozen=True, slots=True)
+class Import:
+    """A name that a module imports from another one.
+
+    Attributes
+    ----------
+    name
+        Name in the importing module; ``*`` for all that the other one exports.
+    module
+        The other module as it is written, such as ``._client`` or ``package.module``.
+    target
+        Name in the other module.
+    line
+        1-based line of the statement.
+    is_export
+        Whether the statement says that the name is meant for others: ``import *`` or ``name as name``.
+    """
+
+    name: str
+    module: str
+    target: str
+    line: int
+    is_export: bool
 
 
-def _is_public(name: str) -> bool:
+@dataclass(frozen=True, slots=True)
+class Module:
+    """What a module declares, public or not.
+
+    Attributes
+    ----------
+    symbols
+        Definitions with their members.
+    imports
+        Names by ``from … import``, in order; those for type checkers alone excluded.
+    exports
+        The names of ``__all__`` and their lines; None without one, or where it is computed.
+    bases
+        The base classes of each class, as they are written.
+    """
+
+    symbols: Sequence[PublicSymbol] = ()
+    imports: Sequence[Import] = ()
+    exports: Mapping[str, int] | None = None
+    bases: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+def read(path: str, root: Node, data: bytes) -> Module:
+    """Return what a module declares."""
+    bases: dict[str, Sequence[str]] = {}
+    symbols = list(_members(module_of(path), "", root, data, 0, bases))
+    return Module(symbols, list(_imports(root, data, 0)), _export_names(root, data), bases)
+
+
+def is_public(name: str) -> bool:
+    """Whether a qualified name is public, member by member."""
     first, *remaining = name.split(".")
     return first[:1] != "_" and all(part[:1] != "_" or (part[:2] == "__" and part[-2:] == "__") for part in remaining)
+
+
+def _imports(node: Node, data: bytes, depth: int) -> Iterator[Import]:
+    if depth > MAX_DEPTH:
+        return
+    for child in node.named_children:
+        if child.type == "if_statement" and "TYPE_CHECKING" in text_of(child.child_by_field_name("condition"), data):
+            for branch in child.children_by_field_name("alternative"):
+                yield from _imports(branch, data, depth + 1)
+        elif child.type in _BLOCKS:
+            yield from _imports(child, data, depth + 1)
+        elif child.type == "import_from_statement":
+            source = "".join(text_of(child.child_by_field_name("module_name"), data).split())
+            if any(part.type == "wildcard_import" for part in child.named_children):
+                yield Import("*", source, "*", line_of(child), is_export=True)
+            for item in child.children_by_field_name("name"):
+                target = text_of(item.child_by_field_name("name") or item, data)
+                alias = item.child_by_field_name("alias")
+                name = target if alias is None else text_of(alias, data)
+                yield Import(name, source, target, line_of(item), is_export=alias is not None and name == target)
 
 
 def _export_names(root: Node, data: bytes) -> dict[str, int] | None:
@@ -79,7 +138,9 @@ def _export_names(root: Node, data: bytes) -> dict[str, int] | None:
     return names
 
 
-def _members(module: str, container: str, node: Node, data: bytes, depth: int) -> Iterator[PublicSymbol]:
+def _members(
+    module: str, container: str, node: Node, data: bytes, depth: int, bases: dict[str, Sequence[str]]
+) -> Iterator[PublicSymbol]:
     """Definitions in the statements of a module or class, those in branches included."""
     if depth > MAX_DEPTH:
         return
@@ -96,11 +157,11 @@ def _members(module: str, container: str, node: Node, data: bytes, depth: int) -
                 if decorator_node.type == "decorator"
             ]
         if definition.type in _BLOCKS:
-            yield from _members(module, container, definition, data, depth + 1)
+            yield from _members(module, container, definition, data, depth + 1, bases)
         elif definition.type == "function_definition":
             yield from _function(module, container, definition, decorators, data)
         elif definition.type == "class_definition":
-            yield from _class(module, container, definition, data, depth)
+            yield from _class(module, container, definition, data, depth, bases)
         elif definition.type == "expression_statement":
             yield from _variables(module, container, definition, data)
 
@@ -119,15 +180,21 @@ def _function(module: str, container: str, node: Node, decorators: list[str], da
     yield PublicSymbol(module, f"{container}{text_of(name, data)}", kind, signature, line_of(name))
 
 
-def _class(module: str, container: str, node: Node, data: bytes, depth: int) -> Iterator[PublicSymbol]:
+def _class(
+    module: str, container: str, node: Node, data: bytes, depth: int, bases: dict[str, Sequence[str]]
+) -> Iterator[PublicSymbol]:
     name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
     if name is None:
         return
     qualified = f"{container}{text_of(name, data)}"
     signature = one_line(before_body(node, data)).rstrip(":").rstrip()
     yield PublicSymbol(module, qualified, "class", signature, line_of(name))
+    listed = node.child_by_field_name("superclasses")
+    plain = {"identifier", "attribute", "subscript"}
+    parents = [] if listed is None else [text_of(base, data) for base in listed.named_children if base.type in plain]
+    bases[qualified] = [parent.partition("[")[0] for parent in parents]
     if body is not None:
-        yield from _members(module, f"{qualified}.", body, data, depth + 1)
+        yield from _members(module, f"{qualified}.", body, data, depth + 1, bases)
 
 
 def _variables(module: str, container: str, node: Node, data: bytes) -> Iterator[PublicSymbol]:

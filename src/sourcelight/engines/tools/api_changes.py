@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+import re
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar
 
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import ToolError
 from sourcelight.core.markup.counts import count_of, list_names
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.tools.evolution import API_CHANGES, ApiChangesArguments
-from sourcelight.engines.interfaces import PublicSymbol, is_internal_module, is_public_file, public_symbols
+from sourcelight.engines.interfaces import (
+    LANGUAGES,
+    Module,
+    PublicSymbol,
+    PythonExports,
+    is_public_file,
+    public_symbols,
+    read_module,
+)
 from sourcelight.engines.symbols.definition_parser import MAX_FILE_BYTES
 from sourcelight.engines.tools.context import ToolContext, clean_path, is_below
 from sourcelight.engines.tools.handler import Handler
@@ -21,6 +31,7 @@ from sourcelight.engines.tools.row_texts import TEXTS
 from sourcelight.repos import ObjectReader, resolve
 
 CALL = "api_changes"
+T = TypeVar("T")
 _RULE = "Public symbols of Go, Java, Python and TypeScript are compared; tests and internal modules are left out."
 _REPORT_EVERY = 50
 _MAX_NAMED = 3
@@ -29,21 +40,89 @@ _Key: TypeAlias = tuple[str, str, str]
 """Language, module and qualified name."""
 
 
-@dataclass(slots=True)
-class _Interface:
-    """The public symbols of one revision, as far as its files differ from those of the other."""
+_Declarations: TypeAlias = "dict[_Key, list[tuple[str, PublicSymbol]]]"
+"""Public symbols with the files that declare them."""
 
-    symbols: dict[_Key, list[tuple[str, PublicSymbol]]] = field(default_factory=dict)
-    unread: list[str] = field(default_factory=list)
+_REACHES_INTERNAL = re.compile(
+    rb"^\s*from\s+(?:[\w.]*\b_[a-z\d]|[\w.]+\s+import\s+(?:\*|\([^)]*\b_\w|[^(\n]*\b_\w))", re.MULTILINE
+)
+"""Python modules whose public names other files may decide: parsing every module of a repository takes too long."""
 
-    def add(self, path: str, data: bytes | None) -> None:
-        """Read a file; None: its content is missing or too large."""
-        symbols, incomplete = ([], "too-large") if data is None else public_symbols(path, data)
+
+class _Side:
+    """One of the two revisions: its files, and its public symbols as far as the other revision may differ."""
+
+    def __init__(self, reader: ObjectReader, commit: str, context: ToolContext) -> None:
+        tree = reader.tree(commit)
+        names = [path.decode("utf-8", "replace") for path in tree.paths]
+        self.files = {name: tree.blob_id(index) for index, name in enumerate(names) if language_of(name) in LANGUAGES}
+        self.unread: list[str] = []
+        self._reader, self._context = reader, context
+        self._calls = 0
+        self._exports = PythonExports([path for path in self.files if language_of(path) == "Python"], self._module)
+
+    def symbols(self, differing: AbstractSet[str], modules: Iterable[str], below: str) -> _Declarations:
+        """Return the public symbols of files that differ, of their Go packages, and of some Python modules."""
+        packages = {_directory(path) for path in differing if path.endswith(".go")}
+        # Files of a Go package share one set of names: one that a file lost may be in another that didn't change.
+        paths = [path for path in self.files if is_public_file(path) and language_of(path) != "Python"
+                 and (path in differing or (path.endswith(".go") and _directory(path) in packages))]  # fmt: skip
+        symbols: _Declarations = {}
+        for path in sorted(paths):
+            if is_below(path, below):
+                data = self._data(path)
+                for symbol in () if data is None else self._parsed(path, *public_symbols(path, data)):
+                    self._add(symbols, path, path, symbol)
+        for path in sorted(modules):
+            if path in self.files:
+                for defined, symbol in self._exports.public_symbols(path):
+                    if is_below(path, below) or is_below(defined, below):
+                        self._add(symbols, path, defined, symbol)
+        return symbols
+
+    def python_modules(self, differing: AbstractSet[str]) -> set[str]:
+        """Return the public modules whose names differing files decide: themselves, and those that export from them."""
+        modules = {
+            path for path in differing & self.files.keys() if language_of(path) == "Python" and is_public_file(path)
+        }
+        if not any(language_of(path) == "Python" for path in differing):
+            return modules
+        for path in self.files.keys() - modules:
+            if language_of(path) != "Python" or not is_public_file(path):
+                continue
+            data = self._data(path)
+            if data is not None and _REACHES_INTERNAL.search(data) and self._exports.sources(path) & differing:
+                modules.add(path)
+        return modules
+
+    @property
+    def limited(self) -> set[str]:
+        """Modules that export too much to list."""
+        return self._exports.limited
+
+    def _add(self, symbols: _Declarations, path: str, defined: str, symbol: PublicSymbol) -> None:
+        language = language_of(path).replace("TSX", "TypeScript")
+        symbols.setdefault((language, symbol.module, symbol.name), []).append((defined, symbol))
+
+    def _module(self, path: str) -> Module:
+        data = self._data(path)
+        return Module() if data is None else self._parsed(path, *read_module(path, data))
+
+    def _parsed(self, path: str, value: T, incomplete: str) -> T:
         if incomplete:
             self.unread.append(path)
-        language = language_of(path).replace("TSX", "TypeScript")
-        for symbol in symbols:
-            self.symbols.setdefault((language, symbol.module, symbol.name), []).append((path, symbol))
+        return value
+
+    def _data(self, path: str) -> bytes | None:
+        """The content of a file; None, and named as unread, if it is missing or too large."""
+        self._context.cancellation.check()
+        if self._context.observer is not None and self._calls % _REPORT_EVERY == 0:
+            self._context.observer(ToolProgress("reading interfaces", self._calls, max(self._calls, len(self.files))))
+        self._calls += 1
+        data = self._reader.read(self.files[path], MAX_FILE_BYTES)
+        if data is None:
+            self.unread.append(path)
+        return data
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,68 +142,23 @@ def _api_changes(arguments: ApiChangesArguments, context: ToolContext) -> ToolRe
     base, head = resolve(repository, arguments.base), resolve(repository, arguments.head)
     below = clean_path(arguments.path or "")
     with ObjectReader(repository) as reader:
-        trees = [_files(reader, commit, below) for commit in (base, head)]
-        old, new = (_read(reader, tree, other, context) for tree, other in (trees, trees[::-1]))
-        internal = _internal_modules(reader, base, head, below)
+        sides = [_Side(reader, commit, context) for commit in (base, head)]
+        old_files, new_files = (side.files for side in sides)
+        differing = {path for path in {*old_files, *new_files} if old_files.get(path) != new_files.get(path)}
+        modules = {path for side in sides for path in side.python_modules(differing)}
+        old, new = (side.symbols(differing, modules, below) for side in sides)
     changes = sorted(_with_moves(_differences(old, new)), key=lambda change: (change.key[1:], change.status))
     notices = [_RULE]
-    unread = sorted({*old.unread, *new.unread})
+    unread = sorted({path for side in sides for path in (*side.unread, *side.limited)})
     if unread:
         notices.append(f"{count_of(len(unread), 'file')} can't be parsed: {list_names(unread, _MAX_NAMED)}.")
-    if internal:
-        modules = count_of(len(internal), "internal Python module")
-        notices.append(f"Not compared: {modules} with differences ({list_names(internal, _MAX_NAMED)}), "
-                       "even where public modules import names from there.")  # fmt: skip
     counts = {status: sum(change.status == status for change in changes) for status in _STATUSES}
     attributes = {"repository": repository.name, "base": base, "head": head, "path": below, **counts}
     table = _table(repository.name, base, head, changes)
-    return ToolResult("api_changes", table, attributes, not (unread or internal), tuple(notices))
+    return ToolResult("api_changes", table, attributes, not unread, tuple(notices))
 
 
 _STATUSES = ("added", "removed", "changed", "moved")
-
-
-def _files(reader: ObjectReader, commit: str, below: str) -> dict[str, bytes]:
-    """Contents, by path, of the files of a commit that can have public symbols."""
-    tree = reader.tree(commit)
-    names = [path.decode("utf-8", "replace") for path in tree.paths]
-    return {
-        name: tree.blob_id(index) for index, name in enumerate(names) if is_below(name, below) and is_public_file(name)
-    }
-
-
-def _internal_modules(reader: ObjectReader, base: str, head: str, below: str) -> list[str]:
-    """Paths of the Python modules that two commits differ in and that PEP 8 calls internal.
-
-    Packages often define what they export in such modules, so their names can be missing from the comparison.
-    """
-    sides: list[dict[str, bytes]] = []
-    for commit in (base, head):
-        tree = reader.tree(commit)
-        names = [path.decode("utf-8", "replace") for path in tree.paths]
-        sides.append({name: tree.blob_id(index) for index, name in enumerate(names)
-                      if is_below(name, below) and is_internal_module(name)})  # fmt: skip
-    old, new = sides
-    return sorted(path for path in {*old, *new} if old.get(path) != new.get(path))
-
-
-def _read(
-    reader: ObjectReader, tree: Mapping[str, bytes], other: Mapping[str, bytes], context: ToolContext
-) -> _Interface:
-    """Read the files of a revision that the other one has otherwise or not at all."""
-    paths = [path for path, blob in tree.items() if other.get(path) != blob]
-    # Files of a Go package share one set of names: a name that one file lost may stand in one that didn't change.
-    differing = {path for path in {*tree, *other} if tree.get(path) != other.get(path)}
-    packages = {_directory(path) for path in differing if path.endswith(".go")}
-    paths += [path for path, blob in tree.items()
-              if path.endswith(".go") and other.get(path) == blob and _directory(path) in packages]  # fmt: skip
-    interface = _Interface()
-    for number, path in enumerate(sorted(paths)):
-        context.cancellation.check()
-        if context.observer is not None and number % _REPORT_EVERY == 0:
-            context.observer(ToolProgress("reading interfaces", number, len(paths)))
-        interface.add(path, reader.read(tree[path], MAX_FILE_BYTES))
-    return interface
 
 
 def _directory(path: str) -> str:
@@ -136,10 +170,10 @@ def _signature(declarations: Iterable[tuple[str, PublicSymbol]]) -> str:
     return "\n".join(dict.fromkeys(symbol.signature for _, symbol in declarations))
 
 
-def _differences(old: _Interface, new: _Interface) -> list[_ApiChange]:
+def _differences(old: _Declarations, new: _Declarations) -> list[_ApiChange]:
     changes = []
-    for key in {**old.symbols, **new.symbols}:
-        before, after = old.symbols.get(key, []), new.symbols.get(key, [])
+    for key in {**old, **new}:
+        before, after = old.get(key, []), new.get(key, [])
         if not before or not after:
             changes.append(_ApiChange("removed" if before else "added", key, before, after))
         elif set(_signature(before).split("\n")) != set(_signature(after).split("\n")):

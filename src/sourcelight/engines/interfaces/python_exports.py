@@ -1,0 +1,236 @@
+"""What is public in Python: names without a leading underscore, or exactly those of ``__all__``, wherever defined.
+
+A package often defines what it exports in internal modules (``from ._client import Client``). Such a name is public in
+the module that exports it, with the members of its class. PEP 8 decides what a module exports: the names of
+``__all__``; without one, its own public names, names that an ``__init__`` imports from modules of the repository,
+and everywhere ``import *`` and ``import name as name`` (the typing specification, "Import conventions"). A class has
+the public members of its internal base classes, because callers reach them through it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+
+from sourcelight.engines.interfaces.model import PublicSymbol
+from sourcelight.engines.interfaces.python import Module, is_public, is_public_path, module_of
+
+MAX_SYMBOLS = 50_000
+"""Symbols of a module that other modules define; more are generated or hostile."""
+
+MAX_CHAIN = 100
+"""Modules between a name and its definition; longer chains are hostile."""
+
+_INIT = ("__init__.py", "__init__.pyi")
+
+
+@dataclass(frozen=True, slots=True)
+class _Definition:
+    """A definition by its file and its name there."""
+
+    path: str
+    name: str
+
+
+class PythonExports:
+    """The public names of the modules of one tree.
+
+    Parameters
+    ----------
+    paths
+        All Python files of the tree: internal modules too.
+    read
+        Returns what the module of a path declares; called once for each module that a public name leads to.
+
+    Attributes
+    ----------
+    limited
+        Modules whose names are incomplete: they have more than `MAX_SYMBOLS` of other modules, or longer chains of
+        imports than `MAX_CHAIN`.
+    """
+
+    def __init__(self, paths: Collection[str], read: Callable[[str], Module]) -> None:
+        self.limited: set[str] = set()
+        self._paths = frozenset(paths)
+        self._read = read
+        self._chain = 0
+        # Each is computed once: modules that import each other by several stars would multiply otherwise.
+        self._modules: dict[str, Module] = {}
+        self._symbols: dict[str, dict[str, list[PublicSymbol]]] = {}
+        self._exported: dict[str, dict[str, int]] = {}
+        self._definitions: dict[_Definition, _Definition | None] = {}
+
+    def public_symbols(self, path: str) -> list[tuple[str, PublicSymbol]]:
+        """Return the public names of a module, each with the file that defines it.
+
+        A name that another public module defines is one symbol here, at the line of the import: its members are
+        symbols of that module.
+        """
+        module = module_of(path)
+        own: list[tuple[str, PublicSymbol]] = []
+        others: list[tuple[str, PublicSymbol]] = []
+        for name, line in self._exports_of(path).items():
+            definitions = self._symbols_of(path).get(name)
+            found = None if definitions else self._imported(path, name)
+            if definitions:
+                own += [(path, item) for item in definitions if _is_public_member(item.name)]
+                others += self._inherited(_Definition(path, name), name, module)
+            elif found is None or self._is_listed(found):
+                own.append((path, PublicSymbol(module, name, "variable", name, line)))
+            else:
+                others += self._declared(found, name, module)
+            if len(others) > MAX_SYMBOLS:
+                self.limited.add(path)
+                break
+        return own + others[:MAX_SYMBOLS]
+
+    def sources(self, path: str) -> set[str]:
+        """Return the files that decide about the public names of a module: its own, and those it exports from."""
+        found = {path} | {where for where, _ in self.public_symbols(path)}
+        pending = [path]
+        while pending:
+            current = pending.pop()
+            starred = {
+                self._file_of(current, item.module) for item in self._module(current).imports if item.name == "*"
+            }
+            pending += [source for source in starred if source is not None and source not in found]
+            found |= {source for source in starred if source is not None}
+        return found
+
+    def _module(self, path: str) -> Module:
+        if path not in self._modules:
+            self._modules[path] = self._read(path)
+        return self._modules[path]
+
+    def _symbols_of(self, path: str) -> dict[str, list[PublicSymbol]]:
+        """Definitions of a module with their members, by the first part of their names."""
+        if path not in self._symbols:
+            symbols: dict[str, list[PublicSymbol]] = {}
+            for item in self._module(path).symbols:
+                symbols.setdefault(item.name.partition(".")[0], []).append(item)
+            self._symbols[path] = symbols
+        return self._symbols[path]
+
+    def _exports_of(self, path: str) -> dict[str, int]:
+        """The names that a module exports, and the lines that say so."""
+        if path in self._exported:
+            return self._exported[path]
+        self._exported[path] = {}  # what a module that imports itself in a circle sees of itself
+        if self._chain >= MAX_CHAIN:
+            self.limited.add(path)
+            return {}
+        self._chain += 1
+        try:
+            self._exported[path] = self._computed_exports(path)
+        finally:
+            self._chain -= 1
+        return self._exported[path]
+
+    def _computed_exports(self, path: str) -> dict[str, int]:
+        module = self._module(path)
+        if module.exports is not None:
+            return dict(module.exports)
+        names = {name: items[0].line for name, items in self._symbols_of(path).items() if is_public(name)}
+        for item in module.imports:
+            source = self._file_of(path, item.module)
+            if source is None:
+                continue
+            if item.name == "*":
+                # Names of a list are bound here, but without a list a leading underscore makes them internal again.
+                names |= {name: item.line for name in self._exports_of(source) if is_public(name) and name not in names}
+            # In a stub, a plain import is for its own use, in a package too.
+            elif is_public(item.name) and (item.is_export or path.endswith("__init__.py")):
+                names.setdefault(item.name, item.line)
+        return names
+
+    def _imported(self, path: str, name: str) -> _Definition | None:
+        """The definition that a module imports under a name: the last statement that binds it counts."""
+        key = _Definition(path, name)
+        if key in self._definitions:
+            return self._definitions[key]
+        self._definitions[key] = None
+        if self._chain >= MAX_CHAIN:
+            self.limited.add(path)
+            return None
+        self._chain += 1
+        try:
+            found = (
+                self._defined(source, name if item.name == "*" else item.target)
+                for item in reversed(self._module(path).imports)
+                if item.name in {name, "*"} and (source := self._file_of(path, item.module)) is not None
+                and (item.name != "*" or name in self._exports_of(source))
+            )  # fmt: skip
+            self._definitions[key] = next((definition for definition in found if definition is not None), None)
+        finally:
+            self._chain -= 1
+        return self._definitions[key]
+
+    def _defined(self, path: str, name: str) -> _Definition | None:
+        """The definition behind a name of a module."""
+        return _Definition(path, name) if name in self._symbols_of(path) else self._imported(path, name)
+
+    def _declared(self, found: _Definition, name: str, module: str) -> list[tuple[str, PublicSymbol]]:
+        """A definition and its members under the name that a module exports it by."""
+        own = [
+            (found.path, replace(item, module=module, name=f"{name}{item.name[len(found.name) :]}"))
+            for item in self._symbols_of(found.path)[found.name]
+            if _is_public_member(item.name)
+        ]
+        return own + self._inherited(found, name, module)
+
+    def _inherited(self, class_: _Definition, name: str, module: str) -> list[tuple[str, PublicSymbol]]:
+        """Public members that a class gets from internal classes of the repository, as members of its own."""
+        inherited: list[tuple[str, PublicSymbol]] = []
+        members = self._members(class_)
+        pending, visited = [class_], {class_}
+        while pending and len(inherited) <= MAX_SYMBOLS:
+            current = pending.pop(0)
+            for base in self._module(current.path).bases.get(current.name, ()):
+                found = self._defined(current.path, base)
+                # A public base, or another package's: its members are not listed again.
+                if found is None or found in visited or self._is_listed(found):
+                    continue
+                visited.add(found)
+                pending.append(found)
+                inherited += [
+                    (found.path, replace(item, module=module, name=f"{name}{item.name[len(found.name) :]}"))
+                    for item in self._symbols_of(found.path)[found.name]
+                    if "." in item.name and _is_public_member(item.name) and item.name.split(".")[1] not in members
+                ]
+                members |= self._members(found)
+        return inherited
+
+    def _members(self, class_: _Definition) -> set[str]:
+        return {item.name.split(".")[1] for item in self._symbols_of(class_.path)[class_.name] if "." in item.name}
+
+    def _is_listed(self, found: _Definition) -> bool:
+        """Whether a definition is public where it stands, so that its members are symbols of that module."""
+        return is_public_path(found.path) and is_public(found.name)
+
+    def _file_of(self, path: str, module: str) -> str | None:
+        """The file of a module as another one names it; None for one that the tree doesn't have."""
+        name = module.lstrip(".")
+        level = len(module) - len(name)
+        directories = path.split("/")[:-1]
+        if level:
+            roots = [directories[: len(directories) - level + 1]] if level <= len(directories) + 1 else []
+        else:
+            # Absolute names begin where packages end: `from json import …` in a package isn't its own `json.py`.
+            above = (directories[:count] for count in range(len(directories), -1, -1))
+            roots = [root for root in above if not self._paths & {"/".join([*root, init]) for init in _INIT}]
+        parts = name.split(".") if name else []
+        endings = (".pyi", ".py") if path.endswith(".pyi") else (".py", ".pyi")
+        for root in roots:
+            stem = "/".join([*root, *parts])
+            candidates = [f"{stem}/__init__{ending}".lstrip("/") for ending in endings]
+            if parts:
+                candidates += [f"{stem}{ending}" for ending in endings]
+            for candidate in candidates:
+                if candidate in self._paths and candidate != path:
+                    return candidate
+        return None
+
+
+def _is_public_member(name: str) -> bool:
+    """Whether the members that a qualified name goes through are public; its first part may have any name."""
+    return is_public(f"a.{name.partition('.')[2]}") if "." in name else True
