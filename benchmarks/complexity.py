@@ -1,11 +1,15 @@
 """Complexities of functions beside those of lizard, radon and cognitive_complexity, on the files of one directory.
 
-Method. Each function is known by its file and first line; what only one tool sees is counted, not compared. Equal and
-the mean difference are over the rest. CPU time is that of measuring all files once, in this process, grammars loaded;
-the tools do different work, so it is no race. `--show` prints the functions that differ most.
+Method. Each function is known by its file and first line, or, where another tool gives the line of the name below
+annotations, by its name within the next lines; what only one tool sees is counted, not compared. CPU time is that of
+measuring all files once, in this process, grammars loaded; the tools do different work, so it is no race.
 
-    pip install lizard radon cognitive_complexity        # for this script alone
-    python benchmarks/complexity.py DIRECTORY [--show N]
+A difference is explained if known rules of the other tool give exactly its number: lizard counts ``finally`` of Python
+and gives functions without names rows of their own; radon counts ``assert`` and nothing in it, and the ``else`` of
+loops and of ``try``. `--show` prints the functions that no rule explains.
+
+    pip install --target PEERS lizard radon cognitive_complexity        # for this script alone
+    python benchmarks/complexity.py DIRECTORY --peers PEERS [--show N]
 """
 
 from __future__ import annotations
@@ -13,7 +17,10 @@ from __future__ import annotations
 import argparse
 import ast
 import importlib
+import re
+import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -23,30 +30,83 @@ from sourcelight.engines.complexity import LANGUAGES, measure_file
 
 Place = tuple[str, int]
 Numbers = dict[Place, int]
+Reasons = dict[str, int]
+"""By rule of the other tool: what it adds to the complexity of a function."""
+
+_ANNOTATION_LINES = 8
 
 
-def ours(paths: Iterable[Path]) -> tuple[Numbers, Numbers]:
-    """Cyclomatic and cognitive complexity of this package."""
+def ours(paths: Iterable[Path]) -> tuple[Numbers, Numbers, dict[Place, tuple[str, int]]]:
+    """Cyclomatic and cognitive complexity of this package, and the names and last lines of the functions."""
     cyclomatic, cognitive = Numbers(), Numbers()
+    spans: dict[Place, tuple[str, int]] = {}
     for path in paths:
         for function in measure_file(language_of(path.as_posix()), path.read_bytes()).functions:
             location = str(path), function.begin_line
             cyclomatic[location], cognitive[location] = function.cyclomatic, function.cognitive
-    return cyclomatic, cognitive
+            spans[location] = function.name.rpartition(".")[2], function.end_line
+    return cyclomatic, cognitive, spans
 
 
-def by_lizard(paths: Iterable[Path]) -> Numbers:
-    """Cyclomatic complexity of lizard."""
+def by_lizard(paths: Iterable[Path]) -> dict[tuple[str, int, str], int]:
+    """Cyclomatic complexity of lizard, by file, line and name."""
     lizard: Any = importlib.import_module("lizard")
     return {
-        (str(path), function.start_line): function.cyclomatic_complexity
+        (str(path), function.start_line, re.split(r"\W+", function.name)[-1]): function.cyclomatic_complexity
         for path in paths
         for function in lizard.analyze_file(str(path)).function_list
     }
 
 
+def at_our_lines(numbers: dict[tuple[str, int, str], int], spans: dict[Place, tuple[str, int]]) -> Numbers:
+    """Complexities at the first lines that we know their functions by; others at their own, as negative lines."""
+    matched = Numbers()
+    for (path, line, name), value in numbers.items():
+        above = (first for first in range(line, line - _ANNOTATION_LINES, -1)
+                 if (path, first) in spans and (first == line or spans[path, first][0] == name))  # fmt: skip
+        first = next(above, 0)
+        matched[(path, first) if first and (path, first) not in matched else (path, -line)] = value
+    return matched
+
+
+def lizard_reasons(place: Place, spans: dict[Place, tuple[str, int]], anonymous: Numbers) -> Reasons:
+    """What lizard's rules add to a function."""
+    path, first = place
+    last = spans[place][1]
+    reasons = {"functions without names": -sum(
+        anonymous[path, line] - 1 for line in range(first, last + 1) if (path, line) in anonymous
+    )}  # fmt: skip
+    if path.endswith(".py"):
+        nested = [(line, spans[path, line][1]) for line in range(first + 1, last + 1) if (path, line) in spans]
+        source = Path(path).read_text("utf-8", "replace").splitlines()
+        own = [line for line in range(first, last + 1) if not any(low <= line <= high for low, high in nested)]
+        reasons["finally"] = sum(bool(re.match(r"\s*finally\s*:", source[line - 1])) for line in own)
+    return reasons
+
+
+def radon_reasons(node: ast.AST) -> Reasons:
+    """What radon's rules add to a function: its walk doesn't go into assertions, but counts them."""
+    reasons = Counter[str]()
+    pending = list(ast.iter_child_nodes(node))
+    while pending:
+        item = pending.pop()
+        if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            continue
+        if isinstance(item, ast.Assert):
+            reasons["assert"] += 1 - sum(
+                len(part.values) - 1 if isinstance(part, ast.BoolOp)
+                else 1 + len(part.ifs) if isinstance(part, ast.comprehension) else isinstance(part, ast.IfExp)
+                for part in ast.walk(item)
+            )  # fmt: skip
+            continue
+        if isinstance(item, ast.For | ast.AsyncFor | ast.While | ast.Try):
+            reasons["else of a loop or try"] += bool(item.orelse)
+        pending += ast.iter_child_nodes(item)
+    return dict(reasons)
+
+
 def by_radon(paths: Iterable[Path]) -> Numbers:
-    """Cyclomatic complexity of radon, for Python; functions within functions are in the outer one there."""
+    """Cyclomatic complexity of radon, for Python; it has no rows of functions within functions."""
     visitors: Any = importlib.import_module("radon.visitors")
     numbers = Numbers()
     for path in paths:
@@ -81,17 +141,28 @@ def timed(name: str, measure: Callable[[], Any]) -> Any:
     return result
 
 
-def compare(name: str, numbers: Numbers, peer_numbers: Numbers, limit: int) -> None:
-    """Print how often two tools agree."""
+def compare(
+    name: str, numbers: Numbers, peer_numbers: Numbers, limit: int, reasons: Callable[[Place], Reasons] | None = None
+) -> None:
+    """Print how often two tools agree, and which rules explain the rest."""
     both = sorted(numbers.keys() & peer_numbers.keys())
-    equal = sum(numbers[place] == peer_numbers[place] for place in both)
+    differing = [place for place in both if numbers[place] != peer_numbers[place]]
     difference = sum(abs(numbers[place] - peer_numbers[place]) for place in both) / max(1, len(both))
+    equal = 1 - len(differing) / max(1, len(both))
     print(
-        f"{name:28} {len(both):6,} functions in both, {equal / max(1, len(both)):6.1%} equal, mean difference "
+        f"{name:28} {len(both):6,} functions in both, {equal:6.1%} equal, mean difference "
         f"{difference:.2f}; {len(numbers) - len(both):,} only here, {len(peer_numbers) - len(both):,} only there"
     )
-    worst = sorted(both, key=lambda place: -abs(numbers[place] - peer_numbers[place]))
-    for path, line in worst[:limit]:
+    explained = Counter[str]()
+    for place in list(differing) if reasons is not None else ():
+        because = {reason: count for reason, count in reasons(place).items() if count} if reasons else {}
+        if because and numbers[place] + sum(because.values()) == peer_numbers[place]:
+            explained[" and ".join(sorted(because))] += 1
+            differing.remove(place)
+    if reasons is not None:
+        print(*(f"    {count:,} by {reason}" for reason, count in explained.most_common()), sep="\n")
+        print(f"    {len(differing):,} by none of these rules")
+    for path, line in sorted(differing, key=lambda place: -abs(numbers[place] - peer_numbers[place]))[:limit]:
         print(f"    {path}:{line} {numbers[path, line]} here, {peer_numbers[path, line]} there")
 
 
@@ -99,20 +170,33 @@ def main() -> None:
     """Entry point."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("directory", type=Path)
+    arguments.add_argument("--peers", type=Path, help="folder in which the other tools are installed")
     arguments.add_argument("--show", type=int, default=0)
     request = arguments.parse_args()
+    if request.peers is not None:
+        sys.path.append(str(request.peers.resolve()))
     paths = sorted(
         path for path in request.directory.rglob("*") if path.is_file() and language_of(path.name) in LANGUAGES
     )
     print(f"{len(paths):,} files")
     ours(paths[:50])  # loads the grammars
-    cyclomatic, cognitive = timed("sourcelight", lambda: ours(paths))
-    lizard = timed("lizard", lambda: by_lizard(paths))
-    radon = timed("radon (Python)", lambda: by_radon(paths))
-    peer_numbers = timed("cognitive_complexity (Python)", lambda: by_cognitive_complexity(paths))
+    cyclomatic, cognitive, spans = timed("sourcelight", lambda: ours(paths))
+    lizard = at_our_lines(timed("lizard", lambda: by_lizard(paths)), spans)
+    anonymous = {(path, -line): value for (path, line), value in lizard.items() if line < 0}
+    compare("cyclomatic, lizard", cyclomatic, lizard, request.show,
+            lambda place: lizard_reasons(place, spans, anonymous))  # fmt: skip
     python = {place: value for place, value in cyclomatic.items() if place[0].endswith(".py")}
-    compare("cyclomatic, lizard", cyclomatic, lizard, request.show)
-    compare("cyclomatic, radon", python, radon, request.show)
+    if not python:
+        return
+    nodes = {
+        (path, node.lineno): node
+        for path in {path for path, _ in python}
+        for node in ast.walk(ast.parse(Path(path).read_bytes()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+    radon = timed("radon (Python)", lambda: by_radon(paths))
+    compare("cyclomatic, radon", python, radon, request.show, lambda place: radon_reasons(nodes[place]))
+    peer_numbers = timed("cognitive_complexity (Python)", lambda: by_cognitive_complexity(paths))
     compare(
         "cognitive, cognitive_complexity", {place: cognitive[place] for place in python}, peer_numbers, request.show
     )

@@ -87,6 +87,7 @@ CATCH = "class A { void m() { try { if (a) { for (;;) { while (b) {} } } } catch
 ELSE = (
     "def f(a):\n    if a:\n        pass\n    elif b:\n        pass\n    else:\n        for x in a:\n            pass\n"
 )
+COMMENTS = "def f(a):\n    return (  # why\n        (a and b)\n        or (  # and this\n            c and d\n        )\n    )\n"
 SELECT = "package p\nfunc F() { if a {} else if b {} else { for { if c {} } } ; select { case <-d: } }\n"
 SWITCH = "const f = (a) => { switch (a) { case 1: case 2: break; default: } return a ?? b ? 1 : 2 }\n"
 
@@ -102,6 +103,8 @@ SWITCH = "const f = (a) => { switch (a) { case 1: case 2: break; default: } retu
         ("Java", "class A { void m() { Runnable r = () -> { if (a) {} }; } }", 2, 2),
         ("Python", "def f(n):\n    return 1 if n < 2 else n * f(n - 1)\n", 2, 2),
         ("Python", ELSE, 4, 5),
+        ("Python", COMMENTS, 4, 3),
+        ("Java", "class A { void m() { if (a || ( /* why */ b && c)) {} } }", 4, 3),
         ("Go", SELECT, 6, 9),
         ("JavaScript", SWITCH, 4, 2),
         ("TypeScript", "class A { m(a: number): number { do { if (a) { break } } while (b); return 1 } }\n", 3, 3),

@@ -166,7 +166,8 @@ def _operators(node: Node) -> Iterator[str]:
         if isinstance(item, str):
             yield item
         elif item.type == "parenthesized_expression":
-            pending += item.named_children[:1]
+            # A comment may be first: `( # why`.
+            pending += [child for child in item.named_children if "comment" not in child.type][:1]
         elif item.type in BOOLEANS and _operator(item):
             left, right = item.child_by_field_name("left"), item.child_by_field_name("right")
             pending += [part for part in (right, _operator(item), left) if part is not None]
