@@ -87,7 +87,9 @@ CATCH = "class A { void m() { try { if (a) { for (;;) { while (b) {} } } } catch
 ELSE = (
     "def f(a):\n    if a:\n        pass\n    elif b:\n        pass\n    else:\n        for x in a:\n            pass\n"
 )
-COMMENTS = "def f(a):\n    return (  # why\n        (a and b)\n        or (  # and this\n            c and d\n        )\n    )\n"
+COMMENTS = (
+    "def f(a):\n    return (  # why\n        (a and b)\n        or (  # this\n            c and d\n        )\n    )\n"
+)
 SELECT = "package p\nfunc F() { if a {} else if b {} else { for { if c {} } } ; select { case <-d: } }\n"
 SWITCH = "const f = (a) => { switch (a) { case 1: case 2: break; default: } return a ?? b ? 1 : 2 }\n"
 
