@@ -3,7 +3,8 @@
 Method. git-of-theseus blames every file of HEAD, code-maat reads a log of git without merges; both run as commands.
 CPU is that of all processes, for this package from a clone without an index to the answer, and once more with it.
 Binary files have no lines here: what git-of-theseus counts of them alone is subtracted. code-maat knows a file by one
-path only and also lists files that are gone: compared are pairs of files that HEAD has and that were never renamed.
+path only and also lists files that are gone: compared are pairs of files that HEAD has and that were never renamed. The
+log of git alone then gives both numbers again: code-maat doesn't count commits of more than 30 files at all.
 
     pip install git-of-theseus code-maat-python      # for this script alone, in an environment of their own
     python benchmarks/evolution.py REPOSITORY --theseus PATH/git-of-theseus-analyze --maat PATH/code-maat
@@ -27,6 +28,8 @@ import sourcelight as sl
 
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 T = TypeVar("T")
+_LARGE = 30
+"""Files of a commit beyond which both leave it out as a whole-tree change."""
 _ROUNDING = 2
 """Percentage points."""
 
@@ -75,6 +78,21 @@ def maat(command: str, repository: Path, folder: Path) -> dict[tuple[str, str], 
     }
 
 
+def by_git(repository: Path, pairs: Sequence[tuple[str, str]], largest: float) -> dict[tuple[str, str], float]:
+    """Percentage of commits that files share, from git's log; of each file, those of at most `largest` files."""
+    log = git(repository, "log", "--no-merges", "--no-renames", "--name-only", "--format=%x01")
+    commits = [set(part.split("\n")[1:]) - {""} for part in log.split("\x01")]
+    of: dict[str, set[int]] = {path: set() for pair in pairs for path in pair}
+    for number, paths in enumerate(commits):
+        for path in paths & of.keys() if len(paths) <= largest else ():
+            of[path].add(number)
+    shared = {number for number, paths in enumerate(commits) if len(paths) <= _LARGE}
+    return {
+        (left, right): 200 * len(of[left] & of[right] & shared) / max(1, len(of[left]) + len(of[right]))
+        for left, right in pairs
+    }
+
+
 def main() -> None:
     """Measure, compare and print both."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -119,9 +137,20 @@ def main() -> None:
             end=" ",
         )
         print(f"that were never renamed {len(equal):,} equal; CPU {used_s:.1f} s, code-maat {peer:.1f} s")
+        everything, small = by_git(repository, compared, float("inf")), by_git(repository, compared, _LARGE)
+        ours = sum(abs(100 * pairs[pair] - everything[pair]) <= 0.01 for pair in compared if pair in pairs)
+        theirs = sum(abs(degrees[pair] - small[pair]) <= _ROUNDING for pair in compared if pair in degrees)
+        known = [sum(pair in side for pair in compared) for side in (pairs, degrees)]
+        print(
+            f"by git's log: {ours:,} of {known[0]:,} here, with all commits of a file; {theirs:,} of {known[1]:,}",
+            end=" ",
+        )
+        print(f"of code-maat, without commits of over {_LARGE} files")
         for pair in compared:
             if pair not in equal:
-                print("  differs", *pair, pairs.get(pair), degrees.get(pair))
+                print(
+                    "  differs", *pair, pairs.get(pair), degrees.get(pair), f"{everything[pair]:.1f} {small[pair]:.1f}"
+                )
 
 
 if __name__ == "__main__":

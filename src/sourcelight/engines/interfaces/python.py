@@ -37,7 +37,7 @@ def module_of(path: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Import:
+class ImportedName:
     """A name that a module imports from another one.
 
     Attributes
@@ -78,7 +78,7 @@ class Module:
     """
 
     symbols: Sequence[PublicSymbol] = ()
-    imports: Sequence[Import] = ()
+    imports: Sequence[ImportedName] = ()
     exports: Mapping[str, int] | None = None
     bases: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
@@ -96,7 +96,7 @@ def is_public(name: str) -> bool:
     return first[:1] != "_" and all(part[:1] != "_" or (part[:2] == "__" and part[-2:] == "__") for part in remaining)
 
 
-def _imports(node: Node, data: bytes, depth: int) -> Iterator[Import]:
+def _imports(node: Node, data: bytes, depth: int) -> Iterator[ImportedName]:
     if depth > MAX_DEPTH:
         return
     for child in node.named_children:
@@ -108,12 +108,12 @@ def _imports(node: Node, data: bytes, depth: int) -> Iterator[Import]:
         elif child.type == "import_from_statement":
             source = "".join(text_of(child.child_by_field_name("module_name"), data).split())
             if any(part.type == "wildcard_import" for part in child.named_children):
-                yield Import("*", source, "*", line_of(child), is_export=True)
+                yield ImportedName("*", source, "*", line_of(child), is_export=True)
             for item in child.children_by_field_name("name"):
                 target = text_of(item.child_by_field_name("name") or item, data)
                 alias = item.child_by_field_name("alias")
                 name = target if alias is None else text_of(alias, data)
-                yield Import(name, source, target, line_of(item), is_export=alias is not None and name == target)
+                yield ImportedName(name, source, target, line_of(item), is_export=alias is not None and name == target)
 
 
 def _export_names(root: Node, data: bytes) -> dict[str, int] | None:
