@@ -58,3 +58,21 @@ def test_a_process_ends_while_a_client_is_still_to_be_closed() -> None:
     )
     assert process.returncode == 3, process.stderr
     assert process.stderr == ""
+
+
+def test_no_thread_is_started_while_the_interpreter_exits(tmp_path: Path) -> None:
+    """CPython 3.12 refuses one; asyncio would start one to shut its executor down, which an export has used."""
+    script = f"""
+import atexit, sys, threading
+sys.path.insert(0, {str(TESTS)!r})
+from client.scripted import COMPLETE, ScriptedBackend
+from sourcelight.client import Client
+
+def refuse(thread):
+    raise RuntimeError("can't create new thread at interpreter shutdown")
+
+Client(ScriptedBackend(COMPLETE)).export("foo", {str(tmp_path / "x.jsonl")!r})
+atexit.register(setattr, threading.Thread, "start", refuse)  # the last that is registered runs first
+"""
+    process = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    assert (process.stderr, process.returncode) == ("", 0)

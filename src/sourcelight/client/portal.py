@@ -168,9 +168,17 @@ class _Loop:
 
 
 async def _serve(ready: Future[tuple[BlockingPortal, asyncio.AbstractEventLoop]]) -> None:
+    loop = asyncio.get_running_loop()
     async with BlockingPortal() as portal:
-        ready.set_result((portal, asyncio.get_running_loop()))
+        ready.set_result((portal, loop))
         await portal.sleep_until_stopped()
+    # The interpreter is exiting. Python 3.12 starts no thread then, and asyncio would start one to wait for the threads
+    # of its executor, which `concurrent.futures` has joined by now.
+    loop.shutdown_default_executor = _skip_shutdown  # type: ignore[method-assign]
+
+
+async def _skip_shutdown(timeout: float | None = None) -> None:  # noqa: ASYNC109 - the signature of asyncio
+    del timeout
 
 
 atexit.register(_Loop.close)

@@ -250,8 +250,8 @@ SESSION_S = 12 * 3600
 
 _LIVE = """SELECT a.id, a.name FROM sessions s JOIN accounts a ON a.id = s.account
     LEFT JOIN access_tokens t ON t.id = s.token
-    WHERE s.digest = ?1 AND s.expires_at > ?2
-    AND (t.id IS NULL OR (t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > ?2)))"""
+    WHERE s.digest = ? AND s.expires_at > ?
+    AND (t.id IS NULL OR (t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > ?)))"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +286,8 @@ class Sessions:
 
     def find(self, secret: str) -> BrowserSession | None:
         """Return the session of a secret; None if there is none or it has ended."""
-        row = self._database.first_row(_LIVE, digest_of(secret), int(self._clock())) if secret else None
+        now_s = int(self._clock())
+        row = self._database.first_row(_LIVE, digest_of(secret), now_s, now_s) if secret else None
         return None if row is None else BrowserSession(*row)
 
     def reader(self, secret: str) -> str:
@@ -308,7 +309,8 @@ class Sessions:
         # Checked before the database: a forged cookie costs one hash.
         if len(digest) != 32 or not hmac.compare_digest(signature.encode(), self._reader_mark(digest).encode()):
             return None
-        row = self._database.first_row(_LIVE, digest, int(self._clock()))
+        now_s = int(self._clock())
+        row = self._database.first_row(_LIVE, digest, now_s, now_s)
         return None if row is None else BrowserSession(*row)
 
     def _reader_mark(self, digest: bytes) -> str:

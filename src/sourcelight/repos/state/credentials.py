@@ -186,10 +186,10 @@ class AccessTokens:
                 # One statement decides and inserts, so two processes that start at the same moment can't both make a
                 # token.
                 "INSERT INTO access_tokens (account, digest, note, scopes, created_at) "
-                "SELECT id, ?1, ?2, ?3, ?4 FROM accounts WHERE name = ?5 AND NOT EXISTS (SELECT 1 FROM access_tokens "
-                "WHERE account = accounts.id AND scopes = ?3 AND revoked_at IS NULL "
-                "AND (expires_at IS NULL OR expires_at > ?4))",
-                (digest_of(secret), note, USER_ALL, now_s, account),
+                "SELECT id, ?, ?, ?, ? FROM accounts WHERE name = ? AND NOT EXISTS (SELECT 1 FROM access_tokens "
+                "WHERE account = accounts.id AND scopes = ? AND revoked_at IS NULL "
+                "AND (expires_at IS NULL OR expires_at > ?))",
+                (digest_of(secret), note, USER_ALL, now_s, account, USER_ALL, now_s),
             ).rowcount
         return secret if inserted else ""
 
@@ -228,10 +228,10 @@ FRESH_S = 300
 """A last use is written when the one on record is older than this, in seconds."""
 
 _PERSONAL = """SELECT id, account, scopes, last_used_at FROM access_tokens
-    WHERE digest = ?1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?2)"""
+    WHERE digest = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)"""
 _OAUTH = """SELECT g.id, g.account, t.scopes, g.last_used_at, g.client, g.resource, c.dynamic
     FROM oauth_tokens t JOIN oauth_grants g ON g.id = t.family JOIN oauth_clients c ON c.id = g.client
-    WHERE t.digest = ?1 AND t.kind = 'access' AND t.expires_at > ?2 AND g.revoked_at IS NULL"""
+    WHERE t.digest = ? AND t.kind = 'access' AND t.expires_at > ? AND g.revoked_at IS NULL"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,10 +86,10 @@ class RepositoryGrants:
         column, holder = self._holder(account, role)
         sql = (
             # By name and by place: a grant from before a repository was moved has its old name.
-            "DELETE FROM repository_grants WHERE (repository = ?1 OR place = ?1 OR place IN "  # noqa: S608
-            f"(SELECT place FROM repositories WHERE name = ?1)) AND {column} = ?2"
+            "DELETE FROM repository_grants WHERE (repository = ? OR place = ? OR place IN "  # noqa: S608
+            f"(SELECT place FROM repositories WHERE name = ?)) AND {column} = ?"
         )
-        if not self._database.change(sql, repository, holder):
+        if not self._database.change(sql, repository, repository, repository, holder):
             raise StateError(f"{repository!r} is not granted to the {column} {account or role!r}")
 
     def all(self, repository: str | None = None) -> list[RepositoryGrant]:
@@ -114,10 +114,10 @@ class RepositoryGrants:
 
 
 _GRANTED = """SELECT g.repository, g.place, ifnull(k.name, g.repository) FROM repository_grants g
-    LEFT JOIN repositories k ON k.place = g.place WHERE g.account = ?1 OR g.role = ?2
-    OR g.role IN (SELECT role FROM account_roles WHERE account = ?1)"""
-_ALLOWED = """SELECT DISTINCT permission FROM role_permissions WHERE role = ?2
-    OR role IN (SELECT role FROM account_roles WHERE account = ?1)"""
+    LEFT JOIN repositories k ON k.place = g.place WHERE g.account = ? OR g.role = ?
+    OR g.role IN (SELECT role FROM account_roles WHERE account = ?)"""
+_ALLOWED = """SELECT DISTINCT permission FROM role_permissions WHERE role = ?
+    OR role IN (SELECT role FROM account_roles WHERE account = ?)"""
 _KEPT = 1000
 
 
@@ -190,8 +190,8 @@ class PermissionReader:
         )
         if administrator:
             return Permissions(row[0], is_administrator=True, permissions=frozenset(PERMISSIONS))
-        allowed = self._database.all(_ALLOWED, account_id, USER_ID)
-        granted = self._database.all(_GRANTED, account_id, USER_ID)
+        allowed = self._database.all(_ALLOWED, USER_ID, account_id)
+        granted = self._database.all(_GRANTED, account_id, USER_ID, account_id)
         return Permissions(
             row[0],
             is_administrator=False,

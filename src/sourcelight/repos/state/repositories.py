@@ -113,7 +113,9 @@ class RepositoryRegister:
             If several directories claim the name: a grant must not lead to a repository that only calls itself so.
         """
         rows = self._database.all(
-            "SELECT place, name, claim, origin, visibility FROM repositories WHERE place = ?1 OR name = ?1", repository
+            "SELECT place, name, claim, origin, visibility FROM repositories WHERE place = ? OR name = ?",
+            repository,
+            repository,
         )
         records = [RepositoryRecord(*row) for row in rows]
         for record in records:
