@@ -4,7 +4,8 @@ Method. git-of-theseus blames every file of HEAD, code-maat reads a log of git w
 CPU is that of all processes, for this package from a clone without an index to the answer, and once more with it.
 Binary files have no lines here: what git-of-theseus counts of them alone is subtracted. code-maat knows a file by one
 path only and also lists files that are gone: compared are pairs of files that HEAD has and that were never renamed. The
-log of git alone then gives both numbers again: code-maat doesn't count commits of more than 30 files at all.
+log of git alone then gives both numbers again: code-maat doesn't count commits of more than 30 files at all. hercules
+follows lines through all commits instead of blaming HEAD: its lines at the end are counted.
 
     pip install git-of-theseus code-maat-python      # for this script alone, in an environment of their own
     python benchmarks/evolution.py REPOSITORY --theseus PATH/git-of-theseus-analyze --maat PATH/code-maat
@@ -61,6 +62,15 @@ def theseus(command: str, repository: Path, branch: str, folder: Path, only: Seq
     return Counter({int(label[-4:]): counts[-1] for label, counts in zip(cohorts["labels"], cohorts["y"], strict=True)})
 
 
+def hercules(command: str, repository: Path) -> int:
+    """Lines of HEAD whose last change hercules knows: the last line of its burndown, in bands of days."""
+    printed = subprocess.run(
+        [command, "--burndown", "--quiet", str(repository)], check=True, capture_output=True, text=True
+    )
+    rows = [line.split() for line in printed.stdout.splitlines() if line[:4] == "    " and line.strip()[:1].isdigit()]
+    return sum(map(int, rows[-1]))
+
+
 def binary_files(repository: Path) -> list[str]:
     """Files of HEAD that git calls binary."""
     numbers = (line.split("\t") for line in git(repository, "diff", "--numstat", EMPTY_TREE, "HEAD").splitlines())
@@ -99,6 +109,7 @@ def main() -> None:
     parser.add_argument("repository", type=Path)
     parser.add_argument("--theseus", required=True)
     parser.add_argument("--maat", required=True)
+    parser.add_argument("--hercules", help="command of hercules, built from its source")
     options = parser.parse_args()
     repository = options.repository.resolve()
     branch = git(repository, "branch", "--show-current").strip()
@@ -119,6 +130,10 @@ def main() -> None:
         differ = sum(abs(lines.get(year, 0) - expected.get(year, 0)) for year in {*lines, *expected})
         print(f"surviving lines by year: {sum(lines.values()):,} lines, {differ:,} in another year", end="; ")
         print(f"CPU {first:.1f} s from nothing, {repeat_s:.1f} s again, git-of-theseus {peer:.1f} s")
+
+        if options.hercules:
+            total, peer = timed(lambda: hercules(options.hercules, repository))
+            print(f"hercules: {total:,} lines; CPU {peer:.1f} s")
 
         coupling, used_s = timed(lambda: ask(lambda code, repo: code.coupling([repo])))
         degrees, peer = timed(lambda: maat(options.maat, repository, folder))
