@@ -50,7 +50,9 @@ def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return engine
 
 
-def places(engine: LocalEngine, tool: str, repo: str, path: str, symbol: str, **options: Any) -> list[tuple[Any, ...]]:
+def locations(
+    engine: LocalEngine, tool: str, repo: str, path: str, symbol: str, **options: Any
+) -> list[tuple[Any, ...]]:
     answer = rows(call(engine, tool, repo=repo, path=path, symbol=symbol, **options))
     for row in answer:
         assert row["line"][row["start"] : row["end"]] == symbol
@@ -77,31 +79,31 @@ def file_line(path: str, text: str) -> int:
 def test_names_in_cells_lead_to_their_definitions(
     engine: LocalEngine, path: str, symbol: str, definition: tuple[Any, ...]
 ) -> None:
-    assert places(engine, "go_to_definition", "work", path, symbol)[0] == definition
+    assert locations(engine, "go_to_definition", "work", path, symbol)[0] == definition
 
 
 def test_a_line_and_column_of_the_file_choose_the_use(engine: LocalEngine) -> None:
     line = file_line("analysis.ipynb", "data =")
     text = WORK["analysis.ipynb"].split("\n")[line - 1]
     position = {"line": line, "column": text.index("square")}
-    assert places(engine, "go_to_definition", "work", "analysis.ipynb", "square", **position) == [
+    assert locations(engine, "go_to_definition", "work", "analysis.ipynb", "square", **position) == [
         ("analysis.ipynb", 3, 1)
     ]
-    assert places(engine, "go_to_definition", "work", "analysis.ipynb", "load", line=line)[0][0] == "helpers.py"
+    assert locations(engine, "go_to_definition", "work", "analysis.ipynb", "load", line=line)[0][0] == "helpers.py"
 
 
 def test_uses_in_cells_are_references(engine: LocalEngine) -> None:
-    assert places(engine, "find_references", "work", "analysis.ipynb", "square") == [
+    assert locations(engine, "find_references", "work", "analysis.ipynb", "square") == [
         ("analysis.ipynb", 3, 1), ("analysis.ipynb", 5, 1), ("analysis.ipynb", 5, 2),
     ]  # fmt: skip
-    assert set(places(engine, "find_references", "work", "helpers.py", "load")) == {
+    assert set(locations(engine, "find_references", "work", "helpers.py", "load")) == {
         ("helpers.py", None, None), ("analysis.ipynb", 5, 2), ("one.ipynb", 1, 4), ("pair.py", 2, 3),
     }  # fmt: skip
 
 
 def test_a_notebook_is_a_user_of_a_library(engine: LocalEngine) -> None:
-    uses = places(engine, "find_references", "library", "shapes/plane.py", "area")
-    assert {place for place in uses if place[0] == "analysis.ipynb"} == {
+    uses = locations(engine, "find_references", "library", "shapes/plane.py", "area")
+    assert {location for location in uses if location[0] == "analysis.ipynb"} == {
         ("analysis.ipynb", 2, 5), ("analysis.ipynb", 3, 3),
     }  # fmt: skip
 
@@ -166,5 +168,5 @@ def test_agents_read_code_of_cells_and_no_json(engine: LocalEngine, tool: str, s
     assert '"def' not in text
     assert "\\n" not in text.replace('"é\\n"', "")
     first = next(iter(payload.values()))[0]
-    place = first if tool == "go_to_definition" else first["chunks"][0]
-    assert (place["cell"], place["cellLine"]) == (3, 1)
+    location = first if tool == "go_to_definition" else first["chunks"][0]
+    assert (location["cell"], location["cellLine"]) == (3, 1)

@@ -48,12 +48,12 @@ def test_cells_define_what_ast_finds_in_them(seed: int) -> None:
     document = read_cells("a.ipynb", data)
     names = set()
     for row in definitions("Jupyter Notebook", data).definitions():
-        place = document.text_at(row.offset)
-        assert place is not None
+        match = document.text_at(row.offset)
+        assert match is not None
         assert json.loads(b'"' + data[row.offset :].split(b'"')[0].split(b"\\n")[0] + b'"').startswith(row.name)
         assert row.line == data.count(b"\n", 0, row.offset) + 1
         if row.kind in FUNCTIONS:
-            names.add((row.name, place[0].cell, place[0].line_at(place[1], row.offset) + 1))
+            names.add((row.name, match[0].cell, match[0].line_at(match[1], row.offset) + 1))
     assert names == expected
 
 

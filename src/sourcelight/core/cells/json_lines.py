@@ -1,4 +1,4 @@
-"""Display a line of a notebook's JSON as the line of the cell that it encodes."""
+"""Display lines of a notebook's JSON as the lines of cells that they encode."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from sourcelight.core.cells.formats import UnreadableNotebook, read_cells
 from sourcelight.core.cells.json_places import unescape
 
 NOTEBOOK_LANGUAGE = "Jupyter Notebook"
@@ -64,6 +65,21 @@ def row_line(row: Mapping[str, Any]) -> ShownLine:
     return visible or ShownLine(line, starts, ends)
 
 
+def with_cell_line(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row of a table whose line is that of the cell, where it is one of a Jupyter notebook.
+
+    A line of JSON that holds nothing of a cell, such as an image, is empty.
+    """
+    line = row.get("line")
+    if line is None or not (row.get("path") or row.get("caller_path") or "").endswith(".ipynb"):
+        return row
+    match = _VALUE.fullmatch(line) if row.get("cell") else None
+    lines = [""] if match is None else _decode(match[1]).split("\n")
+    # A source in one string is one line of the file, and all lines of the cell.
+    number = row["cell_line"] - 1 if len(lines) > 2 and row["cell_line"] <= len(lines) else 0
+    return row | {"line": lines[number]}
+
+
 def has_json_line(row: Mapping[Any, Any]) -> bool:
     """Return whether the line of a row is JSON that holds text of a cell."""
     return row.get("language") == NOTEBOOK_LANGUAGE and row.get("cell_kind") in {"code", "markdown", "raw", "output"}
@@ -72,6 +88,58 @@ def has_json_line(row: Mapping[Any, Any]) -> bool:
 def context_lines(lines: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
     """Return numbered lines of a notebook's JSON as those of its cells; without what only JSON needs."""
     return [(number, text) for number, line in lines if (text := item_text(line)) is not None]
+
+
+class SourceLines(NamedTuple):
+    """The lines of a notebook as those of its cells.
+
+    Attributes
+    ----------
+    lines
+        As many as the file has. A line of JSON that holds a line of a source is that one, of a source in one string all
+        of its lines, with newlines between; any other line is empty.
+    cells
+        By the line of the file, from 1: the number of the cell and the line in it, also from 1.
+    """
+
+    lines: list[bytes]
+    cells: dict[int, tuple[int, int]]
+
+
+def source_lines(path: str, data: bytes) -> SourceLines | None:
+    """Return the sources of a Jupyter notebook at their lines in the file; None for any other file.
+
+    What is no notebook but by its name has empty lines only.
+    """
+    if not path.endswith(".ipynb"):
+        return None
+    by_line: dict[int, list[bytes]] = {}
+    cells: dict[int, tuple[int, int]] = {}
+    try:
+        texts = read_cells(path, data, with_outputs=False).sources
+    except UnreadableNotebook:
+        texts = ()
+    for text in texts:
+        for number, file_line in enumerate(text.file_lines):
+            cells.setdefault(file_line, (text.cell, number + 1))
+            by_line.setdefault(file_line, []).append(text.line(number))
+    count = data.count(b"\n") + 1
+    return SourceLines([b"\n".join(by_line.get(number, ())) for number in range(1, count + 1)], cells)
+
+
+def cell_location(sources: SourceLines, first: int, last: int) -> str:
+    """Return which cells, and which lines of one, the lines `first` to `last` of the file hold; empty for none."""
+    inside = [sources.cells[number] for number in range(first, last + 1) if number in sources.cells]
+    if not inside:
+        return ""
+    (first_cell, first_line), (last_cell, _) = inside[0], inside[-1]
+    if first_cell != last_cell:
+        return f"cells {first_cell}-{last_cell}"
+    # A source in one string is one line of the file.
+    last_line = inside[-1][1] + sources.lines[last - 1].count(b"\n")
+    return f"cell {first_cell}, line{'' if first_line == last_line else 's'} {first_line}" + (
+        "" if first_line == last_line else f"-{last_line}"
+    )
 
 
 def _decode(text: str) -> str:

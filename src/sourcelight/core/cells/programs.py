@@ -182,8 +182,8 @@ def _add_anchors(
         for offset, file_offset in positions:
             anchors.add(size + offset, file_offset)
         return
-    listed = list(positions)
-    offsets, files = (np.array(column, dtype=np.int64) for column in zip(*listed, strict=True))
+    pairs = list(positions)
+    offsets, files = (np.array(column, dtype=np.int64) for column in zip(*pairs, strict=True))
     # Within a line the text is the cell's, shifted by what its lines lost up to here.
     bounds = sorted({*offsets.tolist(), *(start + removed for start in line_starts)})
     firsts = np.array(line_starts, dtype=np.int64)

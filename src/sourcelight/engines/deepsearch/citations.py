@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self
 
 from sourcelight.core.caching import LruCache
+from sourcelight.core.cells.json_lines import SourceLines, cell_location, source_lines
 from sourcelight.core.errors import SourcelightError
 from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, CommitEvidence, Evidence, FileEvidence
 from sourcelight.engines.deepsearch.evidence.pins import Pins
@@ -51,6 +52,20 @@ class Citation:
         return hashlib.sha256(self.evidence.text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
+@dataclass(frozen=True, slots=True)
+class _FileLines:
+    """The lines of a file; those of a notebook with their cells."""
+
+    lines: list[str]
+    sources: SourceLines | None
+
+    def with_cells(self, item: FileEvidence) -> FileEvidence:
+        """Return evidence that says in which cells of a notebook it is."""
+        if self.sources is None:
+            return item
+        return replace(item, cells=cell_location(self.sources, item.begin_line, item.end_line))
+
+
 @dataclass(slots=True)
 class CitationChecker:
     """Checks citations for one question and one viewer, reading git and not the index.
@@ -67,7 +82,7 @@ class CitationChecker:
     viewer: Viewer
     pins: Pins
     _readers: dict[str, ObjectReader] = field(default_factory=dict)
-    _files: LruCache[tuple[str, str, str], list[str] | None] = field(default_factory=lambda: LruCache(_MAX_FILES))
+    _files: LruCache[tuple[str, str, str], _FileLines | None] = field(default_factory=lambda: LruCache(_MAX_FILES))
 
     def __enter__(self) -> Self:
         return self
@@ -100,30 +115,34 @@ class CitationChecker:
     def _file(self, repository: Repository, item: FileEvidence) -> Citation:
         if self.pins.of(item.repository, item.commit) is None:
             return Citation(item, "rejected", "the commit is not the pinned one")
-        lines = self._lines(repository, item.commit, item.path)
-        if lines is None:
+        data = self._data(repository, item.commit, item.path)
+        if data is None:
             return Citation(item, "rejected", "the pinned commit has no such file")
+        lines = data.lines
         quoted = normalize_lines(item.text.split("\n"))
         is_inside = 1 <= item.begin_line <= item.end_line <= len(lines)
         if is_inside and item.end_line - item.begin_line < MAX_LINES:
-            if normalize_lines(lines[item.begin_line - 1 : item.end_line]) == quoted:
-                return Citation(item, "verified")
+            # A source in one string is one line of the file, and several lines of text.
+            if normalize_lines("\n".join(lines[item.begin_line - 1 : item.end_line]).split("\n")) == quoted:
+                return Citation(data.with_cells(item), "verified")
         elif item.end_line - item.begin_line >= MAX_LINES:
             return Citation(item, "rejected", f"it has more than {MAX_LINES} lines")
         positions = find_lines(lines, quoted)
         # The text moved: accepted only where it occurs once, since otherwise the place meant is unknown.
         if len(positions) == 1 and any(quoted):
             moved = replace(item, begin_line=positions[0] + 1, end_line=positions[0] + len(quoted))
-            return Citation(moved, "moved", f"the text is on lines {moved.begin_line} to {moved.end_line}")
+            return Citation(
+                data.with_cells(moved), "moved", f"the text is on lines {moved.begin_line} to {moved.end_line}"
+            )
         return Citation(item, "rejected", "the file has no such text")
 
-    def _lines(self, repository: Repository, commit: str, path: str) -> list[str] | None:
+    def _data(self, repository: Repository, commit: str, path: str) -> _FileLines | None:
         return self._files.get_or_make((repository.key, commit, path), lambda: self._read(repository, commit, path))
 
-    def _read(self, repository: Repository, commit: str, path: str) -> list[str] | None:
+    def _read(self, repository: Repository, commit: str, path: str) -> _FileLines | None:
         reader = self._readers.setdefault(repository.key, ObjectReader(repository))
         data = read_path(reader, commit, path)
-        return None if data is None else lines_of(data)
+        return None if data is None else _FileLines(lines_of(path, data), source_lines(path, data))
 
 
 def check_citations(items: Sequence[Evidence], pins: Pins, context: ToolContext) -> list[Citation]:

@@ -11,6 +11,7 @@ from typing import Any
 from sourcelight.core.batches import MatchBatch
 from sourcelight.core.batches.results import ToolProgress, ToolResult, file_url
 from sourcelight.core.batches.rows import MatchRows
+from sourcelight.core.cells.json_lines import cell_text, context_lines
 from sourcelight.core.completeness import is_limiting
 from sourcelight.core.query.build import files_query
 from sourcelight.core.tools.chunk_table import chunk_heads, found_schema, found_table
@@ -26,6 +27,7 @@ MAX_LINE_CHARACTERS = 256
 MAX_CHARACTERS = MAX_FILES * MAX_CHUNKS * MAX_CHUNK_CHARACTERS
 """Characters of all chunks of an answer."""
 _CUT = "…"
+_JSON = ".ipynb"
 _PLACE = ("repository", "revision", "commit", "path")
 
 
@@ -72,13 +74,13 @@ def search_chunks(text: str, context: ToolContext) -> ToolResult:
         When it asks for something else than files.
     """
     query = files_query(text)
-    request = SearchRequest(query, pattern_type="keyword", chunk_matches=True, context_lines=1)
+    request = SearchRequest(query, pattern_type="keyword", chunk_matches=True, context_lines=1, cells=True)
     chunks = _ChunkResult(context)
     events = context.engine.stream(request, context.viewer, context.cancellation)
     with closing(events):  # type: ignore[type-var]  # the engine gives a generator
         for event in events:
             if isinstance(event, MatchBatch):
-                chunks.batches.append(event.batch)
+                chunks.batches.append(_with_cell_text(event.batch))
                 chunks.files += len(MatchRows(event.batch).files())
                 if context.served and chunks.files > MAX_FILES:
                     break
@@ -122,6 +124,44 @@ class _ChunkResult:
         """All chunks as a table made from columns, which a million of them need."""
         table = found_table(self.batches)
         return ToolResult("found_chunks", table, {"query": text}, self.is_complete, tuple(dict.fromkeys(self.notices)))
+
+
+def _with_cell_text(batch: Any) -> Any:
+    """Return a batch whose chunks of notebooks have the text of cells; a match in no cell has no chunk."""
+    import pyarrow as pa
+
+    rows = MatchRows(batch)
+    if not any((path or "").endswith(_JSON) for path in rows.column("path").dictionary.to_pylist()):
+        return batch
+    files = zip(*(rows.texts(name) for name in _PLACE), strict=True)
+    first_lines = rows.column("chunk_start_line").to_pylist()
+    keys = list(zip(files, first_lines, strict=True))
+    texts = rows.texts("chunk")
+    cells = rows.column("cell").to_pylist() if "cell" in rows else [None] * len(rows)
+    columns = (rows.column(name).to_pylist() for name in ("line_number", "line", "start", "end"))
+    lines_by_chunk: dict[Any, dict[int, str]] = {}
+    for key, cell, (number, line, starts, ends) in zip(keys, cells, zip(*columns, strict=True), strict=True):
+        if (key[0][-1] or "").endswith(_JSON):
+            lines = lines_by_chunk.setdefault(key, {})
+            line_of_cell = None if cell is None or line is None else cell_text(line, starts or (), ends or ())
+            if line_of_cell is not None:
+                lines[number] = line_of_cell.text
+    for row, key in enumerate(keys):
+        if key not in lines_by_chunk:
+            continue
+        lines = lines_by_chunk[key]
+        text = texts[row]
+        if not lines or text is None:
+            texts[row] = None
+            continue
+        around = dict(context_lines(enumerate(text.split("\n"), first_lines[row]))) | lines
+        first_lines[row] = min(around)
+        texts[row] = "\n".join(around.get(number, "") for number in range(min(around), max(around) + 1))
+    schema = batch.schema
+    for name, column in (("chunk", texts), ("chunk_start_line", first_lines)):
+        index = schema.get_field_index(name)
+        batch = batch.set_column(index, schema.field(index), pa.array(column, schema.field(index).type))
+    return batch
 
 
 def _sentence(item: Skipped) -> str:

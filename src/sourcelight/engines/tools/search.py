@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sourcelight.core.batches.results import ToolResult
+from sourcelight.core.cells.json_lines import source_lines
 from sourcelight.core.tools.files import KEYWORD_SEARCH, NLS_SEARCH, KeywordSearchArguments, NlsSearchArguments
 from sourcelight.engines.execution import natural_language
 from sourcelight.engines.search import Target
@@ -151,7 +152,9 @@ def _with_text(ranked: Sequence[RankedChunk], context: ToolContext) -> list[Resu
         context.cancellation.check()
         if last is None or last[0] is not chunk.target or last[1] != chunk.path:
             last = chunk.target, chunk.path
-            lines = (context.local.store.read(chunk.target, chunk.path) or b"").split(b"\n")
+            data = context.local.store.read(chunk.target, chunk.path) or b""
+            sources = source_lines(chunk.path, data)
+            lines = data.split(b"\n") if sources is None else sources.lines
         text = b"\n".join(line.removesuffix(b"\r") for line in lines[chunk.begin_line - 1 : chunk.end_line])
         chunks.append(_chunk(chunk, text.decode("utf-8", "replace")))
     return chunks
@@ -159,12 +162,18 @@ def _with_text(ranked: Sequence[RankedChunk], context: ToolContext) -> list[Resu
 
 def _chunk(ranked: RankedChunk, text: str) -> ResultChunk:
     target = ranked.target
+    first_line = ranked.begin_line
+    if ranked.path.endswith(".ipynb"):
+        # The lines of JSON around a cell are empty.
+        stripped = text.lstrip("\n")
+        first_line += len(text) - len(stripped)
+        text = stripped.rstrip("\n")
     return ResultChunk(
         target.repository.name,
         target.revision,
         target.commit,
         ranked.path,
-        ranked.begin_line,
+        first_line if text else 0,
         text,
         None,
         score=ranked.score,

@@ -19,7 +19,8 @@ ROLES = ("definition", "body", "usage", "test", "doc", "history", "read")
 class FileEvidence:
     """Lines of a file at a commit.
 
-    `text` holds them as they are, newlines between, before anything is redacted.
+    `text` holds them as they are, newlines between, before anything is redacted; of a notebook, the sources of its
+    cells. `cells` says which these are, once the lines are checked.
     """
 
     repository: str
@@ -31,11 +32,17 @@ class FileEvidence:
     role: str = "body"
     score: float = 0.0
     symbols: tuple[str, ...] = ()
+    cells: str = ""
 
     @property
     def label(self) -> str:
         """The text shown to a reader."""
-        return f"{self.repository}@{self.commit[:12]} {self.path}#L{self.begin_line}-L{self.end_line}"
+        location = self.location(f"#L{self.begin_line}-L{self.end_line}")
+        return f"{self.repository}@{self.commit[:12]} {self.path}{location}"
+
+    def location(self, lines: str) -> str:
+        """Return what follows the path in a label: the cells of a notebook, else `lines`."""
+        return f", {self.cells}" if self.cells else lines
 
     def link(self, base_url: str = "") -> str:
         """Address of the lines."""

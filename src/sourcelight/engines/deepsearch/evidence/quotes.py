@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from sourcelight.core.cells.json_lines import source_lines
 from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, FileEvidence
 from sourcelight.engines.deepsearch.evidence.pins import Pins, StepRequest, run_step
 from sourcelight.engines.deepsearch.evidence.units import fit_to_units
@@ -67,9 +68,14 @@ def _trim(lines: Sequence[str], first: int, last: int) -> tuple[int, int]:
     return first, last
 
 
-def lines_of(data: bytes) -> list[str]:
-    """Split a file into lines of text: invalid UTF-8 as U+FFFD, no carriage returns at the ends."""
-    lines = [line.removesuffix(b"\r").decode("utf-8", "replace") for line in data.split(b"\n")]
+def lines_of(path: str, data: bytes) -> list[str]:
+    """Split a file into lines of text: invalid UTF-8 as U+FFFD, no carriage returns at the ends.
+
+    Of a Jupyter notebook they are the sources of its cells at their lines in the file; any other line is empty.
+    """
+    sources = source_lines(path, data)
+    raw_lines = data.split(b"\n") if sources is None else sources.lines
+    lines = [line.removesuffix(b"\r").decode("utf-8", "replace") for line in raw_lines]
     if lines and not lines[-1]:
         lines.pop()
     return lines
@@ -102,7 +108,7 @@ class FileTexts:
         if key not in self._lines_by_file:
             pins = Pins((target,))
             result = run_step("lines", StepRequest.from_pins(pins, path=path), self.context)
-            lines_read = lines_of(self.engine.store.read(target, path) or b"") if result is None else result.value
+            lines_read = lines_of(path, self.engine.store.read(target, path) or b"") if result is None else result.value
             self._lines_by_file[key] = lines_read
         return self._lines_by_file[key]
 

@@ -8,6 +8,7 @@ from contextlib import closing
 from typing import Any
 
 from sourcelight.core.batches import MatchBatch, conform
+from sourcelight.core.cells.json_lines import with_cell_line
 from sourcelight.core.completeness import is_limiting
 from sourcelight.core.errors import QueryError
 from sourcelight.core.markup import code, count_of, plural
@@ -75,7 +76,7 @@ def run_searches(
     """
     rows: list[dict[str, Any]] = []
     for query in queries:
-        request = SearchRequest(query, pattern_type="standard")
+        request = SearchRequest(query, pattern_type="standard", cells=True)
         batches: list[Any] = []
         finished = False
         context = work.inquiry.context
@@ -97,7 +98,7 @@ def run_searches(
         context.cancellation.check()
         if not finished:
             notes.append("The search did not end.")
-        rows += conform(batches).to_pylist() if batches else []
+        rows += [with_cell_line(row) for row in conform(batches).to_pylist()] if batches else []
         work.emit(
             ResearchEvent("turn", {"tool": "keyword_search", "query": query, "result": f"{count_of(len(rows), 'row')}"})
         )

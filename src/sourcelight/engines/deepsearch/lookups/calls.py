@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sourcelight.core.batches.results import ToolResult
+from sourcelight.core.cells.json_lines import with_cell_line
 from sourcelight.core.errors import RepositoryError, SourcelightError
 from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.core.query.regexps import escape_regexp
@@ -46,7 +47,7 @@ def find_callers(work: Work, locations: Sequence[DefinitionLocation], name: str,
             return None
         complete = complete and answer.complete
         on_line: Counter[tuple[str, str, int]] = Counter()
-        for row in answer.table.to_pylist():
+        for row in map(with_cell_line, answer.table.to_pylist()):
             if _is_call(row, simple):
                 key = row["caller_repository"], row["caller_path"], row["line_number"]
                 rows.setdefault(key, row)
@@ -88,7 +89,7 @@ def find_callees(work: Work, locations: Sequence[DefinitionLocation], name: str)
         return None
     body = range(location.definition.begin_line, location.definition.end_line + 1)
     first_rows: dict[str, dict[str, Any]] = {}
-    for row in sorted(answer.table.to_pylist(), key=lambda row: row["line_number"]):
+    for row in sorted(map(with_cell_line, answer.table.to_pylist()), key=lambda row: row["line_number"]):
         is_here = row["caller_path"] == location.path and row["line_number"] in body
         if is_here and _is_call(row, row["callee"]) and row["how"] not in {"name", "text"}:
             first_rows.setdefault(row["callee"], row)

@@ -261,7 +261,8 @@ def _sources(draft: Draft, inquiry: ResearchRequest, accepted: tuple[Citation, .
     for citation in accepted:
         item = citation.evidence
         if isinstance(item, FileEvidence):
-            label = f"{item.repository}/{item.path}@{item.commit[:7]}?L{item.begin_line}-{item.end_line}"
+            lines = item.location(f"?L{item.begin_line}-{item.end_line}")
+            label = f"{item.repository}/{item.path}@{item.commit[:7]}{lines}"
             sources.append(
                 AnswerSource(
                     "file",

@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array
+from sourcelight.core.cells.json_lines import source_lines
 from sourcelight.engines.search.ranking import tokenizer
-from sourcelight.engines.symbols import CELL_FORMATS, KINDS, PARSED_LANGUAGES, FileDefinitions
+from sourcelight.engines.symbols import KINDS, PARSED_LANGUAGES, FileDefinitions
 from sourcelight.engines.symbols.table import KEY_BYTES, SectionSource
 
 FORMAT = 1
@@ -89,12 +90,15 @@ class TermTableBuilder:
         self._languages.append(language)
         if text:
             lines = text.split(b"\n")
-            starts = [0, *accumulate(len(line) + 1 for line in lines)]
             span_starts, spans = definition_spans(definitions)
             name = PARSED_LANGUAGES[language - 1] if language else ""
-            # A notebook is cut at its cells.
-            is_prose = prose and (not spans or name in CELL_FORMATS)
-            chunks = tokenizer.cut_chunks(lines, span_starts, prose=is_prose, language=name)
+            sources = source_lines("a.ipynb", text) if name == "Jupyter Notebook" else None
+            if sources is not None:
+                # JSON and base64 are no words; a notebook is cut at its cells.
+                lines, text, name, prose = sources.lines, b"\n".join(sources.lines), "", False
+                span_starts = [line - 1 for line, (_, cell_line) in sources.cells.items() if cell_line == 1]
+            starts = [0, *accumulate(len(line) + 1 for line in lines)]
+            chunks = tokenizer.cut_chunks(lines, span_starts, prose=prose and not spans, language=name)
             if spans and chunks:
                 self._define(chunks, spans)
             self._start_lines += [start + 1 for start, _ in chunks]

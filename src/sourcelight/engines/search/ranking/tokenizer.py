@@ -14,7 +14,7 @@ from typing import Any
 
 from sourcelight.engines.search.ranking.borders import WITHIN, best_border, line_states
 
-RULES = 2
+RULES = 3
 """Raised by one whenever a text would give other terms or chunks than before."""
 
 TOKEN = re.compile(rb"[0-9A-Za-z_\x80-\xff]{2,}")
