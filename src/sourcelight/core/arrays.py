@@ -1,7 +1,12 @@
-"""Types of numpy arrays under one name each, for signatures of the engines."""
+"""Types of numpy arrays under one name each, and conversions between numpy and Arrow.
+
+pyarrow's own conversions load pandas, which a service never needs: with them, the first search of a process took 0.45
+CPU seconds and 145 MB, without them 0.05 and 111.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,3 +26,40 @@ UInt8Array: TypeAlias = NDArray[np.uint8]
 
 AnyArray: TypeAlias = NDArray[Any]
 """An array whose dtype its file says: sections store the narrowest type that fits."""
+
+
+def arrow_array(values: AnyArray, valid: BoolArray | None = None) -> Any:
+    """Make an Arrow array of numbers without copying them, or of flags; null where not `valid`."""
+    import pyarrow as pa
+
+    dtype = pa.from_numpy_dtype(values.dtype)
+    # Arrow packs booleans and validity into bits, the least significant first.
+    buffer = np.packbits(values, bitorder="little") if values.dtype == np.bool_ else np.ascontiguousarray(values)
+    validity = None if valid is None else pa.py_buffer(np.packbits(valid, bitorder="little"))
+    return pa.Array.from_buffers(dtype, len(values), [validity, pa.py_buffer(buffer)])
+
+
+def arrow_strings(values: Sequence[str]) -> Any:
+    """Make an Arrow string array of a few texts."""
+    import pyarrow as pa
+
+    encoded = [value.encode() for value in values]
+    offsets = np.cumsum([0, *(len(text) for text in encoded)]).astype(np.int32)
+    return pa.Array.from_buffers(
+        pa.string(), len(encoded), [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))]
+    )
+
+
+def to_numpy(column: Any) -> AnyArray:
+    """Return the numbers, in place, or the flags of an Arrow array without nulls."""
+    import pyarrow as pa
+
+    if pa.types.is_boolean(column.type):
+        raw = column.buffers()[1]
+        bits = np.unpackbits(np.frombuffer(raw, np.uint8), bitorder="little") if raw is not None else np.zeros(0)
+        return bits[column.offset : column.offset + len(column)].astype(np.bool_)
+    kind = np.dtype(str(column.type))  # to_pandas_dtype of PyArrow 17 needs pandas
+    data = column.buffers()[1]
+    if data is None:
+        return np.zeros(0, kind)
+    return np.frombuffer(data, kind, len(column), column.offset * kind.itemsize)

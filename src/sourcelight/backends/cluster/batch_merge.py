@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sourcelight.engines.search.scan.text import arrow_array
+from sourcelight.core.arrays import arrow_array
 
 LARGE_ROWS = 1024
 """Rows of one repository from which on they are a batch of their own: to copy them costs more than a batch does."""

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sourcelight.core.arrays import AnyArray, Int64Array
+from sourcelight.core.arrays import Int64Array, arrow_array, to_numpy
 
 _SPANS = ("start", "end", "byte_start", "byte_end")
 
@@ -54,7 +54,7 @@ class MatchRows:
         if not pa.types.is_dictionary(column.type):
             column = column.dictionary_encode()
         if not column.null_count:
-            return _values(column.indices).astype(np.int64)
+            return to_numpy(column.indices).astype(np.int64)
         indices = pc.fill_null(column.indices.cast(pa.int64()), -1)
         return np.asarray(indices)
 
@@ -64,7 +64,7 @@ class MatchRows:
             return np.zeros(len(self), np.int64)
         column = self.batch.column(name)
         if not column.null_count and pa.types.is_integer(column.type):
-            return _values(column).astype(np.int64)
+            return to_numpy(column).astype(np.int64)
         return np.asarray(pc.fill_null(column.cast(pa.int64()), 0))
 
     def lists(self, name: str) -> tuple[Int64Array, Int64Array]:
@@ -74,7 +74,7 @@ class MatchRows:
         column = self.batch.column(name)
         if not column.null_count and pa.types.is_list(column.type) and pa.types.is_int32(column.type.value_type):
             offsets = _offsets(column)
-            values = _values(column.values)[int(offsets[0]) : int(offsets[-1])]
+            values = to_numpy(column.values)[int(offsets[0]) : int(offsets[-1])]
             return np.diff(offsets).astype(np.int64), values.astype(np.int64)
         counts = np.asarray(pc.fill_null(pc.list_value_length(column), 0)).astype(np.int64)
         return counts, np.asarray(column.flatten()).astype(np.int64)
@@ -82,7 +82,9 @@ class MatchRows:
     def texts(self, name: str, row_indices: list[int] | None = None) -> list[str | None]:
         """A column (or its rows `row_indices`) as Python strings."""
         column = self.column(name)
-        values: list[str | None] = (column if row_indices is None else column.take(pa.array(row_indices))).to_pylist()
+        values: list[str | None] = (
+            column if row_indices is None else column.take(arrow_array(np.asarray(row_indices, np.int64)))
+        ).to_pylist()
         return values
 
     def take_texts(self, name: str, row_indices: Int64Array) -> Any:
@@ -199,15 +201,6 @@ _ASCII_END = 0x80
 _PROBE = 1 << 16
 
 
-def _values(column: Any) -> AnyArray:
-    """The integers of a column without nulls, in place."""
-    kind = np.dtype(str(column.type))  # to_pandas_dtype of PyArrow 17 needs pandas
-    data = column.buffers()[1]
-    if data is None:
-        return np.zeros(0, kind)
-    return np.frombuffer(data, kind, len(column), column.offset * kind.itemsize)
-
-
 def _one_list(values: Any, kind: Any) -> Any:
     return pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), values).cast(kind)
 
@@ -244,7 +237,7 @@ def first_matches(batch: Any, limit: int) -> Any:
     Of a row in which the limit falls only the first spans stay, with its text whole, so that the counts add up.
     A row that only continues a match of the row before it goes with that row.
     """
-    counts = np.asarray(batch.column(batch.schema.get_field_index("match_count")).to_numpy(zero_copy_only=False))
+    counts = MatchRows(batch).numbers("match_count")
     total = np.cumsum(counts)
     if not len(total) or total[-1] <= limit:
         return batch

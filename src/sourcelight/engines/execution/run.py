@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sourcelight.core.arrays import to_numpy
 from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo
 from sourcelight.core.batches.raw_matches import RawMatchBatch, RawMatches
 from sourcelight.core.batches.rows import first_matches, match_count
@@ -134,7 +135,7 @@ class SearchExecution:
     def _introduce(self, batch: Any) -> tuple[RepositoryInfo, ...]:
         column = batch.column(batch.schema.get_field_index("repository"))
         # The dictionary may have names that no row of this slice uses.
-        codes = np.unique(column.indices.to_numpy(zero_copy_only=False))
+        codes = np.unique(to_numpy(column.indices))
         values = column.dictionary.to_pylist()
         return self._new([values[c] for c in codes])
 

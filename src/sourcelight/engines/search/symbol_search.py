@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sourcelight.core.arrays import BoolArray, Int64Array
+from sourcelight.core.arrays import BoolArray, Int64Array, arrow_array, arrow_strings
 from sourcelight.core.boolean import And, Not, Or
 from sourcelight.core.cancellation import Cancellation, ScanStopped, Stopped, check_stopped
 from sourcelight.core.errors import Cancelled, SourcelightError
@@ -41,7 +41,7 @@ from sourcelight.engines.search.scan.columns import (
 from sourcelight.engines.search.scan.corpus import MAX_NAMED_MISSING, OpenedCommit
 from sourcelight.engines.search.scan.evaluate import CorpusSearch
 from sourcelight.engines.search.scan.paths import runs
-from sourcelight.engines.search.scan.text import arrow_array, arrow_binary, code_points, text_column
+from sourcelight.engines.search.scan.text import arrow_binary, code_points, text_column
 from sourcelight.engines.search.searcher import MatchCounts, OnNotes, PendingPart
 from sourcelight.engines.search.symbol_corpus import SymbolCorpus
 from sourcelight.engines.symbols import KINDS, SymbolTable, kind_code
@@ -371,7 +371,9 @@ def _record_batch(rows: _SymbolRows, symbol_search: _SymbolSearch, source: Batch
         "line_offset": arrow_array(line_offset[inverse]),
         "match_count": arrow_array(np.ones(size, dtype=np.int32)),
         "symbol": _texts(names).take(arrow_array(inverse)),
-        "symbol_kind": pa.DictionaryArray.from_arrays(arrow_array(kind[inverse].astype(np.int32)), pa.array(KINDS)),
+        "symbol_kind": pa.DictionaryArray.from_arrays(
+            arrow_array(kind[inverse].astype(np.int32)), arrow_strings(KINDS)
+        ),
         "container": _texts(containers).take(arrow_array(inverse)),
     }
     of_files = FileRows(source, files, np.diff(np.append(first, size)))
@@ -379,7 +381,7 @@ def _record_batch(rows: _SymbolRows, symbol_search: _SymbolSearch, source: Batch
         file_columns(of_files, ("symbol",), None) | columns | path_span_columns(of_files)
     )
     members = np.repeat(corpus.member_of(files), of_files.row_counts)
-    prefixes = pa.array([_prefix(target) for target in source.targets], pa.string()).take(arrow_array(members))
+    prefixes = arrow_strings([_prefix(target) for target in source.targets]).take(arrow_array(members))
     number_text = columns["line_number"].cast(pa.string())
     url = pc.binary_join_element_wise(
         prefixes, batch.column("path").cast(pa.string()), "?L", number_text, ":",

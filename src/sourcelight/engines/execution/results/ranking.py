@@ -27,7 +27,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sourcelight.core.arrays import BoolArray, Float64Array, Int64Array
+from sourcelight.core.arrays import BoolArray, Float64Array, Int64Array, arrow_array, arrow_strings, to_numpy
 from sourcelight.core.batches.rows import MatchRows, match_count
 from sourcelight.core.batches.schema import matches_schema
 from sourcelight.engines.search.definition_lookup import DefinitionPositions
@@ -148,7 +148,7 @@ class FileRanker:
                 self._complete([batch])
             match_total += match_count(batch)
             files = self._files(batch)
-            yield batch.append_column(SCORE, pa.array(np.repeat(files.score, files.end - files.start)))
+            yield batch.append_column(SCORE, arrow_array(np.repeat(files.score, files.end - files.start)))
 
     def _complete(self, batches: Iterable[Any]) -> None:
         if self.complete is not None:
@@ -231,11 +231,13 @@ class FileRanker:
         has_phrase = np.zeros(len(start), dtype=np.bool_)
         for phrase in self.phrases:
             ignore = not self.case_sensitive
-            in_path = pc.match_substring(pa.array(paths, pa.string()), phrase, ignore_case=ignore)
-            has_phrase |= in_path.to_numpy(zero_copy_only=False)
+            in_path = pc.match_substring(arrow_strings(paths), phrase, ignore_case=ignore)
+            has_phrase |= to_numpy(in_path)
             if "line" in rows:
                 matches_phrase = pc.match_substring(rows.column("line"), phrase, ignore_case=ignore)
-                in_line = pc.fill_null(matches_phrase, fill_value=False).to_numpy(zero_copy_only=False)
+                if matches_phrase.null_count:
+                    matches_phrase = pc.fill_null(matches_phrase, fill_value=False)
+                in_line = to_numpy(matches_phrase)
                 has_phrase |= np.logical_or.reduceat(in_line, start)
         return has_phrase
 
@@ -386,7 +388,7 @@ def _take(batches: list[Any], batch_of: Int64Array, start: Int64Array, end: Int6
     while start_row < len(lengths):
         done = int(ends[start_row - 1]) if start_row else 0
         last = max(int(np.searchsorted(ends, done + _MAX_OF_ONE_BATCH, side="right")), start_row + 1)
-        table_part = table.take(pa.array(rows[done : int(ends[last - 1])]))
+        table_part = table.take(arrow_array(rows[done : int(ends[last - 1])]))
         if isinstance(table_part, pa.RecordBatch):
             yield table_part
         else:

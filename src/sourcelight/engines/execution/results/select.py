@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sourcelight.core.arrays import arrow_array, arrow_strings
 from sourcelight.core.batches import arrow_type, matches_schema
 from sourcelight.core.batches.rows import MatchRows, boundaries
 from sourcelight.core.batches.schema import FILE_KEYS
@@ -89,7 +90,7 @@ class Selector:
             paths = rows.texts("path", starts.tolist())
             starts = starts[[path not in seen for path in paths]]
             seen.update(path or "" for path in paths)
-        return _rows(batch, starts, "path", rows.column("path").take(pa.array(starts))) if len(starts) else None
+        return _rows(batch, starts, "path", rows.column("path").take(arrow_array(starts))) if len(starts) else None
 
     def _directories(self, batch: Any) -> Any | None:
         seen = self._seen.setdefault(_file_key(batch), set())
@@ -115,7 +116,7 @@ def _file_key(batch: Any) -> FileKey:
 def _rows(batch: Any, position: Any, kind: str, paths: Any | None) -> Any:
     """Rows of `kind` for the rows `at` of `batch`; directories are paths without spans and language."""
     columns: dict[str, Any] = {}
-    selected_rows = batch.take(pa.array(position))
+    selected_rows = batch.take(arrow_array(position))
     names = [name for name in _WHERE if kind != "repo" or name != "commit"]
     names += [column.name for column, _ in FILE_KEYS] if kind == "path" else []
     columns["type"] = pa.array(["path" if kind == "directory" else kind] * len(position), type=arrow_type("dict8"))
@@ -126,7 +127,7 @@ def _rows(batch: Any, position: Any, kind: str, paths: Any | None) -> Any:
     if paths is not None:
         columns["path"] = paths if pa.types.is_dictionary(paths.type) else paths.cast(pa.string()).dictionary_encode()
     # A repository, a directory or a file is one match, however many lines it had.
-    columns["match_count"] = pa.array(np.ones(len(position), dtype=np.int32))
+    columns["match_count"] = arrow_array(np.ones(len(position), dtype=np.int32))
     spans = kind == "path" and selected_rows.schema.get_field_index("name_start") >= 0
     for name in ("name_start", "name_end"):
         columns[name] = (
@@ -299,17 +300,26 @@ def by_file(batch: Any) -> Sequence[Any]:
 def repository_batch(name_matches: Sequence[tuple[Target, tuple[tuple[int, int], ...]]]) -> Any:
     """Rows of type ``repo``, with the spans of the match in each name."""
     infos = [target.repository.facts for target, _ in name_matches]
+    spans = [spans for _, spans in name_matches]
+    ids = [info.id for info in infos]
+    list_starts = arrow_array(np.cumsum([0, *map(len, spans)]).astype(np.int32))
 
-    def column(values: list[Any], kind: str) -> Any:
-        return pa.array(values, type=arrow_type(kind))
+    def texts(values: list[str], kind: str) -> Any:
+        return arrow_strings(values).dictionary_encode().cast(arrow_type(kind))
+
+    def lists(side: int) -> Any:
+        values = np.array([span[side] for of_name in spans for span in of_name], np.int32)
+        return pa.ListArray.from_arrays(list_starts, arrow_array(values)).cast(arrow_type("list"))
 
     columns = {
-        "type": column(["repo"] * len(name_matches), "dict8"),
-        "repository": column([f.name for f in infos], "dict32"),
-        "repository_id": column([f.id for f in infos], "int64"),
-        "revision": column([target.revision for target, _ in name_matches], "dict32"),
-        "match_count": column([1] * len(name_matches), "int32"),
-        "name_start": column([[a for a, _ in spans] for _, spans in name_matches], "list"),
-        "name_end": column([[b for _, b in spans] for _, spans in name_matches], "list"),
+        "type": texts(["repo"] * len(name_matches), "dict8"),
+        "repository": texts([info.name for info in infos], "dict32"),
+        "repository_id": arrow_array(
+            np.array([number or 0 for number in ids], np.int64), np.array([number is not None for number in ids])
+        ),
+        "revision": texts([target.revision for target, _ in name_matches], "dict32"),
+        "match_count": arrow_array(np.ones(len(name_matches), np.int32)),
+        "name_start": lists(0),
+        "name_end": lists(1),
     }
     return pa.record_batch(columns)

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sourcelight.core.arrays import AnyArray, BoolArray, arrow_array, arrow_strings, to_numpy
 from sourcelight.core.batches.raw_matches import RawMatches
 from sourcelight.core.batches.results import most_frequent
 from sourcelight.core.batches.rows import MatchRows
@@ -59,7 +60,7 @@ class CommitCounts:
         if ends[0] == self._last:
             first = first[1:]
         self._last = ends[1]
-        first_rows = pa.array(first)
+        first_rows = arrow_array(first)
         names, emails = (rows.column(name).take(first_rows).cast(pa.string()) for name in ("author", "author_email"))
         authors = pa.table({"name": names, "email": emails}).group_by(["name", "email"]).aggregate([([], "count_all")])
         for author in authors.to_pylist():
@@ -140,7 +141,7 @@ class Tally:
     def add(self, batch: Any) -> None:
         """Count the matches of `batch`."""
         names = batch.schema.names
-        counts = np.asarray(batch.column(names.index("match_count")).to_numpy(zero_copy_only=False), dtype=np.int64)
+        counts = MatchRows(batch).numbers("match_count")
         self.matches += int(counts.sum())
         kinds = _weigh(batch.column(names.index("type")), counts)
         self._by_type.update(kinds)
@@ -189,8 +190,8 @@ class Tally:
         rows = MatchRows(batch)
         with_name = np.flatnonzero(rows.lists("name_start")[0])
         if len(with_name):
-            types = rows.column("type").take(pa.array(with_name)).cast(pa.string())
-            with_name = with_name[np.asarray(pc.equal(types, "content"))]
+            types = rows.column("type").take(arrow_array(with_name)).cast(pa.string())
+            with_name = with_name[to_numpy(pc.is_in(types, value_set=arrow_strings(["content"])))]
         if not len(with_name):
             return 0
         columns = [name for name in ("repository", "revision", "commit", "path") if name in rows]
@@ -256,8 +257,8 @@ def _sums_by_location(batch: Any, by_repository: dict[str, int], counts: Any) ->
         return {(name, ""): n for name, n in by_repository.items()}
     name, revision = (batch.column(batch.schema.get_field_index(column)) for column in ("repository", "revision"))
     names, revisions = name.dictionary.to_pylist(), revision.dictionary.to_pylist()
-    positions = name.indices.to_numpy(zero_copy_only=False).astype(np.int64) * len(revisions)
-    positions += revision.indices.to_numpy(zero_copy_only=False)
+    positions = to_numpy(name.indices).astype(np.int64) * len(revisions)
+    positions += to_numpy(revision.indices)
     sums = np.bincount(positions, weights=counts)
     sums_by_location: Counter[tuple[str, str]] = Counter()
     for position in np.flatnonzero(sums).tolist():
@@ -270,24 +271,33 @@ def _sums_by_location(batch: Any, by_repository: dict[str, int], counts: Any) ->
 
 def _by_path(column: Any, counts: Any) -> tuple[Any, Any]:
     """The paths that occur, and the sum of `counts` for each."""
-    codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    codes = _codes(column)
     seen = codes >= 0
     sums = np.bincount(codes[seen], weights=counts[seen], minlength=len(column.dictionary))
     indices = np.flatnonzero(sums)
-    return column.dictionary.take(pa.array(indices)).cast(pa.string()), sums[indices]
+    return column.dictionary.take(arrow_array(indices)).cast(pa.string()), sums[indices]
+
+
+def _codes(column: Any) -> AnyArray:
+    """Return the number of each value of a dictionary column; -1 for null."""
+    indices = column.indices
+    return to_numpy(indices.fill_null(-1) if indices.null_count else indices)
+
+
+def _matches(paths: Any, regexp: str) -> BoolArray:
+    mask: BoolArray = to_numpy(pc.match_substring_regex(paths, regexp))
+    return mask
 
 
 def _excludes(paths: Any, sums: Any) -> dict[str, int]:
     """Sums over the paths that each of the usual excludes would leave out."""
-    is_excluded = np.asarray(
-        pc.match_substring_regex(paths, _ANY_EXCLUDE).to_numpy(zero_copy_only=False), dtype=np.bool_
-    )
+    is_excluded = _matches(paths, _ANY_EXCLUDE)
     if not is_excluded.any():
         return {}
-    sums, paths = sums[is_excluded], paths.filter(pa.array(is_excluded))
+    sums, paths = sums[is_excluded], paths.filter(arrow_array(is_excluded))
     sums_by_regexp = {}
     for _, regexp in _EXCLUDES:
-        is_excluded = np.asarray(pc.match_substring_regex(paths, regexp).to_numpy(zero_copy_only=False), dtype=np.bool_)
+        is_excluded = _matches(paths, regexp)
         if is_excluded.any():
             sums_by_regexp[regexp] = int(sums[is_excluded].sum())
     return sums_by_regexp
@@ -297,7 +307,7 @@ def _excluded_raw(paths: Sequence[bytes], counts: Any) -> dict[str, int]:
     """Sums over paths, in bytes, that each of the usual excludes would leave out."""
     text = b"\n".join(paths)
     if text.count(b"\n") >= len(paths):  # one stands in a path, and is no end there
-        texts = pa.array([str(path, "utf-8", "replace") for path in paths], pa.string())
+        texts = arrow_strings([str(path, "utf-8", "replace") for path in paths])
         return _excludes(texts, counts)
     sums_by_regexp = {}
     sizes = np.fromiter(map(len, paths), np.int64, len(paths)) + 1
@@ -329,7 +339,7 @@ def _by_count(item: SuggestedFilter) -> tuple[int, str]:
 
 def _weigh(column: Any, counts: Any, *, keep_zero: bool = False) -> dict[str, int]:
     """Sum of `counts` by the value of a dictionary column; values that do not occur are left out."""
-    codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    codes = _codes(column)
     values = column.dictionary.to_pylist()
     seen = codes >= 0
     sums = np.bincount(codes[seen], weights=counts[seen], minlength=len(values))

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from sourcelight.core.arrays import BoolArray, Int64Array
+from sourcelight.core.arrays import BoolArray, Int64Array, arrow_array
 from sourcelight.engines.search.scan.corpus import Corpus
-from sourcelight.engines.search.scan.text import arrow_array, arrow_binary, text_column
+from sourcelight.engines.search.scan.text import arrow_binary, text_column
 
 _TRUNCATION_MARK = b"...truncated"
 

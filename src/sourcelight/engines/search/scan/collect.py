@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array
+from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, arrow_array
 from sourcelight.core.batches.raw_matches import RawMatches
 from sourcelight.engines.search.model import DocumentNumbers, FileNumbers, SearchOptions
 from sourcelight.engines.search.scan.chunks import Chunks, chunk_columns, chunks_of
@@ -32,7 +32,7 @@ from sourcelight.engines.search.scan.corpus import Corpus
 from sourcelight.engines.search.scan.evaluate import FileMatches
 from sourcelight.engines.search.scan.paths import runs
 from sourcelight.engines.search.scan.spans import NO_ROWS, MatchedLines, concatenate_lines, matched_lines
-from sourcelight.engines.search.scan.text import arrow_array, arrow_binary, code_points, text_column
+from sourcelight.engines.search.scan.text import arrow_binary, code_points, text_column
 
 # Beyond this size a batch costs per row and not per batch, and its reader waits longer than it gains.
 _MAX_BATCH_ROWS = 8192

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array
+from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, arrow_array, arrow_strings
 from sourcelight.core.batches import raw_matches
 from sourcelight.core.batches.raw_matches import RawMatches
 from sourcelight.core.batches.schema import FILE_KEYS, arrow_type
@@ -22,14 +22,7 @@ from sourcelight.engines.search.scan.corpus import LONG_LINE_BYTES, Corpus
 from sourcelight.engines.search.scan.evaluate import CorpusSearch
 from sourcelight.engines.search.scan.paths import runs
 from sourcelight.engines.search.scan.spans import MatchedLines, non_overlapping
-from sourcelight.engines.search.scan.text import (
-    arrow_array,
-    arrow_binary,
-    arrow_strings,
-    code_points,
-    take_slices,
-    text_column,
-)
+from sourcelight.engines.search.scan.text import arrow_binary, code_points, take_slices, text_column
 
 _MAX_SLICED_PATHS = 32
 """Paths up to which Python slices are faster than an Arrow kernel."""

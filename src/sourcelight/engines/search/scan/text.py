@@ -5,14 +5,13 @@ No Python object is made per line: two million lines as `str` objects take more 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, UInt8Array
+from sourcelight.core.arrays import AnyArray, Int64Array, UInt8Array, arrow_array
 
 _ASCII_END = 0x80
 _LONG_TEXT_BYTES = 256
@@ -37,31 +36,6 @@ class TextColumn:
     def bytes_of(self, row: int) -> bytes:
         """Return a piece as stored."""
         return self.raw[self.offsets[row] : self.offsets[row + 1]].tobytes()
-
-
-def arrow_array(values: AnyArray, valid: BoolArray | None = None) -> Any:
-    """Make an Arrow array of numbers without copying them; null where not `valid`.
-
-    ``pyarrow.array`` would do the same, but loads pandas for it: a third of a second at the first search.
-    """
-    import pyarrow as pa
-
-    dtype = pa.from_numpy_dtype(values.dtype)
-    # Arrow packs booleans and validity into bits, the least significant first.
-    buffer = np.packbits(values, bitorder="little") if values.dtype == np.bool_ else np.ascontiguousarray(values)
-    validity = None if valid is None else pa.py_buffer(np.packbits(valid, bitorder="little"))
-    return pa.Array.from_buffers(dtype, len(values), [validity, pa.py_buffer(buffer)])
-
-
-def arrow_strings(values: Sequence[str]) -> Any:
-    """Make an Arrow string array of a few texts, without pandas, like `arrow_array`."""
-    import pyarrow as pa
-
-    encoded = [value.encode() for value in values]
-    offsets = np.cumsum([0, *(len(text) for text in encoded)]).astype(np.int32)
-    return pa.Array.from_buffers(
-        pa.string(), len(encoded), [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))]
-    )
 
 
 def gather_texts(buffer: Any, starts: Int64Array, ends: Int64Array) -> TextColumn:
