@@ -42,19 +42,23 @@ def seen(answer: httpx2.Response) -> tuple[Any, ...]:
 def test_first_answers_are_those_of_the_sdk(engine: LocalEngine, serve: Serve) -> None:
     service = serve(engine)
     messages = [INITIALIZE, INITIALIZED, LIST, LIST | {"params": {}}]
-    asked = [(path, message, v) for path in ENDPOINTS for message in messages for v in ("", *sorted(PROTOCOL_VERSIONS))]
-    early = [seen(post(service, *each)) for each in asked]
+    requests = [
+        (path, message, v) for path in ENDPOINTS for message in messages for v in ("", *sorted(PROTOCOL_VERSIONS))
+    ]
+    early = [seen(post(service, *request)) for request in requests]
     # Loads the SDK.
     assert post(service, "/.api/mcp", PING).status_code == 200
-    assert [seen(post(service, *each)) for each in asked] == early
+    assert [seen(post(service, *request)) for request in requests] == early
     assert {status for status, *_ in early} == {200, 202}
 
 
 def first_answer(body: bytes, headers: dict[str, str]) -> tuple[int | None, bytes]:
     """The status of the early answer, None without one, and the body that is left for the SDK."""
     half = len(body) // 2
-    parts = [(body[:half], True), (body[half:], False)]
-    messages: list[Message] = [{"type": "http.request", "body": part, "more_body": more} for part, more in parts]
+    parts = [(body[:half], False), (body[half:], True)]
+    messages: list[Message] = [
+        {"type": "http.request", "body": part, "more_body": not is_last} for part, is_last in parts
+    ]
     raw_headers = [(name.encode(), value.encode()) for name, value in headers.items()]
     scope: Scope = {"type": "http", "method": "POST", "path": "/", "headers": raw_headers}
 

@@ -245,9 +245,7 @@ class ResultPipeline:
     def _note_all(self, parts: Iterable[SearchPart]) -> Iterator[Any]:
         for part in parts:
             self.note(part)
-            for batch in part.batches:
-                if batch.num_rows:
-                    yield batch
+            yield from (batch for batch in part.batches if batch.num_rows)
 
     def _choose(
         self,
