@@ -169,7 +169,7 @@ def test_caches_are_those_of_the_core() -> None:
     modules = {
         ".".join(file.relative_to(structure.ROOT / "src" / "sourcelight").with_suffix("").parts)
         for file in (structure.ROOT / "src" / "sourcelight").rglob("*.py")
-        if "import OrderedDict" in file.read_text("utf-8")
+        if "OrderedDict()" in file.read_text("utf-8")
     }
     assert modules == set(OWN_ORDERS)
 

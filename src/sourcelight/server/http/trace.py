@@ -32,7 +32,7 @@ class Trace:
     left_out: int = 0
 
     def mark(self, label: str) -> None:
-        """Record that `what` has happened now."""
+        """Record that what `label` says has happened now."""
         if len(self.marks) < _MARKS:
             self.marks.append(((time.monotonic() - self.started) * 1000, label))
         else:
@@ -40,7 +40,13 @@ class Trace:
 
 
 class TraceLog:
-    """The traces that were opened or read last, at most `size`."""
+    """The traces that were opened or read last.
+
+    Parameters
+    ----------
+    size
+        Traces to store. Each may have some 50 KB, and is of use for a few requests.
+    """
 
     def __init__(self, size: int = 200) -> None:
         self._traces: LruCache[str, Trace] = LruCache(size)

@@ -88,7 +88,7 @@ class CountLimits:
 
 
 class AlternativeNumbers:
-    """Adds the column `ALTERNATIVE` to rows, for whoever cuts them; as many as the counts of all may leave.
+    """Adds the column `ALTERNATIVE` to rows, for a coordinator that cuts them; as many as all counts may leave.
 
     Parameters
     ----------

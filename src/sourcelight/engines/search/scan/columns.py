@@ -130,6 +130,7 @@ def file_columns(rows: FileRows, row_types: Sequence[str], row_type: NDArray[np.
         if len(distinct.dictionary) < len(paths):
             paths, path_of_row = distinct.dictionary, np.asarray(distinct.indices)[path_of_row]
     columns["path"] = pa.DictionaryArray.from_arrays(arrow_array(path_of_row), paths)
+    # The schema says the types, so that a new column is no more than its values here.
     types = {column.name: column.type for column, _ in FILE_KEYS}
     return columns | {
         name: _file_column(types[name], values, lengths) for name, values in file_values(corpus, rows.files).items()
@@ -214,6 +215,7 @@ def _file_column(kind: str, coded: CodedValues, lengths: Int64Array) -> Any:
     new_codes = np.array(
         [code_of_value.setdefault(values[code], len(code_of_value)) for code in codes_in_use.tolist()], np.int32
     )
+    # A file has one value, and a row of each of its lines repeats it.
     codes = np.repeat(new_codes[index_of_file], lengths)
     is_known = [value is not None and value != "" for value in code_of_value]
     indices = arrow_array(codes, valid=None if all(is_known) else np.array(is_known)[codes])
