@@ -70,7 +70,7 @@ class Merge:
 
 
 def join(parts: Parts, key: Sequence[str]) -> MergedTable:
-    """Tables one below the other; of rows with the same `key` the first stays. A null commit equals no other."""
+    """Concatenate tables; of rows with the same `key` the first stays. A null commit equals no other."""
     import pyarrow as pa
 
     from sourcelight.core.batches.columns import add_service
@@ -80,6 +80,7 @@ def join(parts: Parts, key: Sequence[str]) -> MergedTable:
     for name, table in parts:
         columns = [table.column(column).to_pylist() for column in key]
         keys = list(zip(*columns, strict=True))
+        # Services without commits may have different states of one file: such rows are duplicates of nothing.
         keys = [
             (*row_key, name) if "commit" in key and row_key[key.index("commit")] is None else row_key
             for row_key in keys
@@ -92,7 +93,7 @@ def join(parts: Parts, key: Sequence[str]) -> MergedTable:
 
 
 def _ranks_of(column: Any, arguments: Arguments) -> Int64Array:
-    """A number for each row by which its repository comes: in the order in which they were named, else by name."""
+    """Return a sort key for each row: the position of its repository in the arguments, else by name."""
     import numpy as np
 
     names = [name or "" for name in column.to_pylist()]
@@ -102,7 +103,7 @@ def _ranks_of(column: Any, arguments: Arguments) -> Int64Array:
 
 
 def _times(table: Any) -> Int64Array:
-    """When each commit was committed; written, where the service did not say."""
+    """Return the commit date of each row; the author date if the service sent none."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -125,6 +126,7 @@ def commits(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable
 
     union = join(parts, ("repository", "commit"))
     table = union.table
+    # The last key of `lexsort` is the first to sort by. The row number keeps the order of each service among equals.
     order = np.lexsort((np.arange(len(table)), _ranks_of(table["repository"], arguments), -_times(table)))
     return MergedTable(*_with(_take(table, order, arguments.get("count")), union))
 
@@ -186,6 +188,8 @@ def hotspots(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTabl
     import pyarrow as pa
 
     union = join(parts, ("repository", "path"))
+    # Each service scaled its scores by its own hottest file, so they can't be compared: they are computed again from
+    # the columns that they come from, by the formula of `engines.tools.history.hotspots`.
     lines = np.asarray(union.table["lines"].fill_null(0).to_numpy(), np.int64)
     weights = np.asarray(union.table["commits"].to_numpy(), np.int64) * np.log1p(lines)
     max_weight = float(weights.max()) if len(weights) and weights.max() > 0 else 1.0
@@ -227,7 +231,7 @@ SEPARATE_SERVICES = (
 
 
 def _one_name_each(parts: Parts, arguments: Arguments) -> Parts:
-    """Tables in which people with one address bear one name, the one with the most commits at all services."""
+    """Give people with one address one name: the one with the most commits in all services."""
     import pyarrow as pa
 
     if arguments.get("joinAddresses", True) is False:
@@ -239,6 +243,7 @@ def _one_name_each(parts: Parts, arguments: Arguments) -> Parts:
                 spellings = commits.setdefault(person_key(name, email), {})
                 spellings[name, email] = spellings.get((name, email), 0) + count
     names = {pair: shown_pair(spellings) for spellings in commits.values() for pair in spellings}
+    # Most often there is nothing to rename, and copying dictionary columns of large tables would be in vain.
     if all(pair == other for pair, other in names.items()):
         return parts
     renamed_parts = []
@@ -255,7 +260,7 @@ def _one_name_each(parts: Parts, arguments: Arguments) -> Parts:
 
 
 def _group(parts: Parts, keys: Sequence[str], folds: _Folds) -> list[_Row]:
-    """Rows with equal keys as one, in the order of their first; the names of their services joined."""
+    """Merge rows with equal keys, in the order of the first of each; the names of their services are joined."""
     groups: dict[tuple[Any, ...], _Row] = {}
     for name, table in parts:
         for row in table.to_pylist():
@@ -267,6 +272,7 @@ def _group(parts: Parts, keys: Sequence[str], folds: _Folds) -> list[_Row]:
             if name not in group[SERVICE.name]:
                 group[SERVICE.name].append(name)
             for column, fold in folds.items():
+                # Null means that a service doesn't know a number, which must not turn that of the other into null.
                 values = [value for value in (group[column], row[column]) if value is not None]
                 group[column] = fold(*values) if len(values) == 2 else next(iter(values), None)
     return list(groups.values())
@@ -300,6 +306,7 @@ def contributors(parts: Parts, arguments: Arguments, columns: Columns) -> Merged
 
 def by_author(arguments: Arguments) -> Arguments:
     """Request churn by author too, where distinct authors must be counted over services."""
+    # Numbers of authors don't add up: one person may work at two services. With names, they can be counted once.
     by = list(arguments.get("by") or ["directory"])
     return {**arguments, "by": by if {"author", "repository"} & set(by) else [*by, "author"]}
 
@@ -355,6 +362,7 @@ def pickaxe(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable
     }
     rows = _group(parts, ("repository", "period", "period_end", *_PERSON), folds)
     rows.sort(key=lambda row: (_start(row), -(row["added"] + row["removed"]), tie_key(row)))
+    # The totals of the services count their own lines alone, so the running total is computed again.
     total = 0
     for row in rows:
         total += row["net"]
@@ -385,6 +393,7 @@ def identity_suggestions(parts: Parts, arguments: Arguments, columns: Columns) -
     del arguments
     rows: list[_Row] = []
     for name, table in parts:
+        # Each service numbers its groups from its own start; renumbered, two services never share a group.
         before = 1 + max((row["group"] for row in rows), default=-1)
         suggestions = table.to_pylist()
         lowest_group = min((row["group"] for row in suggestions), default=0)

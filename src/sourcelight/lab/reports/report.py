@@ -112,6 +112,7 @@ class Report(ReportContent):
         KeyError
             For a name, a key or a value that the report does not have; says which there are.
         """
+        # A metric and a table can share a name ("commits"). Filters are keys of a table: with them, the table is meant.
         for metric in self.metrics:
             if metric.name == name and metric.source and not filters:
                 return _rows(self.sources[metric.source], metric.filters, with_counts=True)
@@ -243,6 +244,7 @@ def _number(value: Any) -> str:
 
 def _looked_up(table: ReportTable, filters: Mapping[str, Any]) -> Frame:
     """The commits behind one row of a table, from the service."""
+    # `behind` takes a position in the whole table, so the index must count its rows.
     frame = table.frame.reset_index(drop=True)
     for column, value in filters.items():
         frame = frame[frame[column].astype(object) == value]
@@ -266,6 +268,8 @@ def _rows(frame: Frame, filters: Mapping[str, Any], *, with_counts: bool = False
     for column, value in filters.items():
         values = list(value) if isinstance(value, (list, tuple, set, frozenset)) else [value]
         mask = frame[column].isin(values)
+        # A value that no row has is most often misspelled. The filters of a metric may rightly select no row, and so
+        # may a flag.
         if not mask.any() and len(frame) and not with_counts and not isinstance(value, bool):
             raise KeyError(f"no row has {value!r} in {column}")
         frame = frame[mask]

@@ -75,6 +75,7 @@ class FormSealer:
 
     def open(self, sealed: str) -> PendingAuthorization | None:
         """Return the sealed request; None for a changed or expired text."""
+        # The signature is checked before anything is decoded: JSON of a stranger is never parsed.
         text, _, signature = sealed.partition(".")
         if not hmac.compare_digest(signature.encode("utf-8", "replace"), self._sign("pending", text).encode()):
             return None
@@ -92,9 +93,12 @@ class FormSealer:
 
     def has_csrf_token(self, value: str, purpose: str, *parts: str) -> bool:
         """Return whether a form sent back its token, in constant time."""
+        # As bytes, because `compare_digest` refuses texts that are not ASCII, and a form may send any.
         return hmac.compare_digest(value.encode("utf-8", "replace"), self._sign(purpose, *parts).encode())
 
     def _sign(self, purpose: str, *parts: str) -> str:
+        # As JSON, so that ("a", "bc") and ("ab", "c") have different signatures. `purpose` keeps a token of one form
+        # from passing for one of another.
         text = json.dumps([purpose, *parts]).encode()
         return base64.urlsafe_b64encode(hmac.new(self._key, text, hashlib.sha256).digest()).decode().rstrip("=")
 
@@ -114,6 +118,7 @@ def network_of(request: Request) -> str:
     if isinstance(address, ipaddress.IPv6Address):
         if address.ipv4_mapped is not None:
             return str(address.ipv4_mapped)
+        # A provider assigns a whole /64 to one user (RFC 6177), who could guess from 2^64 addresses otherwise.
         return str(ipaddress.IPv6Network((int(address), _IPV6_NETWORK_BITS), strict=False))
     return host
 
@@ -121,6 +126,8 @@ def network_of(request: Request) -> str:
 def sign_in_limits(options: OAuthOptions, name: str, network: str) -> Sequence[AttemptLimit]:
     """Return the limits of a sign-in: of account and address, of the address, of the account."""
     account = name.casefold()[:64]
+    # The narrow limit meets a forgotten password. The others meet one address that tries many accounts, and many
+    # addresses that try one account; these are higher, so that a stranger can't easily lock somebody out.
     return (
         AttemptLimit("sign-in", f"{account}\0{network}", options.failures, _SIGN_IN_WINDOW_S),
         AttemptLimit("sign-in by address", network, 4 * options.failures, _SIGN_IN_WINDOW_S),
@@ -150,6 +157,7 @@ class BoundedQueue:
 
     async def run(self, work: Callable[[], Result]) -> Result:
         """Run `work` in its turn; raise `Overloaded` when too many tasks are waiting."""
+        # No `await` between the check and the increment: two requests can't both take the last slot.
         if self._admitted >= self._capacity:
             raise Overloaded
         self._admitted += 1
@@ -167,6 +175,7 @@ async def form_of(request: Request) -> Mapping[str, str]:
 
 def is_same_site(request: Request, base_url: str) -> bool:
     """Return whether a form comes from a page of the service at `base_url`, as far as the browser says."""
+    # Old browsers send neither header. The CSRF token protects them; this check comes on top of it.
     site = request.headers.get("sec-fetch-site", "same-origin")
     origin = request.headers.get("origin")
     if site != "same-origin":

@@ -94,6 +94,7 @@ def _endings(work: Work, paths: Sequence[str]) -> str:
     """Return the endings by which files of a language were counted, where there are several: C has headers, too."""
     if not work.request.languages:
         return ""
+    # `lang:C` counts headers too; without the endings, a reader who counts *.c gets another number.
     endings: Counter[str] = Counter()
     for path in paths:
         stem, dot, ending = path.rpartition("/")[2].rpartition(".")
@@ -118,6 +119,7 @@ def count_folders(work: Work) -> Fact:
     table = Rows("Folders", ("repository", "folder"))
     for row in sorted(unique_folders):
         table.add(row)
+    # Directories are derived from files: if these are truncated, so are they, and the note says so.
     is_truncated = fact.tables[0].total > len(fact.tables[0].rows)
     fact.notes += [f"Folders of the first {len(fact.tables[0].rows):,} files count."] if is_truncated else []
     fact.number, fact.unit, fact.tables = len(unique_folders), "folders", [table]

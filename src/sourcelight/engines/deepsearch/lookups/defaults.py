@@ -81,11 +81,13 @@ def find_parameter_default(
                 candidates.append(candidate)
                 break
         else:
+            # Dataclasses and the like have no constructor in the source; their fields are its parameters.
             field_value = _field_of(texts, location, name)
             if field_value is not None:
                 candidates.append(field_value)
     if not candidates:
         return None
+    # A required parameter is an answer too: better than silence, and a line proves it.
     if all(not candidate.value for candidate in candidates):
         first = candidates[0]
         text = f"{code(name)} of {code(owner)} has no default: {code(first.path)} gives it none"
@@ -128,6 +130,7 @@ def default_at(texts: FileTexts, head: DefinitionLocation, name: str) -> ValueCa
         if parameter.name != name:
             continue
         value = parameter.value
+        # Ruby's keyword parameters (`limit: 10`) look like types to the reader of parameters.
         if (
             not value
             and head.path.endswith(".rb")

@@ -106,10 +106,12 @@ def read_event(marked_text: MarkedText, paths: QuestionPaths) -> dict[str, Any] 
     before = marked_text.text
     kind = "who" if WHO.search(marked_text.text) else "when"
     marked_text.text = marked_text.text[: asks.start()] + " · " + marked_text.text[asks.end() :]
+    # "Since when is there a retry" asks when it was added, without a verb that says so.
     if "since" in asks[0].lower() and _ADDED.search(marked_text.text) is None:
         marked_text.text += " added"
     fields = _event(marked_text, kind, paths)
     if fields is None:
+        # Other readers must see the question as it was asked.
         marked_text.text = before
         return None
     return {"kind": kind, **fields}
@@ -129,6 +131,7 @@ def _event(  # noqa: PLR0911 - one for each form of question
     text = marked_text.text
     if kind == "when" and (tag := _TAG.search(text)) is not None:
         name = marked_text.get_mark(tag["tag"]).text if tag["tag"].startswith("⟨") else tag["tag"]
+        # "When was version 2 released" is about a tag only if the repository has one of this name.
         if paths.is_revision(name):
             marked_text.take(_TAG)
             return {"event": "tag", "head": name}
@@ -177,6 +180,7 @@ def _filters(marked_text: MarkedText, paths: QuestionPaths, *, authors: bool = T
 def _of_subject(marked_text: MarkedText, kind: str, paths: QuestionPaths) -> dict[str, Any] | None:
     """Who and when something was added, removed, changed; and whose it is."""
     text = marked_text.text
+    # The first that matches counts, so the order decides: "who removed the added check" asks for a removal.
     event = next(
         (
             name
@@ -191,8 +195,10 @@ def _of_subject(marked_text: MarkedText, kind: str, paths: QuestionPaths) -> dic
         ),
         "",
     )
+    # "When was x last added or changed" asks for the newest change, of which an addition is one.
     if event == "added" and re.search(r"\blast\b|\bmost recently\b", text, re.IGNORECASE) and _CHANGED.search(text):
         event = "changed"
+    # "Who changed x" without first or last asks for everybody who did.
     last = _LAST.search(text) is not None
     if event == "changed" and kind == "who" and not last and not re.search(r"\bfirst\b", text, re.IGNORECASE):
         event = "people"
@@ -202,6 +208,7 @@ def _of_subject(marked_text: MarkedText, kind: str, paths: QuestionPaths) -> dic
     path = re.search(r"⟨P\d+⟩", text)
     if event in {"people", "owner"}:
         scope = take_paths(marked_text, paths, of_history=event == "people")
+        # "Who owns this" without a path has no subject that can be counted.
         if event == "owner" and not scope.get("paths"):
             return None
         marked_text.take(_OWNER if event == "owner" else _PEOPLE)

@@ -64,6 +64,7 @@ class Period:
     @property
     def after(self) -> str:
         """The exclusive bound that `commit_search` takes; empty for none."""
+        # git stores whole seconds, so one second before the start excludes nothing else.
         return "" if self.start is None else _instant(self.start - timedelta(seconds=1))
 
     @property
@@ -80,6 +81,7 @@ class Period:
 
 def take_period(marked_text: MarkedText, now: datetime) -> Period:
     """Take all spans of time out of a question."""
+    # Longer forms first: "between May and June" also has the form of "in May", which would leave "June" behind.
     period = Period()
     readers: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Period]], ...] = (
         (_BETWEEN, lambda match: Period(_span(match[1], now)[0], _span(match[2], now)[1])),
@@ -98,6 +100,7 @@ def take_period(marked_text: MarkedText, now: datetime) -> Period:
                 moves = pattern in {_RECENT, _THIS} or re.search(r"today|yesterday|\bago\b", match[0], re.IGNORECASE)
                 period = period.intersect(replace(span, is_relative=bool(moves)))
             except (ValueError, OverflowError):
+                # "In 32 May" is no date: the words stay in the question, which then says that it ignored them.
                 break
             marked_text.take(pattern)
     return period
@@ -139,6 +142,7 @@ def _ago(number: str | None, unit: str, now: datetime) -> datetime:
         return now.replace(microsecond=0) - timedelta(days=count * _DAYS[unit])
     months = now.year * 12 + now.month - 1 - count * (12 if unit == "year" else 1)
     year, month = divmod(months, 12)
+    # A month before 31 March is the last day of February.
     day = min(now.day, calendar.monthrange(year, month + 1)[1])
     return now.replace(year=year, month=month + 1, day=day, microsecond=0)
 

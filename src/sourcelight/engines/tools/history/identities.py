@@ -69,6 +69,7 @@ def _uses(snapshot: OpenedHistory, people: PersonNumbers, context: ToolContext) 
     for role in ("author", "committer"):
         owners = getattr(commits, role)[is_counted]
         times = commits.commit_time[is_counted]
+        # Sorted once and cut at each identity: a mask for each would read all commits for every one of thousands.
         order = np.argsort(owners, kind="stable")
         cuts = np.searchsorted(owners[order], np.arange(len(keys) + 1))
         for number, key in enumerate(keys):
@@ -90,6 +91,7 @@ def _combine_identities(arguments: IdentitiesArguments, context: ToolContext, pa
     uses: dict[_Key, _Use] = {}
     of_pair: dict[tuple[str, str], _Key] = {}
 
+    # Trailers name a person without a raw identity. The first raw identity of that person takes the credit.
     def use_of(key: _Key) -> _Use:
         of_pair.setdefault(key[2:], key)
         return uses.setdefault(key, _Use())
@@ -160,6 +162,7 @@ def _combine_suggestions(
     for usages in part.results.values():
         numbers = people.take(usages.persons)
         for person, *row in sorted((int(numbers[person]), *row) for person, *row in usages.rows):
+            # 1 << 62: later than any time that git stores, and no overflow in int64.
             count, first, last = counts.get(person, (0, 1 << 62, 0))
             counts[person] = count + row[0], min(first, row[1]), max(last, row[2])
     names, emails = people.names, people.emails

@@ -48,7 +48,7 @@ class TsAnnotations(TsNames):
         super().__init__(session)
         self.depth = 0
         self._was_truncated = False
-        # What is bound_types of type parameters is told apart by identity, so it has to live as long.
+        # Keys have the identity of the bound types, which must live as long as the keys.
         self._values: dict[Hashable, tuple[list[TsValue], BoundTypes]] = {}
         self._open: set[Hashable] = set()
 
@@ -84,6 +84,8 @@ class TsAnnotations(TsNames):
 
         A result that was truncated by depth or by a cycle isn't cached.
         """
+        # A result below the limit depends on how deep the question was asked. Cached, it would be short for the next
+        # question, so that answers would depend on the order of questions.
         if self.depth >= MAX_DEPTH:
             self._was_truncated = True
             return []
@@ -115,6 +117,7 @@ class TsAnnotations(TsNames):
         return values
 
     def _annotation_values(self, document: Document, node: Node, bound_types: BoundTypes) -> Iterable[TsValue]:  # noqa: PLR0911 - a case a kind of type
+        # `readonly T[]`, `(T)`, `: T`: wrappers without a meaning for members.
         while node.type in _INNER and node.named_children:
             node = node.named_children[-1]
         kind = node.type
@@ -154,6 +157,7 @@ class TsAnnotations(TsNames):
         if kind == "lookup_type":
             return self._lookup_type(document, node, bound_types)
         if kind == "conditional_type":
+            # Which branch holds needs a type checker; a member of either may be meant.
             branches = [node.child_by_field_name("consequence"), node.child_by_field_name("alternative")]
             return [value for branch in branches for value in self.annotation_values(document, branch, bound_types)]
         if kind == "this_type":
@@ -173,6 +177,7 @@ class TsAnnotations(TsNames):
             return []
         holder, key = node.named_children[:2]
         values = self.annotation_values(document, holder, bound_types)
+        # `T[number]` is an element; `T["name"]` is a member.
         if key.type != "literal_type":
             return [item for value in values for item in value.items]
         return [v for value in values for ref in self.member_refs(value, unquote(key)) for v in self.values_of(ref)]
@@ -187,6 +192,7 @@ class TsAnnotations(TsNames):
                 return [TsValue("instance", document, outer)]
             if outer.type == "interface_declaration":
                 return [TsValue("instance", document, outer)]
+            # Arrow functions are passed over: they have the `this` of the code around them.
             if outer.type in {"function_declaration", "function_expression", "method_definition"}:
                 declared_this = self._declared_this(document, outer)
                 if declared_this:
@@ -235,6 +241,7 @@ class TsAnnotations(TsNames):
             values = self.meaning(bound_types, ref.key)
             if values:
                 return values
+            # Unbound, a parameter has at least the members of its default or constraint.
             default, constraint = (binding.node.child_by_field_name(field) for field in ("value", "constraint"))
             return self.annotation_values(ref.document, default, bound_types) or self.annotation_values(
                 ref.document, constraint, bound_types
@@ -269,6 +276,7 @@ class TsAnnotations(TsNames):
             if position < len(arguments):
                 bindings[ref.document.key, parameter.start] = TypeArguments(document, arguments[position], bound_types)
             elif default is not None:
+                # A default may name earlier parameters, so it is read in the bindings that are made here.
                 bindings[ref.document.key, parameter.start] = TypeArguments(ref.document, default, bindings)
         return bindings
 

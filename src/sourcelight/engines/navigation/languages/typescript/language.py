@@ -98,6 +98,7 @@ class TypeScriptLanguage(Language):
             refs = inference.lookup(ref.document, cursor.name, ref.start)
             refs += inference.lookup(ref.document, cursor.name, ref.start, as_type=True)
             bindings = [other.binding for other in refs if other.binding is not None]
+        # A class is a type and a value, so both look-ups have it.
         by_start = {first_binding.start: first_binding for first_binding in bindings}
         return [_to_ref(TsRef(ref.document, first_binding), "scope") for first_binding in by_start.values()]
 
@@ -177,12 +178,14 @@ def _is_last(parent: Node, node: Node) -> bool:
 def _is_called(expression: Node) -> bool:
     """Return whether what an expression names is called, as a decorator or the component of an element too."""
     outer = expression.parent
+    # `(await f)()`, `f!()`: parentheses and the like don't change what is called.
     while outer is not None and outer.type in _AROUND_CALLED and outer.named_children[0] == expression:
         expression, outer = outer, outer.parent
     if outer is None:
         return False
     if outer.type == "decorator":
         return True
+    # `<div>` is an element of HTML and no component.
     if outer.type in _TAGS and is_intrinsic(expression):
         return False
     field = _CALLED_FIELDS.get(outer.type)
@@ -215,6 +218,7 @@ class TsLookup:
         if self.leaf.type == "shorthand_property_identifier_pattern":
             return self._key() or self._declare_here("variable"), "type"
         if self.leaf.type == "shorthand_property_identifier":
+            # `{a}` reads the variable `a` and names the property `a`: both are meant.
             refs, rule = self._named_refs()
             return [*refs, *self._contextual_key(len(self.path) - 2)], rule
         if self.leaf.type in {"property_identifier", "private_property_identifier"}:
@@ -236,6 +240,7 @@ class TsLookup:
             return self.inference.intrinsic(self.document, self.name), "type"
         as_type = self.leaf.type == "type_identifier"
         refs = self.inference.lookup(self.document, self.name, self.leaf.start_byte, as_type=as_type)
+        # On a declaration, that declaration comes before those merged with it.
         declared_here = [r for r in refs if r.binding is not None and r.binding.start == self.leaf.start_byte]
         refs = declared_here + [r for r in refs if r not in declared_here]
         return self._follow_imports(refs, "scope")
@@ -285,6 +290,7 @@ class TsLookup:
                 unquote(name),
             )
             return self.inference.follow([TsRef(self.document, imported)]), "import"
+        # `export { a as b }`: `b` is a name of its own, which other modules import.
         if name is not None and name.start_byte != self.leaf.start_byte:
             return self._declare_here("variable"), "scope"
         refs = self.inference.lookup(self.document, self.name, self.model.root.start_byte)
@@ -324,6 +330,7 @@ class TsLookup:
         )
         if binding is None:
             return []
+        # The value as a whole, before any step of the pattern.
         unpacked = TsBinding(binding.kind, b"", holder.start_byte, holder.start_byte, holder)
         return self.inference.values_of(TsRef(self.document, unpacked))
 

@@ -15,9 +15,13 @@ if TYPE_CHECKING:
     from sourcelight.engines.navigation.model import Project
 
 _ENDINGS = (b".ts", b".tsx", b".d.ts", b".mts", b".cts", b".js", b".jsx", b".mjs", b".cjs")
+# TypeScript's rule (moduleResolution "node16"): an import names the file that the compiler will write, so `./a.js` may
+# be `a.ts` in the repository.
 _SOURCES = {b".js": (b".ts", b".tsx", b".js", b".jsx"), b".mjs": (b".mts", b".mjs"), b".cjs": (b".cts", b".cjs"),
             b".jsx": (b".tsx", b".jsx")}  # fmt: skip
+# "source" comes first: it names the code, and the others what a build makes of it, which repositories rarely have.
 _MAINS = ("source", "types", "typings", "module", "main")
+# tsconfig files are JSON with comments and trailing commas. Strings are matched first, and so stay as they are.
 _COMMENTS = re.compile(rb'("(?:\\.|[^"\\])*")|/\*.*?\*/|//[^\n]*|,(?=\s*[}\]])', re.DOTALL)
 _MAX_MANIFESTS = 5_000
 
@@ -50,6 +54,7 @@ def _read(project: Project) -> TsPackages:
         if base == b"package.json":
             manifest = _json(document.text)
             name = manifest.get("name")
+            # The first one in path order: a fixture further below may repeat the name of the package.
             if isinstance(name, str) and name and name not in directories:
                 directories[name] = directory
                 mains = [manifest.get(key) for key in _MAINS]
@@ -63,6 +68,7 @@ def _json(text: bytes) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
+        # Content of a repository: a manifest that is no JSON names nothing.
         return {}
     return value if isinstance(value, dict) else {}
 
@@ -76,6 +82,7 @@ def _paths(directory: bytes, config: dict[str, Any]) -> Iterator[tuple[bytes, by
         if isinstance(targets, list) and base is not None:
             resolved = [normal(base, target.encode()) for target in targets if isinstance(target, str)]
             yield directory, pattern.encode(), tuple(target for target in resolved if target is not None)
+    # With `baseUrl`, names that no pattern matches are paths below it.
     if isinstance(base_url, str) and base is not None:
         yield directory, b"*", (base + b"/*" if base else b"*",)
 
@@ -114,6 +121,7 @@ def find_module(document: Document, module: bytes, session: Session) -> Document
     target_file = _in_package(project, module)
     if target_file is not None:
         return target_file
+    # Not in this repository: ask those that publish a package of this name.
     name = _package_name(module)
     for other, _ in session.providers(project, name):
         target_file = _in_package(other, module)
@@ -124,6 +132,7 @@ def find_module(document: Document, module: bytes, session: Session) -> Document
 
 def _package_name(module: bytes) -> str:
     parts = module.decode(errors="replace").split("/")
+    # A scope is part of the name: `@scope/name/sub` is `sub` in `@scope/name`.
     return "/".join(parts[: 2 if module.startswith(b"@") else 1])
 
 
@@ -135,11 +144,13 @@ def _in_package(project: Project, module: bytes) -> Document | None:
         return None
     subpath = module[len(name.encode()) :].strip(b"/")
     if subpath:
+        # `exports` of a manifest name built files; sources of a subpath are nearly always in one of these.
         for start in (b"", b"src/", b"lib/"):
             document = _file(project, _join(directory, start + subpath))
             if document is not None:
                 return document
         return None
+    # Sources before `main` of the manifest, which is a built file that only releases have.
     own_entry = b"src/" + name.rpartition("/")[2].encode()
     for entry in (b"src/index", b"index", b"lib/index", *packages.entries[name], own_entry, b"src/main", b"src"):
         path = normal(directory, entry)
@@ -157,10 +168,10 @@ def _file(project: Project, path: bytes) -> Document | None:
     """Return the source that a path without or with an ending means."""
     stem, dot, ending = path.rpartition(b".")
     tries = [stem + other for other in _SOURCES.get(dot + ending, ())] if dot else []
-    if dot and any(path.endswith(bound_types) for bound_types in _ENDINGS):
+    if dot and any(path.endswith(suffix) for suffix in _ENDINGS):
         tries.append(path)
-    tries += [path + bound_types for bound_types in _ENDINGS]
-    tries += [_join(path, b"index") + bound_types for bound_types in _ENDINGS]
+    tries += [path + suffix for suffix in _ENDINGS]
+    tries += [_join(path, b"index") + suffix for suffix in _ENDINGS]
     return project.first(tries)
 
 
@@ -168,6 +179,7 @@ def module_names(document: Document) -> tuple[str, ...]:
     """Return the names under which other files may import a file: its stem, and its package."""
     directory, _, base = document.path.rpartition(b"/")
     stem = base.split(b".")[0]
+    # `import "./a"` finds `a/index.ts`, so such a file goes by the name of its directory.
     names = [stem.decode(errors="replace")] if stem != b"index" else []
     if stem == b"index":
         names.append(directory.rpartition(b"/")[2].decode(errors="replace"))

@@ -69,7 +69,7 @@ class TypeArguments:
 
 
 BoundTypes = Mapping[DeclarationKey, tuple[TsValue, ...] | TypeArguments]
-"""What type parameters mean at a place."""
+"""What type parameters are bound to at a position."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +118,8 @@ class TsNames:
         if model is None:
             return []
         path = model.path_to(offset)
+        # Types and values have separate names in TypeScript. Incomplete code puts one where the other belongs: any
+        # declaration is a better answer than none.
         bindings = model.local(path, name, TYPE_KINDS if as_type else VALUE_KINDS) or model.local(path, name, _EVERY)
         return [TsRef(document, binding) for binding in bindings] or self._global(document, name)
 
@@ -135,6 +137,7 @@ class TsNames:
         )
         for number in files:
             other = project.document_at(number)
+            # A search of bytes is far cheaper than a parse, and few declaration files have the name.
             if name in other.text and (model := self.model(other)) is not None:
                 global_bindings = model.declarations(model.root).get(name)
                 if global_bindings:
@@ -157,6 +160,7 @@ class TsNames:
         binding = ref.binding
         if binding is None or binding.kind != "import" or not binding.module:
             return [ref]
+        # Modules may re-export each other in a circle.
         if ref.key in visited or len(visited) > _MAX_STEPS:
             return []
         visited.add(ref.key)
@@ -166,6 +170,7 @@ class TsNames:
         if binding.member == b"*":
             return [TsRef(target)]
         refs = self.find_exports(target, b"default" if binding.member == b"=" else binding.member, visited)
+        # `esModuleInterop`: a default import of a CommonJS module is the module itself.
         if not refs and binding.member in {b"default", b"="}:
             return [TsRef(target)]
         return refs or [ref]

@@ -28,11 +28,14 @@ class PatternStep:
 
 def pattern_names(pattern: Node) -> Iterator[tuple[Node, tuple[PatternStep, ...]]]:
     """Return the names that a pattern binds, each with its steps."""
+    # A stack: patterns of generated code nest deeper than Python recurses. Children are pushed in reverse, so that
+    # names come in source order.
     pending: list[tuple[Node, tuple[PatternStep, ...]]] = [(pattern, ())]
     while pending:
         node, steps = pending.pop()
         kind = node.type
         if kind in {"identifier", "shorthand_property_identifier_pattern"}:
+            # `{a}` is short for `{a: a}`: the name is also the property.
             if kind != "identifier":
                 steps = (*steps, PatternStep("key", node.text or b""))
             yield node, steps
@@ -60,7 +63,7 @@ def pattern_names(pattern: Node) -> Iterator[tuple[Node, tuple[PatternStep, ...]
 
 
 def _elements(node: Node) -> list[tuple[int, Node]]:
-    """The elements of an array pattern with their places; a hole takes a place, too."""
+    """Return the elements of an array pattern with their indices; a hole counts too."""
     elements: list[tuple[int, Node]] = []
     position = 0
     for child in node.children:
@@ -82,6 +85,7 @@ FUNCTIONS = frozenset({
     "call_signature", "construct_signature", "function_type", "constructor_type",
 })  # fmt: skip
 CLASSES = frozenset({"class_declaration", "abstract_class_declaration", "class"})
+# ERROR counts as a block: what a broken statement contains would otherwise have no scope.
 _BLOCKS = frozenset({"program", "statement_block", "switch_body", "ERROR", "class_static_block"})
 _TYPED = frozenset({"interface_declaration", "type_alias_declaration"})
 _SCOPES = FUNCTIONS | CLASSES | _BLOCKS | _TYPED | {
@@ -141,6 +145,7 @@ class TsModel(ParsedFile):
         self._blocks: dict[tuple[int, int, str], Declared] = {}
         self.exports: Declared | None = None
         self.members: dict[tuple[int, int, str], Declared] = {}
+        # Hoisting visits every statement of a function. Most files of today have no `var`, and skip it.
         self._has_var = re.search(rb"\bvar\b", text) is not None
 
     def local(self, path: list[Node], name: bytes, kinds: frozenset[str]) -> list[TsBinding]:
@@ -160,6 +165,8 @@ class TsModel(ParsedFile):
 
     def declarations(self, node: Node) -> Declared:
         """Return what a block, function, class or statement with a head declares itself."""
+        # Nodes are made anew at each visit, so they are no keys. A block and its only statement can have one range:
+        # the type tells them apart.
         key = node.start_byte, node.end_byte, node.type
         bindings = self._blocks.get(key)
         if bindings is None:
@@ -183,6 +190,7 @@ class TsModel(ParsedFile):
                 yield from _hoisted_variables(body) if body is not None else ()
         elif kind in CLASSES or kind in _TYPED:
             yield from type_parameters(node)
+            # The name of a class expression is visible inside it alone; a declaration binds it in the block around.
             if kind == "class":
                 yield from _self_named(node, "class")
         else:
@@ -215,6 +223,7 @@ def type_parameters(node: Node) -> Iterator[TsBinding]:
 
 def parameters_of(node: Node) -> list[Node]:
     """Return the parameters of a function, ``this`` left out."""
+    # `x => x` has a parameter without parentheses, in a field of its own.
     single = node.child_by_field_name("parameter")
     if single is not None:
         return [single]
@@ -229,6 +238,7 @@ def parameters_of(node: Node) -> list[Node]:
 
 def _of_function(node: Node) -> Iterator[TsBinding]:
     yield from type_parameters(node)
+    # As for classes: the name of a function expression is visible in its body alone.
     if node.type in {"function_expression", "generator_function"}:
         yield from _self_named(node, "function")
     for parameter in parameters_of(node):
@@ -244,6 +254,7 @@ def _of_head(node: Node) -> Iterator[TsBinding]:  # noqa: PLR0912 - a case a kin
         yield from declared_by(first) if first is not None else ()
     elif kind == "for_in_statement":
         left = node.child_by_field_name("left")
+        # Without `const`, `let` or `var`, the loop assigns to a name that exists already.
         if left is not None and node.child_by_field_name("kind") is not None:
             for name, steps in pattern_names(left):
                 yield binding("variable", name, node, steps)
@@ -260,6 +271,7 @@ def _of_head(node: Node) -> Iterator[TsBinding]:  # noqa: PLR0912 - a case a kin
         if key is not None:
             yield binding("typeparameter", key, node)
     else:
+        # `T extends Array<infer U> ? U : never`: `infer` binds a type anywhere in the condition.
         pending = list(node.named_children)
         while pending:
             inner = pending.pop()
@@ -273,6 +285,7 @@ def declared_by(node: Node) -> Iterator[TsBinding]:  # noqa: PLR0912 - a case a 
     kind = node.type
     if kind in _NAMED:
         name = node.child_by_field_name("name")
+        # `namespace a.b` declares `a` here; `b` is a member. `declare module "a"` binds no name.
         while name is not None and name.type == "nested_identifier":
             name = name.child_by_field_name("object")
         if name is not None and name.type != "string":
@@ -292,6 +305,7 @@ def declared_by(node: Node) -> Iterator[TsBinding]:  # noqa: PLR0912 - a case a 
             elif child.type == "statement_block":
                 for statement in child.named_children:
                     yield from declared_by(statement)
+    # The grammar wraps `namespace a {}` into an expression statement.
     elif kind == "expression_statement" and node.named_children and node.named_children[0].type == "internal_module":
         yield from declared_by(node.named_children[0])
     elif kind == "import_alias":
@@ -305,6 +319,7 @@ def _import_bindings(node: Node) -> Iterator[TsBinding]:
     for clause in node.named_children:
         if clause.type == "import_require_clause":
             source = clause.child_by_field_name("source")
+            # `import a = require("a")` takes what the module assigns to `export =`.
             yield _import(clause.named_children[0], clause, source, b"=")
         for part in clause.named_children if clause.type == "import_clause" else ():
             if part.type == "identifier":
@@ -329,6 +344,7 @@ def unquote(node: Node) -> bytes:
 
 def _hoisted_variables(body: Node) -> Iterator[TsBinding]:
     """Variables of ``var`` below a function's body, in inner blocks too."""
+    # Variables at the top of a program are declared there already; a function's own are read with its block.
     pending = [child for child in body.named_children if body.type != "program" or child.type != "variable_declaration"]
     while pending:
         node = pending.pop()
