@@ -70,7 +70,7 @@ MAX_PROBES = 19
 MAX_PARTICIPLES = 2
 """Functions whose name is one participle: none is left; the limit leaves room for words that only look like one."""
 
-MAX_ODD_NAMES = {"src": 92, "tests": 188, "benchmarks": 87, "scripts": 0}
+MAX_ODD_NAMES = {"src": 90, "tests": 170, "benchmarks": 87, "scripts": 0}
 """Participles, pronouns and adverbs in place of a noun (`--list names`). A limit only goes down."""
 
 MAX_PRIVATE_NAMES = 68
@@ -92,21 +92,22 @@ OWN_ORDERS = {
 """Modules with an `OrderedDict`, with the reason why it is no cache of `core.caching`."""
 
 MIN_COMMENTS = {
-    "": 1.8,
+    "": 1.95,
     "backends.cluster": 4.1,
-    "client": 1.1,
-    "core.batches": 2.2,
+    "client": 1.4,
+    "core.batches": 2.3,
     "core.patterns": 5.0,
-    "engines.execution": 1.9,
+    "engines.execution": 2.1,
     "engines.history": 3.9,
     "engines.history.store": 6.0,
-    "engines.navigation": 1.3,
+    "engines.navigation": 1.9,
+    "engines.navigation.languages.typescript": 2.4,
     "engines.search": 3.1,
     "engines.search.index": 5.0,
     "engines.search.scan": 5.7,
-    "repos": 2.7,
+    "repos": 2.8,
     "server.identity": 4.0,
-    "server.oauth": 3.0,
+    "server.oauth": 3.5,
 }
 """Percent of lines of a room (empty: the package). A comment that repeats the code is worse than none."""
 

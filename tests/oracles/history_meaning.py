@@ -166,11 +166,11 @@ class HistoryReader:
                 line = change.lines[position]
                 if side and line.side != side:
                     continue
-                marked = merged(line_spans)
+                parts = merged(line_spans)
                 rows.append((
                     "diff", history.repository, commit.name, change.path.decode(errors="replace"), line.number,
-                    line.side, line.text.decode(errors="replace"), points(line.text, (start for start, _ in marked)),
-                    points(line.text, (end for _, end in marked)),
+                    line.side, line.text.decode(errors="replace"), points(line.text, (start for start, _ in parts)),
+                    points(line.text, (end for _, end in parts)),
                 ))  # fmt: skip
         if has_match and not rows:
             return [("diff", history.repository, commit.name, None, None, None, None, (), ())]
@@ -202,10 +202,10 @@ def spans_by_line(text: bytes, spans: list[Span]) -> list[tuple[int, str, tuple[
     position = 0
     for number, line in enumerate(text.split(b"\n"), 1):
         bounds = [(max(start - position, 0), min(end - position, len(line))) for start, end in spans]
-        marked = [(start, end) for start, end in bounds if start < end]
-        if marked:
-            starts = points(line, (start for start, _ in marked))
-            ends = points(line, (end for _, end in marked))
+        marked_text = [(start, end) for start, end in bounds if start < end]
+        if marked_text:
+            starts = points(line, (start for start, _ in marked_text))
+            ends = points(line, (end for _, end in marked_text))
             rows.append((number, line.decode(errors="replace"), starts, ends))
         position += len(line) + 1
     return rows

@@ -235,10 +235,10 @@ class Reader:
                 content += self.content_spans(atom, document, case_sensitive=question.case_sensitive)
             if in_path:
                 name += self.path_spans(atom, document.path, case_sensitive=question.case_sensitive)
-        marked = merged(name)
+        marked_text = merged(name)
         names = (
-            points(document.path, (position for position, _ in marked)),
-            points(document.path, (position for _, position in marked)),
+            points(document.path, (position for position, _ in marked_text)),
+            points(document.path, (position for _, position in marked_text)),
         )
         if not content:
             return [("path", *head, *names)]

@@ -81,8 +81,8 @@ def test_a_diff_is_as_git_writes_it(service: Service, engine: LocalEngine) -> No
     assert "/dev/null new.txt" in lines
     assert r"my\ notes.txt your\ notes.txt" in lines
     _check_hunks(lines)
-    marked = {lines[line][start : start + length] for line, start, length in result["change"]["ranges"]}
-    assert marked == {"lamp"}
+    marked_text = {lines[line][start : start + length] for line, start, length in result["change"]["ranges"]}
+    assert marked_text == {"lamp"}
     assert len(result["change"]["ranges"]) == 4
     git = subprocess.run(
         ["git", "-C", engine.catalog.repositories[0].git_dir, "show", "-U1", "--format=", result["change"]["oid"]],

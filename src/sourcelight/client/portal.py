@@ -197,7 +197,7 @@ class _Task(Generic[T]):
         self._task: asyncio.Task[Any] | None = None
         # A list, because None is a valid result: empty means that there is none yet.
         self._done: list[T] = []
-        self._fault: BaseException | None = None
+        self._error: BaseException | None = None
 
     def start(self) -> None:
         """Start; separate from the constructor, because an interrupt may come before the caller has the object."""
@@ -215,7 +215,7 @@ class _Task(Generic[T]):
                 raise asyncio.CancelledError  # noqa: TRY301 - as if it had been cancelled
             self._done.append(await self._function())
         except BaseException as exc:
-            self._fault = exc
+            self._error = exc
             raise
         finally:
             _board.reset(token)
@@ -233,7 +233,7 @@ class _Task(Generic[T]):
         """Return or raise the outcome of a task that has unwound."""
         # Taken out of the object: the traceback of the error refers to this task, and the two would keep each other
         # alive.
-        error, self._fault = self._fault, None
+        error, self._error = self._error, None
         try:
             if isinstance(error, asyncio.CancelledError):
                 raise CancelledError from error

@@ -48,11 +48,11 @@ def test_tab_newline_and_plain_text_stay() -> None:
     st.lists(st.tuples(st.integers(0, 70), st.integers(0, 70)), max_size=8),
 )
 def test_highlight_loses_and_adds_no_text(text: str, spans: list[tuple[int, int]]) -> None:
-    marked = highlight(text, [a for a, _ in spans], [b for _, b in spans])
-    assert html.unescape(marked.replace("<mark>", "").replace("</mark>", "")) == html.unescape(escape(text))
-    assert marked.count("<mark>") == marked.count("</mark>")
+    marked_text = highlight(text, [a for a, _ in spans], [b for _, b in spans])
+    assert html.unescape(marked_text.replace("<mark>", "").replace("</mark>", "")) == html.unescape(escape(text))
+    assert marked_text.count("<mark>") == marked_text.count("</mark>")
     covered = {i for a, b in spans for i in range(a, min(b, len(text)))}
-    bold = "".join(re.findall(r"<mark>(.*?)</mark>", marked, re.DOTALL))
+    bold = "".join(re.findall(r"<mark>(.*?)</mark>", marked_text, re.DOTALL))
     assert html.unescape(bold) == html.unescape("".join(escape(text[i]) for i in sorted(covered)))
 
 

@@ -97,5 +97,5 @@ def test_a_case_reads_as_the_reference_reads_it(case: dict[str, Any]) -> None:
 
 
 def test_only_rows_marked_as_accidents_differ() -> None:
-    marked = {case["query"] for case in CASES if case.get("quirk")}
-    assert set(DIFFERENCES) <= marked
+    marked_text = {case["query"] for case in CASES if case.get("quirk")}
+    assert set(DIFFERENCES) <= marked_text

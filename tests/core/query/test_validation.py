@@ -95,7 +95,7 @@ def test_tracebacks_show_where_and_what_to_type() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern_type", "query", "marked", "blamed"),
+    ("pattern_type", "query", "marked_text", "blamed"),
     [
         ("keyword", "é repo:a file:src/[a x", "[a x", "'src/[a' of file:"),
         ("keyword", r'x -file:"a\\d b[c" y', '[c" y', r"'a\\d b[c' of -file:"),
@@ -111,13 +111,13 @@ def test_tracebacks_show_where_and_what_to_type() -> None:
     ],
 )
 def test_a_bad_regular_expression_is_blamed_with_its_filter_and_its_place(
-    pattern_type: str, query: str, marked: str, blamed: str
+    pattern_type: str, query: str, marked_text: str, blamed: str
 ) -> None:
     with pytest.raises(QueryError, match="error parsing regexp") as caught:
         parse(query, pattern_type)
     position = caught.value.position
     assert position is not None
-    assert query.encode()[position:].decode() == marked
+    assert query.encode()[position:].decode() == marked_text
     assert blamed in caught.value.hint
 
 

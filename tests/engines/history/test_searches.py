@@ -248,7 +248,7 @@ def test_spans_are_code_points(history: History) -> None:
     matches = find_diffs(history, DiffQuery(tree=Or((PatternTerm(literal("needle")), PatternTerm(literal("e n"))))))
     rows = pa.Table.from_batches(list(tables.line_batches(history, matches))).to_pylist()
     for row in rows:
-        marked = {row["line"][a:b] for a, b in zip(row["start"], row["end"], strict=True)}
-        assert marked <= {"needle", "e n"}
-        assert marked
+        marked_text = {row["line"][a:b] for a, b in zip(row["start"], row["end"], strict=True)}
+        assert marked_text <= {"needle", "e n"}
+        assert marked_text
     assert any("naïve" in row["line"] and row["start"] for row in rows)

@@ -12,9 +12,9 @@ from sourcelight.repos import Catalog, Viewer
 from sourcelight.testing import RepositoryBuilder
 
 
-def offset(text: bytes, marked: str) -> int:
+def offset(text: bytes, marked_text: str) -> int:
     """Where the marked name stands in a text that holds the line."""
-    before, _, after = marked.partition("§")
+    before, _, after = marked_text.partition("§")
     return text.index((before + after).encode()) + len(before.encode())
 
 
@@ -37,7 +37,7 @@ class Marked:
         store.update([Target(r, "", r.facts.commit) for r in catalog.repositories])
         self.workspace: Workspace = Navigator(catalog, store).workspace(Viewer.owner())
 
-    def ask(self, repository: str, path: str, marked: str) -> list[ResolvedDefinition]:
+    def ask(self, repository: str, path: str, marked_text: str) -> list[ResolvedDefinition]:
         """Definitions of the marked name."""
         document = self.workspace.project(repository).document(path.encode())
         assert document is not None
@@ -45,6 +45,6 @@ class Marked:
         assert resolver is not None
         parsed = self.workspace.parsed_file(document)
         assert parsed is not None
-        occurrence = resolver.occurrence_at(parsed, offset(document.text, marked))
+        occurrence = resolver.occurrence_at(parsed, offset(document.text, marked_text))
         assert occurrence is not None
         return list(resolver.resolve(document, occurrence, self.workspace))

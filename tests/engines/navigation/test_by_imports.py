@@ -308,7 +308,7 @@ CLAIMS = [
 
 
 @pytest.fixture(scope="module")
-def marked(tmp_path_factory: pytest.TempPathFactory) -> Marked:
+def marked_text(tmp_path_factory: pytest.TempPathFactory) -> Marked:
     """Repositories of each language, with libraries beside them."""
     sources = {
         "java": JAVA, "java-library": JAVA_LIBRARY, "c": C, "c-library": C_LIBRARY, "rust": RUST,
@@ -323,29 +323,29 @@ def marked(tmp_path_factory: pytest.TempPathFactory) -> Marked:
     ids=[f"{c[0]} {c[2].strip()}" for c in CLAIMS],
 )
 def test_a_name_leads_to_its_definition(
-    marked: Marked, repository: str, path: str, use: str, target: str, definition: str, method: str
+    marked_text: Marked, repository: str, path: str, use: str, target: str, definition: str, method: str
 ) -> None:
-    answer = marked.ask(repository, path, use)[0]
+    answer = marked_text.ask(repository, path, use)[0]
     assert answer.document.shown_path == target
     assert answer.start == offset(answer.document.text, definition)
     assert answer.rule == method
 
 
-def test_a_module_leads_to_its_file(marked: Marked) -> None:
-    answer = marked.ask("rust", "src/main.rs", "use crate::§store::{self")[0]
+def test_a_module_leads_to_its_file(marked_text: Marked) -> None:
+    answer = marked_text.ask("rust", "src/main.rs", "use crate::§store::{self")[0]
     assert (answer.document.shown_path, answer.kind) == ("src/store.rs", "module")
 
 
-def test_a_function_is_the_same_where_it_is_announced(marked: Marked) -> None:
-    answer = marked.ask("c", "src/main.c", "= §list_make")[0]
+def test_a_function_is_the_same_where_it_is_announced(marked_text: Marked) -> None:
+    answer = marked_text.ask("c", "src/main.c", "= §list_make")[0]
     resolver = resolver_of("C")
     assert resolver is not None
-    locations = {binding.document.shown_path for binding in resolver.bindings(answer, marked.workspace)}
+    locations = {binding.document.shown_path for binding in resolver.bindings(answer, marked_text.workspace)}
     assert locations == {"src/list.c", "src/list.h"}
 
 
-def test_what_is_in_no_repository_has_no_definition(marked: Marked) -> None:
-    assert marked.ask("java-library", _STORE + "Store.java", "§List<Item>") == []
+def test_what_is_in_no_repository_has_no_definition(marked_text: Marked) -> None:
+    assert marked_text.ask("java-library", _STORE + "Store.java", "§List<Item>") == []
 
 
 @pytest.mark.parametrize(
@@ -362,11 +362,11 @@ def test_what_is_in_no_repository_has_no_definition(marked: Marked) -> None:
     ],
 )
 def test_an_import_leads_to_its_file(
-    marked: Marked, repository: str, path: str, module: str, member: str, target: str | None
+    marked_text: Marked, repository: str, path: str, module: str, member: str, target: str | None
 ) -> None:
-    document = marked.workspace.project(repository).document(path.encode())
+    document = marked_text.workspace.project(repository).document(path.encode())
     assert document is not None
     resolver = resolver_of(document.language)
     assert resolver is not None
-    result = resolver.import_target(document, module, member, marked.workspace)
+    result = resolver.import_target(document, module, member, marked_text.workspace)
     assert (result.shown_path if result is not None else None) == target

@@ -119,15 +119,15 @@ CLAIMS = [
 
 
 @pytest.fixture(scope="module")
-def marked(tmp_path_factory: pytest.TempPathFactory) -> Marked:
+def marked_text(tmp_path_factory: pytest.TempPathFactory) -> Marked:
     """Two modules in two repositories."""
     return Marked(tmp_path_factory.mktemp("go"), {"server": SERVER, "library": LIBRARY})
 
 
 @pytest.fixture(scope="module")
-def ask(marked: Marked) -> Callable[[str, str], list[ResolvedDefinition]]:
+def ask(marked_text: Marked) -> Callable[[str, str], list[ResolvedDefinition]]:
     """Definitions of the marked name in a file of the server."""
-    return partial(marked.ask, "server")
+    return partial(marked_text.ask, "server")
 
 
 @pytest.mark.parametrize(("use", "path", "definition", "method"), CLAIMS, ids=[c[0].strip() for c in CLAIMS])
@@ -164,17 +164,17 @@ def test_tests_see_the_package_and_not_the_other_way_round(ask: Callable[[str, s
 
 
 def test_a_function_for_another_system_is_the_same(
-    marked: Marked, ask: Callable[[str, str], list[ResolvedDefinition]]
+    marked_text: Marked, ask: Callable[[str, str], list[ResolvedDefinition]]
 ) -> None:
     answer = ask("main.go", "§platform()")[0]
     resolver = resolver_of("Go")
     assert resolver is not None
-    locations = [other.document.shown_path for other in resolver.bindings(answer, marked.workspace)]
+    locations = [other.document.shown_path for other in resolver.bindings(answer, marked_text.workspace)]
     assert locations == ["platform_linux.go", "platform_windows.go"]
 
 
-def test_other_repositories_can_import_modules_by_their_path(marked: Marked) -> None:
-    project = marked.workspace.project("library")
+def test_other_repositories_can_import_modules_by_their_path(marked_text: Marked) -> None:
+    project = marked_text.workspace.project("library")
     assert GoLanguage().exports(project) == {"example.com/library/v2": b""}
     document = project.document(b"ids/ids.go")
     assert document is not None

@@ -21,18 +21,20 @@ FILES = {
 
 
 @pytest.fixture(scope="module")
-def marked(tmp_path_factory: pytest.TempPathFactory) -> Marked:
+def marked_text(tmp_path_factory: pytest.TempPathFactory) -> Marked:
     """One repository."""
     return Marked(tmp_path_factory.mktemp("same"), {"r": {path: text.replace("§", "") for path, text in FILES.items()}})
 
 
 @pytest.mark.parametrize("method", get_args(How))
 @pytest.mark.parametrize("path", ["a.py", "a.ts", "a.go", "a.h"])
-def test_what_is_one_with_a_definition_was_found_as_it_was(marked: Marked, path: str, method: How) -> None:
-    answer = marked.ask("r", path, FILES[path].splitlines()[-1 if path == "a.go" else 0])[0].found_by(method, "why")
+def test_what_is_one_with_a_definition_was_found_as_it_was(marked_text: Marked, path: str, method: How) -> None:
+    answer = marked_text.ask("r", path, FILES[path].splitlines()[-1 if path == "a.go" else 0])[0].found_by(
+        method, "why"
+    )
     resolver = resolver_of(answer.document.language)
     assert resolver is not None
-    same = resolver.bindings(answer, marked.workspace)
+    same = resolver.bindings(answer, marked_text.workspace)
     assert len(same) == (3 if path == "a.ts" else 2)
     assert answer in same
     assert {(item.rule, item.reason) for item in same} == {(method, "why")}

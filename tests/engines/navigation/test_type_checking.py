@@ -38,7 +38,7 @@ def use(factory: Factory, shade: Shade) -> None:
 
 
 @pytest.fixture(scope="module")
-def marked(tmp_path_factory: pytest.TempPathFactory) -> Marked:
+def marked_text(tmp_path_factory: pytest.TempPathFactory) -> Marked:
     """One repository with stand-ins for run time."""
     return Marked(tmp_path_factory.mktemp("checks"), {"r": {"factory.py": FACTORY, "use.py": USE}})
 
@@ -47,6 +47,6 @@ def marked(tmp_path_factory: pytest.TempPathFactory) -> Marked:
     ("name", "line", "method"),
     [("lamp.§light()", 17, "type"), ("shade.§dim()", 14, "type"), ("factory: §Factory", 5, "import")],
 )
-def test_the_branch_that_type_checkers_read_is_meant(marked: Marked, name: str, line: int, method: str) -> None:
-    first = marked.ask("r", "use.py", name)[0]
+def test_the_branch_that_type_checkers_read_is_meant(marked_text: Marked, name: str, line: int, method: str) -> None:
+    first = marked_text.ask("r", "use.py", name)[0]
     assert (FACTORY.encode()[: first.start].count(b"\n") + 1, first.rule) == (line, method)

@@ -163,15 +163,15 @@ CLAIMS = [
 
 
 @pytest.fixture(scope="module")
-def marked(tmp_path_factory: pytest.TempPathFactory) -> Marked:
+def marked_text(tmp_path_factory: pytest.TempPathFactory) -> Marked:
     """An application and a package of another repository."""
     return Marked(tmp_path_factory.mktemp("ts"), {"app": APP, "shapes": SHAPES})
 
 
 @pytest.fixture(scope="module")
-def ask(marked: Marked) -> Callable[[str, str], list[ResolvedDefinition]]:
+def ask(marked_text: Marked) -> Callable[[str, str], list[ResolvedDefinition]]:
     """Definitions of the marked name in a file of the application."""
-    return partial(marked.ask, "app")
+    return partial(marked_text.ask, "app")
 
 
 @pytest.mark.parametrize(("file", "use", "path", "definition", "method"), CLAIMS, ids=[c[1].strip() for c in CLAIMS])
@@ -190,24 +190,24 @@ def test_an_import_that_is_nowhere_says_so(ask: Callable[[str, str], list[Resolv
     assert "nowhere, which is in no repository here" in answer.reason
 
 
-def test_an_interface_with_several_call_signatures_is_no_rubble(marked: Marked) -> None:
-    document = marked.workspace.project("app").document(STORE.encode())
+def test_an_interface_with_several_call_signatures_is_no_rubble(marked_text: Marked) -> None:
+    document = marked_text.workspace.project("app").document(STORE.encode())
     assert document is not None
-    model = marked.workspace.parsed_file(document)
+    model = marked_text.workspace.parsed_file(document)
     assert model is not None
     assert model.root.type == "program"
-    assert marked.ask("app", STORE, "items: §T[]")[0].start == offset(document.text, "class Store<§T>")
+    assert marked_text.ask("app", STORE, "items: §T[]")[0].start == offset(document.text, "class Store<§T>")
 
 
-def test_merged_declarations_are_the_same(marked: Marked) -> None:
-    answer = marked.ask("app", STORE, "§each!: Each")[0]
+def test_merged_declarations_are_the_same(marked_text: Marked) -> None:
+    answer = marked_text.ask("app", STORE, "§each!: Each")[0]
     resolver = resolver_of("TypeScript")
     assert resolver is not None
-    assert resolver.bindings(answer, marked.workspace) == [answer]
+    assert resolver.bindings(answer, marked_text.workspace) == [answer]
 
 
-def test_a_package_is_known_by_its_manifest(marked: Marked) -> None:
-    project = marked.workspace.project("shapes")
+def test_a_package_is_known_by_its_manifest(marked_text: Marked) -> None:
+    project = marked_text.workspace.project("shapes")
     assert TypeScriptLanguage().exports(project) == {"@acme/shapes": b""}
 
 
@@ -216,8 +216,8 @@ def test_imports_that_go_round_in_circles_end(tmp_path_factory: pytest.TempPathF
         "a.ts": "export { x } from './b'\nexport * from './b'\nimport { y } from './b'\ny\n",
         "b.ts": "export { x } from './a'\nexport * from './a'\n",
     }
-    marked = Marked(tmp_path_factory.mktemp("circle"), {"r": circle})
-    assert [definition.document.shown_path for definition in marked.ask("r", "a.ts", "\n§y\n")] == ["a.ts"]
+    marked_text = Marked(tmp_path_factory.mktemp("circle"), {"r": circle})
+    assert [definition.document.shown_path for definition in marked_text.ask("r", "a.ts", "\n§y\n")] == ["a.ts"]
 
 
 @pytest.mark.parametrize(

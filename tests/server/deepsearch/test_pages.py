@@ -91,8 +91,8 @@ def test_the_lines_of_a_citation_are_marked(links: Links, ann: httpx2.Client) ->
     link = links.files[OPEN]
     first, last = requested_lines(link.partition("?")[2]) or (0, 0)
     page = ann.get(link).text
-    marked = [int(number) for number in re.findall(r'<tr id="L(\d+)" class=hit>', page)]
-    assert marked == list(range(first, last + 1))
+    marked_text = [int(number) for number in re.findall(r'<tr id="L(\d+)" class=hit>', page)]
+    assert marked_text == list(range(first, last + 1))
     assert page.count("autofocus") == 1
 
 

@@ -231,7 +231,7 @@ SEPARATE_SERVICES = (
 
 
 def _one_name_each(parts: Parts, arguments: Arguments) -> Parts:
-    """Give people with one address one name: the one with the most commits in all services."""
+    """Rename people with one address to the name with the most commits in all services."""
     import pyarrow as pa
 
     if arguments.get("joinAddresses", True) is False:

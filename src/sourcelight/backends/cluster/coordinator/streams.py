@@ -85,7 +85,7 @@ class WorkerStreams:
     _durations: list[float] = field(default_factory=list)
     _looked: set[str] = field(default_factory=set)
     _removed: set[str] = field(default_factory=set)
-    _fault: BaseException | None = None
+    _error: BaseException | None = None
     _idle: asyncio.Future[None] | None = None
     _ticking: asyncio.TimerHandle | None = None
     _order_fields: Mapping[str, Any] = field(init=False)
@@ -110,7 +110,7 @@ class WorkerStreams:
                 self._idle = loop.create_future()
                 await self._idle
         except Exception as error:  # noqa: BLE001 - a fault of ours is told as any other
-            self._fault = error
+            self._error = error
         finally:
             if self._ticking is not None:
                 self._ticking.cancel()
@@ -124,8 +124,8 @@ class WorkerStreams:
     def _give_up_the_rest(self) -> None:
         """Give up repositories without a pending request; there are some only after an internal error."""
         incomplete = [name for name, slot in self.slots.slots.items() if not slot.complete and not slot.given_up]
-        if self._fault is not None:
-            reason = f"asking failed ({type(self._fault).__name__}: {self._fault})"
+        if self._error is not None:
+            reason = f"asking failed ({type(self._error).__name__}: {self._error})"
             for name in incomplete:
                 self.turns.add_failure(name, FailedAttempt("service", reason))
         self.slots.give_up(incomplete)
@@ -189,7 +189,7 @@ class WorkerStreams:
         self._running.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             # A bug of this process: errors of workers were handled in `_follow`.
-            self._fault = error
+            self._error = error
         if not self._running:
             self._wake()
 
