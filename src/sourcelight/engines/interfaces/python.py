@@ -189,9 +189,13 @@ def _class(
     qualified = f"{container}{text_of(name, data)}"
     signature = one_line(before_body(node, data)).rstrip(":").rstrip()
     yield PublicSymbol(module, qualified, "class", signature, line_of(name))
-    listed = node.child_by_field_name("superclasses")
-    plain = {"identifier", "attribute", "subscript"}
-    parents = [] if listed is None else [text_of(base, data) for base in listed.named_children if base.type in plain]
+    superclasses = node.child_by_field_name("superclasses")
+    name_types = {"identifier", "attribute", "subscript"}
+    parents = (
+        []
+        if superclasses is None
+        else [text_of(base, data) for base in superclasses.named_children if base.type in name_types]
+    )
     bases[qualified] = [parent.partition("[")[0] for parent in parents]
     if body is not None:
         yield from _members(module, f"{qualified}.", body, data, depth + 1, bases)

@@ -67,35 +67,35 @@ class PythonExports:
         symbols of that module.
         """
         module = module_of(path)
-        own: list[tuple[str, PublicSymbol]] = []
-        others: list[tuple[str, PublicSymbol]] = []
+        symbols: list[tuple[str, PublicSymbol]] = []
+        exported: list[tuple[str, PublicSymbol]] = []
         for name, line in self._exports_of(path).items():
             definitions = self._symbols_of(path).get(name)
-            found = None if definitions else self._imported(path, name)
+            definition = None if definitions else self._follow_import(path, name)
             if definitions:
-                own += [(path, item) for item in definitions if _is_public_member(item.name)]
-                others += self._inherited(_Definition(path, name), name, module)
-            elif found is None or self._is_listed(found):
-                own.append((path, PublicSymbol(module, name, "variable", name, line)))
+                symbols += [(path, item) for item in definitions if _is_public_member(item.name)]
+                exported += self._list_inherited(_Definition(path, name), name, module)
+            elif definition is None or self._is_listed(definition):
+                symbols.append((path, PublicSymbol(module, name, "variable", name, line)))
             else:
-                others += self._declared(found, name, module)
-            if len(others) > MAX_SYMBOLS:
+                exported += self._rename(definition, name, module)
+            if len(exported) > MAX_SYMBOLS:
                 self.limited.add(path)
                 break
-        return own + others[:MAX_SYMBOLS]
+        return symbols + exported[:MAX_SYMBOLS]
 
     def sources(self, path: str) -> set[str]:
         """Return the files that decide about the public names of a module: its own, and those it exports from."""
-        found = {path} | {where for where, _ in self.public_symbols(path)}
+        files = {path} | {source for source, _ in self.public_symbols(path)}
         pending = [path]
         while pending:
             current = pending.pop()
             starred = {
                 self._file_of(current, item.module) for item in self._module(current).imports if item.name == "*"
             }
-            pending += [source for source in starred if source is not None and source not in found]
-            found |= {source for source in starred if source is not None}
-        return found
+            pending += [source for source in starred if source is not None and source not in files]
+            files |= {source for source in starred if source is not None}
+        return files
 
     def _module(self, path: str) -> Module:
         if path not in self._modules:
@@ -121,12 +121,12 @@ class PythonExports:
             return {}
         self._chain += 1
         try:
-            self._exported[path] = self._computed_exports(path)
+            self._exported[path] = self._compute_exports(path)
         finally:
             self._chain -= 1
         return self._exported[path]
 
-    def _computed_exports(self, path: str) -> dict[str, int]:
+    def _compute_exports(self, path: str) -> dict[str, int]:
         module = self._module(path)
         if module.exports is not None:
             return dict(module.exports)
@@ -143,7 +143,7 @@ class PythonExports:
                 names.setdefault(item.name, item.line)
         return names
 
-    def _imported(self, path: str, name: str) -> _Definition | None:
+    def _follow_import(self, path: str, name: str) -> _Definition | None:
         """The definition that a module imports under a name: the last statement that binds it counts."""
         key = _Definition(path, name)
         if key in self._definitions:
@@ -154,58 +154,58 @@ class PythonExports:
             return None
         self._chain += 1
         try:
-            found = (
-                self._defined(source, name if item.name == "*" else item.target)
+            candidates = (
+                self._resolve(source, name if item.name == "*" else item.target)
                 for item in reversed(self._module(path).imports)
                 if item.name in {name, "*"} and (source := self._file_of(path, item.module)) is not None
                 and (item.name != "*" or name in self._exports_of(source))
             )  # fmt: skip
-            self._definitions[key] = next((definition for definition in found if definition is not None), None)
+            self._definitions[key] = next((definition for definition in candidates if definition is not None), None)
         finally:
             self._chain -= 1
         return self._definitions[key]
 
-    def _defined(self, path: str, name: str) -> _Definition | None:
+    def _resolve(self, path: str, name: str) -> _Definition | None:
         """The definition behind a name of a module."""
-        return _Definition(path, name) if name in self._symbols_of(path) else self._imported(path, name)
+        return _Definition(path, name) if name in self._symbols_of(path) else self._follow_import(path, name)
 
-    def _declared(self, found: _Definition, name: str, module: str) -> list[tuple[str, PublicSymbol]]:
+    def _rename(self, definition: _Definition, name: str, module: str) -> list[tuple[str, PublicSymbol]]:
         """A definition and its members under the name that a module exports it by."""
-        own = [
-            (found.path, replace(item, module=module, name=f"{name}{item.name[len(found.name) :]}"))
-            for item in self._symbols_of(found.path)[found.name]
+        symbols = [
+            (definition.path, replace(item, module=module, name=f"{name}{item.name[len(definition.name) :]}"))
+            for item in self._symbols_of(definition.path)[definition.name]
             if _is_public_member(item.name)
         ]
-        return own + self._inherited(found, name, module)
+        return symbols + self._list_inherited(definition, name, module)
 
-    def _inherited(self, class_: _Definition, name: str, module: str) -> list[tuple[str, PublicSymbol]]:
+    def _list_inherited(self, class_: _Definition, name: str, module: str) -> list[tuple[str, PublicSymbol]]:
         """Public members that a class gets from internal classes of the repository, as members of its own."""
-        inherited: list[tuple[str, PublicSymbol]] = []
+        members_of_bases: list[tuple[str, PublicSymbol]] = []
         members = self._members(class_)
         pending, visited = [class_], {class_}
-        while pending and len(inherited) <= MAX_SYMBOLS:
+        while pending and len(members_of_bases) <= MAX_SYMBOLS:
             current = pending.pop(0)
             for base in self._module(current.path).bases.get(current.name, ()):
-                found = self._defined(current.path, base)
+                parent = self._resolve(current.path, base)
                 # A public base, or another package's: its members are not listed again.
-                if found is None or found in visited or self._is_listed(found):
+                if parent is None or parent in visited or self._is_listed(parent):
                     continue
-                visited.add(found)
-                pending.append(found)
-                inherited += [
-                    (found.path, replace(item, module=module, name=f"{name}{item.name[len(found.name) :]}"))
-                    for item in self._symbols_of(found.path)[found.name]
+                visited.add(parent)
+                pending.append(parent)
+                members_of_bases += [
+                    (parent.path, replace(item, module=module, name=f"{name}{item.name[len(parent.name) :]}"))
+                    for item in self._symbols_of(parent.path)[parent.name]
                     if "." in item.name and _is_public_member(item.name) and item.name.split(".")[1] not in members
                 ]
-                members |= self._members(found)
-        return inherited
+                members |= self._members(parent)
+        return members_of_bases
 
     def _members(self, class_: _Definition) -> set[str]:
         return {item.name.split(".")[1] for item in self._symbols_of(class_.path)[class_.name] if "." in item.name}
 
-    def _is_listed(self, found: _Definition) -> bool:
+    def _is_listed(self, definition: _Definition) -> bool:
         """Whether a definition is public where it stands, so that its members are symbols of that module."""
-        return is_public_path(found.path) and is_public(found.name)
+        return is_public_path(definition.path) and is_public(definition.name)
 
     def _file_of(self, path: str, module: str) -> str | None:
         """The file of a module as another one names it; None for one that the tree doesn't have."""

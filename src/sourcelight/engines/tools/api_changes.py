@@ -71,7 +71,7 @@ class _Side:
         for path in sorted(paths):
             if is_below(path, below):
                 data = self._data(path)
-                for symbol in () if data is None else self._parsed(path, *public_symbols(path, data)):
+                for symbol in () if data is None else self._note_incomplete(path, *public_symbols(path, data)):
                     self._add(symbols, path, path, symbol)
         for path in sorted(modules):
             if path in self.files:
@@ -106,9 +106,9 @@ class _Side:
 
     def _module(self, path: str) -> Module:
         data = self._data(path)
-        return Module() if data is None else self._parsed(path, *read_module(path, data))
+        return Module() if data is None else self._note_incomplete(path, *read_module(path, data))
 
-    def _parsed(self, path: str, value: T, incomplete: str) -> T:
+    def _note_incomplete(self, path: str, value: T, incomplete: str) -> T:
         if incomplete:
             self.unread.append(path)
         return value
