@@ -61,6 +61,8 @@ def test_a_result_is_explored() -> None:
     view = page.view(place="f1", text="FOO 3", sort="path")
     assert (view["shown"], view["all"]) == (1, 20)
     assert len(page.explorer.visible_rows) == 1
+    with pytest.raises(AttributeError, match="use visible_rows"):
+        getattr(page.explorer, "shown")  # noqa: B009 - its former name, which mypy refuses
     assert page.explorer.result is result
     assert page.ask("rows", start=0, count=10)["rows"] == view["rows"]
 

@@ -13,6 +13,7 @@ from client.scripted import COMPLETE, ScriptedBackend
 from sourcelight.client import AsyncClient, Client
 from sourcelight.core.errors import restore_error
 from sourcelight.core.former_names import FORMER_NAMES
+from sourcelight.lab.reports import Listing
 
 
 @pytest.mark.parametrize("former", FORMER_NAMES["sourcelight"])
@@ -38,6 +39,20 @@ def test_a_former_attribute_can_not_be_set_in_vain() -> None:
         with pytest.raises(AttributeError, match=current):
             getattr(result, former)
         assert hasattr(result, current)
+
+
+@pytest.mark.parametrize(
+    ("value", "owner"),
+    [
+        (Listing("Oldest first", ()), "Listing"),
+        (sl.NotRecorded("no such request", request="search x"), "NotRecorded"),
+    ],
+)
+def test_a_former_attribute_of_a_list_or_an_error_names_the_current_one(value: object, owner: str) -> None:
+    for former, current in FORMER_NAMES[owner].items():
+        with pytest.raises(AttributeError, match=f"{owner}.{former} has been renamed; use {current}"):
+            getattr(value, former)
+        assert hasattr(value, current)
 
 
 def test_completion_of_builders_offers_builders_alone() -> None:

@@ -402,6 +402,7 @@ class RecordingError(SourcelightError):
     """Base of errors of recording and replaying a service's messages."""
 
 
+@refuses_former_names("NotRecorded")
 class NotRecorded(RecordingError):
     """Raised when a replay gets a request that its recording lacks.
 

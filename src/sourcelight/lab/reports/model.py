@@ -118,6 +118,7 @@ class Item:
     url: str = ""
 
 
+@refuses_former_names("Listing")
 @dataclass(frozen=True, slots=True)
 class Listing:
     """A list with a title.
@@ -128,7 +129,7 @@ class Listing:
         Title.
     items
         All entries.
-    max_rows
+    max_items
         Number of entries on a page, which counts the others.
     """
 

@@ -16,6 +16,7 @@ import anywidget
 import traitlets
 
 from sourcelight.core.cells.json_lines import context_lines, has_json_line, row_line
+from sourcelight.core.former_names import refuses_former_names
 from sourcelight.core.markup import one_line, visible
 from sourcelight.display.notebook.html_pages import display_widget, replace_page
 from sourcelight.display.notebook.programs import program, style
@@ -37,6 +38,7 @@ _NOTES = 6
 _FIRST_PAGE_S, _LOOK_S = 0.5, 0.2
 
 
+@refuses_former_names("Explorer")
 class Explorer(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bases ship no types
     """Rows of an answer to filter, sort and look into; made by ``explore``, never by hand.
 
