@@ -113,6 +113,19 @@ def test_a_directory_has_the_commits_of_its_files_wherever_they_were(
         file(code, name, "lib")
 
 
+@pytest.mark.parametrize("path", [".", "", "/", "./"])
+def test_the_top_directory_is_the_whole_repository(
+    code: sl.Client, name: str, repo: RepositoryBuilder, path: str
+) -> None:
+    report = directory(code, name, path)
+    assert report.sources["commits"]["commit"].tolist() == repo.git("log", "--format=%H").split("\n")
+    changes = [line for line in repo.git("log", "-M", "--name-status", "--format=").split("\n") if line]
+    assert len(report.sources["changes"]) == len(changes)
+    assert report.title == f"Story of {name}"
+    assert [key for key, _ in report.parameters] == ["repository", "revision"]
+    assert report.lead[0].startswith(f"The first file of {name} was added by Ada Example")
+
+
 def test_a_definition_has_the_commits_that_changed_its_text(code: sl.Client, name: str) -> None:
     report = symbol(code, name, "main")
     assert report.sources["changes"][["status", "subject"]].values.tolist() == [

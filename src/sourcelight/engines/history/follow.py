@@ -26,7 +26,10 @@ DirectoryCheck = Callable[[int, bytes], bool]
 
 @dataclass(frozen=True, slots=True)
 class _PathNames:
-    """What the thing is called in one commit: files by number of their path, and directories with a slash behind."""
+    """What the thing is called in one commit: files by number of their path, and directories with a slash behind.
+
+    The top directory is the empty name, with which every path starts.
+    """
 
     files: frozenset[int]
     directories: frozenset[bytes] = frozenset()
@@ -50,12 +53,14 @@ def follow_directory(
 ) -> ChangeNumbers:
     """Return the changes of files of a directory, newest commit first; `path` has no slash at its end.
 
+    The empty path is the top directory, which has every file.
+
     Files that were moved into it keep their earlier changes. A directory is renamed by a commit that moves most of the
     files that it moves into the directory from one other, under the same names, and leaves nothing there: before it,
     all files of that other directory count. `has_directory` tells whether something is left.
     """
     return _PathWalk(history, layout, cancellation, has_directory).run(
-        tip, _PathNames(frozenset(), frozenset({path + b"/"}))
+        tip, _PathNames(frozenset(), frozenset({path + b"/" if path else b""}))
     )
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sourcelight.client import Client
 
 _STAGES = ("changes",)
+_TOP = "."  # the directory that has all others; tools refuse empty paths
 
 
 @checks_arguments
@@ -88,7 +89,8 @@ def directory(
     Parameters
     ----------
     path
-        Path of the directory at the revision, or of a directory that was removed before it.
+        Path of the directory at the revision, or of a directory that was removed before it; ``"."``, ``"/"`` or empty:
+        the whole repository.
     client, repo, revision, period, title, progress
         As for `file`.
 
@@ -104,7 +106,7 @@ def directory(
     PathNotFound, RepositoryNotFound, RevisionNotFound
         When the directory, repository or commit is unknown.
     """
-    return _of_path(client, "directory", repo, path, revision, period, title, progress)
+    return _of_path(client, "directory", repo, path or _TOP, revision, period, title, progress)
 
 
 @checks_arguments
@@ -159,7 +161,9 @@ def _of_path(
     kind = changes.attrs.get("kind", noun)
     if kind != noun:
         raise ToolError(f"{noun}: {path} is a {kind}; use reports.{kind}", tool=noun, argument="path")
-    subject = Thing(noun, str(changes.attrs.get("path") or path), bool(changes.attrs.get("exists", True)))
+    path = str(changes.attrs.get("path", path))
+    name = path or str(changes.attrs.get("repository") or repo)
+    subject = Thing(noun, name, bool(changes.attrs.get("exists", True)), is_repository=not path)
     return make_story(client, subject, changes, revision, period, title)
 
 
@@ -174,10 +178,10 @@ def check_period(call: str, period: str) -> None:
 def make_story(client: Client, subject: Thing, changes: Frame, revision: str, period: str, title: str) -> Report:
     """Make the report on a thing from its changes, newest first."""
     repository, commit = (str(changes.attrs.get(name) or "") for name in ("repository", "commit"))
-    title = title or f"Story of {subject.name} in {repository}"
+    title = title or f"Story of {subject.name}{'' if subject.is_repository else f' in {repository}'}"
     parameters = (
         ("repository", repository),
-        (subject.noun, subject.name),
+        *(() if subject.is_repository else ((subject.noun, subject.name),)),
         ("revision", f"{revision or 'default branch'} ({commit[:12]})"),
     )
     notices, limits = tuple(notices_of([changes])), tuple(limited_notices([changes]))

@@ -34,11 +34,14 @@ class Thing:
         What it is called in sentences.
     exists
         Whether the revision has it.
+    is_repository
+        Whether it is the directory that has all others; `name` is that of the repository then.
     """
 
     noun: str
     name: str
     exists: bool = True
+    is_repository: bool = False
 
     @property
     def is_one(self) -> bool:
