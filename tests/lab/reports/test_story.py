@@ -154,6 +154,28 @@ def test_a_commit_that_renames_the_file_and_changes_the_definition_is_a_move(tmp
     assert report.lead[2].startswith("It moved once: from run in old.py by ")
 
 
+def test_people_who_tie_are_named_together_or_not_at_all(tmp_path: Path) -> None:
+    builder = RepositoryBuilder(tmp_path / "src" / "demo")
+    authors = ["Ada", "Ada", "Ada", "Ben", "Ben", "Cleo", "Dan", "Eve"]
+    for number, author in enumerate(authors):
+        builder.commit({"a.py": f"{number}\n"}, f"Change it (#{1000 - number})",
+                       author=f"{author} <{author}@example.org>", date=START + number * DAY)  # fmt: skip
+    for number, author in enumerate(("Ada", "Ben", "Cleo", "Dan")):
+        builder.commit({"b.py": f"{number}\n"}, f"Set {number}", author=f"{author} <{author}@example.org>",
+                       date=START + (10 + number) * DAY)  # fmt: skip
+    with sl.open(tmp_path / "src", index_dir=tmp_path / "index", index_workers=1, background_index=False) as code:
+        report, equal = file(code, "demo", "a.py"), file(code, "demo", "b.py")
+    log = builder.git("log", "--format=%aN", "--", "a.py").split("\n")
+    assert [log.count(name) for name in ("Ada", "Ben", "Cleo", "Dan", "Eve")] == [3, 2, 1, 1, 1]
+    assert report.lead[1] == (
+        "8 commits changed it, by 5 people: Ada (38%), Ben (25%) and 3 more with 12% each. "
+        "The last was made by Eve on 21 November 2023."
+    )
+    assert equal.lead[1] == "4 commits changed it, by 4 people. The last was made by Dan on 27 November 2023."
+    # Newest first: as text, #1000 would be the first of them.
+    assert report.tables["references"]["reference"].tolist() == [f"#{number}" for number in range(993, 1001)]
+
+
 def test_a_period_that_is_none_is_refused(code: sl.Client, name: str) -> None:
     with pytest.raises(sl.ToolError, match="period must be day"):
         file(code, name, "lib/main.py", period="moon")

@@ -255,6 +255,8 @@ def _top_authors_text(commits: Frame) -> str:
     if len(counts) < 2:
         return ""
     shares = shares_text([name for _, name in counts.index], counts.tolist(), float(len(human_commits)), _TOP)
+    if not shares:
+        return ""
     text = f"Most commits by people are by {shares}"
     if len(counts) <= _FIVE:
         return f"{text}."

@@ -130,7 +130,7 @@ def _place(subject: Thing) -> str:
 
 
 def references_frame(commits: Frame) -> Frame:
-    """One row per reference: how many commits name it, the first and the last of them."""
+    """One row per reference, newest first: how many commits name it, the first and the last of them."""
     import pandas as pd
 
     rows: dict[str, list[int]] = {}
@@ -138,11 +138,10 @@ def references_frame(commits: Frame) -> Frame:
         for reference in () if references is None else references:
             rows.setdefault(str(reference), []).append(index)
     dates, subjects = commits["commit_date"], commits["subject"]
-    ordered = sorted(rows.items(), key=lambda item: (-len(item[1]), item[0]))
     columns = ["reference", "commits", "first_date", "last_date", "subject"]
     records = [
         (name, len(index), dates.iloc[index].min(), dates.iloc[index].max(), subjects.iloc[index[0]])
-        for name, index in ordered
+        for name, index in rows.items()  # in the order of the newest commit that names each
     ]
     frame = pd.DataFrame(records, columns=columns)
     return frame.astype({"commits": "int64"})
@@ -275,7 +274,7 @@ def _references(commits: Frame) -> Section:
         return commits[[reference in names for names in lists]].reset_index(drop=True)
 
     table = ReportTable(
-        "references", "References in messages", frame,
+        "references", "References in messages, newest first", frame,
         "Commits whose message names the reference, in the form that it has there; subject is that of the newest.",
         "references without such a form, such as plain numbers.", "", ("reference",), behind=commits_of,
     )  # fmt: skip
@@ -337,7 +336,7 @@ def _work(subject: Thing, commits: Frame) -> str:
     )
     names = [str(person).rpartition(" <")[0] for person in counts.index]
     largest_shares = shares_text(names, counts.tolist(), float(len(human))) if len(counts) > 1 else names[0]
-    return f"{text}: {largest_shares}. The last was made {_by(commits.iloc[0])}."
+    return f"{text}{f': {largest_shares}' if largest_shares else ''}. The last was made {_by(commits.iloc[0])}."
 
 
 def _places(subject: Thing, changes: Frame) -> str:

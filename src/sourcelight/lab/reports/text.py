@@ -153,9 +153,21 @@ def share_text(share: float) -> str:
 
 
 def shares_text(names: Sequence[str], amounts: Sequence[float], total: float, limit: int = 3) -> str:
-    """The largest parts of a total with their shares: ``src/ (60%) and tests/ (30%)``; empty for no total."""
-    ordered = sorted(zip(names, amounts, strict=True), key=lambda pair: -pair[1])[:limit]
-    return join_words([f"{name} ({share_text(amount / total)})" for name, amount in ordered if amount]) if total else ""
+    """The largest parts of a total with their shares: ``src/ (60%) and tests/ (30%)``; empty for no total.
+
+    Parts that are equal are all named or none of them: those that don't fit are counted, ``2 more with 4% each``. Where
+    more than `limit` parts are equally the largest, the text is empty.
+    """
+    ordered = sorted(zip(names, amounts, strict=True), key=lambda pair: -pair[1])
+    ordered = [(name, amount) for name, amount in ordered if amount]
+    if not total or not ordered:
+        return ""
+    if len(ordered) <= limit or ordered[limit - 1][1] > ordered[limit][1]:
+        return join_words([f"{name} ({share_text(amount / total)})" for name, amount in ordered[:limit]])
+    tied_amount = ordered[limit][1]
+    largest = [f"{name} ({share_text(amount / total)})" for name, amount in ordered if amount > tied_amount]
+    tied_count = sum(amount == tied_amount for _, amount in ordered)
+    return join_words([*largest, f"{tied_count:,} more with {share_text(tied_amount / total)} each"]) if largest else ""
 
 
 class Links:
