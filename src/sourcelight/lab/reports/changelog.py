@@ -128,7 +128,7 @@ class Change:
     members
         Its commits that are no merges; the commit itself where it is one.
     request
-        Metric of the pull or merge request; None where the commit names none.
+        Number of the pull or merge request; None where the commit names none.
     """
 
     title: str

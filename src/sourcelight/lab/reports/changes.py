@@ -179,6 +179,7 @@ def _make(
         if not paths and len(commits_in_scope):
             churn = partial(stages.ask, "commits", code.churn)
             commits_in_scope = count_by_kinds(commits_in_scope, churn, repos=[repo], revisions=[head, f"^{base}"])
+    # The notices of these frames become those of the report, each once.
     read_frames = [without_notices(diffs, _SAID), *between.read]
     if not len(commits_in_scope) and not len(diffs):
         reason = _reason(base, head, commit_of, between, paths, whole_diffs)
@@ -256,6 +257,7 @@ def _api_changes(
     read_frames.append(without_notices(api, ("Public symbols of ",)))
     if not paths or not len(api):
         return api
+    # A removed symbol has its old path only.
     places = api["path"].astype("object").fillna(api["old_path"].astype("object"))
     return _with_attrs(api[places.map(paths).astype("bool")].reset_index(drop=True), api)
 

@@ -149,6 +149,7 @@ def compare_with_earlier(
     end = min(time for time in (date_bound(all_commits, "before"), newest, datetime.now(UTC)) if time is not None)
     if (start - (end - start)).year < MINYEAR:  # a clock was broken
         return None
+    # Both bounds are exclusive: without the second, a commit at `start` would be in neither time.
     times = {"after": (start - (end - start)).to_pydatetime(), "before": (start + timedelta(seconds=1)).to_pydatetime()}
     before = stages.ask("time before", code.commit_search, repos=request.repos, **times)
     if request.paths and len(before):
@@ -159,6 +160,7 @@ def compare_with_earlier(
         earlier_people = stages.ask("time before", code.contributors, before=times["before"], **request.people)
         earlier_people = earlier_people[earlier_people["commits"] > 0]
     except UnsupportedTool:
+        # Every service has commits, and these name their authors.
         earlier_people = stages.ask("time before", code.commit_search, repos=request.repos, before=times["before"])
     before = unify_names(before, earlier_people, join_addresses=request.join_addresses)
     return turnover(commits, before, keys_of(earlier_people), start, end)
@@ -222,6 +224,7 @@ def current_owners(
             notices.append(f"Ownership of {name} could not be worked out: {exc}")
             continue
         if repository_owners is None:
+            # One notice is enough: what the service can't tell, it can't tell of any repository.
             del notices[notice_count + 1 :]
             return []
         owners.append(repository_owners)

@@ -17,6 +17,7 @@ from sourcelight.lab.reports.model import Figure, Frame, Metric, ReportTable
 if TYPE_CHECKING:
     from sourcelight.client import Client
 
+# `W-SUN`: weeks that end on Sunday, and so begin on Monday as those of ISO 8601.
 PERIODS: Mapping[str, str] = {"day": "D", "week": "W-SUN", "month": "M", "quarter": "Q", "year": "Y"}
 NOT_TOLD = "this service does not tell"
 _DAYS: Mapping[str, int] = {"day": 1, "week": 7, "month": 30, "quarter": 91, "year": 365}
@@ -178,6 +179,7 @@ def _over_time(commits: Frame, period: str, span: Span) -> Figure:
     top = top.sort_values("commits", ascending=False, kind="stable").head(_MAX_SERIES - 1)
     names = dict(zip(top["person"], distinct_names(top), strict=True))
     counts = pd.crosstab(dates.dt.to_period(PERIODS[period]), commits["person"].map(names).fillna(_REST))
+    # Periods without a commit get a bar of no height, so that the axis of time is to scale.
     if len(counts):
         counts = counts.reindex(
             pd.period_range(counts.index.min(), counts.index.max(), freq=PERIODS[period]), fill_value=0
@@ -298,6 +300,7 @@ def without_notices(frame: Frame, beginnings: tuple[str, ...]) -> Frame:
 
 
 def _with_notices(frame: Frame, notices: list[str]) -> Frame:
+    # Callers read only its attributes, so no rows are copied.
     bare = frame.head(0)
     bare.attrs = {**frame.attrs, "notices": notices}
     return bare

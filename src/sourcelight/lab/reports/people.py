@@ -231,6 +231,7 @@ def organization_of(address: str, domains: Collection[str] = ()) -> str:
     if domain in _PROVIDER_DOMAINS or domain.partition(".")[0] in _PROVIDERS:
         return PUBLIC
     labels = domain.split(".")
+    # The shortest domain first, and never the last label alone: `eu.acme.com` counts for `acme.com`, not for `com`.
     above = (".".join(labels[start:]) for start in range(len(labels) - 2, 0, -1))
     return next((parent for parent in above if parent in domains), domain)
 

@@ -212,6 +212,7 @@ class Report(ReportContent):
         ValueError
             When the format is unknown.
         """
+        # The values are numbers, texts and None, which Parquet can't have in one column.
         frames = {"summary": self.summary.astype({"value": "str"}), **self.tables, **self.sources}
         return [save(frame, name, folder, format, spreadsheet=spreadsheet) for name, frame in frames.items()]
 

@@ -90,6 +90,7 @@ def _count(work: Work, paths: PathNames) -> Fact | None:  # noqa: PLR0911 - one 
     if request.ignored and vague and not request.terms and (not narrow or len(request.ignored) > 1):
         return None
     counter = _find_counter(request)
+    # The complement is one of repositories: files or lines without a text would answer another question.
     if request.is_negated and request.kind == "repositories":
         fact = files.count_repositories_without(work, counter)
         fact.unapplied += unapplied_fields(request, _APPLIED[counter])
@@ -197,6 +198,7 @@ def _apply_group(work: Work, fact: Fact) -> None:
         return
     measure = request.kind
     table = Rows(f"By {request.group}", (request.group, measure))
+    # Ties by name, so that an answer is the same in each run.
     order = sorted(groups.items(), key=lambda item: (item[1] if request.is_fewest else -item[1], item[0]))
     if request.threshold is not None:
         order = [item for item in order if request.threshold.passes(item[1])]
@@ -210,6 +212,7 @@ def _apply_group(work: Work, fact: Fact) -> None:
             f"{noun_for(_singular(request.group), len(order))} {'have' if len(order) != 1 else 'has'} "
             f"{request.threshold.text} {_measure_name(measure, request.threshold)}"
         )
+        # The counts per repository are of the measure, not of the groups that pass.
         fact.repositories = Counter()
     elif request.is_top and order:
         best = order[0][1]
@@ -242,6 +245,7 @@ def _count_groups(group: str, fact: Fact) -> Mapping[str, int] | None:
                     if column != "author"
                     else f"{row[columns['author']]} <{row[columns['address']]}>"
                 )
+                # A path belongs to its repository; a person and a language are the same in all of them.
                 counts[f"{row[0]}/{name}" if column in {"path", "folder"} else name] += row[value]
             return counts
     return None

@@ -35,6 +35,7 @@ def count_changed_files(work: Work) -> Fact:
     answer = work.call("churn", arguments)
     fact.notes += limiting_notices(answer)
     rows = _keep_requested(work, answer.table.to_pylist(), fact)
+    # Rows are per author: a file that two people changed counts once.
     per: Counter[tuple[str, str]] = Counter()
     for row in rows:
         per[row["repository"], row["path"]] += row["commits"]
@@ -75,6 +76,7 @@ def count_changed_folders(work: Work) -> Fact:
     # Below one directory, those in it; several have no depth in common.
     path_parts = [path.glob.strip("/*").split("/") for path in request.paths if not path.is_file]
     depth = len(path_parts[0]) + 1 if len(path_parts) == 1 else 1
+    # Sets, because a commit has a row for each file that it changed in a directory.
     commits: dict[tuple[str, str], set[str]] = defaultdict(set)
     for row in _keep_requested(work, answer.table.to_pylist(), fact):
         folders = row["path"].split("/")[:-1]
@@ -104,6 +106,7 @@ def _keep_requested(work: Work, rows: list[dict[str, Any]], fact: Fact) -> list[
     people = [name.casefold() for name in request.authors]
     passing = []
     for row in rows:
+        # Name and address, which `git log --author` matches, too.
         who = f"{row['author']} <{row['author_email']}>".casefold()
         passes = not people or any(name in who for name in people)
         if passes and is_of_files(request, row["path"] or ""):
@@ -181,6 +184,7 @@ def count_refs(work: Work) -> Fact:
     noun = "tag" if kind == "tags" else "branch"
     fact = Fact(0, "", f"git for-each-ref {prefix}", unit=kind)
     table = Rows(kind.capitalize(), ("repository", noun, "commit"))
+    # A repository that is pinned at several revisions has its refs once.
     for target in {target.repository.key: target for target in work.targets}.values():
         if target.repository.kind != "git":
             continue
@@ -220,6 +224,7 @@ def removals_of(work: Work, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         changes, layout = opened_history.history.changes, opened_history.layout(work.context)
         # A rename removes the old path, unless both names belong to the path that was asked about.
         removals = np.flatnonzero(np.isin(changes.status, [ord("D"), ord("R")]) & opened_history.mask[changes.commit])
+        # A path has many changes, but its text needs to be matched once.
         passes: dict[int, bool] = {}
 
         def matches(number: int, layout: Any = layout, passes: dict[int, bool] = passes) -> bool:

@@ -25,6 +25,7 @@ _MERGES_LEFT_OUT = (
 
 _PERIODS = {
     "days": ("By day", "%Y-%m-%d"),
+    # The week `%V` of ISO 8601 belongs to the year `%G`; `%Y` is another one around New Year.
     "weeks": ("By week", "%G-W%V"),
     "months": ("By month", "%Y-%m"),
     "years": ("By year", "%Y"),
@@ -224,6 +225,7 @@ def count_commits(work: Work) -> Fact:
 def _period_table(rows: Sequence[dict[str, Any]], title: str, form: str) -> Rows:
     """Make the table of months, years or days, by committer date in UTC."""
     table = Rows(title, (title.removeprefix("By "), "commits"))
+    # The clock that `after` and `before` filter by: with authors' own days, commits would leave their period.
     counts = Counter((row["commit_date"] or row["author_date"]).strftime(form) for row in rows)
     for name, number in sorted(counts.items()):
         table.add((name, number))
@@ -275,6 +277,7 @@ def count_authors(work: Work) -> Fact:
     bots = sum(all(row.get("bot") for row in commits_of_person) for commits_of_person in people.values())
     if bots:
         fact.sentences.append(f"{bots:,} of them {'are bots by their names' if bots != 1 else 'is a bot by its name'}.")
+    # People can have commits in several repositories, so these counts don't add up (`adds_up`).
     per: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         per[row["repository"]].add((row["author_email"] or row["author"]).casefold())

@@ -24,6 +24,7 @@ from sourcelight.engines.deepsearch.facts.searches import (
     run_searches,
 )
 
+# Selects lines by the index, and too many of them: `read_subtype` decides. Braces are doubled for `str.format`.
 _HEIR = (
     r"^[ \t]*((export|default|public|protected|private|internal|abstract|final|sealed|open|data|static)[ \t]+)*"
     r"(class|interface|struct|enum|record|trait)[ \t]+\w+[^{{;\n]*[^{{;\n\w](?:{names})\b"
@@ -66,6 +67,7 @@ def count_definitions(work: Work) -> Fact:
     containers = {term.text for term in request.terms} if request.relation == "member" else None
     if containers is not None:
         rows = [row for row in rows if (row["container"] or "").rpartition(".")[2] in containers]
+    # The grammar of C gives macros with parameters as functions.
     macros = [row for row in rows if kinds == ("function",) and _MACRO.match(row["line"] or "")]
     rows = [row for row in rows if row not in macros] if macros else rows
     per = Counter(row["symbol_kind"] for row in rows)
@@ -169,6 +171,7 @@ def count_subclasses(work: Work) -> Fact:
             if kinds & ({head.kind} if head.kind else kinds_by_name.get((row["repository"], head.name), set()))
         ]
     subtypes: dict[tuple[str, str, str], tuple[dict[str, Any], Subtype]] = {}
+    # A type of Rust can have several `impl` blocks for one trait, and counts once.
     for row, head in candidates:
         subtypes.setdefault((row["repository"], row["path"], head.name), (row, head))
     count, noun = len(subtypes), request.symbol_kinds[0] if kinds else "class"
@@ -222,6 +225,7 @@ _TESTS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "Go",
+        # The rule of `go help testfunc`: no lower-case letter follows `Test`.
         r"type:symbol case:yes file:_test\.go$ /^Test([^a-z]|$)/ select:symbol.function",
         "functions named Test…, in files that end in _test.go",
     ),
@@ -317,6 +321,7 @@ def read_subtype(line: str, names: frozenset[str], path: str, following: Sequenc
 
     Bounds of type parameters, types of parameters and ``where`` clauses name no base.
     """
+    # The `>` of an arrow closes no bracket.
     text = without_brackets(line.replace("->", "  "), "<>")
     if path.endswith(".rs"):
         derived = _DERIVE.match(line)
@@ -336,6 +341,7 @@ def read_subtype(line: str, names: frozenset[str], path: str, following: Sequenc
     if not path.endswith((".py", ".pyi")):
         bases = without_brackets(bases, "()")
     elif "(" in bases:
+        # Keyword arguments of a class, such as `metaclass=Base`, are no bases.
         bases = re.sub(r"\b\w+\s*=[^,)]*", "", bases)
     has_base = any(re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", bases) for name in names)
     return Subtype(head["name"], _KINDS.get(head["kind"], head["kind"])) if has_base else None

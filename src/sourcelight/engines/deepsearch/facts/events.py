@@ -72,6 +72,7 @@ def _find_tag(work: Work) -> Fact | None:
         try:
             commit = resolve(target.repository, name)
         except RepositoryError:
+            # A tag of one repository is missing in most others.
             continue
         arguments = {"repos": [target.repository.name], "revisions": [commit], "count": 1}
         for row in work.call("commit_search", arguments).table.to_pylist():
@@ -144,6 +145,7 @@ def _find_people(work: Work) -> Fact:
         f"{noun_for(merges, 2)}{conditions(work)}: {best:,}{' each' if len(first) > 1 else ''}"
     )
     fact.rule += " An author is an address, as the mailmap has it."
+    # A truncated table has the people with the most commits: reversed, it would begin with the wrong ones.
     if is_fewest and table.total == len(table.rows):
         order = sorted(range(len(table.rows)), key=lambda index: (table.rows[index][2], table.rows[index][1]))
         table.rows, table.citations = (
@@ -189,6 +191,7 @@ def _find_line_change(work: Work) -> Fact | None:
         fact.subject = f"No commit {verb} a line with {term_list}"
         return fact
     newest = request.is_last or request.event == "removed"
+    # Rows come newest first. In the order of the loop, the first row of a repository is its answer.
     newest_rows: dict[str, dict[str, Any]] = {}
     for row in rows if newest else reversed(rows):
         newest_rows.setdefault(row["repository"], row)

@@ -164,7 +164,7 @@ def _is_binary(work: Work, target: Target, path: str) -> bool:
 
 
 def count_lines(work: Work) -> Fact:
-    """Count all lines of files, as ``wc -l`` does."""
+    """Count all lines of files, including a last line without a newline."""
     queries = make_listing_queries(work)
     notes: list[str] = []
     rows = run_searches(work, queries, notes)
@@ -180,8 +180,10 @@ def count_lines(work: Work) -> Fact:
         if text is None:
             notes.append(f"{repository}: {path} could not be read")
             continue
+        # git's own test of binary contents: `buffer_is_binary` reads the first 8,000 bytes.
         if b"\0" in text[:8000]:
             continue
+        # `wc -l` counts newlines only, and so would miss a last line without one.
         number = text.count(b"\n") + (not text.endswith(b"\n") and bool(text))
         per[repository] += number
         counted_files.append((repository, path, number))
@@ -201,6 +203,7 @@ def count_lines(work: Work) -> Fact:
         "All lines of the files of this query count, empty ones and comments too, a last one without a newline "
         "included; binary files don't."
     )
+    # `+` drops repositories that have only empty files.
     fact.repositories = +per
     fact.tables = [table]
     return fact
@@ -227,6 +230,7 @@ def count_repositories_without(work: Work, counter: Callable[[Work], Fact]) -> F
     request = work.request
     having = counter(Work(replace(request, is_negated=False), work.inquiry, work.emit))
     is_import = request.relation == "import"
+    # A repository that is the module neither imports nor lacks it.
     itself = {name for name in work.names for term in request.terms if is_import and is_named(name, term.text)}
     lacking = [name for name in work.names if name not in having.repositories and name not in itself]
     terms = format_terms(request.terms, every=request.every)

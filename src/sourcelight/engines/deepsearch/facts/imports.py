@@ -55,6 +55,7 @@ def count_importing(work: Work) -> Fact:
             path = row["path"]
             if not is_of_files(request, path):
                 continue
+            # Nearly every file of the repository itself imports one of its modules.
             if name in targets and row["target_repository"] == name:
                 continue
             texts = {text for text in modules if is_import_of(row, text, of_repository=bool(targets))}
@@ -164,6 +165,7 @@ def _not_importing(work: Work, fact: Fact, importing: set[tuple[str, str]], term
 def is_import_of(row: dict[str, Any], text: str, *, of_repository: bool = False) -> bool:
     """Return whether an import means a module, something below it, a file, or a module of a repository."""
     module = (row["module"] or "").strip('"<>')
+    # In this order: Python and Java; Go, JavaScript and C; Rust and Ruby; PHP.
     for separator in (".", "/", "::", "\\"):
         if module == text or module.startswith(f"{text}{separator}"):
             return True

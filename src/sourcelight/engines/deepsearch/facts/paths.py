@@ -91,6 +91,7 @@ class PathNames:
             folder = path.rpartition("/")[0]
             while folder:
                 having = by_folder.setdefault(folder, set())
+                # The directories above have them, too: without this, each file would walk up to the top.
                 if having.issuperset(repositories):
                     break
                 having.update(repositories)
@@ -181,6 +182,7 @@ class PathNames:
             parts = name.split("/")
             for start in range(len(parts)):
                 ending = "/".join(parts[start:]) + "/"
+                # Names of repositories ignore case, as code hosts do.
                 if path.casefold().startswith(ending.casefold()) and len(path) > len(ending):
                     by_path.setdefault(path[len(ending) :], []).append(name)
         return by_path

@@ -96,6 +96,7 @@ def run_searches(
                     notes.append(event.title)
                 finished = finished or isinstance(event, Done)
         context.cancellation.check()
+        # Without `Done` the stream was cut, and a count would look complete.
         if not finished:
             notes.append("The search did not end.")
         rows += [with_cell_line(row) for row in conform(batches).to_pylist()] if batches else []
@@ -119,6 +120,7 @@ def join_queries(queries: Sequence[str]) -> str:
 
 def expression(term: Term, *, called: bool = False) -> str:
     """Write a text as a regular expression: as it is, or as a whole word."""
+    # Patterns are written between slashes. `\b` beside a sign, as in `--flag`, would ask for a letter before it.
     escaped = escape_regexp(term.text).replace("/", r"\/").replace("\n", r"\n")
     prefix = r"\b" if (term.is_word or called) and re.match(r"\w", term.text) else ""
     right = r"\b" if (term.is_word or called) and re.search(r"\w$", term.text) else ""

@@ -189,6 +189,7 @@ def _follow(work: Work, candidates: Sequence[ValueCandidate], finding: Finding, 
 def find_setting(work: Work, name: str, owner: str, queries: list[str], notes: list[str]) -> Finding | None:
     """Return the default that a program gives to a setting: by a constant of that name, or where it is registered."""
     texts = FileTexts(work.context)
+    # Options are written as `--name`, symbols of Ruby as `:name`.
     name = name.lstrip("-:")
     constants = [] if owner else _default_constants(work, texts, name, queries, notes)
     registered = find_registrations(work, texts, name, queries, notes)
@@ -196,6 +197,7 @@ def find_setting(work: Work, name: str, owner: str, queries: list[str], notes: l
         registered = [
             candidate for candidate in registered if owner.lower() in re.split(r"[/.]", candidate.path.lower())
         ]
+    # A constant that is named as the default is stronger evidence than a registration.
     candidates = _lowest(constants) or _lowest(registered)
     if not candidates:
         return None
@@ -241,6 +243,7 @@ def _default_constants(
         if candidate is not None:
             candidate.subject = code(definition.name)
             candidates.append(candidate)
+    # Constants of several names are defaults of several things: to choose one would be a guess.
     names = {candidate.subject for candidate in candidates}
     return candidates if len(names) == 1 else []
 
@@ -360,6 +363,7 @@ def find_lacking_parameter(
     definition = location.definition
     read = parameters_of(texts.lines(location.target, location.path), definition.name, definition.line, location.path)
     names = None if read is None else parameter_names(read[0], location.path)
+    # `*args`, `&block`, `...rest` and destructured objects accept names that the head doesn't list.
     if (
         read is None
         or names is None

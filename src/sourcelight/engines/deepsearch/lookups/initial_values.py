@@ -63,6 +63,7 @@ def find_constant_of(work: Work, text: str, queries: list[str], notes: list[str]
         parts = normal_words(row["symbol"] or "")
         is_default = "default" in parts
         name_words = sorted(word for word in words if word != "default")
+        # One word, such as `size`, is in the names of too many constants to mean one of them.
         if sorted(part for part in parts if part != "default") != name_words or (
             len(name_words) < 2 and not is_default
         ):
@@ -100,6 +101,7 @@ def find_initial_value(work: Work, text: str, owner: str, queries: list[str], no
     searches = make_queries(work, f"case:no type:file /{pattern}/")
     queries += searches
     rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
+    # Longer lines are minified or generated: a reader couldn't check a quote of them.
     rows = [row for row in rows if rank_of(row["path"]) == 0 and len(row["line"] or "") < 1_000]
     matcher = re.compile(
         rf"(?P<documented>\[[\w.]*?(?P<parameter>{name})\s*=)"

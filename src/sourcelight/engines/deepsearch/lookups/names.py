@@ -133,6 +133,7 @@ def choose_definitions(
         # A method is called a function as often as not: the noun sorts within these, and leaves out no better place.
         locations = [location for location in locations if location.definition.kind in kinds] or locations
     bodies = [location for location in locations if not (is_declaration(texts, location) or _is_alias(texts, location))]
+    # A stub counts if nothing else is there, as for extension modules of Python.
     bodies = [location for location in bodies if not _is_stub(location)] or bodies
     if noun != "constructor":
         types = {(location.path, location.definition.name) for location in bodies if location.definition.kind in _TYPES}
@@ -168,6 +169,7 @@ def _is_alias(texts: FileTexts, location: DefinitionLocation) -> bool:
     value = value_of(texts.lines(location.target, location.path), definition.name, definition.line, location.path)
     if value is None:
         return False
+    # Such a variable shows the reader nothing: the value is where the other name is defined.
     same = rf"(?:[\w.$]+(?:\([^()]*\))?(?:\.|::))*{re.escape(definition.name)}"
     return re.fullmatch(rf"(?:{same}|require\s*\([^()]*\)(?:\.\w+)*|await import\([^()]*\))", value.text) is not None
 
@@ -287,6 +289,7 @@ def find_absence(work: Work, name: str, notes: list[str], *, noun: str = "") -> 
     _, simple = split_name(name)
     queries = make_queries(work, f"case:no type:file /{escape_regexp(simple)}/")
     rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
+    # An incomplete search can't prove absence.
     if notes:
         return None
     searched_repositories = _repositories_text(work)

@@ -52,6 +52,7 @@ def find_tests(work: Work, locations: Sequence[DefinitionLocation], name: str, n
     queries = make_queries(work, f"case:yes type:file file:{quote_value(TEST_FILES)} {_word(simple)}")
     rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
     if not rows:
+        # After an incomplete search, no match proves nothing.
         if notes:
             return None
         text = f"No test file that is searched has the name {code(simple)}"

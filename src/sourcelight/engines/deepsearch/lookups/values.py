@@ -9,12 +9,14 @@ from dataclasses import dataclass
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _OPENING = frozenset(_PAIRS.values())
 _QUOTATION_MARKS = frozenset("\"'`")
+# Text of repositories is hostile: these bound the scan of an expression that never ends.
 _MAX_LINES, _MAX_CHARS, _MAX_ITEMS = 60, 4_000, 200
 MAX_VALUE_LINES = 12
 _DEFINE = re.compile(r"^\s*#\s*define\s+(\w+)(\(?)")
 _HASH_COMMENTS = re.compile(
     r"\.(?:py|pyi|rb|sh|bash|pl|r|jl|ex|exs|toml|ya?ml|cfg|ini|conf|gemspec|nix|cmake)$|(?:^|/)(?:Rakefile|Gemfile)$"
 )
+# An equals sign that assigns, and is no part of `==`, `<=`, `+=`, `=>` or `=~`.
 _ASSIGNED = re.compile(r"(?::=|(?<![=!<>+\-*/%&|^~:])=(?![=>~]))")
 _NO_VALUE = re.compile(r"^(?:function|def|class|struct|interface|enum|lambda|async|func|fn)\b|^\(?[\w\s,]*\)?\s*=>")
 _UNFINISHED = ("{", "(", "[", "+", "|", "&&")
@@ -205,6 +207,7 @@ def _join_types(texts: Sequence[str]) -> list[str]:
             parameter_texts[-1] += f", {text}"
         else:
             parameter_texts.append(text)
+        # Arrows, comparisons and shifts are no brackets.
         bare = re.sub(r"[-=]>|<=|>=|<<=?", "", text)
         depth = max(0, depth + bare.count("<") - bare.count(">"))
     return parameter_texts
@@ -269,6 +272,7 @@ def parameters_of(lines: Sequence[str], name: str, line: int, path: str) -> tupl
     if match is None:
         return None
     number, column = line - 1, match.end()
+    # The list may begin on the line below the name, but no later.
     for _ in range(2):
         opening = _HEAD_BEFORE_LIST.match(lines[number], column)
         if opening is not None:

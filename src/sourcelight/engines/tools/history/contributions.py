@@ -198,6 +198,7 @@ def _sums(selection: OpenedHistory, arguments: ChurnArguments, dates: Dates, con
         "commits": count_distinct(codes, commit_rows, count),
         "agent_commits": agent_commits(selection, codes, commit_rows, count),
     }
+    # -1: contents are missing, so git couldn't count lines.
     uncounted = int((changes.additions[changes_kept] < 0).sum())
     return GroupSums(people.person_set, keys, values, group_names, uncounted, touched)
 
@@ -274,6 +275,7 @@ def _combine_churn(arguments: ChurnArguments, context: ToolContext, part: Partia
         table.pop("author"), table.pop("author_email")
     # A commit has one author and one date, and belongs to one repository: so its counts add up.
     table |= {name: pa.array(values) for name, values in summed.items()}
+    # A person can be in several of the summed rows, so people are counted again.
     table["authors"] = pa.array(count_distinct(codes, rows.person, count))
     starts = groups[1] if period else np.zeros(count, np.int64)
     order = group_order((starts, -(summed["additions"] + summed["deletions"])), table)

@@ -163,9 +163,11 @@ def _results(
     try:
         handle = open_handle(snapshot.repository.git_dir)
     except UnusableRepository:
+        # Rows come from the index: without the repository, an answer lacks its patches alone.
         return
     signs = tuple({"added": "+", "removed": "-"}[side] for side in sides)
     by_commit: dict[int, list[int]] = {}
+    # A change has a number for each of its rows; the first ones keep the order.
     for change in dict.fromkeys(changes.tolist()):
         by_commit.setdefault(int(history.changes.commit[change]), []).append(change)
     for commit, commit_changes in by_commit.items():

@@ -187,6 +187,7 @@ def open_histories(
     Cancelled
         After ``context.cancellation.cancel()``.
     """
+    # All repositories would mean to build the histories of all of them before the first answer.
     if not repos and context.served:
         raise ToolError(f"{call}: repos is empty; name the repositories, list_repos finds them", tool=call)
     repositories = named_repositories(context, repos)
@@ -269,6 +270,7 @@ def _update(context: ToolContext, request: _OpenRequest, partial: PartialResult)
             )
 
     context.cancellation.check()
+    # A commit that the index has needs no update: its history never changes.
     stale = [commit for commit in (*request.commits, *request.without) if not _holds(store, repository, commit)]
     if not stale:
         return
@@ -310,6 +312,7 @@ def _open(
     lacking = len(commits) - len(there) + len(request.without) - len(denied)
     if lacking:
         lack(f"The history of {repository.name} lacks {lacking} of the revisions.")
+    # Without a commit that counts, the mask would have nothing to start from.
     if not there:
         return
     selection = OpenedHistory(repository, history, there, denied, unbuilt)

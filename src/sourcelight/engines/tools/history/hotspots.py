@@ -84,6 +84,7 @@ def _hot_files(
     persons = PersonNumbers(HOTSPOTS, join_addresses=arguments.join_addresses).of_identities(snapshot)
     people = persons[history.commits.author[commit]]
     lines = _lines(snapshot, tree, distinct, context)
+    # The logarithm, because a file of twice the lines isn't twice as hot; binary files (-1 lines) score 0.
     scores = commits * np.log1p(np.maximum(lines, 0))
     first, last = _times(history, codes, commit, count)
     rows = tables.table(
@@ -187,6 +188,7 @@ def _combine_hotspots(arguments: HotspotsArguments, context: ToolContext, part: 
     partials: list[_Hotspots] = list(part.results.values())
     table = tables.join("hotspots", [partial.rows for partial in partials])
     scores = np.concatenate([np.zeros(0), *(partial.scores for partial in partials)])
+    # Only here is the highest score of all repositories known.
     maximum = float(scores.max()) if len(scores) and scores.max() > 0 else 1.0
     column_index = table.schema.get_field_index("score")
     table = table.set_column(column_index, table.schema.field(column_index), pa.array(scores / maximum))
@@ -229,6 +231,7 @@ def _pairs(
     sizes, commit_starts = np.diff(starts)[numbers].tolist(), starts[numbers].tolist()
     for number, size, start in zip(numbers.tolist(), sizes, commit_starts, strict=True):
         files_of_commit = sorted({file for file in files[start : start + size] if file >= 0})
+        # A large commit counts for each of its files, but for no pair: it would pair all of them.
         single_counts.update(files_of_commit)
         if size > max_files:
             skipped += 1
@@ -238,6 +241,7 @@ def _pairs(
             latest[pair] = max(latest.get(pair, _NEVER), int(times[number]))
     rows: list[tuple[Any, ...]] = []
     for (first, other), count in shared_counts.items():
+        # The Dice coefficient: 1 if no commit changes one file without the other.
         share = 2 * count / (single_counts[first] + single_counts[other])
         if count >= min_commits and share >= degree:
             pair_names = [tree.paths[position].decode("utf-8", "replace") for position in (first, other)]
@@ -309,6 +313,7 @@ def _today(snapshot: OpenedHistory, layout: Layout) -> tuple[Int64Array, CommitT
             following.setdefault(old, new)
     for old in following:
         name, visited = old, {old}
+        # A file that was renamed back and forth makes a cycle.
         while name in following and following[name] not in visited:
             name = following[name]
             visited.add(name)
