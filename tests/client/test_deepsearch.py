@@ -171,6 +171,22 @@ def test_views_of_a_hostile_answer_do_nothing() -> None:
     assert 'href="https://host/r@1/-/blob/f"' in remote._repr_mimebundle_()["text/html"]
 
 
+def test_an_answer_that_says_it_is_none_is_not_headed_complete(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "tree")
+    repo.commit({"a.py": "def fixed_bug(bug):\n    return bug\n", "b.py": "x = 1\n"}, "Fixed a bug in the docs")
+    with sl.open(repo.path, index_dir=tmp_path / "index", index_workers=1, background_index=False) as code:
+        unread, known = (
+            code.deepsearch("Who fixed the most bugs in 2019?"),
+            code.deepsearch("Where is fixed_bug defined?"),
+        )
+    assert unread.text.startswith("This can't be answered as asked: ")
+    assert repr(unread).startswith("Deep search: uncertain, ")
+    assert "<b>uncertain</b>" in unread._repr_mimebundle_()["text/html"]
+    assert repr(known).startswith("Deep search: complete, ")
+    assert "<b>complete</b>" in known._repr_mimebundle_()["text/html"]
+    assert (unread.status, known.status) == ("complete", "complete")
+
+
 def test_files_of_an_answer_are_whole_or_as_they_were(tmp_path: Path) -> None:
     """What is written takes the place of what stood there, once it is complete."""
     answer = DeepSearchAnswer({"status": "complete", "questions": [{"question": "q", "answer": "Told."}]})

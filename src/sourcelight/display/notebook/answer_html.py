@@ -42,10 +42,12 @@ color:var(--jp-content-link-color,light-dark(#1858c4,#7fb0ff))}
 .sl-answer blockquote{margin:4px 0;padding-left:8px;border-left:4px solid rgba(127,127,127,.4)}
 </style>"""
 _URL_CHARS = "/:?#@!$&'*+,;=%~-._"
+_UNCERTAIN = "uncertain"
 _COLORS = {
     "complete": "var(--jp-success-color1,#388e3c)",
     "running": "var(--jp-info-color1,#1976d2)",
     "interrupted": "var(--jp-warn-color1,#f57c00)",
+    _UNCERTAIN: "var(--jp-warn-color1,#f57c00)",
     "failed": "var(--jp-error-color1,#d32f2f)",
 }
 METHOD_SECTIONS = frozenset({"Looked up", "Counted", "Searched"})
@@ -71,6 +73,13 @@ class AnswerView:
     base_url: str = ""
     url: str = ""
     links: LinkResolver = field(default_factory=LinkResolver)
+
+    @property
+    def heading(self) -> str:
+        """The status as a reader meets it above the answer: one that begins by saying it is none is not "complete"."""
+        stats = (self.questions[-1].get("stats") or {}) if self.questions else {}
+        is_doubtful = self.status == "complete" and stats.get("confident") is False
+        return _UNCERTAIN if is_doubtful else self.status
 
 
 def answer_markdown(view: AnswerView) -> str:
@@ -160,7 +169,7 @@ def answer_text(view: AnswerView) -> str:
     citation_count = sum(
         source.get("type") in {"file", "commit"} for q in view.questions for source in q.get("sources") or ()
     )
-    head = f"Deep search: {view.status}, {count_of(citation_count, 'citation')}"
+    head = f"Deep search: {view.heading}, {count_of(citation_count, 'citation')}"
     return f"{head}\n\n{answer_markdown(view)}".rstrip("\n")
 
 
@@ -168,8 +177,8 @@ def answer_html(view: AnswerView) -> str:
     """What a notebook shows."""
     conversation_link = f" \u00b7 {link('conversation', view.url)}" if view.url else ""
     head = (
-        f'<div class="sl-head" role="status" style="--sl-color:{_COLORS.get(view.status, "inherit")}">'
-        f"<b>{escape(view.status)}</b>{conversation_link}</div>"
+        f'<div class="sl-head" role="status" style="--sl-color:{_COLORS.get(view.heading, "inherit")}">'
+        f"<b>{escape(view.heading)}</b>{conversation_link}</div>"
     )
     return f'{_STYLE}<div class="sl-answer tex2jax_ignore">{head}{_body(view, 3, in_notebook=True)}</div>'
 
