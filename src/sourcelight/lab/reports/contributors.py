@@ -242,6 +242,7 @@ def _make(code: Client, stages: ReportProgress, request: Request, by: str, title
     for name, owners_frame, _ in owners:
         subject = "Ownership" if len(names) == 1 else f"Ownership of {name}"
         answers += name_subject(subject, [without_notices(owners_frame, _SAID)])
+    # Before the next notice: a part that nobody requested is no limit.
     limits = [*notices, *limited_notices(answers)]
     if not ownership:
         notices.append("Ownership was not requested.")

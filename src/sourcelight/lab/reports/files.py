@@ -99,6 +99,7 @@ def _compile(call: str, name: str, text: str) -> CompiledPattern:
 
 
 def _in_any(patterns: Sequence[CompiledPattern], path: str) -> bool:
+    # Searches ignore empty matches, but a glob such as `**` is for every path.
     text = path.encode("utf-8", "surrogateescape")
     return any(pattern.matches_empty or pattern.find_document(text) for pattern in patterns)
 
@@ -291,6 +292,7 @@ def churn_of(changes: Frame, column: str, key: Callable[[str], str] | None = Non
     frame = frame.drop(columns="_size").reset_index(drop=True)
     counts = changes.groupby("repository", observed=True)["path"].nunique()
     frame.attrs = {**changes.attrs, "changed_paths": {str(name): int(count) for name, count in counts.items()}}
+    # These rows count the files that pass: the answer's own way to commits would give others.
     frame.attrs.pop("drill_down", None)
     return frame
 
@@ -343,6 +345,7 @@ def _factor(folder: str, files: Frame) -> dict[str, Any]:
     lines = lines.sort_values(["lines", "author", "author_email"], ascending=[False, True, True])
     running = lines["lines"].cumsum()
     total = int(lines["lines"].sum())
+    # The owners up to half of the lines, and the one who passes it.
     factor = int((running <= total / 2).sum()) + 1 if total else 0
     top = lines.head(factor)
     return {

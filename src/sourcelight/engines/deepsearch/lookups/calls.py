@@ -91,6 +91,7 @@ def find_callees(work: Work, locations: Sequence[DefinitionLocation], name: str)
     first_rows: dict[str, dict[str, Any]] = {}
     for row in sorted(map(with_cell_line, answer.table.to_pylist()), key=lambda row: row["line_number"]):
         is_here = row["caller_path"] == location.path and row["line_number"] in body
+        # By its name alone a callee may be another function, and the sentence would claim it.
         if is_here and _is_call(row, row["callee"]) and row["how"] not in {"name", "text"}:
             first_rows.setdefault(row["callee"], row)
     if not first_rows:
@@ -194,6 +195,7 @@ def _no_callers(
     rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
     defining = {(location.target.repository.name, location.path, location.definition.line) for location in callables}
     other_rows = [row for row in rows if (row["repository"], row["path"], row["line_number"]) not in defining]
+    # Another line may call it in a way that no grammar shows, such as by a macro.
     if notes or other_rows:
         return None
     texts = FileTexts(work.context)

@@ -120,6 +120,7 @@ def _statement(
 def _no_dependency(
     work: Work, texts: FileTexts, name: str, read: list[str], unread: list[str], queries: list[str], notes: list[str]
 ) -> Finding | None:
+    # A manifest that can't be read may list it.
     if not read or unread or notes:
         return None
     tail = name.rpartition("/")[2]
@@ -152,6 +153,7 @@ def list_dependencies(work: Work, notes: list[str]) -> Finding | None:
     """Return the packages that the first manifest with any lists; None where there is none to read."""
     texts = FileTexts(work.context)
     queries: list[str] = []
+    # One list for several repositories would be true of none of them.
     if len({pin.repository for pin in work.inquiry.pins}) > 1:
         return None
     for target, path, lines in _manifests(work, texts, notes, queries):

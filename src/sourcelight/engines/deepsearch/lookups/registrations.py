@@ -73,6 +73,7 @@ def _registration_at(  # noqa: PLR0911, PLR0912 - one for each form of call
         arguments, last_line = read
     else:
         arguments, last_line = _bare_arguments(lines, call_line, column, path), line
+    # A quote of more lines proves nothing that a reader can check.
     if last_line - call_line > 30:
         return None
     quote = texts.evidence(target, path, call_line + 1, last_line, "definition", 1.0, (callee,))
@@ -155,6 +156,7 @@ def _default_parameter(
     key = target.repository.key, callee
     if key in heads:
         return heads[key]
+    # Before the search, so that a name without a definition is searched once.
     heads[key] = None
     for location in find_definitions(work, callee, "", notes, []):
         if location.target.repository.key != target.repository.key:

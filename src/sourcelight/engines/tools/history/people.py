@@ -126,6 +126,7 @@ class PersonNumbers:
             self._members.append({})
         members = self._members[person]
         members[proper] = members.get(proper, 0) + commits
+        # With more commits, another name of a person can be the most frequent one.
         self._display_pairs, self._bots = None, np.zeros(0, np.bool_)
         return person
 
@@ -171,6 +172,7 @@ class PersonNumbers:
         distinct, which = np.unique(pair_numbers, return_inverse=True)
         numbers = np.array([self.number(*numbers_found[position]) for position in distinct.tolist()], np.int64)[which]
         mask = numbers != persons[selection.history.commits.author[commits]]
+        # Several trailers of a commit can name one person.
         pairs = np.unique(np.stack((commits[mask], numbers[mask]), axis=1), axis=0)
         return pairs[:, 0], pairs[:, 1]
 

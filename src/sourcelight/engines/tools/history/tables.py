@@ -127,6 +127,7 @@ def sizes(history: History) -> tuple[Int64Array, Int64Array, Int64Array, BoolArr
         changes, starts = history.changes, history.commits.change_starts
         summed = []
         unknown = changes.additions == UNKNOWN
+        # Differences of running sums: `np.add.reduceat` gives a commit without changes the value of the next one.
         for column in (changes.additions, changes.deletions, unknown):
             running = np.concatenate(([0], np.cumsum(np.maximum(column.astype(np.int64), 0))))
             summed.append(running[starts[1:]] - running[starts[:-1]])
@@ -138,6 +139,7 @@ def sizes(history: History) -> tuple[Int64Array, Int64Array, Int64Array, BoolArr
 def line_numbers(history: History, rows: RowNumbers) -> tuple[Int64Array, BoolArray]:
     """1-based line of each row in its file (the old one, for a removed line), and whether it was removed."""
     blocks = history.blocks
+    # The block of a row is the last one that starts at or before it.
     index = np.searchsorted(blocks.row, rows, side="right") - 1
     offset = rows - blocks.row[index]
     is_removed = offset < blocks.removed[index]
@@ -181,15 +183,18 @@ def group(keys: Sequence[Int64Array]) -> tuple[Int64Array, list[Int64Array]]:
     codes = np.zeros(len(keys[0]), np.int64)
     for key in keys:
         values, positions = np.unique(key, return_inverse=True)
+        # Renumbered after each key: so the product stays below the square of the rows, which fits int64.
         codes = codes * max(1, len(values)) + positions
         _, codes = np.unique(codes, return_inverse=True)
     first = np.full(int(codes.max()) + 1 if len(codes) else 0, -1, np.int64)
+    # Of several writes to one index numpy keeps the last, which is the first row here.
     first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
     return codes, [np.asarray(key)[first] for key in keys]
 
 
 def total(codes: Int64Array, weights: Any, groups: int) -> Int64Array:
     """Sum of weights in each group."""
+    # `bincount` sums in float64, which is exact below 2**53.
     return np.bincount(codes, np.asarray(weights, np.float64), groups).round().astype(np.int64)
 
 
@@ -207,6 +212,7 @@ def count_distinct(codes: Int64Array, values: Int64Array, groups: int) -> Int64A
     if not len(codes):
         return np.zeros(groups, np.int64)
     width = int(values.max()) + 1
+    # Group and value in one int64: both are at most as many as there are rows or people.
     pairs = np.sort(codes * width + values)
     first = np.concatenate(([True], pairs[1:] != pairs[:-1]))
     return np.bincount(pairs[first] // width, minlength=groups).astype(np.int64)
