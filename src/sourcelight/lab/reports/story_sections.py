@@ -54,6 +54,7 @@ def story_commits(changes: Frame, period: str) -> Frame:
     keys = ["repository", "commit"]
     frame = changes.drop_duplicates("commit").reset_index(drop=True)
     frame = frame.astype(dict.fromkeys([*keys, "subject", "message", "url"], "str"))
+    # `min_count`, because pandas sums nulls to 0, and an unknown number is no 0.
     rows = changes.astype(dict.fromkeys(keys, "str")).groupby(keys, observed=True)
     sums = rows.agg(
         files=("path", "size"),
@@ -244,6 +245,7 @@ def _moves(subject: Thing, changes: Frame, links: Links) -> Section:
 
 
 def _files(changes: Frame, links: Links) -> Section:
+    # `nunique` passes over nulls: bots are in no count of people.
     frame = changes.assign(_human=changes["author_email"].astype("str").str.casefold().where(~changes["bot"]))
     grouped = frame.groupby(["repository", "path"], observed=True)
     files = grouped.agg(

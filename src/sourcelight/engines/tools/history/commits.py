@@ -178,6 +178,7 @@ def newest(stamps: Sequence[Any], limit: int | None) -> list[int]:
     if limit is None or sum(counts) <= limit:
         return counts
     owners = np.repeat(np.arange(len(stamps)), counts)
+    # Stable, so that equal times give the same commits in each run and in a cluster.
     newest_owners = owners[np.argsort(-np.concatenate(stamps), kind="stable")[:limit]]
     kept_counts: list[int] = np.bincount(newest_owners, minlength=len(stamps)).tolist()
     return kept_counts

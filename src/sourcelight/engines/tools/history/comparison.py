@@ -142,6 +142,7 @@ def _fitting(diffs: Sequence[FileDiff]) -> tuple[list[FileDiff], list[bool]]:
     fitting: list[FileDiff] = []
     for diff in diffs:
         remaining_bytes -= min(len(diff.patch or b""), _MAX_PATCH_BYTES)
+        # A page without a file would give its own cursor again.
         if fitting and remaining_bytes < 0:
             break
         fitting.append(diff)
@@ -181,6 +182,7 @@ def _text(diff: FileDiff, *, is_truncated: bool) -> str | None:
     if diff.patch is None:
         return None
     if is_truncated:
+        # After a line: half a line, or half a letter of UTF-8, would look like a change.
         end = diff.patch.rfind(b"\n", 0, _MAX_PATCH_BYTES) + 1
         diff = replace(diff, patch=diff.patch[: end or _MAX_PATCH_BYTES])
     return decode_patch(diff)
