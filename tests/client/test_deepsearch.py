@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 from typing import Any
 
@@ -265,7 +266,9 @@ def test_citations_without_a_page_unfold_their_lines(tmp_path: Path) -> None:
     assert "excerpt" not in answer.text
     for html in (answer._repr_mimebundle_()["text/html"], answer.to_html()):
         assert '<details class="sl-cited"><summary title="alone@' in html
-        assert ">tea_pot.py:1</summary>" in html
+        # The full stop of the sentence, too, which would begin the line behind the lines that unfold.
+        assert "<span>tea_pot.py:1</span>.</summary>" in html
+        assert not re.search(r"</details>[.,;:]", html)
         assert "keep_tea" in html.partition('sl-cited">')[2]
         assert "<script" not in html
         assert "hunter2secret" not in html

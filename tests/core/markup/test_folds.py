@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from sourcelight.core.markup import to_html
 
 
@@ -19,6 +21,17 @@ def test_sections_beyond_a_screen_are_folded() -> None:
     assert "&lt;b&gt;" in html
     assert "a_b_c" in html
     assert to_html(text, nowhere) == to_html(text, nowhere, open_lines=100)
+
+
+def test_a_stop_stands_in_the_line_of_the_link_that_unfolds() -> None:
+    def unfolding(label: str, _: str, __: str) -> str:
+        return f"<details><summary>{label}</summary><pre>code</pre></details>"
+
+    html = to_html("See [a](/x). It has (as [b](/y)), [c](/z) too", nowhere, show_link=unfolding)
+    assert re.findall(r"<summary>(.*?)</summary>", html) == ["a.", "b),", "c"]
+    assert re.findall(r"</details>(.{4})", html) == [" It ", " <de", " too"]
+    plain = to_html("See [a](/x). It", nowhere, show_link=lambda label, _, __: f"<b>{label}</b>")
+    assert "<b>a</b>. It" in plain
 
 
 def test_a_text_without_sections_is_not_folded() -> None:

@@ -29,6 +29,7 @@ _BULLET = re.compile(r"( {0,9})(?:[-*+]|(\d{1,9})[.)])[ \t]+(.*)")
 _RULE = re.compile(r" {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})")
 _DIVIDER = re.compile(r" {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
 _PLAIN = re.compile(r"[^\\`\[*_]+")
+_STOP = re.compile(r"[.,;:!?)]+")
 _TICKS = re.compile(r"`+")
 _BRACKETS = re.compile(r"\\.|[\[\]]", re.DOTALL)
 _MAX_ADDRESS_CHARS = 8_000
@@ -350,10 +351,16 @@ class _Line:
         target = self.resolve(address) if address else ""
         label = _Line(text[position + 1 : close], lambda _: "").html(0, close - position - 1, depth + 1)
         if self.show_link is not None:
-            return self.show_link(label, address, target), close_paren + 1
+            return self._with_stop(self.show_link(label, address, target), close_paren + 1, end)
         if not target:
             return label, close_paren + 1
         return f'<a href="{escape(target)}">{label}</a>', close_paren + 1
+
+    def _with_stop(self, html: str, position: int, end: int) -> tuple[str, int]:
+        """Take the stop behind a link that unfolds into its first line: behind the lines it would begin the next."""
+        if not html.endswith("</details>") or (stop := _STOP.match(self.text, position, end)) is None:
+            return html, position
+        return html.replace("</summary>", f"{escape(stop[0])}</summary>", 1), stop.end()
 
     def _emphasis(self, position: int, end: int, depth: int, missing: set[str]) -> tuple[str, int] | None:
         text, letter = self.text, self.text[position]

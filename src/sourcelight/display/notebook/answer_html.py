@@ -36,7 +36,8 @@ border:1px solid var(--jp-cell-editor-border-color,rgba(127,127,127,.3)) !import
 .sl-answer summary{cursor:pointer;font-weight:600;margin:6px 0}
 .sl-answer .sl-paragraph{margin:1em 0}
 .sl-answer .sl-cited{display:inline}
-.sl-answer .sl-cited>summary{display:inline;font-weight:400;margin:0;text-decoration:underline dotted;
+.sl-answer .sl-cited>summary{display:inline;font-weight:400;margin:0}
+.sl-answer .sl-cited>summary>span{text-decoration:underline dotted;
 color:var(--jp-content-link-color,light-dark(#1858c4,#7fb0ff))}
 .sl-answer .sl-cited:not([open])::details-content{display:none}
 .sl-answer blockquote{margin:4px 0;padding-left:8px;border-left:4px solid rgba(127,127,127,.4)}
@@ -229,8 +230,8 @@ def _citation_shower(question: Mapping[str, Any]) -> Callable[[str, str, str], s
         language = str(source.get("path") or "").rpartition(".")[2].lower()[:30]
         lines = code_html(visible(str(source["excerpt"])), language)
         return (
-            f'<details class="sl-cited"><summary{title}>{words}</summary><pre tabindex="0"><code>{lines}</code></pre>'
-            "</details>"
+            f'<details class="sl-cited"><summary{title}><span>{words}</span></summary>'
+            f'<pre tabindex="0"><code>{lines}</code></pre></details>'
         )
 
     return show
