@@ -10,7 +10,8 @@ import pytest
 
 import sourcelight as sl
 from engines.execution.test_cells import code, markdown, notebook, stream
-from sourcelight.core.cells.json_lines import cell_location, source_lines, with_cell_line
+from sourcelight.core.cells.json_lines import cell_language, cell_location, source_lines, with_cell_line
+from sourcelight.engines.deepsearch.evidence.quotes import fence_name
 from sourcelight.testing import make_repo
 
 IMAGE = {"output_type": "display_data", "metadata": {}, "data": {"image/png": "iVBORretry" + "A" * 400}}
@@ -57,6 +58,21 @@ def test_answers_quote_cells_and_cite_them_by_number(client: sl.Client, question
     assert not JSON.search(text), text
     labels = answer.sources["label"].tolist()
     assert any(re.search(f"{label}$", str(entry)) for entry in labels), labels
+
+
+def test_fences_have_the_language_of_the_cells(client: sl.Client) -> None:
+    """The file's own would be that of its JSON."""
+    code_answer = client.deepsearch("How long does it wait before the next retry?").text
+    assert "```python\ndef retry_delay(attempt):" in code_answer
+    sources = source_lines("analysis.ipynb", ANALYSIS.encode())
+    assert sources is not None
+    first_lines = {cell: line for line, (cell, number) in sources.cells.items() if number == 1}
+    assert cell_language(sources, first_lines[3], first_lines[3] + 2) == "Python"
+    assert cell_language(sources, first_lines[1], first_lines[1]) == "Markdown"
+    assert cell_language(sources, first_lines[1], first_lines[3]) == ""
+    assert cell_language(sources, 1, 1) == ""
+    assert fence_name("a.ipynb", "Python") == "python"
+    assert fence_name("a.ipynb", "`\n# x") == fence_name("a.ipynb") == ""
 
 
 def test_ranked_and_keyword_search_give_the_lines_of_cells(client: sl.Client) -> None:

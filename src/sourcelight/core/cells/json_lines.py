@@ -100,10 +100,13 @@ class SourceLines(NamedTuple):
         of its lines, with newlines between; any other line is empty.
     cells
         By the line of the file, from 1: the number of the cell and the line in it, also from 1.
+    languages
+        By the number of the cell, the display name of its language; empty when the notebook names none.
     """
 
     lines: list[bytes]
     cells: dict[int, tuple[int, int]]
+    languages: dict[int, str]
 
 
 def source_lines(path: str, data: bytes) -> SourceLines | None:
@@ -124,7 +127,8 @@ def source_lines(path: str, data: bytes) -> SourceLines | None:
             cells.setdefault(file_line, (text.cell, number + 1))
             by_line.setdefault(file_line, []).append(text.line(number))
     count = data.count(b"\n") + 1
-    return SourceLines([b"\n".join(by_line.get(number, ())) for number in range(1, count + 1)], cells)
+    languages = {text.cell: "Markdown" if text.kind == "markdown" else text.language for text in texts}
+    return SourceLines([b"\n".join(by_line.get(number, ())) for number in range(1, count + 1)], cells, languages)
 
 
 def cell_location(sources: SourceLines, first: int, last: int) -> str:
@@ -140,6 +144,13 @@ def cell_location(sources: SourceLines, first: int, last: int) -> str:
     return f"cell {first_cell}, line{'' if first_line == last_line else 's'} {first_line}" + (
         "" if first_line == last_line else f"-{last_line}"
     )
+
+
+def cell_language(sources: SourceLines, first: int, last: int) -> str:
+    """Return the language of the cells that have the lines `first` to `last` of the file; empty for several."""
+    inside = {sources.cells[number][0] for number in range(first, last + 1) if number in sources.cells}
+    languages = {sources.languages[cell] for cell in inside}
+    return languages.pop() if len(languages) == 1 else ""
 
 
 def _decode(text: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self
 
 from sourcelight.core.caching import LruCache
-from sourcelight.core.cells.json_lines import SourceLines, cell_location, source_lines
+from sourcelight.core.cells.json_lines import SourceLines, cell_language, cell_location, source_lines
 from sourcelight.core.errors import SourcelightError
 from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, CommitEvidence, Evidence, FileEvidence
 from sourcelight.engines.deepsearch.evidence.pins import Pins
@@ -54,7 +54,7 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class _FileLines:
-    """The lines of a file; those of a notebook with their cells."""
+    """The lines of a file; those of a notebook with their cells and the languages of these."""
 
     lines: list[str]
     sources: SourceLines | None
@@ -63,7 +63,8 @@ class _FileLines:
         """Return evidence that says in which cells of a notebook it is."""
         if self.sources is None:
             return item
-        return replace(item, cells=cell_location(self.sources, item.begin_line, item.end_line))
+        cells = cell_location(self.sources, item.begin_line, item.end_line)
+        return replace(item, cells=cells, language=cell_language(self.sources, item.begin_line, item.end_line))
 
 
 @dataclass(slots=True)

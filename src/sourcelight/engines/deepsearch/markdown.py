@@ -25,13 +25,13 @@ def inline(text: str, limit: int = 300) -> str:
     return _SPECIAL.sub(r"\\\1", line)
 
 
-def fence_code(text: str, path: str) -> str:
-    """Format lines of a file as a code block."""
+def fence_code(text: str, path: str, language: str = "") -> str:
+    """Format lines of a file as a code block; `language` is that of the cells of a notebook, by its display name."""
     lines = visible(redact(text))
     fence = "```"
     while fence in lines:
         fence += "`"
-    return f"{fence}{fence_name(path)}\n{lines}\n{fence}"
+    return f"{fence}{fence_name(path, language)}\n{lines}\n{fence}"
 
 
 def link_to(citation: Citation, base_url: str) -> str:
@@ -57,7 +57,7 @@ def quote(citation: Citation, base_url: str) -> str:
         byline = f"{head} {inline(item.author, 80)}, {item.date[:10]}: “{inline(item.subject)}”"
         return f"- {byline}"
     names = ", ".join(code(name) for name in item.symbols[:3])
-    return f"{head}{f' {names}' if names else ''}\n\n{fence_code(item.text, item.path)}"
+    return f"{head}{f' {names}' if names else ''}\n\n{fence_code(item.text, item.path, item.language)}"
 
 
 def link_citations(text: str, citations: Mapping[str, Citation], base_url: str) -> str:

@@ -20,7 +20,7 @@ class FileEvidence:
     """Lines of a file at a commit.
 
     `text` holds them as they are, newlines between, before anything is redacted; of a notebook, the sources of its
-    cells. `cells` says which these are, once the lines are checked.
+    cells. `cells` says which these are, and `language` the display name of their language, once the lines are checked.
     """
 
     repository: str
@@ -33,6 +33,7 @@ class FileEvidence:
     score: float = 0.0
     symbols: tuple[str, ...] = ()
     cells: str = ""
+    language: str = ""
 
     @property
     def label(self) -> str:

@@ -31,6 +31,13 @@ _FENCE_NAMES = {
 }  # fmt: skip
 
 
+_CELL_FENCES = {
+    "Python": "python", "Markdown": "markdown", "R": "r", "Julia": "julia", "JavaScript": "javascript",
+    "TypeScript": "typescript", "Ruby": "ruby", "Rust": "rust", "Go": "go", "C": "c", "C++": "cpp", "Java": "java",
+    "Kotlin": "kotlin", "Scala": "scala", "C#": "csharp", "F#": "fsharp", "PHP": "php", "Shell": "bash", "SQL": "sql",
+}  # fmt: skip
+
+
 def best_window(lines: Sequence[str], weights: Mapping[str, float], size: int = WINDOW) -> tuple[int, int]:
     """Return first and last line (from 0) of the window with the greatest weight; the earliest of equal ones.
 
@@ -209,6 +216,9 @@ def _likeness(first: frozenset[bytes], second: frozenset[bytes]) -> float:
     return len(first & second) / union_size if union_size else 0.0
 
 
-def fence_name(path: str) -> str:
-    """Return the name of a file's language; empty if unknown."""
+def fence_name(path: str, language: str = "") -> str:
+    """Return the name of a file's language; empty if unknown. Cells of a notebook have a `language` of their own."""
+    if language:
+        # The notebook names it, so that it may be any text.
+        return _CELL_FENCES.get(language, "")
     return _FENCE_NAMES.get(path.rpartition("/")[2].rpartition(".")[2].lower(), "")
