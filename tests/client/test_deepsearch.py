@@ -176,16 +176,16 @@ def test_an_answer_that_says_it_is_none_is_not_headed_complete(tmp_path: Path) -
     repo = RepositoryBuilder(tmp_path / "tree")
     repo.commit({"a.py": "def fixed_bug(bug):\n    return bug\n", "b.py": "x = 1\n"}, "Fixed a bug in the docs")
     with sl.open(repo.path, index_dir=tmp_path / "index", index_workers=1, background_index=False) as code:
-        unread, known = (
+        uncertain, definition = (
             code.deepsearch("Who fixed the most bugs in 2019?"),
             code.deepsearch("Where is fixed_bug defined?"),
         )
-    assert unread.text.startswith("This can't be answered as asked: ")
-    assert repr(unread).startswith("Deep search: uncertain, ")
-    assert "<b>uncertain</b>" in unread._repr_mimebundle_()["text/html"]
-    assert repr(known).startswith("Deep search: complete, ")
-    assert "<b>complete</b>" in known._repr_mimebundle_()["text/html"]
-    assert (unread.status, known.status) == ("complete", "complete")
+    assert uncertain.text.startswith("This can't be answered as asked: ")
+    assert repr(uncertain).startswith("Deep search: uncertain, ")
+    assert "<b>uncertain</b>" in uncertain._repr_mimebundle_()["text/html"]
+    assert repr(definition).startswith("Deep search: complete, ")
+    assert "<b>complete</b>" in definition._repr_mimebundle_()["text/html"]
+    assert (uncertain.status, definition.status) == ("complete", "complete")
 
 
 def test_files_of_an_answer_are_whole_or_as_they_were(tmp_path: Path) -> None:

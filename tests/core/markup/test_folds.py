@@ -30,8 +30,8 @@ def test_a_stop_stands_in_the_line_of_the_link_that_unfolds() -> None:
     html = to_html("See [a](/x). It has (as [b](/y)), [c](/z) too", nowhere, show_link=unfolding)
     assert re.findall(r"<summary>(.*?)</summary>", html) == ["a.", "b),", "c"]
     assert re.findall(r"</details>(.{4})", html) == [" It ", " <de", " too"]
-    plain = to_html("See [a](/x). It", nowhere, show_link=lambda label, _, __: f"<b>{label}</b>")
-    assert "<b>a</b>. It" in plain
+    linked = to_html("See [a](/x). It", nowhere, show_link=lambda label, _, __: f"<b>{label}</b>")
+    assert "<b>a</b>. It" in linked
 
 
 def test_a_text_without_sections_is_not_folded() -> None:

@@ -151,7 +151,7 @@ def test_commits_that_were_pulled_are_seen(repo: RepositoryBuilder, tmp_path: Pa
 def test_a_missing_object_is_told_only_of_commits_that_are_shown(repo: RepositoryBuilder, tmp_path: Path) -> None:
     copy = copy_without("HEAD:late.txt", repo, tmp_path)
     with sl.open(copy, index_dir=tmp_path / "index", background_index=False, progress=False) as client:
-        with pytest.warns(sl.IncompleteResultWarning, match="changes of 1 commits"):
+        with pytest.warns(sl.IncompleteResultWarning, match="changes of 1 commit are"):
             rows_of_it = client.commit_search(repos="repo", message_terms="hundred years", progress=False)
         other_frame = client.commit_search(repos="repo", message_terms="move only", progress=False)
     assert rows_of_it.attrs["status"] != "complete"
