@@ -116,7 +116,7 @@ def test_a_verb_done_again_is_the_verb_with_its_prefix(question: str, term: str)
     read = analyze(question)
     assert term in read.terms
     assert term in read.optional
-    assert "again" not in read.terms
+    assert "again" in read.terms  # a comment may say "try again"
 
 
 def test_how_long_asks_for_no_long() -> None:

@@ -129,7 +129,6 @@ class _QuestionReader:
                     # What is tried again is retried, and what is sent again is resent.
                     for verb in run[-1:]:
                         self.note(f"re{stem(verb)}", f"{verb} again", _REPEATED_WEIGHT)
-                    continue
                 parts = [part for part in parts_of(word) if part not in FUNCTION_WORDS and len(part) > 1]
                 for part in parts:
                     self.note(stem(part), word)
