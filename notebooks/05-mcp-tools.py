@@ -47,8 +47,8 @@ found = code.keyword_search("retry delay")
 found.groupby("repository", observed=True)["match_count"].sum().to_frame("matches")
 
 # %%
-described = code.nls_search("how long to wait before a failed request is sent again")
-described[["repository", "path", "start_line", "end_line"]].head(5)
+passages = code.nls_search("how long to wait before a failed request is sent again")
+passages[["repository", "path", "start_line", "end_line"]].head(5)
 
 # %% [markdown]
 # ## Definitions and references
@@ -137,9 +137,9 @@ pd.Series(rows, name="equal rows").to_frame()
 # A result is as complete as a local one. If a limit leaves something out, `status` and `skipped` say so.
 
 # %%
-places = remote.nls_search("how long to wait before a failed request is sent again", limit=None)
+passages = remote.nls_search("how long to wait before a failed request is sent again", limit=None)
 first = remote.search("retry count:5")
-print(places.attrs["status"], len(places), "places;", first.status, first.skipped["reason"].tolist())
+print(passages.attrs["status"], len(passages), "passages;", first.status, first.skipped["reason"].tolist())
 
 # %% [markdown]
 # Analyses work with a sourcelight service too, and return the same rows. A call that a service can't answer raises an
