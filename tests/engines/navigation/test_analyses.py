@@ -53,7 +53,7 @@ def test_the_graph_has_edges_between_repositories(engine: LocalEngine) -> None:
     assert ("drawing", "shapes", False) in results
     assert ("shapes", "math", True) in results
     graph = DependencyGraph(answer_frame(answer))
-    assert "1 edges among them" in repr(graph)
+    assert "1 edge among them" in repr(graph)
     if importlib.util.find_spec("networkx") is not None:
         assert graph.to_networkx().has_edge("drawing", "shapes")
 

@@ -140,4 +140,4 @@ def test_committed_files_alone_are_searched_on_request(tmp_path: Path) -> None:
             async with Client(stdio_client(started), mode="legacy") as client:
                 return await call_tool(client, "count", {"query": "lamp", "by": ["path"]})
 
-    assert "1 matches, complete" in anyio.run(main).text
+    assert "1 match, complete" in anyio.run(main).text

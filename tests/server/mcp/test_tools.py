@@ -139,7 +139,7 @@ def test_a_range_and_a_revision_are_read(served: Served) -> None:
         ({"path": "../one/README.md"}, ("not found",)),
         ({"path": "README.md", "startLine": 9}, ("startLine is 9", "3 lines")),
         ({"path": "README.md", "startLine": 3, "endLine": 2}, ("endLine 2", "before startLine 3")),
-        ({"path": "README.md", "startLine": 0}, ("startLine is 0", "1 or more")),
+        ({"path": "README.md", "startLine": 0}, ("startLine must be 1 or more", "got 0")),
         ({"path": "README.md", "startLine": "1"}, ("startLine", "integer", "str")),
         ({"path": "README.md", "lines": 3}, ("no argument 'lines'", "startLine, endLine, revision")),
         ({"path": "README.md", "revision": "v9"}, ("revision not found", f"{ONE}@v9")),
