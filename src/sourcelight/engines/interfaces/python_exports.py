@@ -171,12 +171,18 @@ class PythonExports:
 
     def _rename(self, definition: _Definition, name: str, module: str) -> list[tuple[str, PublicSymbol]]:
         """A definition and its members under the name that a module exports it by."""
-        symbols = [
+        return self._take_symbols(definition, name, module) + self._list_inherited(definition, name, module)
+
+    def _take_symbols(
+        self, definition: _Definition, name: str, module: str, *, without: Collection[str] | None = None
+    ) -> list[tuple[str, PublicSymbol]]:
+        """A definition's public symbols under another name; given the members to leave out, its members alone."""
+        return [
             (definition.path, replace(item, module=module, name=f"{name}{item.name[len(definition.name) :]}"))
             for item in self._symbols_of(definition.path)[definition.name]
             if _is_public_member(item.name)
+            and (without is None or ("." in item.name and item.name.split(".")[1] not in without))
         ]
-        return symbols + self._list_inherited(definition, name, module)
 
     def _list_inherited(self, class_: _Definition, name: str, module: str) -> list[tuple[str, PublicSymbol]]:
         """Public members that a class gets from internal classes of the repository, as members of its own."""
@@ -192,11 +198,7 @@ class PythonExports:
                     continue
                 visited.add(parent)
                 pending.append(parent)
-                members_of_bases += [
-                    (parent.path, replace(item, module=module, name=f"{name}{item.name[len(parent.name) :]}"))
-                    for item in self._symbols_of(parent.path)[parent.name]
-                    if "." in item.name and _is_public_member(item.name) and item.name.split(".")[1] not in members
-                ]
+                members_of_bases += self._take_symbols(parent, name, module, without=members)
                 members |= self._members(parent)
         return members_of_bases
 
