@@ -162,12 +162,15 @@ def shares_text(names: Sequence[str], amounts: Sequence[float], total: float, li
     ordered = [(name, amount) for name, amount in ordered if amount]
     if not total or not ordered:
         return ""
-    if len(ordered) <= limit or ordered[limit - 1][1] > ordered[limit][1]:
-        return join_words([f"{name} ({share_text(amount / total)})" for name, amount in ordered[:limit]])
-    tied_amount = ordered[limit][1]
-    largest = [f"{name} ({share_text(amount / total)})" for name, amount in ordered if amount > tied_amount]
-    tied_count = sum(amount == tied_amount for _, amount in ordered)
-    return join_words([*largest, f"{tied_count:,} more with {share_text(tied_amount / total)} each"]) if largest else ""
+    tied_amount = ordered[limit][1] if len(ordered) > limit else 0
+    # A tie over the limit: all that are equal to the first one beyond it are counted.
+    is_cut = ordered[:limit][-1][1] == tied_amount
+    largest = [pair for pair in ordered[:limit] if not is_cut or pair[1] > tied_amount]
+    texts = [f"{name} ({share_text(amount / total)})" for name, amount in largest]
+    if texts and is_cut:
+        tied_count = sum(amount == tied_amount for _, amount in ordered)
+        texts.append(f"{tied_count:,} more with {share_text(tied_amount / total)} each")
+    return join_words(texts)
 
 
 class Links:
