@@ -184,9 +184,6 @@ def others_text(diffs: Frame) -> str:
     return f"Of these, {size} {predicate}."
 
 
-_COMMIT_KEYS = ["repository", "commit"]
-
-
 def add_authors(changes: Frame, commits: Frame) -> Frame:
     """Changed files of these commits with the author of each: ``author``, ``author_email``, ``person``."""
     rows = changes.drop(columns=["author", "author_email"], errors="ignore").astype(dict.fromkeys(_COMMIT_KEYS, "str"))

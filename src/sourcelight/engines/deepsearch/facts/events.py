@@ -63,7 +63,6 @@ def _set_commit(fact: Fact, verb: str, row: dict[str, Any], note: str) -> None:
 
 def _find_tag(work: Work) -> Fact | None:
     name = work.request.head
-    arguments: dict[str, Any] = {"repos": work.names, "revisions": [name], "count": len(work.names) * 1}
     fact = Fact(None, "", "", unit="date")
     table = Rows("Tags", ("repository", "tag", "date", "author", "subject"))
     for target in work.targets:
@@ -74,7 +73,7 @@ def _find_tag(work: Work) -> Fact | None:
         except RepositoryError:
             # A tag of one repository is missing in most others.
             continue
-        arguments = {"repos": [target.repository.name], "revisions": [commit], "count": 1}
+        arguments: dict[str, Any] = {"repos": [target.repository.name], "revisions": [commit], "count": 1}
         for row in work.call("commit_search", arguments).table.to_pylist():
             fact.query = format_call("commit_search", {**arguments, "revisions": [name]})
             table.add(
