@@ -19,7 +19,7 @@ import build
 
 if TYPE_CHECKING:
     import sourcelight as sl
-    from cluster.processes import Cell
+    from backends.cluster.processes import Cell
     from sourcelight.testing import RepositoryBuilder
 
 settings.register_profile(
@@ -160,7 +160,7 @@ def shards(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(scope="session")
 def cell(shards: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cell]:
     """A scheduler with three workers; tests that harm theirs have one of their own."""
-    from cluster.processes import Cell
+    from backends.cluster.processes import Cell
 
     cell = Cell(shards, tmp_path_factory.mktemp("caches"))
     try:

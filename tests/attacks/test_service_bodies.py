@@ -15,7 +15,7 @@ import pytest
 
 import sourcelight as sl
 from attacks.memory import peak_bytes
-from backends.loopback_app import served
+from backends.remote.loopback_app import served
 from sourcelight.core.errors import ProtocolError, SourcelightError, StreamBroken
 from sourcelight.core.wire import SseDecoder
 from sourcelight.core.wire.sse import MAX_EVENT_LINES

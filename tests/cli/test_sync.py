@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.processes import wait_until
+from backends.cluster.processes import wait_until
 from sourcelight.cli import main
 from sourcelight.repos.mirror_schedule import MirrorSchedule, read_states
 from sourcelight.testing import RepositoryBuilder, make_repo

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import sourcelight as sl
-from cluster.processes import Cell, wait_until
+from backends.cluster.processes import Cell, wait_until
 from server.served import serving
 
 TOKEN = "slo_the-owner-of-the-contract"

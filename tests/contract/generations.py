@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from backends.scripted_tools import ScriptedTools, schema, text, typed
+from backends.remote.scripted_tools import ScriptedTools, schema, text, typed
 
 REPOSITORY = "git.example/kiosk"
 COMMIT = "5f1d3c7a9b2e4d6081f3a5c7e9b1d3f507294b6d"

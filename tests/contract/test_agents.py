@@ -12,7 +12,7 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 import sourcelight as sl
-from cluster.processes import Cell, wait_until
+from backends.cluster.processes import Cell, wait_until
 from server.served import serving
 from sourcelight.backends.cluster.build.generations import build_generation
 from sourcelight.backends.cluster.storage import ShardStorage

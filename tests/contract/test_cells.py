@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import sourcelight as sl
-from cluster.processes import Cell, wait_until
+from backends.cluster.processes import Cell, wait_until
 from engines.execution.test_cells import code, markdown, notebook, stream
 from server.served import serving
 from sourcelight.backends.cluster.build.generations import build_generation

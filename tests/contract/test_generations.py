@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import sourcelight as sl
-from backends import history_corpus
-from backends.scripted_tools import ScriptedTools, schema, text, typed
+from backends.remote import history_corpus
+from backends.remote.scripted_tools import ScriptedTools, schema, text, typed
 from contract.generations import (
     COMMIT,
     CUT_NOTICES,

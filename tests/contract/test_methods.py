@@ -151,7 +151,7 @@ ELSEWHERE: Mapping[str, str] = {
     "backend": "is what differs",
     "close": "ends the client",
     "aclose": "ends the client",
-    "cluster": "is of clusters alone: tests/cluster",
+    "cluster": "is of clusters alone: tests/backends/cluster",
     "services": "is of federations alone: tests/contract/test_federation.py",
     "tools": "what a service advertises: tests/contract/test_service_tools.py",
     "completions": "names for completion: tests/client",

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import sourcelight as sl
-from backends.scripted_tools import schema, text, typed
+from backends.remote.scripted_tools import schema, text, typed
 from contract.generations import COMMIT, REPOSITORY, SYMBOL, service
 from contract.test_generations import client_of
 from sourcelight.client.portal import call

@@ -11,7 +11,7 @@ import mcp_types as types
 import pytest
 
 import sourcelight as sl
-from backends.scripted_tools import ScriptedTools, schema, text, typed
+from backends.remote.scripted_tools import ScriptedTools, schema, text, typed
 from contract.generations import LIST, QUERY, READ, REPOS, REPOSITORY, SYMBOL, content, progress, sse
 from contract.test_generations import client_of
 from sourcelight.core.errors import ProtocolError, SearchFailed, ServiceError, SourcelightError, StreamBroken

@@ -36,7 +36,7 @@ NOT_RUN: Mapping[str, str] = {
     r"sourcelight lab\b.*": "opens a browser; tests/cli has its parts, tests/browser JupyterLab",
     r"npx mcp-remote .*": "needs Node; stage clients of scripts/test",
     r"dask scheduler .*|(for n in 1 2 3; do )?sourcelight worker .*|sourcelight (index|serve) .*--cluster .*": (
-        "needs a scheduler and workers; tests/cluster starts them"
+        "needs a scheduler and workers; tests/backends/cluster starts them"
     ),
 }
 """Commands that are not run as they stand, with what stands for them."""
@@ -106,7 +106,7 @@ class Session:
         location = f"{page.relative_to(ROOT)}:{snippet.line}"
         match snippet.language:
             case "python" if page.name == "cluster.md":
-                self.count("run by tests/cluster, where a cluster is")
+                self.count("run by tests/backends/cluster, where a cluster is")
             case "python":
                 source = "\n" * (snippet.line - 1) + self.substitute(snippet.text)
                 exec(compile(source, str(page), "exec"), self.names)  # noqa: S102 - our own page

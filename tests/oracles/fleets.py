@@ -12,7 +12,7 @@ from random import Random
 from typing import Any
 
 import sourcelight as sl
-from cluster.processes import Cell, wait_until
+from backends.cluster.processes import Cell, wait_until
 from oracles import git_reader, repositories
 from oracles.meaning import Commit, Reader
 from oracles.questions import Drawer

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.certificates import certified
+from backends.cluster.certificates import certified
 from repos.https_git import GitServer, git_server
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed, RepositoryError

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from cluster.processes import CLI, wait_for_line
+from backends.cluster.processes import CLI, wait_for_line
 
 
 @contextmanager

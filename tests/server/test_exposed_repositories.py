@@ -14,7 +14,7 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 import sourcelight as sl
-from cluster.processes import CLI
+from backends.cluster.processes import CLI
 from repos.traps import ATTACKER_TEXT, EVIL, OUTSIDE_TEXT, PAYMENTS, PRIVATE_TEXT, Trapped, set_traps
 from server.loopback_tls import TLS
 from server.mcp.calling import call_tool

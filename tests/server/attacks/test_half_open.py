@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
-from cluster.processes import CLI, wait_for_line
+from backends.cluster.processes import CLI, wait_for_line
 from server.loopback_tls import TLS
 from server.running_service import BOUND_S, TOKEN, ScriptedEngine, running
 from sourcelight.core.batches import Event

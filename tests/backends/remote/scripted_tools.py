@@ -15,7 +15,7 @@ from mcp.server.lowlevel.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.types import Receive, Scope, Send
 
-from backends.loopback_app import served
+from backends.remote.loopback_app import served
 
 STREAM = "/.api/search/stream"
 Reply = Callable[[dict[str, Any]], Any]

@@ -11,7 +11,7 @@ import pytest
 from graphql import GraphQLError
 
 import sourcelight as sl
-from cluster.processes import Cell, wait_until
+from backends.cluster.processes import Cell, wait_until
 from server.running_service import TOKEN, running
 from sourcelight.backends.cluster.build.generations import build_generation
 from sourcelight.backends.cluster.storage import ShardStorage

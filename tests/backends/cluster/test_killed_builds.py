@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.processes import CLI, close_pipes, start, wait_until
+from backends.cluster.processes import CLI, close_pipes, start, wait_until
 from sourcelight.backends.cluster.build.generations import build_generation
 from sourcelight.backends.cluster.build.shards import build_shard
 from sourcelight.backends.cluster.storage import ShardStorage, read_current

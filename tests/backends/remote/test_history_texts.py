@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from backends.history_corpus import COMMITS, COMPARISONS, CONTRIBUTIONS, DIFFS, FIRST, OTHER, SECOND
+from backends.remote.history_corpus import COMMITS, COMPARISONS, CONTRIBUTIONS, DIFFS, FIRST, OTHER, SECOND
 from sourcelight.backends.remote.mcp.history_texts import (
     parse_commits,
     parse_comparison,

@@ -11,8 +11,8 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 import sourcelight as sl
-from cluster.processes import Cell, wait_until
-from cluster.test_calls import ALL, BOARD, PYTIDE, frame
+from backends.cluster.processes import Cell, wait_until
+from backends.cluster.test_calls import ALL, BOARD, PYTIDE, frame
 from server.running_service import TOKEN, running
 from sourcelight.core.errors import ClusterError, ToolError
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import sourcelight as sl
-from cluster.certificates import certified
-from cluster.processes import Cell, wait_until
-from cluster.questions import QUERY, Line
+from backends.cluster.certificates import certified
+from backends.cluster.processes import Cell, wait_until
+from backends.cluster.questions import QUERY, Line
 
 pytestmark = pytest.mark.timeout(240)
 

@@ -14,8 +14,8 @@ import fsspec
 import pytest
 from fsspec.implementations.local import LocalFileSystem
 
-from cluster.desks import desk_cluster
-from cluster.questions import QUERY, Line, searched
+from backends.cluster.desks import desk_cluster
+from backends.cluster.questions import QUERY, Line, searched
 from sourcelight.backends.cluster.messages import WorkerRequest
 from sourcelight.backends.cluster.storage import ShardStorage, read_current
 from sourcelight.backends.cluster.storage.generation import write_generation

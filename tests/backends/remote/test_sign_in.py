@@ -18,8 +18,8 @@ import httpx2
 import pytest
 
 import sourcelight as sl
-from backends.loopback_app import served
-from backends.scripted_authorization import Authorization, person
+from backends.remote.loopback_app import served
+from backends.remote.scripted_authorization import Authorization, person
 from server.loopback_tls import TLS
 from sourcelight.backends.remote.sign_in import TokenCache
 from sourcelight.backends.remote.sign_in.callback import listening

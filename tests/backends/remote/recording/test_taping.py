@@ -15,7 +15,7 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 import sourcelight as sl
-from backends.scripted_tools import ScriptedTools, schema, text, typed
+from backends.remote.scripted_tools import ScriptedTools, schema, text, typed
 from sourcelight.backends.remote.recording import LIVE, route
 from sourcelight.core.batches import MatchBatch
 from sourcelight.core.wire.events import Done

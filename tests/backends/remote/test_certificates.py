@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.certificates import certified
+from backends.cluster.certificates import certified
 from sourcelight.backends.remote.endpoint import certificate_context
 
 

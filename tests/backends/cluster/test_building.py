@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.processes import Cell, wait_until
+from backends.cluster.processes import Cell, wait_until
 from sourcelight.backends.cluster.build.generations import BuildProgress, build_generation
 from sourcelight.backends.cluster.storage import ShardStorage
 from sourcelight.backends.cluster.transport.connections import dask_client

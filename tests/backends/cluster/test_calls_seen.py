@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import sourcelight as sl
-from cluster.test_calls import CALLS, HANDBOOK, HUB, PYTIDE, ids
+from backends.cluster.test_calls import CALLS, HANDBOOK, HUB, PYTIDE, ids
 from sourcelight.backends.cluster.messages import KEEP
 from sourcelight.backends.cluster.transport.connections import ConnectionPool
 from sourcelight.backends.cluster.transport.exchange import WorkerExchange

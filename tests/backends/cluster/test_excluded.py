@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import sourcelight as sl
-from cluster.processes import Cell, wait_until
-from cluster.questions import searched
+from backends.cluster.processes import Cell, wait_until
+from backends.cluster.questions import searched
 from sourcelight.backends.cluster.build.generations import build_generation
 from sourcelight.backends.cluster.storage import ShardStorage, StoredShard
 from sourcelight.backends.cluster.storage.generation import read_current, write_generation

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import sourcelight as sl
-from backends.scripted_tools import ScriptedTools, schema, text, typed
+from backends.remote.scripted_tools import ScriptedTools, schema, text, typed
 from sourcelight.backends.remote.mcp.payloads import files
 from sourcelight.core.errors import ToolError, UnsupportedTool
 from sourcelight.display.notebook import ProgressSnapshot

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 import sourcelight as sl
-from cluster.processes import Cell, wait_until
-from cluster.questions import QUERY, Line, lines
+from backends.cluster.processes import Cell, wait_until
+from backends.cluster.questions import QUERY, Line, lines
 from sourcelight.core.batches import MatchBatch
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.wire.request import SearchRequest

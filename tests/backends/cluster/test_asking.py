@@ -10,9 +10,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from cluster.desks import DeskCell, Harm, Messages
-from cluster.processes import wait_until
-from cluster.questions import QUERY, Line, searched
+from backends.cluster.desks import DeskCell, Harm, Messages
+from backends.cluster.processes import wait_until
+from backends.cluster.questions import QUERY, Line, searched
 from sourcelight.backends.cluster.build.generations import build_generation
 from sourcelight.backends.cluster.connection import ClusterConnection
 from sourcelight.backends.cluster.coordinator.requests import NoWorkerAnswered

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import sourcelight as sl
-from cluster.processes import Cell, wait_until
+from backends.cluster.processes import Cell, wait_until
 
 QUERY = "e count:all fork:yes archived:yes"
 pytestmark = pytest.mark.timeout(240)  # four processes start for each test

@@ -118,6 +118,6 @@ def test_what_one_worker_can_not_have_is_refused_by_name(calm: sl.Client, monkey
 
 
 def test_the_page_says_of_every_call_where_it_runs() -> None:
-    page = Path(__file__).resolve().parent.parent.parent / "docs" / "cluster.md"
+    page = Path(__file__).resolve().parents[3] / "docs" / "cluster.md"
     table = page.read_text().partition("## Which tool runs where")[2].partition("\n## ")[0]
     assert not [name for name in TOOLS if f"`{name}`" not in table]

@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 import sourcelight as sl
-from cluster.processes import Cell, wait_until
-from cluster.questions import searched
+from backends.cluster.processes import Cell, wait_until
+from backends.cluster.questions import searched
 from server.served import serving
 from sourcelight.backends.cluster.connection import ClusterConnection
 from sourcelight.core.batches import MatchBatch
@@ -242,7 +242,7 @@ def test_a_service_over_a_cluster_gives_the_same_rows(
 
 
 def test_the_page_does_what_it_says(cell: Cell, clustered: sl.Client, shards: str) -> None:
-    page = Path(__file__).resolve().parent.parent.parent / "docs" / "cluster.md"
+    page = Path(__file__).resolve().parents[3] / "docs" / "cluster.md"
     (block,) = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
     block = block.replace("tcp://127.0.0.1:8786", cell.address).replace("~/shards", shards)
     names: dict[str, Any] = {}
@@ -254,7 +254,7 @@ def test_the_page_does_what_it_says(cell: Cell, clustered: sl.Client, shards: st
 
 
 def test_the_manifests_of_the_docs_are_valid(tmp_path: Path) -> None:
-    folder = Path(__file__).resolve().parent.parent.parent / "docs" / "kubernetes"
+    folder = Path(__file__).resolve().parents[3] / "docs" / "kubernetes"
     paths = [path for path in folder.glob("*.yaml") if path.name != "kustomization.yaml"]  # no object of a cluster
     results = [item for path in paths for item in yaml.safe_load_all(path.read_text())]
     assert {item["kind"] for item in results} == {"ConfigMap", "Deployment", "Service", "StatefulSet"}

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from cluster.desks import desk_cluster
-from cluster.processes import wait_until
-from cluster.questions import QUERY, searched
+from backends.cluster.desks import desk_cluster
+from backends.cluster.processes import wait_until
+from backends.cluster.questions import QUERY, searched
 from sourcelight.backends.cluster.engine import ClusterEngine
 
 pytestmark = pytest.mark.timeout(120)
