@@ -30,7 +30,7 @@ _WHEELS = ("--only-binary", ":all:", "--no-binary", "sourcelight")  # users have
 # What has something of each room, and takes a few minutes.
 TESTS = (
     "tests/core", "tests/cli", "tests/client", "tests/display", "tests/lab/plots", "tests/engines/search",
-    "tests/engines/symbols", "tests/server/mcp/test_stdio.py", "tests/server/graphql", "tests/test_core_alone.py",
+    "tests/engines/symbols", "tests/server/mcp/test_stdio.py", "tests/server/http/graphql", "tests/test_core_alone.py",
 )  # fmt: skip
 # What these tests need beside what users install.
 PACKAGES = (

@@ -40,10 +40,8 @@ def test_no_process_outlives_a_run_that_is_killed(number: signal.Signals, tmp_pa
 
 @pytest.mark.timeout(120)
 def test_no_process_of_a_cluster_outlives_one_that_is_killed() -> None:
-    code = (
-        "import time; from backends.cluster.processes import start; start(['-c', 'import time; time.sleep(99)']); time.sleep(99)"
-    )
-    # No other folder: benchmarks, which some tests import from, have a module of the same name.
+    sleep = "time.sleep(99)"
+    code = f"import time; from backends.cluster.processes import start; start(['-c', 'import time; {sleep}']); {sleep}"
     tests = RUN.parent.parent
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tests), str(tests.parent / "src")])}
     parent = subprocess.Popen([sys.executable, "-c", code], env=environment)

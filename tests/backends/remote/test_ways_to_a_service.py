@@ -11,8 +11,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from backends.remote.loopback_app import served
 from backends.cluster.certificates import certified
+from backends.remote.loopback_app import served
 from sourcelight.backends.remote import Endpoint, RemoteBackend, resolve_endpoint
 from sourcelight.core.batches import Event
 from sourcelight.core.errors import ConfigurationError, ConnectFailed

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 import sourcelight as sl
-from server.deepsearch.conftest import API, OPEN, WAIT_S, World
+from server.http.deepsearch.conftest import API, OPEN, WAIT_S, World
 from server.loopback_tls import TLS
 from server.running_service import TOKEN, running
 from sourcelight.engines.deepsearch.conversations import ConversationService

@@ -3,7 +3,7 @@ from pathlib import Path
 from sourcelight.server.http import settings
 from sourcelight.server.identity import OWNER_TOKEN_VARIABLE
 
-TEXT = (Path(__file__).parents[2] / "docs" / "service.md").read_text(encoding="utf-8")
+TEXT = (Path(__file__).parents[3] / "docs" / "service.md").read_text(encoding="utf-8")
 
 
 def test_every_setting_is_documented() -> None:

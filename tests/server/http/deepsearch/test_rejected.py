@@ -11,7 +11,7 @@ import pytest
 
 import sourcelight as sl
 from engines.deepsearch.asking import OPEN, SECRET, add_account, desk_context
-from server.deepsearch.conftest import WAIT_S
+from server.http.deepsearch.conftest import WAIT_S
 from server.loopback_tls import TLS
 from server.running_service import TOKEN, Service, running
 from sourcelight.backends.embedded import EmbeddedBackend

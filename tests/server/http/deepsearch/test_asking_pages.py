@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from engines.deepsearch.asking import OPEN, SECRET
-from server.deepsearch.conftest import PASSWORD, World
+from server.http.deepsearch.conftest import PASSWORD, World
 from sourcelight.core.wire.sse import SseDecoder
 
 QUESTION = "how is the checkout total computed"

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from git_output import git
+from server.http.pages.test_search_page import acting_parts, get, text_of
 from server.running_service import TOKEN, Service, running
-from server.test_search_page import acting_parts, get, text_of
 from sourcelight.backends.embedded import open_engine
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines import tools

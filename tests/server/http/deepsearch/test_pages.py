@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from engines.deepsearch.asking import OPEN, SECRET
-from server.deepsearch.conftest import PASSWORD, WAIT_S, World
+from server.http.deepsearch.conftest import PASSWORD, WAIT_S, World
 from server.loopback_tls import TLS
 from sourcelight.server.http.pages.browser import requested_lines
 

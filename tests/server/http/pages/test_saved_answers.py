@@ -10,9 +10,9 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from server.http.pages.test_search_page import acting_parts, text_of
 from server.loopback_tls import TLS
 from server.running_service import Service, running
-from server.test_search_page import acting_parts, text_of
 from sourcelight.backends.embedded import open_engine
 from sourcelight.repos import ServicePolicy
 from sourcelight.repos.state import LIFETIME_S, State, TooManyAnswers, saved_answers

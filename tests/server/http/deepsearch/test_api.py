@@ -13,7 +13,7 @@ import pytest
 
 from engines.deepsearch.asking import OPEN, SECRET
 from engines.deepsearch.test_conversations import HeldResearcher
-from server.deepsearch.conftest import API, WAIT_S, World
+from server.http.deepsearch.conftest import API, WAIT_S, World
 from server.loopback_tls import TLS
 from server.running_service import TOKEN, Service, running
 from sourcelight.engines.deepsearch.conversations import ConversationService
