@@ -41,12 +41,12 @@ def test_no_process_outlives_a_run_that_is_killed(number: signal.Signals, tmp_pa
 @pytest.mark.timeout(120)
 def test_no_process_of_a_cluster_outlives_one_that_is_killed() -> None:
     sleep = "time.sleep(99)"
-    code = f"import time; from backends.cluster.processes import start; start(['-c', 'import time; {sleep}']); {sleep}"
+    code = f"import time; from backends.cluster.processes import start; start('import time; {sleep}'); {sleep}"
     tests = RUN.parent.parent
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tests), str(tests.parent / "src")])}
     parent = subprocess.Popen([sys.executable, "-c", code], env=environment)
     try:
-        started = descendants(parent.pid, 1)
+        started = descendants(parent.pid, 2)  # what forks, and what it has forked
     finally:
         parent.kill()
         parent.wait(10)

@@ -13,7 +13,9 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeAlias
+
+from fork_server import ForkedProcess, fork_server
 
 START_S = 60.0
 _SCHEDULER = """
@@ -29,6 +31,7 @@ async def main():
         await scheduler.finished()
 asyncio.run(main())
 """
+Process: TypeAlias = subprocess.Popen[str] | ForkedProcess
 CLI = "import sys; from sourcelight.cli import main; sys.exit(main())"
 _ENDS_WITH_ITS_PARENT = """
 import os, sys, threading
@@ -40,7 +43,7 @@ threading.Thread(target=watch, daemon=True).start()
 
 
 class Cell:
-    """A scheduler and its workers on loopback."""
+    """A scheduler and its workers on loopback; behind TLS each is started by its command, else forked."""
 
     def __init__(
         self,
@@ -53,8 +56,8 @@ class Cell:
         self.tls = tls or {}
         self.storage = storage
         self.folder = folder
-        self.workers: dict[str, subprocess.Popen[str]] = {}
-        self.scheduler = start(["-c", _SCHEDULER, json.dumps(self.tls)])
+        self.workers: dict[str, Process] = {}
+        self.scheduler = self._process(_SCHEDULER, json.dumps(self.tls))
         self.address = wait_for_line(self.scheduler, r"at (t\w\w://\S+)")
         for name in names:
             self.start(name)
@@ -68,7 +71,10 @@ class Cell:
         arguments = ["worker", "--scheduler", self.address, "--storage", self.storage, "--cache-dir", str(cache)]
         if self.tls:
             arguments += ["--tls", str(Path(self.tls["ca"]).parent)]
-        self.workers[name] = start(["-c", CLI, *arguments, "--name", name])
+        self.workers[name] = self._process(CLI, *arguments, "--name", name)
+
+    def _process(self, code: str, *arguments: str) -> Process:
+        return (spawn if self.tls else start)(code, *arguments)
 
     def kill(self, name: str, number: int = signal.SIGKILL) -> None:
         """Send a signal to a worker; one that is killed is waited for."""
@@ -85,7 +91,7 @@ class Cell:
             close_pipes(process)
 
 
-def close_pipes(process: subprocess.Popen[str]) -> None:
+def close_pipes(process: Process) -> None:
     """Close the pipes of a process of `start`, which ends it if it did not end."""
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
@@ -100,7 +106,7 @@ def wait_until(holds: Callable[[], bool], condition: str, within_s: float = STAR
         time.sleep(0.02)
 
 
-def wait_for_line(process: subprocess.Popen[str], pattern: str) -> str:
+def wait_for_line(process: Process, pattern: str) -> str:
     """What a process prints, once it fits."""
     lines: queue.Queue[str] = queue.Queue()
     assert process.stdout is not None
@@ -122,11 +128,15 @@ def _read(pipe: IO[str], lines: queue.Queue[str]) -> None:
     lines.put("")
 
 
-def start(arguments: list[str]) -> subprocess.Popen[str]:
-    """Start this Python with ``-c``, code and arguments; it ends with this process, however this one ends."""
-    option, code, *remaining = arguments
+def start(code: str, *arguments: str) -> ForkedProcess:
+    """Fork a process that runs Python code with arguments; it ends with this one, however this one ends."""
+    return ForkedProcess(fork_server(), _ENDS_WITH_ITS_PARENT + code, arguments, os.environ)
+
+
+def spawn(code: str, *arguments: str) -> subprocess.Popen[str]:
+    """As `start`, in a process that imports what it needs itself."""
     return subprocess.Popen(
-        [sys.executable, option, _ENDS_WITH_ITS_PARENT + code, *remaining],
+        [sys.executable, "-c", _ENDS_WITH_ITS_PARENT + code, *arguments],
         env={**os.environ, "DASK_LOGGING__DISTRIBUTED": "error"},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -58,7 +58,7 @@ def test_a_killed_build_changes_nothing_and_the_next_one_goes_on_where_it_was(tm
     notes = tmp_path / "storage" / "built"
     pending = tmp_path / "waiting"
     program = _STOPS_BEFORE_THE_LAST.format(notes=str(notes), most=len(names) + 2, waiting=str(pending)) + CLI
-    process = start(["-c", program, "index", str(tmp_path / "src"), "--storage", str(tmp_path / "storage")])
+    process = start(program, "index", str(tmp_path / "src"), "--storage", str(tmp_path / "storage"))
     try:
         wait_until(pending.exists, "all but one are built")
         process.send_signal(signal.SIGKILL)
