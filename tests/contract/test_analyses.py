@@ -57,6 +57,7 @@ CALLS: list[tuple[str, Mapping[str, Any]]] = [
     ("blame", {"repo": HUB, "path": "README.md", "startLine": 2, "endLine": 4}),
     ("path_history", {"repo": GAUGE, "path": "src/wire.c"}),
     ("path_history", {"repo": HUB, "path": "frame", "revision": "v2.0.0", "limit": 5}),
+    ("path_history", {"repo": HUB, "path": "", "limit": 20}),
     ("symbol_history", {"repo": HUB, "symbol": "EncodeFrame"}),
     ("api_changes", {"repo": HUB, "base": "v1.0.0", "head": "v2.0.0"}),
     ("complexity", {"repo": HUB}),

@@ -9,6 +9,7 @@ import pytest
 from sourcelight.engines.history.agents import AGENT_RULES, CANDIDATE_PATTERN, agent_of, agents_text, traces_of
 
 _GITHUB = "@users.noreply.github.com"
+LINE = "Co-authored-by: Copilot <175728472+Copilot@users.noreply.github.com>"
 ADDRESSES = {
     "noreply@aider.chat": "Aider",
     "aider@aider.chat": "Aider",
@@ -16,6 +17,7 @@ ADDRESSES = {
     "amp@ampcode.com": "Amp",
     "noreply@anthropic.com": "Claude Code",
     "claude@anthropic.com": "Claude Code",
+    "claude-3-7-sonnet@anthropic.com": "Claude Code",
     f"209825114+claude[bot]{_GITHUB}": "Claude Code",
     "noreply@openai.com": "Codex",
     "codex@openai.com": "Codex",
@@ -39,7 +41,11 @@ ADDRESSES = {
     "qwen-coder@alibabacloud.com": "Qwen Code",
     "oz-agent@warp.dev": "Warp",
 }
-NAMES = {"Ada Example (aider)": "Aider", "copilot-swe-agent[bot]": "Copilot"}
+NAMES = {
+    "Ada Example (aider)": "Aider",
+    "copilot-swe-agent[bot]": "Copilot",
+    "Copilot Autofix powered by AI": "Copilot",
+}
 BODIES = {
     "Amp-Thread-ID: https://ampcode.com/threads/T-0a1b-2c": "Amp",
     "Claude-Session: https://claude.ai/code/session_01Ab": "Claude Code",
@@ -56,6 +62,7 @@ BODIES = {
     "Made with [Cursor](https://cursor.com)": "Cursor",
     "Assisted-by: cursor:composer-1": "Cursor",
     "Generated-by: Gemini CLI:gemini-2.5-pro": "Gemini",
+    "Replit-Commit-Author: Agent": "Replit",
     "🤖 Generated with [opencode](https://opencode.ai)": "opencode",
 }
 
@@ -98,7 +105,10 @@ def test_an_example_names_its_assistant_and_is_a_candidate(example: str) -> None
         "Add\n\nAssisted-by: Claude Shannon <claude@example.org>\n",
         "Add\n\nCo-authored-by: Cursor <cursoragent@cursor.com.example.org>\n",
         "Add\n\nReviewed-by: Copilot <copilot@github.com>\n",
-        "Add\n\nCo-authored-by: Claude <noreply@anthropic.com>\n\nThe last paragraph is text.\n",
+        "Add\n\n> Co-authored-by: Claude <noreply@anthropic.com>\n\nThis line is a quotation.\n",
+        "Add\n\nRemove `Co-authored-by: Claude <noreply@anthropic.com>`.\n",
+        "Co-authored-by: Claude <noreply@anthropic.com>\n\nThe subject is about the line.\n",
+        "Add\n\nCo-authored-by: Claude Example <claude-example@anthropic.com>\n",
         "Add\n\nMade-with: Cursor and care\n",
     ],
 )
@@ -116,3 +126,17 @@ def test_a_commit_with_two_assistants_names_each_once_in_order_and_traces_are_bo
     assert agents_text(traces) == "Aider, Cursor, Claude Code"
     assert [trace.text[:7] for trace in traces] == ["author:", "trailer", "trailer"]
     assert max(len(trace.text) for trace in traces) <= 200
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"* Apply suggestions\n\n{LINE}\n\n* Fix",
+        f"Text.\n\n{LINE}\n\nSigned-off-by: Bo <bo@example.org>",
+        f"Text.\n\n{LINE}\nFixes #17",
+        f"Squashed commit of the following:\n\n    Text.\n    \n    {LINE}\n\n    More.",
+    ],
+)
+def test_a_co_author_line_counts_in_each_paragraph(body: str) -> None:
+    traces = traces_of("Ada", "ada@example.org", f"Add (#16)\n\n{body}\n")
+    assert [(trace.agent, trace.text) for trace in traces] == [("Copilot", f"line: {LINE}")]

@@ -77,6 +77,14 @@ def test_a_file_that_is_gone_still_has_a_past(repo: RepositoryBuilder, code: sl.
         code.path_history("line", "never/there.txt")
 
 
+@pytest.mark.parametrize("path", ["", ".", "/"])
+def test_the_top_directory_has_all_changes(repo: RepositoryBuilder, code: sl.Client, path: str) -> None:
+    frame = code.path_history("line", path)
+    statuses = repo.git("log", "-M", "--name-status", "--format=").split("\n")
+    assert len(frame) == len([line for line in statuses if line])
+    assert list(dict.fromkeys(frame["commit"])) == repo.git("log", "--format=%H").split("\n")
+
+
 def test_a_limit_is_said(code: sl.Client) -> None:
     everything = code.path_history("line", "a")
     part = code.path_history("line", "a", limit=2)

@@ -77,6 +77,12 @@ def trailers_of(message: str) -> list[Trailer]:
     return [Trailer(token, " ".join(values).strip()) for token, *values in trailers if token]
 
 
+def trailer_of_line(line: str) -> Trailer | None:
+    """Read one line as a trailer, wherever it is; None if it doesn't have the form."""
+    match = _TOKEN.match(line)
+    return Trailer(match[1], line[match.end() :].strip(_SPACES)) if match else None
+
+
 def co_authors(message: str) -> list[tuple[str, str]]:
     """Names and addresses of the ``Co-authored-by`` trailers of a message, each once, in order."""
     return people_of_trailers(message, CO_AUTHORS)

@@ -107,7 +107,10 @@ class PathHistoryArguments(Arguments, frozen=True):
     """Arguments of `path_history`."""
 
     repo: RepoName
-    path: Annotated[Text, Meta(description="Path of a file or directory, as it is called at the revision.")]
+    path: Annotated[
+        str,
+        Meta(description="Path of a file or directory, as it is called at the revision; empty or .: all files."),
+    ]
     revision: Revision = None
     limit: Annotated[Limit | None, Meta(description="Maximum number of changes, newest first; none: all.")] = None
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
-from sourcelight.core.batches.commit_messages import Trailer, trailers_of
+from sourcelight.core.batches.commit_messages import Trailer, trailer_of_line, trailers_of
 
 Place = Literal["address", "name", "assisted-by", "trailer", "line"]
 
@@ -32,7 +32,8 @@ class AgentRule(NamedTuple):
     place
         ``address`` and ``name``: of the author, or of a person in a Co-authored-by, Assisted-by or Generated-by
         trailer. ``assisted-by``: text of an Assisted-by or Generated-by trailer. ``trailer``: another trailer, as
-        ``Token: text``. ``line``: a line of the message behind its first paragraph.
+        ``Token: text``. ``line``: a line of the message behind its first paragraph. A line that has the form of a
+        trailer is read as one in each of these paragraphs.
     pattern
         Regular expression of the whole, whatever its case.
     source
@@ -76,6 +77,13 @@ AGENT_RULES: tuple[AgentRule, ...] = (
         r"claude@anthropic\.com",
         "https://github.com/python-wheel-build/fromager/pull/1010",
     ),
+    AgentRule(
+        "Claude Code",
+        "address",
+        # The models only: people at the company have addresses there, too.
+        r"claude-(?:\d|opus|sonnet|haiku)[\w.-]*@anthropic\.com",
+        "https://github.com/python-wheel-build/fromager/commit/815896da07",
+    ),
     AgentRule("Claude Code", "address", rf"(?:\d+\+)?claude\[bot\]{_GITHUB}", _CHAOSS),
     AgentRule(
         "Claude Code",
@@ -113,6 +121,13 @@ AGENT_RULES: tuple[AgentRule, ...] = (
     ),
     AgentRule("Copilot", "address", rf"(?:\d+\+)?copilot-swe-agent\[bot\]{_GITHUB}", _CENSUS),
     AgentRule("Copilot", "name", r"copilot-swe-agent\[bot\]", _CENSUS),
+    AgentRule(
+        "Copilot",
+        "name",
+        # Its address is that of code scanning, which needs no assistant.
+        r"copilot autofix powered by ai",
+        "https://github.com/sourcebot-dev/sourcebot/commit/47e28204a7",
+    ),
     AgentRule(
         "Copilot",
         "address",
@@ -195,6 +210,12 @@ AGENT_RULES: tuple[AgentRule, ...] = (
         r"qwen-coder@alibabacloud\.com",
         "https://github.com/QwenLM/qwen-code/issues/2899",
     ),
+    AgentRule(
+        "Replit",
+        "trailer",
+        r"replit-commit-author: (?:agent|assistant)",
+        "https://github.com/chaoss/ai-detection-action/blob/main/detection/message/message.go",
+    ),
     AgentRule("Warp", "address", r"oz-agent@warp\.dev", "https://github.com/warpdotdev/oz-for-oss/pull/140"),
 )
 """The rules, by the name of the assistant."""
@@ -207,7 +228,7 @@ _CO_AUTHOR = "co-authored-by"
 _ASSISTED = frozenset({"assisted-by", "generated-by"})
 CANDIDATE_PATTERN = (
     "co-authored-by|assisted-by|generated-by|amp-thread-id|claude-session|copilot-session|agent-logs-url|"
-    "made-with|made with|generated with"
+    "replit-commit-author|made-with|made with|generated with"
 )
 """What every message with a trace has somewhere, whatever its case, so that other messages need not be read."""
 
@@ -237,25 +258,38 @@ class AgentTrace:
 
 def traces_of(author: str, email: str, message: str) -> list[AgentTrace]:
     """Return what names an assistant in a commit, the author first; name and address are those as written."""
-    # git's own reading of trailers decides, as for `co_authors`: lines in the middle of a message are quotations.
     traces = [AgentTrace(agent, f"author: {author} <{email}>")] if (agent := agent_of(author, email)) else []
-    traces += [trace for trailer in trailers_of(message) if (trace := _trace_of_trailer(trailer)) is not None]
+    trailers = trailers_of(message)
+    traces += [trace for trailer in trailers if (trace := _trace_of_trailer(trailer, "trailer")) is not None]
+    # Code hosts write the lines of squashed commits once more as trailers, with their own case of the token.
+    texts = {_text_of(trailer).lower() for trailer in trailers}
     for line in _lines_of_body(message):
         if agent := _agent_of_text("line", line):
             traces.append(AgentTrace(agent, f"line: {line}"))
+            continue
+        # git reads trailers in the last paragraph only. Squash merges have those of each commit below its message, and
+        # many people put `Signed-off-by` behind a blank line of its own.
+        trailer = trailer_of_line(line)
+        if trailer is not None and _text_of(trailer).lower() not in texts:
+            trace = _trace_of_trailer(trailer, "line")
+            traces += [] if trace is None else [trace]
     return list(dict.fromkeys(AgentTrace(trace.agent, trace.text[:_MAX_TRACE_CHARS]) for trace in traces))
 
 
-def _trace_of_trailer(trailer: Trailer) -> AgentTrace | None:
+def _trace_of_trailer(trailer: Trailer, place: Literal["trailer", "line"]) -> AgentTrace | None:
     token, person = trailer.token.lower(), trailer.person
-    text = f"{trailer.token}: {trailer.value}"
+    text = _text_of(trailer)
     if token == _CO_AUTHOR or token in _ASSISTED:
         agent = agent_of(*person) if person is not None else ""
         if not agent and token in _ASSISTED:
             agent = _agent_of_text("assisted-by", trailer.value)
-        return AgentTrace(agent, f"trailer: {text}") if agent else None
-    agent = _agent_of_text("trailer", text)
-    return AgentTrace(agent, f"trailer: {text}") if agent else None
+    else:
+        agent = _agent_of_text("trailer", text)
+    return AgentTrace(agent, f"{place}: {text}") if agent else None
+
+
+def _text_of(trailer: Trailer) -> str:
+    return f"{trailer.token}: {trailer.value}"
 
 
 def _lines_of_body(message: str) -> Iterator[str]:

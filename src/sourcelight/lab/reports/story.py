@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from sourcelight.client import Client
 
 _STAGES = ("changes",)
-_TOP = "."  # the directory that has all others; tools refuse empty paths
 
 
 @checks_arguments
@@ -106,7 +105,7 @@ def directory(
     PathNotFound, RepositoryNotFound, RevisionNotFound
         When the directory, repository or commit is unknown.
     """
-    return _of_path(client, "directory", repo, path or _TOP, revision, period, title, progress)
+    return _of_path(client, "directory", repo, path, revision, period, title, progress)
 
 
 @checks_arguments
