@@ -4,9 +4,11 @@ Method. Each function is known by its file and first line, or, where another too
 annotations, by its name within the next lines; what only one tool sees is counted, not compared. CPU time is that of
 measuring all files once, in this process, grammars loaded; the tools do different work, so it is no race.
 
-A difference is explained if known rules of the other tool give exactly its number: lizard counts ``finally`` of Python
-and gives functions without names rows of their own; radon counts ``assert`` and nothing in it, and the ``else`` of
-loops and of ``try``. `--show` prints the functions that no rule explains.
+A difference is explained if known rules of the other tool give exactly its number. lizard counts ``finally`` of Python
+and gives functions without names rows of their own. In TypeScript it counts ``??`` and ``??=``, default values of
+parameters, ``catch`` and other keywords as names of properties, and ``?`` in types, but nothing within ``...( )``.
+radon counts ``assert`` and nothing in it, and the ``else`` of loops and of ``try``. Functions that lizard ends in
+another line are counted by themselves. `--show` prints the functions that no rule explains.
 
     pip install --target PEERS lizard radon cognitive_complexity        # for this script alone
     python benchmarks/complexity.py DIRECTORY --peers PEERS [--show N]
@@ -21,12 +23,16 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from tree_sitter import Node
+
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.complexity import LANGUAGES, measure_file
+from sourcelight.engines.complexity.control_flow import FUNCTIONS, LAMBDAS, complexity_of
+from sourcelight.engines.symbols.definition_parser import parse_tree
 
 Place = tuple[str, int]
 Numbers = dict[Place, int]
@@ -48,14 +54,17 @@ def ours(paths: Iterable[Path]) -> tuple[Numbers, Numbers, dict[Place, tuple[str
     return cyclomatic, cognitive, spans
 
 
-def by_lizard(paths: Iterable[Path]) -> dict[tuple[str, int, str], int]:
-    """Cyclomatic complexity of lizard, by file, line and name."""
+def by_lizard(paths: Iterable[Path]) -> tuple[dict[tuple[str, int, str], int], dict[Place, int]]:
+    """Cyclomatic complexity of lizard, by file, line and name, and the last lines of its functions."""
     lizard: Any = importlib.import_module("lizard")
-    return {
-        (str(path), function.start_line, re.split(r"\W+", function.name)[-1]): function.cyclomatic_complexity
-        for path in paths
-        for function in lizard.analyze_file(str(path)).function_list
-    }
+    numbers: dict[tuple[str, int, str], int] = {}
+    ends: dict[Place, int] = {}
+    for path in paths:
+        for function in lizard.analyze_file(str(path)).function_list:
+            name = re.split(r"\W+", function.name)[-1]
+            numbers[str(path), function.start_line, name] = function.cyclomatic_complexity
+            ends[str(path), function.start_line] = function.end_line
+    return numbers, ends
 
 
 def at_our_lines(numbers: dict[tuple[str, int, str], int], spans: dict[Place, tuple[str, int]]) -> Numbers:
@@ -81,7 +90,56 @@ def lizard_reasons(place: Place, spans: dict[Place, tuple[str, int]], anonymous:
         source = Path(path).read_text("utf-8", "replace").splitlines()
         own = [line for line in range(first, last + 1) if not any(low <= line <= high for low, high in nested)]
         reasons["finally"] = sum(bool(re.match(r"\s*finally\s*:", source[line - 1])) for line in own)
+    if path.endswith((".ts", ".tsx")):
+        tree = parsed(path)
+        within = [
+            node for node in nodes_below(tree) if node.type in FUNCTIONS | LAMBDAS
+            and (node.start_point[0] + 1, node.end_point[0] + 1) == (first, last)
+        ]  # fmt: skip
+        separate = {line for (place_path, line) in anonymous if place_path == path}
+        reasons |= typescript_reasons(within[0], separate | {line for place_path, line in spans if place_path == path})
     return reasons
+
+
+def parsed(path: str) -> Node:
+    """The syntax tree of a file."""
+    tree = parse_tree(language_of(path), Path(path).read_bytes(), time.monotonic() + 60)
+    if tree is None:
+        raise SystemExit(f"can't parse {path}")
+    return tree.root_node
+
+
+def nodes_below(node: Node) -> Iterator[Node]:
+    """All nodes of a tree, from the first."""
+    pending = [node]
+    while pending:
+        item = pending.pop()
+        yield item
+        pending += reversed(item.children)
+
+
+def typescript_reasons(function: Node, separate_lines: set[int]) -> Reasons:
+    """What lizard's reader of TypeScript adds to a function, without those of other rows."""
+    reasons = Counter[str]()
+    pending = list(function.children)
+    while pending:
+        node = pending.pop()
+        if node.type in FUNCTIONS | LAMBDAS and node.start_point[0] + 1 in separate_lines:
+            continue
+        if node.type == "spread_element" and any(child.type == "parenthesized_expression" for child in node.children):
+            reasons["spread"] -= complexity_of(node, b"", frozenset()).decisions
+            continue
+        operator = node.child_by_field_name("operator")
+        if operator is not None and operator.type in {"??", "??="}:
+            reasons["??"] += 1
+        if node.type in {"required_parameter", "optional_parameter"} and node.child_by_field_name("value") is not None:
+            reasons["default value"] += 1
+        if node.type == "property_identifier" and node.text in {b"if", b"for", b"while", b"catch", b"case"}:
+            reasons["property"] += 1
+        if node.type in {"conditional_type", "optional_type"}:
+            reasons["type"] += 1
+        pending += node.children
+    return dict(reasons)
 
 
 def radon_reasons(node: ast.AST) -> Reasons:
@@ -142,7 +200,12 @@ def timed(name: str, measure: Callable[[], Any]) -> Any:
 
 
 def compare(
-    name: str, numbers: Numbers, peer_numbers: Numbers, limit: int, reasons: Callable[[Place], Reasons] | None = None
+    name: str,
+    numbers: Numbers,
+    peer_numbers: Numbers,
+    limit: int,
+    reasons: Callable[[Place], Reasons] | None = None,
+    ends_elsewhere: Callable[[Place], bool] = lambda _: False,
 ) -> None:
     """Print how often two tools agree, and which rules explain the rest."""
     both = sorted(numbers.keys() & peer_numbers.keys())
@@ -158,6 +221,9 @@ def compare(
         because = {reason: count for reason, count in reasons(place).items() if count} if reasons else {}
         if because and numbers[place] + sum(because.values()) == peer_numbers[place]:
             explained[" and ".join(sorted(because))] += 1
+            differing.remove(place)
+        elif ends_elsewhere(place):
+            explained["another last line there"] += 1
             differing.remove(place)
     if reasons is not None:
         print(*(f"    {count:,} by {reason}" for reason, count in explained.most_common()), sep="\n")
@@ -181,10 +247,12 @@ def main() -> None:
     print(f"{len(paths):,} files")
     ours(paths[:50])  # loads the grammars
     cyclomatic, cognitive, spans = timed("sourcelight", lambda: ours(paths))
-    lizard = at_our_lines(timed("lizard", lambda: by_lizard(paths)), spans)
+    lizard_numbers, lizard_ends = timed("lizard", lambda: by_lizard(paths))
+    lizard = at_our_lines(lizard_numbers, spans)
     anonymous = {(path, -line): value for (path, line), value in lizard.items() if line < 0}
     compare("cyclomatic, lizard", cyclomatic, lizard, request.show,
-            lambda place: lizard_reasons(place, spans, anonymous))  # fmt: skip
+            lambda place: lizard_reasons(place, spans, anonymous),
+            lambda place: lizard_ends.get(place, spans[place][1]) != spans[place][1])  # fmt: skip
     python = {place: value for place, value in cyclomatic.items() if place[0].endswith(".py")}
     if not python:
         return
