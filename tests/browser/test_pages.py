@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -30,6 +31,17 @@ CODE = f'''def light_the_lamp():
     """Light the lamp. {ACT} [click](javascript:document.title='acted') `x` ![p](https://evil.example/p.png)"""
     return "{ACT.replace('"', "'")}"  # \u202e hidden
 '''
+_OUTPUT = {"output_type": "display_data", "metadata": {}, "data": {"text/plain": ACT, "text/html": ACT}}
+NOTEBOOK = json.dumps(
+    {
+        "cells": [
+            {"cell_type": "code", "execution_count": 1, "metadata": {}, "outputs": [_OUTPUT], "source": CODE},
+            {"cell_type": "markdown", "metadata": {}, "source": f"{ACT} ![p](https://evil.example/p.png)"},
+        ],
+        "metadata": {"language_info": {"name": ACT}},
+        "nbformat": 4,
+    }
+)
 
 
 @dataclass
@@ -47,7 +59,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     repository = RepositoryBuilder(folder / "lamp", origin=f"https://{NAME}.git")
     odd = "a<b onclick=x>&'.py"
     commit = repository.commit(
-        {"lamp.py": CODE, odd: CODE, "README.md": f"# Lamp\n\nLight the lamp. {ACT}\n"}, f"light {ACT}"
+        {"lamp.py": CODE, odd: CODE, "README.md": f"# Lamp\n\nLight the lamp. {ACT}\n", "lamp.ipynb": NOTEBOOK},
+        f"light {ACT}",
     )
     engine = open_engine([folder], index=folder / "index", workers=1)
     with State(cost=ScryptCost(2, 1, 1)) as state, closing(ConversationService(state)) as desk:
@@ -59,7 +72,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
             base = f"/{NAME}@{commit}/-"
             pages = [
                 f"{answer['url']}", f"{base}/blob/lamp.py?L2-3", f"{base}/tree/", f"/{NAME}/-/commit/{commit}",
-                f"{base}/blob/a%3Cb%20onclick=x%3E&'.py?L1",
+                f"{base}/blob/a%3Cb%20onclick=x%3E&'.py?L1", f"{base}/blob/lamp.ipynb?cell=1#cell-1-L2",
             ]  # fmt: skip
             yield Place(service.url, answer["url"], pages)
 

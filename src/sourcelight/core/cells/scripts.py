@@ -76,6 +76,12 @@ def read_chunks(data: bytes) -> CellDocument:
     return CellDocument(tuple(cells.texts), main, cells.count)
 
 
+def opens_cell(line: str) -> bool:
+    """Return whether a line is the marker of a cell in a script, or the fence that opens a chunk."""
+    data = line.encode("utf-8", "replace")
+    return _MARKER.match(data) is not None or _CHUNK.match(data) is not None
+
+
 class _Cells:
     """Collects cells that are runs of whole lines, in the order of the file."""
 

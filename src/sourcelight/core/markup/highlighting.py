@@ -26,12 +26,18 @@ _RUBY = """
 alias and begin break case class def do else elsif end ensure false for if in module next nil not or redo require
 rescue retry return self super then true undef unless until when while yield
 """
+_R = "FALSE Inf NA NULL NaN TRUE break else for function if in next repeat while library require return"
+_JULIA = """
+abstract baremodule begin break catch const continue do else elseif end export false finally for function global if
+import in isa let local macro module mutable nothing primitive quote return struct true try using where while
+"""
 _SHELL = "case do done elif else esac export fi for function if in local return select then until while"
 _SQL = """
 add all alter and as asc between by case create delete desc distinct drop else end exists from group having in index
 insert into is join left like limit not null on or order outer right select set table then union update values when
 where
 """
+_HASH_BLOCK = r"#=.*?(?:=#|\Z)|#[^\n]*"
 _HASH, _SLASHES, _DASHES = r"#[^\n]*", r"//[^\n]*|/\*.*?(?:\*/|\Z)", r"--[^\n]*|/\*.*?(?:\*/|\Z)"
 # A text that is not closed ends with its line, or with the whole; between apostrophes, which mark other things too in
 # some languages, it must be closed, and soon.
@@ -48,6 +54,8 @@ json
 _FAMILIES = {
     "python": (_HASH, _TRIPLE + _LINE, _PYTHON, "python py pyi cython starlark"),
     "ruby": (_HASH, _LINE, _RUBY, "ruby rb"),
+    "r": (_HASH, _LINE, _R, "r"),
+    "julia": (_HASH_BLOCK, _TRIPLE + _LETTER, _JULIA, "julia"),
     "shell": (_HASH, _LINE, _SHELL, "bash sh shell zsh make makefile yaml yml toml ini dockerfile"),
     "sql": (_DASHES, _LINE, _SQL, "sql"),
     "rust": (_SLASHES, _LETTER, _C, "rust rs c h"),

@@ -6,12 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from sourcelight.core.cells.reading import add_chunk_tokens, chunk_headings, chunks_of
 from sourcelight.core.markup import count_of, escape, highlight, one_line, visible
 from sourcelight.core.markup.highlighting import Token, highlight_code, line_tokens
 from sourcelight.core.query.languages import language_of
 from sourcelight.display.notebook.views.links import Link, LinkResolver, anchor
 from sourcelight.display.notebook.views.marked_text import STYLE, cut_window
-from sourcelight.display.notebook.views.notebook_view import CellsPage, cells_page, notebook_rows, notebook_text
+from sourcelight.display.notebook.views.notebook_view import (
+    CellsPage,
+    cells_page,
+    heading_row,
+    notebook_rows,
+    notebook_text,
+)
 
 AROUND = 10
 PAGE = 60
@@ -77,10 +84,12 @@ def file_text(content: FileContent) -> str:
     first, last = _bounds(content)
     width = len(str(last))
     highlighted = range(content.first, max(content.last, content.first) + 1) if content.first else range(0)
-    body = [
-        f"{'>' if number in highlighted else ' '} {number:>{width}} {visible(content.lines[number - 1][:500])}"
-        for number in range(first, last + 1)
-    ]
+    headings = chunk_headings(chunks_of(content.path, content.lines), first)
+    body = []
+    for number in range(first, last + 1):
+        body += [headings[number]] if number in headings else []
+        marker = ">" if number in highlighted else " "
+        body.append(f"{marker} {number:>{width}} {visible(content.lines[number - 1][:500])}")
     return "\n".join([f"{_title(content)} ({_lines_text(content)})", *body])
 
 
@@ -92,7 +101,11 @@ def file_html(content: FileContent) -> str:
     first, last = _bounds(content)
     rows = []
     tokens = _tokens(content, first, last)
+    chunks = chunks_of(content.path, content.lines)
+    add_chunk_tokens(tokens, first, chunks, language_of(content.path))
+    headings = chunk_headings(chunks, first)
     for number in range(first, last + 1):
+        rows += [heading_row(headings[number])] if number in headings else []
         is_visible = bool(content.first) and content.first <= number <= max(content.last, content.first)
         spans = content.spans if number == content.first else ((), ())
         line = content.lines[number - 1]

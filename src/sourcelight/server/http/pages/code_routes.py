@@ -33,7 +33,7 @@ from sourcelight.server.http.pages import changes, code
 from sourcelight.server.http.pages.access import PageAccess
 from sourcelight.server.http.pages.browser import requested_lines
 from sourcelight.server.http.pages.directory import Directory, DirectoryParts, directory_page
-from sourcelight.server.http.pages.file import OUTLINE, FilePageView, file_page
+from sourcelight.server.http.pages.file import LINES_VIEW, OUTLINE, FilePageView, file_page
 from sourcelight.server.http.pages.python import compared_revisions, notebook, number_of, python_block, python_call
 from sourcelight.server.identity import QueueFull
 
@@ -210,7 +210,8 @@ class CodePages:
         # The commit of now, so that the copied program reads what the page shows.
         call = python_call("blob", arguments, path, parameters, lines)
         use = python_block(call, context.base_url, notebook_url)
-        view = FilePageView(lines, outline, blame, note, history, use)
+        cell, as_lines = number_of(parameters, "cell") or 0, parameters.get("view") == LINES_VIEW
+        view = FilePageView(lines, outline, blame, note, history, use, cell=cell, as_lines=as_lines)
         if outline is None and beside.cancellation.cancelled and parameters.get("part") != OUTLINE:
             view = replace(view, outline_url=f"{notebook_url.removesuffix('notebook=1')}part={OUTLINE}")
         return file_page(answer, view, prefix=prefix)

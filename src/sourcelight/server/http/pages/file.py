@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -11,10 +11,12 @@ from urllib.parse import quote
 from starlette.responses import Response
 
 from sourcelight.core.batches.results import ToolResult, file_url, repository_url
+from sourcelight.core.cells.reading import add_chunk_tokens, chunk_headings, chunks_of
 from sourcelight.core.markup import escape, one_line
 from sourcelight.core.markup.counts import count_of
 from sourcelight.core.markup.highlighting import Token, line_tokens
 from sourcelight.core.query.languages import language_of
+from sourcelight.server.http.pages.cells import CellTable, RequestedCells, cell_table
 from sourcelight.server.http.pages.code import MAX_LISTED, commit_url, head, line_html
 from sourcelight.server.http.pages.conversations import page
 
@@ -23,6 +25,8 @@ _CONTEXT_LINES = 1_000
 _MAX_COLORED_CHARS = 400_000
 OUTLINE = "outline"
 """The part of a page with the definitions of its file."""
+LINES_VIEW = "lines"
+"""The value of the parameter ``view`` that shows the lines of a notebook's file instead of its cells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,10 @@ class FilePageView:
         HTML of the page in Python.
     outline_url
         Address of the page that waits for the definitions; empty: they are known, or there are none.
+    cell
+        Cell of a notebook to begin with; 0: the first one.
+    as_lines
+        Whether to show the lines of a notebook's file instead of its cells.
     """
 
     requested: tuple[int, int] | None = None
@@ -54,12 +62,50 @@ class FilePageView:
     history: ToolResult | None = None
     use: str = ""
     outline_url: str = ""
+    cell: int = 0
+    as_lines: bool = False
 
 
 def file_page(answer: ToolResult, view: FilePageView, *, prefix: str) -> Response:
     """Render a file; highlights the requested lines."""
     info = answer.attributes
     texts: Sequence[str] = answer.table.column("line").to_pylist()
+    blame = _blame_cells(view.blame, info["repository"], prefix)
+    address = file_url(prefix, info["repository"], info["commit"], info["path"])
+    note, switch = view.note, ""
+    requested = RequestedCells(view.requested, view.cell)
+    cells = "" if view.as_lines else cell_table(info["path"], texts, requested, blame, address)
+    lines = f"L{'-'.join(f'{line}' for line in dict.fromkeys(view.requested))}" if view.requested else ""
+    if isinstance(cells, CellTable):
+        rows, summary = cells.rows, cells.summary
+        query = "&amp;".join(filter(None, (lines, f"view={LINES_VIEW}")))
+        switch = f'<a href="{escape(address)}?{query}">Lines of the file</a>'
+    else:
+        rows, summary = _line_rows(texts, view, info["path"], blame, address)
+        note = note or cells
+        if info["path"].endswith(".ipynb"):
+            # What stands in no cell is not looked for in cells once more.
+            switch = f'<a href="{escape(address)}{f"?{lines}" if lines and view.as_lines else ""}">Cells</a>'
+    summary += [switch] if switch else []
+    notices = "".join(f"<p>{escape(notice)}</p>" for notice in answer.notices)
+    notices += f'<p class="warn">{escape(note)}</p>' if note else ""
+    aside = _history(view, info["repository"], info["path"], prefix)
+    aside += _line_commits(view, info["repository"], prefix) + _outline(view, address)
+    data_file = " data-file" if not isinstance(cells, CellTable) or cells.has_file_lines else ""
+    body = (
+        f"{head(info, prefix, info['path'])}{notices}{_file_actions(info, view, prefix)}"
+        f'<p class="quiet">{"; ".join(summary)}</p><div class="beside"><div class="scroll" role="region" '
+        f'aria-label="Lines of the file" tabindex="0"><table class="lines"{data_file}><tbody>{rows}</tbody>'
+        "</table></div>"
+        f"{f'<aside>{aside}</aside>' if aside else ''}</div>{_NAME_PANEL}"
+    )
+    return page(f"{info['path']} \u00b7 {info['repository']}", body, prefix=prefix, wide=True)
+
+
+def _line_rows(
+    texts: Sequence[str], view: FilePageView, path: str, blame: Mapping[int, str], address: str
+) -> tuple[str, list[str]]:
+    """Return the lines of a file as rows of HTML, and what they are of all."""
     total = len(texts)
     first, last = view.requested or (0, 0)
     start, end = 1, total
@@ -68,15 +114,20 @@ def file_page(answer: ToolResult, view: FilePageView, *, prefix: str) -> Respons
         start = min(max(1, first - _CONTEXT_LINES), max(1, total - MAX_LINES + 1))
         end = min(total, start + MAX_LINES - 1)
     visible = texts[start - 1 : end]
-    colors = _line_colors(visible, info["path"])
-    blame = _blame_cells(view.blame, info["repository"], prefix)
-    rows = "".join(
-        f'<tr id="L{number}"{" class=hit" if first <= number <= last else ""}><td>'
-        f'<a href="#L{number}"{" autofocus" if number == first else ""}>{number}</a></td>'
-        f"{blame.get(number, '<td class=blame></td>') if blame else ''}<td>{line_html(text, color)}</td></tr>\n"
-        for number, text, color in zip(range(start, end + 1), visible, colors, strict=True)
-    )
-    address = file_url(prefix, info["repository"], info["commit"], info["path"])
+    colors = _line_colors(visible, path)
+    chunks = chunks_of(path, texts)
+    add_chunk_tokens(colors, start, chunks, language_of(path))
+    headings = chunk_headings(chunks, start)
+    rows = []
+    for number, text, color in zip(range(start, end + 1), visible, colors, strict=True):
+        if number in headings:
+            empty = "<td class=blame></td>" if blame else ""
+            rows.append(f'<tr class="cell"><td></td>{empty}<th scope="rowgroup">{escape(headings[number])}</th></tr>\n')
+        rows.append(
+            f'<tr id="L{number}"{" class=hit" if first <= number <= last else ""}><td>'
+            f'<a href="#L{number}"{" autofocus" if number == first else ""}>{number}</a></td>'
+            f"{blame.get(number, '<td class=blame></td>') if blame else ''}<td>{line_html(text, color)}</td></tr>\n"
+        )
     summary = [count_of(total, "line")]
     if first:
         marked_lines = f"lines {first:,} to {last:,}" if last > first else f"line {first:,}"
@@ -87,18 +138,7 @@ def file_page(answer: ToolResult, view: FilePageView, *, prefix: str) -> Respons
             f'<a href="{escape(address)}?L{number}">from line {number:,}</a>'
             for number in range(1, total + 1, MAX_LINES - 2 * _CONTEXT_LINES)
         ]
-    notices = "".join(f"<p>{escape(notice)}</p>" for notice in answer.notices)
-    notices += f'<p class="warn">{escape(view.note)}</p>' if view.note else ""
-    aside = _history(view, info["repository"], info["path"], prefix)
-    aside += _line_commits(view, info["repository"], prefix) + _outline(view, address)
-    body = (
-        f"{head(info, prefix, info['path'])}{notices}{_file_actions(info, view, prefix)}"
-        f'<p class="quiet">{"; ".join(summary)}</p><div class="beside"><div class="scroll" role="region" '
-        f'aria-label="Lines of the file" tabindex="0"><table class="lines" data-file><tbody>{rows}</tbody>'
-        "</table></div>"
-        f"{f'<aside>{aside}</aside>' if aside else ''}</div>{_NAME_PANEL}"
-    )
-    return page(f"{info['path']} \u00b7 {info['repository']}", body, prefix=prefix, wide=True)
+    return "".join(rows), summary
 
 
 # What the page's script fills when a reader clicks a name.
@@ -114,6 +154,7 @@ def _file_actions(info: Any, view: FilePageView, prefix: str) -> str:
     address = file_url(prefix, name, commit, path, view.requested)
     base_address = address.partition("?")[0]
     lines = "-".join(map(str, dict.fromkeys(view.requested))) if view.requested else ""
+    shown_view = f'<input type="hidden" name="view" value="{LINES_VIEW}">' if view.as_lines else ""
     symbol = f"{repository_url(prefix, name, commit)}/-/symbol/{quote(path, errors='replace')}"
     return (
         f'<nav class="actions" aria-label="Views of the file"><a data-permalink href="{escape(address)}">Permalink</a>'
@@ -122,7 +163,8 @@ def _file_actions(info: Any, view: FilePageView, prefix: str) -> str:
         'pattern="[0-9]+(-[0-9]+)?" maxlength="20"><button>Show</button>'
         '<button name="blame" value="1">Blame</button><button name="history" value="1" '
         'title="Of the lines, or of the whole file without them">History</button>'
-        f'</form><form class="inline" action="{escape(symbol)}"><input name="name" aria-label="Name in this file" '
+        f'{shown_view}</form><form class="inline" action="{escape(symbol)}"><input name="name" '
+        'aria-label="Name in this file" '
         'size="22" placeholder="name, or click one" maxlength="200" required autocapitalize="none" '
         'spellcheck="false">'
         f"<button>Definition and references</button></form>{view.use}</nav>"

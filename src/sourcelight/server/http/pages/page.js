@@ -25,21 +25,24 @@
   });
   // A click on a line's number selects it, with Shift up to it; the address and the form follow
   const file = document.querySelector("table[data-file]");
+  // Several lines of a cell may be one line of the file; a heading is none.
+  const lineOf = (row) => Number(row.dataset.line ?? (row.id.match(/^L(\d+)$/)?.[1] ?? NaN));
   const lines = document.querySelector("form.inline input[name=lines]");
   let anchor = lines ? parseInt(lines.value, 10) || 0 : 0;
   file?.addEventListener("click", (event) => {
     const link = event.target.closest("td:first-child a");
     if (!link || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
-    const at = Number(link.closest("tr").id.slice(1));
+    const at = lineOf(link.closest("tr"));
     if (!event.shiftKey || !anchor) anchor = at;
     const first = Math.min(anchor, at), last = Math.max(anchor, at);
     for (const row of file.rows) {
-      const number = Number(row.id.slice(1));
+      const number = lineOf(row);
       row.classList.toggle("hit", first <= number && number <= last);
     }
     lines.value = first === last ? `${first}` : `${first}-${last}`;
-    const rest = new URLSearchParams(location.search).has("blame") ? "&blame=1" : "";
+    const asked = new URLSearchParams(location.search);
+    const rest = (asked.has("blame") ? "&blame=1" : "") + (asked.get("view") === "lines" ? "&view=lines" : "");
     history.replaceState(null, "", `${location.pathname}?L${lines.value}${rest}`);
     const permalink = document.querySelector("[data-permalink]");
     permalink.href = `${permalink.href.split("?")[0]}?L${lines.value}`;
@@ -84,7 +87,7 @@
       const plain = event.detail === 1 && !event.ctrlKey && !event.metaKey && !event.shiftKey;
       if (!plain || event.target.closest("a, .sl-k, .sl-c") || String(document.getSelection())) return;
       const name = nameAt(event);
-      if (name) show(names.value = name, event.target.closest("tr").id.slice(1));
+      if (name) show(names.value = name, lineOf(event.target.closest("tr")) || "");
     });
     panel.querySelector("button").addEventListener("click", () => { panel.hidden = true; });
     document.addEventListener("keydown", (event) => { if (event.key === "Escape") panel.hidden = true; });

@@ -68,9 +68,9 @@ def python_call(
     return _call_of_lines(repo, path, revision, parameters, lines or (None, None))
 
 
-def number_of(parameters: Mapping[str, str]) -> int | None:
-    """Return the line on which a name was clicked; None without one."""
-    text = parameters.get("line", "")
+def number_of(parameters: Mapping[str, str], name: str = "line") -> int | None:
+    """Return a parameter that is a number, such as the line on which a name was clicked; None without one."""
+    text = parameters.get(name, "")
     return int(text) if re.fullmatch("[1-9][0-9]{0,8}", text) else None
 
 

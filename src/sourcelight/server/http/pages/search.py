@@ -95,7 +95,7 @@ class PageQuery:
     def request(self) -> SearchRequest:
         """The search that pages show."""
         kind = self.pattern_type or "standard"
-        return SearchRequest(self.query, kind, chunk_matches=True, context_lines=1, max_line_len=2_000)
+        return SearchRequest(self.query, kind, chunk_matches=True, context_lines=1, max_line_len=2_000, cells=True)
 
 
 def search_page(query: PageQuery, context: ToolContext, *, prefix: str, base_url: str, actions: str = "") -> Response:

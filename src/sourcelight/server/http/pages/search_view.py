@@ -17,20 +17,20 @@ from sourcelight.core.completeness import is_limiting, status_of
 from sourcelight.core.errors import PatternError, QueryError
 from sourcelight.core.markup import escape, highlight, one_line
 from sourcelight.core.markup.counts import count_of
-from sourcelight.core.markup.highlighting import highlight_code, line_tokens
 from sourcelight.core.markup.markdown import to_html
 from sourcelight.core.query.narrowing import add_filter
 from sourcelight.core.query.parse import parse
 from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filters, Progress, SuggestedFilter, facet_title
 from sourcelight.server.http.pages.python import call_text, python_block
+from sourcelight.server.http.pages.search_lines import MAX_CHARS, line_table, remaining_text
 
-MAX_FILES, MAX_CHUNKS, MAX_ROWS = 50, 5, 40
-"""Results on a page, pieces of text of each, and lines of a commit or definitions of a file."""
-_MAX_CHARS, _MAX_CHUNK_LINES, _MAX_TITLE_CHARS = 400, 60, 80
+MAX_FILES, MAX_ROWS = 50, 40
+"""Results on a page, and lines of a commit or definitions of a file."""
+_MAX_TITLE_CHARS = 80
 COLUMNS = (
     "type", "repository", "revision", "commit", "path", "language", "line_number", "line", "start", "end",
     "name_start", "name_end", "chunk", "chunk_start_line", "symbol", "symbol_kind", "container", "author",
-    "author_date", "message", "side",
+    "author_date", "message", "side", "cell", "cell_kind", "cell_line",
 )  # fmt: skip
 _KINDS = {
     "lang": "Languages", "repo": "Repositories", "file": "Files", "type": "Kinds", "author": "Authors",
@@ -284,7 +284,7 @@ class SearchView:
         text_rows = [row for row in rows if row["type"] == "content" and row.get("line_number") is not None]
         if text_rows:
             labels.append(count_of(len(text_rows), "line"))
-        body = self._chunks(text_rows, address) + self._symbols(rows, address)
+        body = line_table(text_rows, address) + self._symbols(rows, address)
         head = (
             f'{self._repository_link(name, commit)} <a href="{escape(address)}">{label}</a> '
             f"<small>{escape(', '.join(map(str, labels)))}</small>"
@@ -300,33 +300,10 @@ class SearchView:
             if row["type"] == "symbol" and row.get("symbol")
         ]
         return (
-            f'<ul class="symbols">{"".join(items[:MAX_ROWS])}</ul>{_remaining_text(len(items) - MAX_ROWS)}'
+            f'<ul class="symbols">{"".join(items[:MAX_ROWS])}</ul>{remaining_text(len(items) - MAX_ROWS)}'
             if items
             else ""
         )
-
-    def _chunks(self, rows: Sequence[_Row], address: str) -> str:
-        chunks: dict[tuple[int, str], list[_Row]] = {}
-        for row in rows:
-            start, text = row.get("chunk_start_line") or row["line_number"], row.get("chunk") or row.get("line") or ""
-            chunks.setdefault((start, text), []).append(row)
-        parts = []
-        for (start, text), inside in list(chunks.items())[:MAX_CHUNKS]:
-            spans = {row["line_number"]: (row.get("start") or (), row.get("end") or ()) for row in inside}
-            lines = [line[:_MAX_CHARS] for line in text.split("\n")[:_MAX_CHUNK_LINES]]
-            tokens = line_tokens(lines, str(inside[0].get("language") or ""))
-            for number, (line, line_token) in enumerate(zip(lines, tokens, strict=True), start):
-                starts, ends = spans.get(number, ((), ()))
-                class_attribute = " class=hit" if number in spans else ""
-                parts.append(
-                    f'<tr{class_attribute}><td><a href="{escape(address)}?L{number}">{number}</a></td>'
-                    f"<td>{highlight_code(line, line_token, starts, ends)}</td></tr>"
-                )
-            parts.append("<tr class=gap><td></td><td></td></tr>")
-        if not parts:
-            return ""
-        table = f'<div class="scroll"><table class="lines"><tbody>{"".join(parts[:-1])}</tbody></table></div>'
-        return table + _remaining_text(len(chunks) - MAX_CHUNKS)
 
     def _commit(self, rows: Sequence[_Row], address: str) -> tuple[str, str]:
         """Return the heading and the lines of a commit."""
@@ -341,7 +318,7 @@ class SearchView:
                 lines.append(f'<span class="path">{escape(str(path))}</span>')
             side = str(row.get("side") or "")
             style, sign = {"added": ("add", "+"), "removed": ("del", "-")}.get(side, ("", " " if side else ""))
-            text = highlight(str(row["line"])[:_MAX_CHARS], row.get("start") or (), row.get("end") or ())
+            text = highlight(str(row["line"])[:MAX_CHARS], row.get("start") or (), row.get("end") or ())
             lines.append(f"<span{f' class={style}' if style else ''}>{sign}{text}</span>")
         date = first["author_date"].date().isoformat() if first.get("author_date") is not None else ""
         head = (
@@ -349,7 +326,3 @@ class SearchView:
             f"{escape(str(first.get('author') or ''))}, {date}, <code>{escape(commit[:12])}</code></small>"
         )
         return head, f'<pre class="diff" tabindex="0" aria-label="Matching lines">{"".join(lines)}</pre>'
-
-
-def _remaining_text(count: int) -> str:
-    return f'<p class="quiet more">{count:,} more in this result.</p>' if count > 0 else ""

@@ -1,0 +1,124 @@
+"""What a reader sees of a file's cells: their lines in order, each source above its output, under a heading.
+
+A Jupyter notebook is read by its cells. A text notebook is read by the lines of its file, with a heading where a cell
+begins.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from sourcelight.core.cells.formats import UnreadableNotebook, has_cells, is_script, read_cells
+from sourcelight.core.cells.model import CellDocument, CellText
+from sourcelight.core.cells.scripts import opens_cell
+from sourcelight.core.markup.highlighting import Token, line_tokens
+from sourcelight.core.query.fields import CODE, OUTPUT
+
+_MAX_TOKEN_CHARS = 150_000
+"""Size above which a source has no colours."""
+
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+"""Colours of a terminal, of which tracebacks are full."""
+
+
+@dataclass(frozen=True, slots=True)
+class CellLine:
+    """A line of a cell: `number` counts from 0 in its text, `file_line` from 1 in the file."""
+
+    text: CellText
+    number: int
+    file_line: int
+
+    @property
+    def line(self) -> str:
+        """The line as it is in the cell."""
+        return self.text.line(self.number).decode("utf-8", "replace").removesuffix("\r")
+
+    @property
+    def plain_line(self) -> str:
+        """The line without the colours of a terminal."""
+        return _COLOURS.sub("", self.line) if self.text.kind == OUTPUT else self.line
+
+
+class Chunk(NamedTuple):
+    """A cell of a text notebook: its first and last line, and the line above which its heading stands, all from 1."""
+
+    heading_line: int
+    first: int
+    last: int
+    text: CellText
+
+
+def read_lines(path: str, lines: Sequence[str]) -> CellDocument:
+    """Return the cells of a file that is given by its lines.
+
+    Raises
+    ------
+    UnreadableNotebook
+        For a notebook that is broken, too large or none at all.
+    """
+    return read_cells(path, "\n".join(lines).encode("utf-8", "replace"))
+
+
+def lines_in_order(document: CellDocument) -> list[CellLine]:
+    """Return all lines of a notebook; a source comes before its output, which in most files it follows."""
+    texts = sorted(document.texts, key=lambda text: (text.cell, text.kind == OUTPUT))
+    return [CellLine(text, number, line) for text in texts for number, line in enumerate(text.file_lines)]
+
+
+def heading_of(text: CellText) -> str:
+    """Return the heading of a source or an output, such as ``Cell 3 (code, Python)``."""
+    language = f", {text.language}" if text.kind == CODE and text.language else ""
+    return f"Cell {text.cell} ({text.kind}{language})"
+
+
+def tokens_of(text: CellText) -> list[list[Token]]:
+    """Return the tokens of each line of a text; none of what is no code."""
+    lines = text.text.decode("utf-8", "replace").split("\n")
+    if text.kind != CODE or len(text.text) > _MAX_TOKEN_CHARS:
+        return [[] for _ in lines]
+    return line_tokens(lines, text.language)
+
+
+def anchor_of(cell: int, kind: str, line: int = 0) -> str:
+    """Return the identifier of a source, an output or, with `line` from 1, of a line of it on a page of its file.
+
+    Examples
+    --------
+    >>> anchor_of(3, "output", 2)
+    'cell-3-output-L2'
+    """
+    return f"cell-{cell}{'-output' if kind == OUTPUT else ''}{f'-L{line}' if line else ''}"
+
+
+def chunks_of(path: str, lines: Sequence[str]) -> list[Chunk]:
+    """Return the cells of a percent script, a Quarto or an R Markdown file; none for any other file."""
+    if path.endswith(".ipynb") or not (has_cells(path) or is_script(path)):
+        return []
+    try:
+        texts = read_lines(path, lines).texts
+    except UnreadableNotebook:
+        return []
+    chunks = []
+    for text in texts:
+        first, last = text.file_lines[0], text.file_lines[-1]
+        # The line of a fence or a marker belongs to no cell, and stands below the heading of the one that it opens.
+        is_opened = first > 1 and opens_cell(lines[first - 2])
+        chunks.append(Chunk(first - 1 if is_opened else first, first, last, text))
+    return chunks
+
+
+def add_chunk_tokens(tokens: list[list[Token]], first: int, chunks: Sequence[Chunk], language: str) -> None:
+    """Set the tokens of lines in a chunk whose language is not that of the file; `tokens` begin at line `first`."""
+    for chunk in chunks:
+        start, end = max(first, chunk.first), min(first + len(tokens) - 1, chunk.last)
+        if chunk.text.language != language and start <= end:
+            tokens[start - first : end - first + 1] = tokens_of(chunk.text)[start - chunk.first : end - chunk.first + 1]
+
+
+def chunk_headings(chunks: Sequence[Chunk], first: int) -> dict[int, str]:
+    """Return headings by the line above which they stand; that of a cell which begins before `first` stands there."""
+    return {max(first, chunk.heading_line): heading_of(chunk.text) for chunk in chunks if chunk.last >= first}

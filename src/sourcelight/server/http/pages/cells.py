@@ -1,0 +1,145 @@
+"""The cells of a Jupyter notebook on the page of its file: sources above their outputs, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from sourcelight.core.cells import UnreadableNotebook
+from sourcelight.core.cells.reading import CellLine, anchor_of, heading_of, lines_in_order, read_lines, tokens_of
+from sourcelight.core.markup import escape
+from sourcelight.core.markup.counts import count_of
+from sourcelight.server.http.pages.code import line_html
+
+_MAX_LINES, _CONTEXT_LINES = 5_000, 1_000
+_MAX_CHARS = 2_000_000
+"""Characters of the lines on a page, which are cut one by one: a cell with pages of base64 must not fill it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedCells:
+    """What an address of a notebook asks for.
+
+    Attributes
+    ----------
+    lines
+        First and last line of the file to mark; None: none.
+    cell
+        Number of the cell to begin with; 0: the first one.
+    """
+
+    lines: tuple[int, int] | None = None
+    cell: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CellTable:
+    """The cells on a page.
+
+    Attributes
+    ----------
+    rows
+        HTML of the rows of a table.
+    summary
+        What they are of all, as HTML.
+    has_file_lines
+        Whether each line of a cell is a line of the file, so that its number selects it.
+    """
+
+    rows: str
+    summary: list[str]
+    has_file_lines: bool
+
+
+def cell_table(
+    path: str, lines: Sequence[str], requested: RequestedCells, blame: Mapping[int, str], address: str
+) -> CellTable | str:
+    """Return the cells of a notebook, or why its lines are shown instead; empty: they are what the address asks for.
+
+    Parameters
+    ----------
+    path, lines
+        The file.
+    requested
+        What to show and mark.
+    blame
+        HTML of the commits of lines, by the line of the file.
+    address
+        Address of the file, for links to other parts of it.
+    """
+    if not path.endswith(".ipynb"):
+        return ""
+    try:
+        document = read_lines(path, lines)
+    except UnreadableNotebook as error:
+        return f"The cells can't be shown: {error}."
+    cell_lines = lines_in_order(document)
+    numbers = {line.file_line for line in cell_lines}
+    first, last = requested.lines or (0, 0)
+    # On a notebook that is one line, the line of the file says nothing of the cell.
+    is_one_line = len(numbers) == 1 and len(cell_lines) > 1
+    marked_lines = range(first, last + 1) if first and not is_one_line else range(0)
+    start = next((index for index, line in enumerate(cell_lines) if line.file_line in marked_lines), None)
+    if marked_lines and start is None:
+        return "The highlighted lines are in no cell, so the lines of the file are shown."
+    if start is None:
+        start = next((index for index, line in enumerate(cell_lines) if line.text.cell >= requested.cell), 0)
+    else:
+        start = max(0, start - _CONTEXT_LINES)
+    page_lines = _page(cell_lines, 0)
+    if len(page_lines) < len(cell_lines):
+        page_lines = _page(cell_lines, start)
+    summary = [f"{count_of(document.cells, 'cell')}, {count_of(len(cell_lines), 'line')}"]
+    if marked_lines:
+        summary.append(f"{count_of(sum(line.file_line in marked_lines for line in page_lines), 'line')} highlighted")
+    if len(page_lines) < len(cell_lines):
+        first_cell, last_cell = (page_lines[index].text.cell for index in (0, -1))
+        summary.append(f"cells {first_cell:,} to {last_cell:,} shown")
+        summary += [
+            f'<a href="{escape(address)}?cell={cell}">{label}</a>'
+            for cell, label in ((1, "from the first cell"), (last_cell, f"from cell {last_cell:,}"))
+        ]
+    rows = _rows(page_lines, marked_lines, blame)
+    return CellTable(rows, summary, has_file_lines=len(numbers) == len(cell_lines))
+
+
+def _page(lines: Sequence[CellLine], start: int) -> Sequence[CellLine]:
+    """Return the lines of a page: whole lines, as many as are neither too many nor too long together."""
+    size = 0
+    end = min(len(lines), start + _MAX_LINES)
+    for index in range(start, end):
+        size += len(lines[index].plain_line)
+        if size > _MAX_CHARS and index > start:
+            return lines[start:index]
+    return lines[start:end]
+
+
+def _rows(lines: Sequence[CellLine], marked_lines: range, blame: Mapping[int, str]) -> str:
+    rows: list[str] = []
+    file_lines: set[int] = set()
+    is_focused = False
+    empty = "<td class=blame></td>" if blame else ""
+    for text, group in groupby(lines, key=lambda line: line.text):
+        anchor = anchor_of(text.cell, text.kind)
+        rows.append(
+            f'<tr class="cell" id="{anchor}"><td></td>{empty}<th scope="rowgroup"><a href="#{anchor}">'
+            f"{escape(heading_of(text))}</a></th></tr>\n"
+        )
+        tokens = tokens_of(text)
+        for line in group:
+            file_line, line_anchor = line.file_line, anchor_of(text.cell, text.kind, line.number + 1)
+            # A source in one string is one line of the file: the first of its lines has the identifier.
+            identity = f'data-line="{file_line}"' if file_line in file_lines else f'id="L{file_line}"'
+            file_lines.add(file_line)
+            is_hit = file_line in marked_lines
+            focus = " autofocus" if is_hit and not is_focused else ""
+            is_focused = is_focused or is_hit
+            classes = f"{'hit ' * is_hit}{text.kind}"
+            rows.append(
+                f"<tr {identity}{f' class={chr(34)}{classes}{chr(34)}' if classes else ''}><td>"
+                f'<a id="{line_anchor}" href="#{line_anchor}" title="Line {file_line} of the file"{focus}>'
+                f"{line.number + 1}</a></td>{blame.get(file_line, empty) if blame else ''}"
+                f"<td>{line_html(line.plain_line, tokens[line.number])}</td></tr>\n"
+            )
+    return "".join(rows)

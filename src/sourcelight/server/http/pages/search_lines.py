@@ -1,0 +1,104 @@
+"""The matching lines of a file on the page of a search: of a notebook, those of its cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sourcelight.core.cells.json_lines import context_lines, has_json_line, row_line
+from sourcelight.core.cells.reading import anchor_of
+from sourcelight.core.markup import escape
+from sourcelight.core.markup.highlighting import highlight_code, line_tokens
+
+MAX_CHUNKS, MAX_CHARS = 5, 400
+"""Pieces of text of a file, and characters of a line."""
+_MAX_CHUNK_LINES = 60
+_Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _ChunkLine:
+    """A line on the page: its number in the file, its text with spans, and the row that matches it."""
+
+    number: int
+    text: str
+    starts: Sequence[int] = ()
+    ends: Sequence[int] = ()
+    row: _Row | None = None
+
+
+def line_table(rows: Sequence[_Row], address: str) -> str:
+    """Return HTML of the matching lines of a file with the lines around; empty without any.
+
+    Parameters
+    ----------
+    rows
+        Rows of matches, one for each line.
+    address
+        Address of the file.
+    """
+    chunks: dict[tuple[int, str], list[_Row]] = {}
+    for row in rows:
+        start, text = row.get("chunk_start_line") or row["line_number"], row.get("chunk") or row.get("line") or ""
+        # A notebook may be one line, and then each of its cells is a chunk with the same number.
+        chunks.setdefault((start, text), []).append(row)
+    parts: list[str] = []
+    for (start, text), chunk_rows in list(chunks.items())[:MAX_CHUNKS]:
+        parts += _chunk_rows(chunk_rows, _lines(chunk_rows, start, text), address)
+        parts.append("<tr class=gap><td></td><td></td></tr>")
+    if not parts:
+        return ""
+    table = f'<div class="scroll"><table class="lines"><tbody>{"".join(parts[:-1])}</tbody></table></div>'
+    return table + remaining_text(len(chunks) - MAX_CHUNKS)
+
+
+def remaining_text(count: int) -> str:
+    """Return HTML that says how much more a result has; empty for nothing."""
+    return f'<p class="quiet more">{count:,} more in this result.</p>' if count > 0 else ""
+
+
+def _lines(rows: Sequence[_Row], start: int, text: str) -> list[_ChunkLine]:
+    """Return the lines of a chunk; of a notebook's JSON those that hold text of a cell, and that text."""
+    row_of_line = {row["line_number"]: row for row in rows}
+    numbered = list(enumerate(text.split("\n")[:_MAX_CHUNK_LINES], start))
+    is_json = any(map(has_json_line, rows))
+    texts = dict(context_lines(numbered)) if is_json else dict(numbered)
+    lines = []
+    for number, line in numbered:
+        row = row_of_line.get(number)
+        if row is not None and has_json_line(row):
+            lines.append(_ChunkLine(number, *row_line({**row, "line": line}), row))
+        elif row is not None:
+            lines.append(_ChunkLine(number, line, row.get("start") or (), row.get("end") or (), row))
+        elif number in texts:
+            lines.append(_ChunkLine(number, texts[number]))
+    return lines
+
+
+def _chunk_rows(rows: Sequence[_Row], lines: Sequence[_ChunkLine], address: str) -> Iterator[str]:
+    """Yield the rows of a chunk, in a notebook under the heading of each cell, with the numbers of its lines."""
+    texts = [line.text[:MAX_CHARS] for line in lines]
+    is_code = rows[0].get("cell_kind") in {None, "code"}
+    tokens = line_tokens(texts, str(rows[0].get("language") or "") if is_code else "")
+    # The first match says in which cell the lines before it are, which are next to it.
+    cell_row = next((line.row for line in lines if line.row is not None and line.row.get("cell")), None)
+    heading: tuple[int, str] | None = None
+    for line, text, line_token in zip(lines, texts, tokens, strict=True):
+        if line.row is not None and line.row.get("cell"):
+            cell_row = line.row
+        number, target = line.number, f"{escape(address)}?L{line.number}"
+        if cell_row is not None:
+            cell, kind = cell_row["cell"], str(cell_row["cell_kind"])
+            if (cell, kind) != heading:
+                heading = cell, kind
+                yield f'<tr class="cell"><td></td><th scope="rowgroup">Cell {cell} ({escape(kind)})</th></tr>'
+            if str(cell_row["path"]).endswith(".ipynb"):
+                # The page of a notebook has the lines of cells; that of a text notebook those of the file.
+                number = cell_row["cell_line"] + line.number - cell_row["line_number"]
+                target += f"#{escape(anchor_of(cell, kind, number))}"
+        class_attribute = " class=hit" if line.row is not None else ""
+        yield (
+            f'<tr{class_attribute}><td><a href="{target}">{number}</a></td>'
+            f"<td>{highlight_code(text, line_token, line.starts, line.ends)}</td></tr>"
+        )
