@@ -81,7 +81,7 @@ def test_matches_are_printed_under_their_file_and_made_harmless(run: Run, folder
         (("search", "x", "-n", "0"), "-n"),
         (("index", ".", "--workers", "0"), "workers"),
         (("serve", ".", "--port", "70000"), "port"),
-        (("serve", ".", "--config", "absent.json"), "absent.json"),
+        (("serve", ".", "--port", "0", "--config", "absent.json"), "absent.json"),
         (("clone",), "URL"),
     ],
 )

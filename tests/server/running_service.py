@@ -27,8 +27,9 @@ from sourcelight.engines.tools import Conversations
 from sourcelight.repos import Catalog, Viewer
 from sourcelight.repos.state import State
 from sourcelight.server.http.app import create_app
+from sourcelight.server.http.listener import address_of, bind
 from sourcelight.server.http.pacing import Cadence
-from sourcelight.server.http.run import HttpServer, address_of, bind
+from sourcelight.server.http.run import HttpServer
 from sourcelight.server.http.settings import Settings
 from sourcelight.server.http.stream import StreamLimits
 

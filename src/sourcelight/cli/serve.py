@@ -20,6 +20,8 @@ from sourcelight.core.markup.counts import count_of
 from sourcelight.core.tools.tool import DEFAULT_MAX_TOKENS, MAX_TOKENS, MIN_TOKENS
 
 if TYPE_CHECKING:
+    import socket
+
     from sourcelight.engines.execution import Engine, Limits, LocalEngine
     from sourcelight.server.identity.authentication import OwnerTokenState
     from sourcelight.server.mcp.handshake import EarlyAnswers
@@ -108,6 +110,30 @@ def serve(
     open_cluster_engine: Callable[[Limits], Engine] | None = None,
 ) -> int:
     """Serve until a signal stops it; indexes in the background, so that clients can connect at once."""
+    from sourcelight.server.http.listener import bind
+
+    with bind(host, port) as listener:
+        _serve_on(
+            listener,
+            paths,
+            host=host,
+            config=config,
+            worktree=worktree,
+            open_cluster_engine=open_cluster_engine,
+        )
+    return DONE
+
+
+def _serve_on(
+    listener: socket.socket,
+    paths: Sequence[str],
+    *,
+    host: str,
+    config: str | None,
+    worktree: bool,
+    open_cluster_engine: Callable[[Limits], Engine] | None,
+) -> None:
+    """Load the service and run it; who connects meanwhile waits."""
     import logging
 
     from sourcelight.backends.embedded import data_home, open_engine
@@ -115,15 +141,15 @@ def serve(
     from sourcelight.repos import ServicePolicy
     from sourcelight.repos.state import FILE_NAME, State
     from sourcelight.server.http.app import create_app, search_limits
+    from sourcelight.server.http.listener import address_of
     from sourcelight.server.http.middleware import USES_FILE_NAME, CredentialUses
     from sourcelight.server.http.requests import JsonFormatter
-    from sourcelight.server.http.run import address_of, bind, run, warm_up
+    from sourcelight.server.http.run import run, warm_up
     from sourcelight.server.http.settings import load_settings
     from sourcelight.server.identity import read_owner_token
 
     settings = load_settings(config, os.environ)
-    listener = bind(host, port)
-    with listener, State(str(data_home() / FILE_NAME), actor="service") as state:
+    with State(str(data_home() / FILE_NAME), actor="service") as state:
         owner = read_owner_token(state, str(data_home()), os.environ)
         local: LocalEngine | None = None
         if open_cluster_engine is not None:
@@ -173,11 +199,10 @@ def serve(
         finally:
             conversations.close()
             engine.close()
-    return DONE
 
 
 def _announce(engine: Engine, owner: OwnerTokenState, *, host: str, address: str) -> None:
-    from sourcelight.server.http.run import is_loopback
+    from sourcelight.server.http.listener import is_loopback
 
     if not is_loopback(host):
         say(

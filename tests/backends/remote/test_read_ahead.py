@@ -19,7 +19,8 @@ from sourcelight.core.wire import SearchRequest
 from sourcelight.core.wire.events import Alert, Done, Progress
 from sourcelight.server.http.app import create_app
 from sourcelight.server.http.connections import ConnectionLimits
-from sourcelight.server.http.run import HttpServer, address_of, bind
+from sourcelight.server.http.listener import address_of, bind
+from sourcelight.server.http.run import HttpServer
 from sourcelight.server.http.settings import Settings
 from sourcelight.server.http.stream import StreamLimits
 

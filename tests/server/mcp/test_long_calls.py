@@ -33,7 +33,8 @@ from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.tools import Handler, ToolContext, register
 from sourcelight.repos import Viewer
 from sourcelight.repos.state import SITE_ADMINISTRATOR, State
-from sourcelight.server.http.run import BoundedHttp, address_of, bind
+from sourcelight.server.http.listener import address_of, bind
+from sourcelight.server.http.run import BoundedHttp
 from sourcelight.server.mcp.calls import CallIdentity, ToolFailed, ToolRunner
 from sourcelight.server.mcp.protocol import make_server, serve_request
 from sourcelight.testing import make_repo

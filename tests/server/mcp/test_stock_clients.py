@@ -25,7 +25,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from docs.snippets import ROOT
 from server.mcp.conformance_tools import fixture_server
 from server.mcp.conftest import ONE, Served
-from sourcelight.server.http.run import BoundedHttp, address_of, bind
+from sourcelight.server.http.listener import address_of, bind
+from sourcelight.server.http.run import BoundedHttp
 from sourcelight.server.mcp.protocol import serve_request
 
 PACKAGES = os.environ.get("SOURCELIGHT_STOCK_CLIENTS", "")

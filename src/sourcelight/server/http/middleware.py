@@ -25,6 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from sourcelight.core.errors import IndexWriteFailed
 from sourcelight.repos.file_locks import lock_file
 from sourcelight.repos.private_files import open_private
+from sourcelight.server.http.listener import LOOPBACK_NAMES
 from sourcelight.server.http.requests import ACCESS_LOGGER, caller_id, request_id
 from sourcelight.server.identity import Principal
 
@@ -142,7 +143,6 @@ def plain_response(status: int, text: str, headers: Mapping[str, str] | None = N
 
 MAX_ADDRESS_BYTES = 64 * 1024
 MAX_BODY_BYTES = 1024 * 1024
-LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 _NOTES = "sourcelight.notes"
 _SECURITY = (
     (b"x-content-type-options", b"nosniff"),

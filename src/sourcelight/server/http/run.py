@@ -1,4 +1,4 @@
-"""Bind a socket and run the service on it, with limits on the size, time and number of requests.
+"""Run the service on a listening socket, with limits on the size, time and number of requests.
 
 The parser is httptools, which is written in C and sets no limits itself.
 """
@@ -8,8 +8,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import ipaddress
-import os
 import signal
 import socket
 import threading
@@ -23,7 +21,6 @@ from uvicorn.protocols.http.flow_control import service_unavailable
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from sourcelight.core.errors import ConfigurationError
 from sourcelight.server.http.connections import (
     HEALTH_PATHS,
     PENDING_BYTES,
@@ -33,7 +30,6 @@ from sourcelight.server.http.connections import (
     bytes_in_system,
     raise_descriptor_limit,
 )
-from sourcelight.server.http.middleware import LOOPBACK_NAMES
 
 if TYPE_CHECKING:
     from sourcelight.engines.execution import Engine
@@ -191,55 +187,6 @@ class BoundedHttp(HttpToolsProtocol):
         """Receive bytes of the body."""
         self._beside_body = 0
         super().on_body(body)
-
-
-DEFAULT_PORT = 7080
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether only this machine can reach `host`."""
-    if host.lower() in LOOPBACK_NAMES:
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
-
-
-def bind(host: str, port: int) -> socket.socket:
-    """Return a listening socket; port 0 selects a free one.
-
-    Raises
-    ------
-    ConfigurationError
-        When the port is in use or needs more permissions, or this machine doesn't have the address.
-    """
-    name = host.strip("[]")
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            name or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-    except (socket.gaierror, OverflowError) as exc:
-        raise ConfigurationError(f"--host {host} --port {port}: can't resolve this address ({exc})") from exc
-    listener = socket.socket(family, kind, protocol)
-    try:
-        # On Windows this option would let two processes share a port.
-        if os.name == "posix":
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.listen(128)
-    except OSError as exc:
-        listener.close()
-        raise ConfigurationError(
-            f"can't listen on {host}:{port}: {exc.strerror or exc}; choose another port with --port (0: any free port)"
-        ) from exc
-    return listener
-
-
-def address_of(listener: socket.socket) -> str:
-    """Return the address of a bound socket, such as ``http://127.0.0.1:7080``."""
-    host, port = listener.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 class _SharedState(ServerState):
