@@ -20,7 +20,7 @@ import tempfile
 import time
 import tokenize
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -211,14 +211,22 @@ def odd_names(root: Path = SOURCE) -> list[str]:
     return [
         f"{path.relative_to(ROOT)}:{line} {name}"
         for path in sorted(root.rglob("*.py"))
-        for name, line, is_function in _introductions(ast.parse(path.read_text("utf-8")))
+        for name, line, is_function in _names(path)[0]
         if _ODD_NAMES.fullmatch(word := name.strip("_")) and not (is_function and word in _VERB_NAMES)
     ]
 
 
-def _introductions(tree: ast.Module) -> Iterator[tuple[str, int, bool]]:
+@cache
+def _names(path: Path) -> tuple[tuple[tuple[str, int, bool], ...], tuple[tuple[str, int], ...]]:
+    """Return the names that a file introduces, and the private ones that it uses, with their lines."""
+    # Parsed once for both. Trees of all files would take hundreds of megabytes to the end of a run of tests.
+    nodes = tuple(ast.walk(ast.parse(path.read_text("utf-8"))))
+    return tuple(_introductions(nodes)), tuple(_private_uses(nodes))
+
+
+def _introductions(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, int, bool]]:
     """Yield each introduced name with its line, and whether it is that of a function."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id, node.lineno, False
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
@@ -238,18 +246,18 @@ def private_names(root: Path = ROOT / "tests") -> list[str]:
     """
     uses = []
     for path in sorted(root.rglob("*.py")):
-        tree = ast.parse(path.read_text("utf-8"))
-        local = {name for name, *_ in _introductions(tree)}
+        introductions, private_uses = _names(path)
+        local = {name for name, *_ in introductions}
         uses += [
             f"{path.relative_to(ROOT)}:{line} {name}"
-            for name, line in _private_uses(tree)
+            for name, line in private_uses
             if name not in local and not name.endswith("_")
         ]
     return uses
 
 
-def _private_uses(tree: ast.Module) -> Iterator[tuple[str, int]]:
-    for node in ast.walk(tree):
+def _private_uses(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, int]]:
+    for node in nodes:
         if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "sourcelight":
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.Attribute) and not (isinstance(node.value, ast.Name) and node.value.id in _FOREIGN):
