@@ -66,3 +66,12 @@ def test_changes_are_reported_of_another_repository(repository: Path, tmp_path: 
     )
     assert "go on" in text
     assert (tmp_path / "out" / "tables" / "log.parquet").exists()
+
+
+def test_assistants_are_shown_of_another_repository(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "src" / "mine")
+    repo.commit({"a.txt": "four\n"}, "use help\n\nCo-authored-by: Cursor <cursoragent@cursor.com>")
+    text = executed("14-agents.ipynb", tmp_path, paths=str(repo.path))
+    assert "use help" in text
+    assert "Cursor" in text
+    assert "a lower bound" in text

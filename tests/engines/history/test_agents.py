@@ -13,6 +13,7 @@ LINE = "Co-authored-by: Copilot <175728472+Copilot@users.noreply.github.com>"
 ADDRESSES = {
     "noreply@aider.chat": "Aider",
     "aider@aider.chat": "Aider",
+    "noreply@aider.dev": "Aider",
     f"208079219+amazon-q-developer[bot]{_GITHUB}": "Amazon Q",
     "amp@ampcode.com": "Amp",
     "noreply@anthropic.com": "Claude Code",

@@ -57,6 +57,8 @@ AGENT_RULES: tuple[AgentRule, ...] = (
     AgentRule("Aider", "name", r".* \(aider\)", "https://aider.chat/docs/git.html"),
     AgentRule("Aider", "address", r"noreply@aider\.chat", "https://aider.chat/docs/git.html"),
     AgentRule("Aider", "address", r"aider@aider\.chat", _CENSUS),
+    # The domain of its first releases with co-author lines.
+    AgentRule("Aider", "address", r"noreply@aider\.dev", "https://github.com/Aider-AI/aider/commit/1d4269082"),
     AgentRule("Amazon Q", "address", rf"(?:\d+\+)?amazon-q-developer\[bot\]{_GITHUB}", _CHAOSS),
     AgentRule("Amp", "address", r"amp@ampcode\.com", "https://github.com/yjsoon/howmuch/commit/785d468af0"),
     AgentRule(
@@ -220,7 +222,7 @@ AGENT_RULES: tuple[AgentRule, ...] = (
 )
 """The rules, by the name of the assistant."""
 
-LOWER_BOUND = "that is a lower bound, as squash merges drop trailers and many assistants leave none or are told not to"
+LOWER_BOUND = "a lower bound, because squash merges drop trailers and many assistants leave none"
 """What every count by these rules has to say."""
 
 _MAX_TRACE_CHARS = 200

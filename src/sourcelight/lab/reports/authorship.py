@@ -12,9 +12,7 @@ from sourcelight.lab.reports.html import ThemedFigure
 from sourcelight.lab.reports.model import Figure, Frame, Metric, ReportTable, Section
 from sourcelight.lab.reports.text import share_text
 
-LOWER_BOUND = (
-    "a lower bound: squash merges drop trailers, and many assistants leave no trace or are told not to (docs/agents.md)"
-)
+LOWER_BOUND = "a lower bound, because squash merges drop trailers and many assistants leave none (docs/agents.md)"
 _MAX_CURVES = 5
 """Years of joining that a figure has, the newest; a table has all."""
 

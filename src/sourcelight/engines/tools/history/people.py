@@ -204,8 +204,11 @@ class PersonNumbers:
 def agent_notices(commits: int = 0, lines: int = 0) -> list[str]:
     """A notice on how many commits, or lines of today, name a coding assistant; none for none."""
     if commits:
-        return [f"{count_of(commits, 'commit')} in agent_commits: {LOWER_BOUND}."]
-    return [f"{count_of(lines, 'line')} in agent_lines: {LOWER_BOUND}."] if lines else []
+        names = "names" if commits == 1 else "name"
+        return [f"{count_of(commits, 'commit')} {names} a coding assistant (agent_commits): {LOWER_BOUND}."]
+    if lines:
+        return [f"{count_of(lines, 'line')} of commits that name a coding assistant (agent_lines): {LOWER_BOUND}."]
+    return []
 
 
 def text_of(pair: Pair) -> str:

@@ -1,0 +1,132 @@
+# %% [markdown]
+# # Who, or what, wrote it
+#
+# Which commits name a coding assistant, who reviews, who joined and who left? The sample repositories name no
+# assistant, so this notebook makes a small repository. The first cell has the parameters for papermill, which runs it
+# on any other:
+#
+# ```sh
+# papermill 14-agents.ipynb mine.ipynb -p paths ~/src/project
+# ```
+
+# %% tags=["parameters"]
+paths = ""  # folders with repositories, as in PATH; empty: a repository that this notebook makes
+
+# %%
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pandas as pd
+
+import sourcelight as sl
+from sourcelight.testing import RepositoryBuilder
+
+# A bar shows how far it is; it is off here, so that this notebook is the same on each run.
+os.environ["SOURCELIGHT_PROGRESS"] = "off"
+pd.set_option("display.max_colwidth", 70)
+
+
+def make_example(folder: Path) -> Path:
+    """Three years of three people and their assistants."""
+    repository = RepositoryBuilder(folder / "tides")
+    ada, bo, cy = ("Ada <ada@sea.example>", "Bo <bo@sea.example>", "Cy <cy@port.example>")
+    year = 365 * 24 * 3600
+    start = 1_640_995_200  # 2022-01-01
+    copilot = "Co-authored-by: Copilot <175728472+Copilot@users.noreply.github.com>"
+    claude = "Co-authored-by: Claude <noreply@anthropic.com>"
+    history = [
+        (0.1, ada, "Measure the tide"),
+        (0.2, bo, "Correct for pressure\n\nReviewed-by: Ada <ada@sea.example>"),
+        (1.1, "Ada (aider) <ada@sea.example>", "Read the gauge"),
+        (1.2, cy, f"Show a chart (#4)\n\n* Draw axes\n\n{copilot}\n\n* Fix labels"),
+        (2.1, cy, f"Warn of a surge\n\nText.\n\nReviewed-by: Ada <ada@sea.example>\n{claude}"),
+        (2.2, ada, "Describe how Claude and Copilot are used here"),
+        (2.3, "devin-ai-integration[bot] <158243242+devin-ai-integration[bot]@users.noreply.github.com>", "Update"),
+        (2.4, cy, "Repair the chart\n\nCoded with Claude."),
+    ]
+    for step, (when, author, message) in enumerate(history):
+        files = {f"part{step % 3}.py": f"step = {step}\n" * (step + 1)}
+        repository.commit(files, message, author=author, date=start + int(when * year))
+    return folder
+
+
+if not paths:
+    paths = str(make_example(Path(tempfile.mkdtemp())))
+code = sl.open(*paths.split(os.pathsep))
+commits = code.commit_search()
+named = commits[commits["agent"] != ""]
+named[["commit_date", "author", "subject", "agent", "agent_traces"]].head(8)
+
+# %% [markdown]
+# `agent_traces` is the text that names the assistant. A commit that only mentions one isn't counted, and neither is
+# "Coded with Claude": the number is a lower bound. Here are commits whose message has such a name without a trace:
+
+# %%
+mentions = commits["message"].str.contains(r"\b(?:claude|copilot|cursor|codex|aider)\b", case=False, na=False)
+commits.loc[mentions & (commits["agent"] == ""), ["author", "subject"]].head(8)
+
+# %% [markdown]
+# ## The same with git
+#
+# Git finds the commits of one rule. Each rule has its pattern and its source in the documentation.
+
+# %%
+rule = r"^co-authored-by: .*<(noreply@anthropic\.com|[0-9]+\+copilot@users\.noreply\.github\.com)>$"
+folders = [folder.parent for path in paths.split(os.pathsep) for folder in Path(path).rglob(".git")]
+log = ["log", "-i", "-E", f"--grep={rule}", "--format=%h %s", "HEAD"]
+for folder in folders:
+    print(subprocess.run(["git", "-C", folder, *log], capture_output=True, check=True, text=True).stdout)
+
+# %% [markdown]
+# ## In the report
+#
+# The report counts them by assistant and by period, with the share of all commits.
+
+# %%
+report = sl.reports.contributors(code, period="year", ownership=False)
+agents = report.tables.get("agents", pd.DataFrame())
+agents[["agent", "commits", "share", "authors"]] if len(agents) else "no commit names an assistant"
+
+# %%
+activity = report.tables.get("agent_activity", pd.DataFrame())
+activity if len(activity) else "no commit names an assistant"
+
+# %%
+[notice for notice in report.notices if "lower bound" in notice]
+
+# %% [markdown]
+# The commits behind a row:
+
+# %%
+report.drill_down("agents", agent=agents["agent"].iloc[0])[["commit_date", "author", "subject"]] if len(agents) else ""
+
+# %% [markdown]
+# Lines that stand today, by author and by commits that name an assistant:
+
+# %%
+repository = code.list_repos()["repository"].iloc[0]
+code.ownership(repository)[["author", "lines", "agent_lines"]].head(8)
+
+# %% [markdown]
+# ## Organizations, joiners, leavers, retention, reviewers
+#
+# `joined` and `left` compare a period with the one before.
+
+# %%
+report.tables["organizations"][["organization", "people", "commits", "share"]].head(8)
+
+# %%
+newest = pd.to_datetime(commits["commit_date"]).max()
+recent = sl.reports.contributors(code, after=newest - pd.Timedelta(days=500), ownership=False)
+{name: recent.tables[name]["author"].tolist()[:8] for name in ("joined", "left") if name in recent.tables}
+
+# %%
+report.tables.get("retention", "no second year")
+
+# %%
+report.tables.get("reviewers", "no trailer names a reviewer")
+
+# %%
+code.close()
