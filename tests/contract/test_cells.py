@@ -25,6 +25,7 @@ QUERIES: dict[str, tuple[str, dict[str, Any]]] = {
     "in chunks of a file on one line": ("show cell:code file:short", {"context_lines": 1}),
     "by the kernel": ("load cell:any lang:r", {}),
     "of alternatives": ("(cell:code OR cell:markdown) load", {}),
+    "of cells and of files": (r"(load cell:code) OR (load file:\.py$) OR (show -file:short)", {}),
     "without the filter": ("load", {}),
     "without the filter, with chunks": ("load", {"context_lines": 1}),
     "by kind alone": ("cell:output", {}),

@@ -269,3 +269,42 @@ def test_a_file_without_a_line_has_the_language_of_its_kernel(tmp_path: Path) ->
     with sl.open(tmp_path) as client:
         counts = client.count_by("cell:code", "language").set_index("language")["files"]
         assert counts.to_dict() == {"Python": 2, "R": 1}
+
+
+@pytest.mark.parametrize(
+    ("cells", "files"),
+    [
+        ("load cell:code", r"load file:\.(py|qmd)$"),
+        ("load cell:any", "load -file:z"),
+        ("cell:markdown", "show -file:z"),
+        ("(load OR show) cell:code", "load file:c"),
+    ],
+)
+def test_alternatives_of_cells_and_of_files_are_united(tmp_path: Path, cells: str, files: str) -> None:
+    text = notebook(markdown("load it"), code("x = load()\nshow(x)", stream("load")), indent=1)
+    contents = {"a.ipynb": text, "b.qmd": "load\n\n```{r}\nload()\n```\n", "c.py": "# %%\nload()\nshow()\n"}
+    RepositoryBuilder(tmp_path / "one").commit({**contents, "d.txt": "load show\n"}, "begin")
+    with sl.open(tmp_path) as client:
+        columns = ["path", "line_number", "line", "cell"]
+        rows_of_query = []
+        for query in (cells, files, f"({cells}) OR ({files})"):
+            rows = client.search(f"{query} count:all").matches
+            spans = [
+                tuple(zip(row.start, row.end, strict=True)) if row.type == "content" else ()
+                for row in rows.itertuples()
+            ]
+            values = rows[columns].astype(object).where(rows[columns].notna(), None).to_dict("records")
+            rows_of_query.append(
+                [(tuple(row.values()), set(of_row)) for row, of_row in zip(values, spans, strict=True)]
+            )
+    expected: dict[Any, set[Any]] = {}
+    of_cells, of_files, united = rows_of_query
+    # In a text notebook the line of a cell is that of the file.
+    cell_of_line = {key[:3]: key for key, _ in of_cells}
+    for key, spans_of_row in of_cells + of_files:
+        expected.setdefault(cell_of_line.get(key[:3], key), set()).update(spans_of_row)
+    # A path gives way to lines of the same file.
+    paths = {key[0] for key in expected if key[1] is not None}
+    expected = {key: value for key, value in expected.items() if key[1] is not None or key[0] not in paths}
+    assert dict(united) == expected
+    assert len(united) == len(expected)

@@ -7,7 +7,7 @@ in turns wherever the likeliest files of all are searched first.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -198,8 +198,17 @@ def unite(alternatives: Sequence[Iterable[Any]]) -> list[Any]:
                 rows_by_file.setdefault((row.get("path"), row["type"] == "symbol"), []).append(row)
         for path, lines in rows_by_file.items():
             rows.setdefault(path, []).append(lines)
-    united.extend(_batch(_merge_file(rows[path])) for path in sorted(rows, key=lambda key: (key[0] or "", key[1])))
+    for path in sorted(rows, key=lambda key: (key[0] or "", key[1])):
+        united += _batches(_merge_file(rows[path]))
     return united
+
+
+def _batches(rows: list[_Row]) -> Iterator[Any]:
+    """Batches of a file's rows: the wire has one language for a file, and lines of a cell have that of their kernel."""
+    by_language: dict[str | None, list[_Row]] = {}
+    for row in rows:
+        by_language.setdefault(row.get("language"), []).append(row)
+    yield from map(_batch, by_language.values())
 
 
 def _paths(batch: Any) -> Iterable[_Key]:
@@ -226,14 +235,18 @@ def _merge_file(alternatives: list[list[_Row]]) -> list[_Row]:
         first["name_start"], first["name_end"] = names
         return [first]
     by_line: dict[_LineKey, list[_Row]] = {}
+    # In a text notebook the line of a cell is that of the file, which an alternative without ``cell:`` may find, too.
+    file_lines = {(row["line_number"], row["line"]) for rows in content for row in rows if not row.get("cell")}
     for rows in content:
         for row in rows:
-            by_line.setdefault(_line_key(row), []).append(row)
+            is_of_file = (row["line_number"], row["line"]) in file_lines
+            key = (row["line_number"], 0, 0, "") if is_of_file else _line_key(row)
+            by_line.setdefault(key, []).append(row)
     merged = []
     previous_goes_on = False
     chunks = _merge_chunks([row for rows in content for row in rows])
     for key in sorted(by_line):
-        rows = by_line[key]
+        rows = sorted(by_line[key], key=lambda row: not row.get("cell"))
         row = rows[0] | (chunks.get(key[0], {}) if rows[0].get("cell") is None else {})
         row["start"], row["end"] = _merge_spans([(r, "start", "end") for r in rows])
         if row.get("byte_start") is not None:
