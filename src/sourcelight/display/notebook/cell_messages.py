@@ -133,7 +133,7 @@ def show_warning(warning: Warning) -> None:
         frame.f_lineno,
         module=str(frame.f_globals.get("__name__", "")),
         registry={},
-        module_globals=frame.f_globals,
+        # Without `module_globals`: IPython's have no `__spec__`, which CPython 3.12 and later refuse.
     )
     _seen[1].add(key)
 
