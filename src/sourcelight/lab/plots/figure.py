@@ -170,12 +170,18 @@ def write_figure(
 ) -> None:
     """Write a figure as ``svg`` or ``png``: the same bytes for the same figure."""
     import matplotlib as mpl
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
 
     with warnings.catch_warnings(), mpl.rc_context({"svg.hashsalt": "sourcelight"}):
         # The font lacks some scripts and draws boxes; the table beside the figure has the name in full.
         warnings.filterwarnings("ignore", message=r".*[Gg]lyph.*")
-        metadata = {"Date": None} if format == "svg" else {"Software": None}
-        figure.savefig(file, format=format, dpi=dots_per_in, metadata=metadata, facecolor=figure.get_facecolor())
+        # `savefig` draws a figure twice, the first time for its layout alone, which drawing it once does too.
+        if format == "svg":
+            FigureCanvasSVG(figure).print_svg(file, metadata={"Date": None})
+        else:
+            figure.dpi = dots_per_in
+            FigureCanvasAgg(figure).print_png(file, metadata={"Software": None})
 
 
 _AUTHORS = frozenset({"author", "blame_author", "last_author"})
