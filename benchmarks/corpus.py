@@ -119,7 +119,7 @@ class Corpus:
     def export(self, folder: Path) -> None:
         """Write every file whose text is searched to `folder`, below its repository's name, byte for byte."""
         for repository in self.repositories:
-            export(repository, repository.facts.commit, folder / repository.name)
+            export(repository, repository.info.commit, folder / repository.name)
 
 
 def export(repository: Repository, commit: str, folder: Path) -> None:

@@ -81,7 +81,7 @@ class Draws:
         share = max(LEAST_FILES, SAMPLE_FILES // len(repositories))
         for repository in repositories:
             with ObjectReader(repository) as reader:
-                tree = reader.tree(repository.facts.commit)
+                tree = reader.tree(repository.info.commit)
                 for index in self.chance.sample(range(len(tree.paths)), min(share, len(tree.paths))):
                     data = reader.read(tree.blob_id(index))
                     if data is not None and len(data) <= DEFAULT_MAX_FILE_SIZE and b"\0" not in data:

@@ -205,10 +205,10 @@ def filtering(corpus: Corpus, rounds: int) -> tuple[list[Row], bool]:
     """What `Catalog.visible` takes for a viewer with grants, over that of the owner."""
     repository = corpus.repositories[0]
     many = tuple(
-        replace(repository, facts=replace(repository.facts, name=f"example.org/team/{number}", private=number % 2 == 0))
+        replace(repository, info=replace(repository.info, name=f"example.org/team/{number}", private=number % 2 == 0))
         for number in range(REPOSITORIES)
     )
-    viewer = Viewer("user", sees_private=False, granted=frozenset(r.facts.name for r in many[::4]))
+    viewer = Viewer("user", sees_private=False, granted=frozenset(r.info.name for r in many[::4]))
     added = cost_of(lambda: visible(many, viewer), rounds).cpu_ms
     name = f"permissions over {REPOSITORIES:,} repositories add"
     return [(name, f"{added:.2f} ms CPU", judged(added, FILTER_MS))], added < FILTER_MS

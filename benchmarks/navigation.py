@@ -79,7 +79,7 @@ class Bench:
         self.names = [name for name in (*DEV, *HELD) if name in paths]
         catalog = Catalog.open([str(paths[name].resolve()) for name in self.names])
         self.store = IndexStore(str(work / "index"))
-        self.targets = [Target(repository, "", repository.facts.commit) for repository in catalog.repositories]
+        self.targets = [Target(repository, "", repository.info.commit) for repository in catalog.repositories]
         self.store.update(self.targets)
         self.store.update_symbols(self.targets)
         self.navigator = Navigator(catalog, self.store)
@@ -100,7 +100,7 @@ class Bench:
         if not target.exists():
             repository = self.by_short[name]
             with ObjectReader(repository) as reader:
-                tree = reader.tree(repository.facts.commit)
+                tree = reader.tree(repository.info.commit)
                 for number, path in enumerate(tree.paths):
                     if path.endswith((b".py", b".pyi")):
                         file = target / path.decode()
@@ -449,7 +449,7 @@ def measure_speed(bench: Bench) -> None:
     for name in bench.names:
         repository = bench.by_short[name]
         with ObjectReader(repository) as reader:
-            tree = reader.tree(repository.facts.commit)
+            tree = reader.tree(repository.info.commit)
             texts = [
                 reader.read(tree.blob_id(number)) or b""
                 for number, path in enumerate(tree.paths)

@@ -49,7 +49,7 @@ class Bench:
     def __init__(self, checkout: Path, work: Path) -> None:
         catalog = Catalog.open([str(checkout.resolve())])
         store = IndexStore(str(work / "index"))
-        targets = [Target(repository, "", repository.facts.commit) for repository in catalog.repositories]
+        targets = [Target(repository, "", repository.info.commit) for repository in catalog.repositories]
         store.update(targets)
         store.update_symbols(targets)
         self.navigator = Navigator(catalog, store)

@@ -383,7 +383,7 @@ def _by_repository(corpus: Corpus, rows: dict[str, set[Place]]) -> Iterable[list
         of = [(query, *place[1:]) for query, places in rows.items() for place in places if place[0] == repository.name]
         text = "".join("\0".join(map(str, row)) + "\n" for row in sorted(of))
         short = hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:12]
-        yield [repository.name, f"`{repository.facts.commit[:12]}`", f"`{short}`", f"{len(of):,}"]
+        yield [repository.name, f"`{repository.info.commit[:12]}`", f"`{short}`", f"{len(of):,}"]
 
 
 def _result_rows(corpus: Corpus, rows: dict[str, set[Place]]) -> Iterable[list[str]]:
@@ -391,7 +391,7 @@ def _result_rows(corpus: Corpus, rows: dict[str, set[Place]]) -> Iterable[list[s
     for query, places in rows.items():
         for name, revision in sorted({place[:2] for place in places}):
             of = [place for place in places if place[:2] == (name, revision)]
-            commit = resolve(existing[name], revision) if revision else existing[name].facts.commit
+            commit = resolve(existing[name], revision) if revision else existing[name].info.commit
             yield [f"`{query}`", f"{name} `{commit[:12]}`", f"`{digest(of)}`", f"{len(of):,}"]
 
 

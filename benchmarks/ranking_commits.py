@@ -98,7 +98,7 @@ def sample(repository: Repository, max_rows: int, *, exact: bool) -> Sample | No
         return subprocess.run(command, capture_output=True, check=True, text=True, errors="replace").stdout
 
     text = git("log", "--no-merges", "--first-parent", "-n", str(max_rows * 12), "--name-status", "--no-renames",
-               "--format=%x00%H%x01%P%x01%s", repository.facts.commit)  # fmt: skip
+               "--format=%x00%H%x01%P%x01%s", repository.info.commit)  # fmt: skip
     selected: list[tuple[str, str, list[tuple[str, str]]]] = []
     for entry in text.split("\0")[1:]:
         head, _, names = entry.partition("\n")
@@ -157,7 +157,7 @@ class Methods:
             if history.position(self.target.commit) is not None:
                 return history
         # The newest commit behind which all questions are: what is later is left out for each of them.
-        report = histories.update([repository], refs=[repository.facts.commit])
+        report = histories.update([repository], refs=[repository.info.commit])
         if report.failures:
             sys.exit(f"no history: {dict(report.failures)}")
         return histories.open(repository)

@@ -67,7 +67,7 @@ class Bench:
 
     def __init__(self, corpus: str, index: str, rounds: int) -> None:
         catalog = Catalog.open([corpus])
-        self.targets = [Target(repository, "", repository.facts.commit) for repository in catalog.repositories]
+        self.targets = [Target(repository, "", repository.info.commit) for repository in catalog.repositories]
         self.store = IndexStore(index)
         self.rounds = rounds
         self.rows: list[tuple[str, str, str]] = []

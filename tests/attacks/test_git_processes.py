@@ -150,7 +150,7 @@ def test_a_whole_folder_with_traps_is_mirrored(
     assert f"url = {hostile.path}\n" in config
     assert "evil" not in config
     assert not (Path(mirror) / "objects" / "info" / "alternates").exists()
-    heads = {Catalog.open([place]).repositories[0].facts.commit for place in (mirror, hostile.path)}
+    heads = {Catalog.open([place]).repositories[0].info.commit for place in (mirror, hostile.path)}
     assert len(heads) == 1
     assert list(canaries.iterdir()) == []
     assert git.calls

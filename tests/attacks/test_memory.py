@@ -118,7 +118,7 @@ def test_folders_that_repeat_a_little_are_read(tmp_path: Path) -> None:
     repo = wide_tree(tmp_path / "repo", wide=40, deep=3)  # 64,000 files of 120 entries
     (repository,) = Catalog.open([repo.path]).repositories
     with ObjectReader(repository) as reader:
-        assert len(reader.tree(repository.facts.commit)) == 64_000
+        assert len(reader.tree(repository.info.commit)) == 64_000
 
 
 def test_a_folder_object_that_unfolds_is_not_read(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_a_folder_object_that_unfolds_is_not_read(tmp_path: Path) -> None:
     commit_tree(repo, write_tree(repo, [(b"40000", b"bomb", tree.encode()), (b"100644", b"a", blob.encode())]))
     (repository,) = Catalog.open([repo.path]).repositories
     with ObjectReader(repository) as reader:
-        result = reader.tree(repository.facts.commit)
+        result = reader.tree(repository.info.commit)
     assert (result.paths, result.missing) == ([b"a"], 1)
 
 
@@ -137,7 +137,7 @@ def test_counting_stops_at_the_limit_of_files(tmp_path: Path) -> None:
     repo = wide_tree(tmp_path / "repo", wide=10, deep=400)
     (repository,) = Catalog.open([repo.path]).repositories
     with ObjectReader(repository) as reader, pytest.raises(RepositoryError, match="more than 5,000,000"):
-        reader.tree(repository.facts.commit)
+        reader.tree(repository.info.commit)
 
 
 @pytest.mark.parametrize("name", [".gitattributes", "folder/.gitignore"])

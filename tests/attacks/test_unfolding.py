@@ -193,7 +193,7 @@ def test_packs_that_come_later_are_looked_at(tmp_path: Path) -> None:
     repo = make_repo(tmp_path / "repo", {"a.txt": "a\n"})
     (repository,) = Catalog.open([repo.path]).repositories
     with ObjectReader(repository) as reader:
-        assert reader.tree(repository.facts.commit).paths == [b"a.txt"]
+        assert reader.tree(repository.info.commit).paths == [b"a.txt"]
         name = difference_to_large(repo, b"late\n")
         assert reader.size(name) == 5
         assert reader.read(name) is None

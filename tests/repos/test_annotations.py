@@ -40,12 +40,12 @@ def two(tmp_path: Path) -> Path:
 def test_annotations_apply_by_name_and_by_folder(two: Path) -> None:
     (two / "repos.toml").write_text(WHOLE)
     catalog = Catalog.open([two])
-    app = catalog.get("team/app").facts
+    app = catalog.get("team/app").info
     assert (app.description, app.private, app.fork, app.archived, app.stars) == ("Payments", True, True, True, 12)
     assert app.topics == ("payments", "go")
     assert app.metadata == {"team": "checkout", "reviewed": None}
     assert app.url == "https://git.example.org/team/app"
-    assert catalog.get("lib").facts.stars == 3
+    assert catalog.get("lib").info.stars == 3
     assert catalog.contexts["backend"]["repositories"] == ["team/app"]
     assert catalog.warnings == ()
 
@@ -53,8 +53,8 @@ def test_annotations_apply_by_name_and_by_folder(two: Path) -> None:
 def test_the_file_stands_beside_a_given_repository_or_is_named(two: Path) -> None:
     (two / "repos.toml").write_text("[repositories.app]\nstars = 1\n")
     (two / "other.toml").write_text("[repositories.app]\nstars = 2\n")
-    assert Catalog.open([two / "app"]).repositories[0].facts.stars == 1
-    assert Catalog.open([two], annotations=two / "other.toml").get("app").facts.stars == 2
+    assert Catalog.open([two / "app"]).repositories[0].info.stars == 1
+    assert Catalog.open([two], annotations=two / "other.toml").get("app").info.stars == 2
     with pytest.raises(ConfigurationError, match=r"absent\.toml: No such file"):
         Catalog.open([two], annotations=two / "absent.toml")
 
@@ -62,13 +62,13 @@ def test_the_file_stands_beside_a_given_repository_or_is_named(two: Path) -> Non
 def test_a_file_further_down_is_not_read_and_named(two: Path) -> None:
     (two / "deep" / "repos.toml").write_text("[repositories.lib]\nstars = 1\n")
     catalog = Catalog.open([two])
-    assert catalog.get("lib").facts.stars == 0
+    assert catalog.get("lib").info.stars == 0
     (warning,) = catalog.warnings
     assert warning == (
         f"{two / 'deep' / 'repos.toml'} is not read: settings of repositories belong in {two / 'repos.toml'}"
     )
     assert Catalog.open([two, two / "deep"]).warnings == ()
-    assert Catalog.open([two / "deep"]).get("lib").facts.stars == 1
+    assert Catalog.open([two / "deep"]).get("lib").info.stars == 1
 
 
 def test_a_bare_repository_stays_private_under_the_name_of_its_directory(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_bare_repository_stays_private_under_the_name_of_its_directory(tmp_pat
         app.clone(tmp_path / "served" / name / "repo", "--bare")
     (tmp_path / "served" / "repos.toml").write_text("[repositories.repo]\nprivate = true\n")
     catalog = Catalog.open([tmp_path / "served"])
-    assert {r.name: r.facts.private for r in catalog.repositories} == {"one": True, "two": True}
+    assert {r.name: r.info.private for r in catalog.repositories} == {"one": True, "two": True}
 
 
 def test_a_file_of_that_name_inside_a_repository_is_content(tmp_path: Path) -> None:
@@ -138,12 +138,12 @@ def test_a_changed_file_is_noticed_and_a_broken_one_keeps_the_former_settings(tw
     catalog = Catalog.open([two])
     file.write_text("[repositories.app]\nprivate = true\n")
     assert catalog.refresh()
-    assert catalog.get("app").facts.private
+    assert catalog.get("app").info.private
     file.write_text("[repositories.app]\nprivate = 1\n")
     assert catalog.refresh()
-    assert catalog.get("app").facts.private
+    assert catalog.get("app").info.private
     assert "the former settings stay in force" in catalog.warnings[-1]
     file.unlink()
     assert catalog.refresh()
-    assert not catalog.get("app").facts.private
+    assert not catalog.get("app").info.private
     assert catalog.warnings == ()

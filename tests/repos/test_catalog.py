@@ -57,7 +57,7 @@ def test_a_linked_work_tree_alone_is_read_at_its_own_head(tmp_path: Path) -> Non
     side = RepositoryBuilder(tmp_path / "side" / "app")
     head = side.commit({"a": "2"})
     (repository,) = Catalog.open([tmp_path / "side"]).repositories
-    assert repository.facts.commit == head != repo.head
+    assert repository.info.commit == head != repo.head
     assert resolve(repository, "") == head
     assert repository.key == Catalog.open([tmp_path / "main"]).repositories[0].key
 
@@ -195,7 +195,7 @@ def test_a_head_without_its_branch_falls_back_to_another(tmp_path: Path) -> None
     repo.git("symbolic-ref", "HEAD", "refs/heads/gone")
     repo.git("branch", "master", head)
     catalog = Catalog.open(tmp_path)
-    assert catalog.repositories[0].facts.commit == head
+    assert catalog.repositories[0].info.commit == head
     assert "main is searched instead" in catalog.warnings[0]
 
 
@@ -227,7 +227,7 @@ def test_facts_come_from_git(tmp_path: Path) -> None:
     (tmp_path / "app" / ".git" / "FETCH_HEAD").write_text("")
     os.utime(tmp_path / "app" / ".git" / "FETCH_HEAD", (4_000_000_000, 4_000_000_000))
     (repository,) = Catalog.open(tmp_path).repositories
-    info = repository.facts
+    info = repository.info
     assert info.name == "git.example.org/team/app"
     assert info.url == "https://git.example.org/team/app"
     assert info.description == ""
@@ -236,7 +236,7 @@ def test_facts_come_from_git(tmp_path: Path) -> None:
     assert 0 < info.id < 2**31
     assert "secret" not in repr(repository)
     (tmp_path / "app" / ".git" / "description").write_text("Payments\n")
-    repeated = Catalog.open(tmp_path).repositories[0].facts
+    repeated = Catalog.open(tmp_path).repositories[0].info
     assert (repeated.description, repeated.id) == ("Payments", info.id)
 
 
@@ -249,7 +249,7 @@ def test_equal_names_are_told_apart_and_said(tmp_path: Path) -> None:
     assert catalog.get(base).worktree == str(tmp_path / "a" / "app")
     assert len(catalog.warnings) == 2
     assert all(str(tmp_path / "a" / "app") in warning for warning in catalog.warnings)
-    assert len({r.facts.id for r in catalog.repositories}) == 3
+    assert len({r.info.id for r in catalog.repositories}) == 3
 
 
 def test_folders_of_one_name_are_told_apart_by_the_folders_above(tmp_path: Path) -> None:
@@ -271,7 +271,7 @@ def test_a_private_repository_can_not_be_told_from_an_absent_one(tmp_path: Path)
         catalog.get("absent", Viewer.anonymous())
     assert str(hidden.value).replace("secret", "absent") == str(absent.value)
     assert vars(hidden.value).keys() == vars(absent.value).keys()
-    assert catalog.get("secret").facts.private
+    assert catalog.get("secret").info.private
 
 
 def test_a_cancelled_walk_stops(tmp_path: Path) -> None:
@@ -308,15 +308,15 @@ def test_commits_resets_and_switches_are_noticed(tmp_path: Path) -> None:
     for step in range(3):  # quick ones, within one tick of the clock
         head = repo.commit({"a": f"{step + 2}"})
         assert catalog.refresh()
-        assert catalog.repositories[0].facts.commit == head
+        assert catalog.repositories[0].info.commit == head
     repo.git("reset", "-q", "--hard", first)
     assert catalog.refresh()
-    assert catalog.repositories[0].facts.commit == first
+    assert catalog.repositories[0].info.commit == first
     repo.branch("side")
     head = repo.commit({"b": "1"})
     repo.git("pack-refs", "--all")
     assert catalog.refresh()
-    assert catalog.repositories[0].facts.commit == head
+    assert catalog.repositories[0].info.commit == head
 
 
 def test_a_brief_look_notices_every_commit(tmp_path: Path) -> None:
@@ -337,7 +337,7 @@ def test_a_brief_look_notices_every_commit(tmp_path: Path) -> None:
 
     def seen(name: str, commit: str) -> None:
         assert catalog.refresh(brief=True)
-        assert catalog.get(name).facts.commit == commit
+        assert catalog.get(name).info.commit == commit
         settled()
         assert not catalog.refresh(brief=True)
 
@@ -369,7 +369,7 @@ def test_a_forced_push_and_a_rewritten_history_are_noticed(tmp_path: Path) -> No
     bare.git("reflog", "expire", "--expire=now", "--all")
     bare.git("gc", "-q", "--prune=now")
     assert catalog.refresh()
-    assert catalog.repositories[0].facts.commit == two.head
+    assert catalog.repositories[0].info.commit == two.head
     assert reader.tree(two.head).paths == [b"a"]
     assert reader.read(tree.blob_id(0)) in {None, b"1"}
 
@@ -380,7 +380,7 @@ def test_a_deleted_repository_turns_into_a_skipped_one_and_comes_back(tmp_path: 
     catalog = Catalog.open([tmp_path])
     repository = catalog.get("app")
     reader = ObjectReader(repository)
-    tree = reader.tree(repository.facts.commit)
+    tree = reader.tree(repository.info.commit)
     shutil.rmtree(tmp_path / "app")
     assert reader.read(tree.blob_id(0)) in {None, b"1"}
     with pytest.raises(RepositoryNotFound):
@@ -389,7 +389,7 @@ def test_a_deleted_repository_turns_into_a_skipped_one_and_comes_back(tmp_path: 
     assert names(catalog) == ["keep"]
     repo = make_repo(tmp_path / "app", {"a": "2"})
     assert catalog.refresh()
-    assert catalog.get("app").facts.commit == repo.head
+    assert catalog.get("app").info.commit == repo.head
 
 
 def test_a_repository_recreated_between_two_looks_is_noticed(tmp_path: Path) -> None:
@@ -398,7 +398,7 @@ def test_a_repository_recreated_between_two_looks_is_noticed(tmp_path: Path) -> 
     shutil.rmtree(tmp_path / "app")
     head = make_repo(tmp_path / "app", {"a": "2"}).head
     assert catalog.refresh()
-    assert catalog.get("app").facts.commit == head
+    assert catalog.get("app").info.commit == head
 
 
 def test_new_repositories_and_first_commits_are_noticed(tmp_path: Path) -> None:
@@ -421,7 +421,7 @@ def test_many_threads_refresh_at_once(tmp_path: Path) -> None:
 
     def look() -> None:
         catalog.refresh()
-        heads.append(catalog.get("app").facts.commit)
+        heads.append(catalog.get("app").info.commit)
 
     threads = [threading.Thread(target=look) for _ in range(8)]
     for thread in threads:

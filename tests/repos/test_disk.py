@@ -39,8 +39,8 @@ def test_a_folder_without_git_is_one_commit(tmp_path: Path) -> None:
     (tmp_path / "pkg-1.0" / "link").symlink_to("/etc/passwd")
     repository = only(tmp_path / "pkg-1.0")
     assert (repository.kind, repository.name, repository.git_dir) == ("snapshot", "pkg-1.0", "")
-    assert contents(repository, repository.facts.commit) == {b"a.py": b"1", b"d/b.py": b"2"}
-    assert resolve(repository, "") == resolve(repository, "HEAD") == repository.facts.commit
+    assert contents(repository, repository.info.commit) == {b"a.py": b"1", b"d/b.py": b"2"}
+    assert resolve(repository, "") == resolve(repository, "HEAD") == repository.info.commit
     assert worktree_status(repository).clean
     with pytest.raises(RevisionNotFound):
         resolve(repository, "main")
@@ -50,11 +50,11 @@ def test_equal_folders_are_equal_commits_named_as_git_names_content(tmp_path: Pa
     for name in ("one", "two"):
         write(tmp_path / name, {"a": "1", "b/c": "2"})
     first, second = (only(tmp_path / name) for name in ("one", "two"))
-    assert first.facts.commit == second.facts.commit
+    assert first.info.commit == second.info.commit
     assert first.key != second.key
     repo = make_repo(tmp_path / "git", {"a": "1"})
     with ObjectReader(first) as reader:
-        assert reader.tree(first.facts.commit).blob_id(0).hex() == repo.git("rev-parse", "HEAD:a")
+        assert reader.tree(first.info.commit).blob_id(0).hex() == repo.git("rev-parse", "HEAD:a")
 
 
 def test_a_changed_snapshot_is_a_new_commit(tmp_path: Path) -> None:
@@ -65,9 +65,9 @@ def test_a_changed_snapshot_is_a_new_commit(tmp_path: Path) -> None:
     (tmp_path / "pkg" / "a").write_text("2")
     assert catalog.refresh(thorough=True)
     after = catalog.repositories[0]
-    assert after.facts.commit != before.facts.commit
-    assert contents(after, after.facts.commit) == {b"a": b"2", b"b": b"b"}
-    assert contents(before, before.facts.commit) == {b"a": None, b"b": b"b"}, (
+    assert after.info.commit != before.info.commit
+    assert contents(after, after.info.commit) == {b"a": b"2", b"b": b"b"}
+    assert contents(before, before.info.commit) == {b"a": None, b"b": b"b"}, (
         "content that is gone is missing, not wrong"
     )
 
@@ -89,7 +89,7 @@ def test_a_very_large_file_is_named_without_being_read(tmp_path: Path, monkeypat
     write(tmp_path / "pkg", {"a": "1" * 200})
     repository = only(tmp_path / "pkg")
     with ObjectReader(repository) as reader:
-        tree = reader.tree(repository.facts.commit)
+        tree = reader.tree(repository.info.commit)
         assert reader.size(tree.blob_id(0)) == 200
         assert reader.read(tree.blob_id(0)) == b"1" * 200
 
@@ -98,7 +98,7 @@ def test_a_reader_in_another_process_finds_content_by_its_name_alone(tmp_path: P
     write(tmp_path / "pkg", {"a": "1"})
     repository = only(tmp_path / "pkg")
     with ObjectReader(repository) as reader:
-        blob_id = reader.tree(repository.facts.commit).blob_id(0)
+        blob_id = reader.tree(repository.info.commit).blob_id(0)
     assert ObjectReader(repository).read(blob_id) == b"1"
 
 
@@ -106,7 +106,7 @@ def test_a_reader_in_another_process_finds_content_by_its_name_alone(tmp_path: P
 def test_pipes_are_not_read(tmp_path: Path) -> None:
     write(tmp_path / "pkg", {"a": "1"})
     os.mkfifo(tmp_path / "pkg" / "pipe")
-    assert contents(only(tmp_path / "pkg"), only(tmp_path / "pkg").facts.commit) == {b"a": b"1"}
+    assert contents(only(tmp_path / "pkg"), only(tmp_path / "pkg").info.commit) == {b"a": b"1"}
 
 
 # work trees
@@ -159,7 +159,7 @@ def test_the_work_tree_is_head_with_its_changes(dirty: RepositoryBuilder) -> Non
     repository = only(dirty.path)
     commit = resolve(repository, WORKTREE)
     assert len(commit) == 40
-    assert commit != repository.facts.commit
+    assert commit != repository.info.commit
     result = contents(repository, commit)
     assert result == {
         b".gitignore": b"*.log\nbuild/\n", b"added": b"5", b"changed": b"2c", b"d/staged": b"4",

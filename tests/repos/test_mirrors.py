@@ -41,18 +41,18 @@ def test_a_mirror_is_made_found_and_kept_up_to_date(tmp_path: Path, origin: Repo
     assert any(step.step == "Receiving objects" and step.done == step.total for step in seen)
     catalog = Catalog.open([tmp_path / "mirrors"])
     (repository,) = catalog.repositories
-    assert (repository.name, repository.worktree, repository.facts.commit) == ("app", "", origin.head)
+    assert (repository.name, repository.worktree, repository.info.commit) == ("app", "", origin.head)
     origin.branch("gone-soon")
     origin.switch("main")
     head = origin.commit({"a": "2"})
     assert update_mirror(path) == path
     assert catalog.refresh()
-    assert catalog.repositories[0].facts.commit == head
+    assert catalog.repositories[0].info.commit == head
     origin.git("branch", "-D", "gone-soon")
     origin.git("reset", "-q", "--hard", "HEAD~1")
     assert clone(origin.path.as_uri(), tmp_path / "mirrors") == path, "a second clone is an update"
     assert catalog.refresh()
-    assert catalog.repositories[0].facts.commit == origin.head
+    assert catalog.repositories[0].info.commit == origin.head
     refs = subprocess.run(["git", "-C", path, "for-each-ref"], capture_output=True, text=True, check=True, timeout=20)
     assert "gone-soon" not in refs.stdout
 
@@ -66,7 +66,7 @@ def test_a_mirror_of_a_newer_git_is_kept_up_to_date(tmp_path: Path, origin: Repo
     origin.tag("v2")
     assert update_mirror(path) == path
     (repository,) = Catalog.open([tmp_path / "mirrors"]).repositories
-    assert repository.facts.commit == head
+    assert repository.info.commit == head
     tags = subprocess.run(["git", "-C", path, "tag"], capture_output=True, text=True, check=True, timeout=20)
     assert tags.stdout.split() == ["v2"]
 
@@ -76,8 +76,8 @@ def test_two_remotes_of_one_name_are_never_merged(tmp_path: Path, origin: Reposi
     first, second = (clone(repo.path.as_uri(), tmp_path / "mirrors") for repo in (origin, other))
     assert first != second
     assert clone(other.path.as_uri(), tmp_path / "mirrors") == second
-    assert Catalog.open(first).repositories[0].facts.commit == origin.head
-    assert Catalog.open(second).repositories[0].facts.commit == other.head
+    assert Catalog.open(first).repositories[0].info.commit == origin.head
+    assert Catalog.open(second).repositories[0].info.commit == other.head
 
 
 @pytest.mark.parametrize(
@@ -102,12 +102,12 @@ def test_a_mirror_follows_the_default_branch(tmp_path: Path, origin: RepositoryB
     head = origin.commit({"a": "2"})
     update_mirror(path)
     assert catalog.refresh()
-    assert catalog.repositories[0].facts.commit == head
+    assert catalog.repositories[0].info.commit == head
 
 
 def test_a_local_folder_may_be_mirrored(tmp_path: Path, origin: RepositoryBuilder) -> None:
     path = clone(str(origin.path), tmp_path / "mirrors")
-    assert Catalog.open(path).repositories[0].facts.commit == origin.head
+    assert Catalog.open(path).repositories[0].info.commit == origin.head
 
 
 @pytest.mark.parametrize(

@@ -43,5 +43,5 @@ def test_ten_thousand_repositories_cost_less_than_two_passes_over_them() -> None
         return min(times)
 
     # A ratio within one run: the bare reading of both facts is the least that any filter has to do.
-    bare = best_s(lambda: [(repository.facts.private, repository.facts.name) for repository in repositories])
+    bare = best_s(lambda: [(repository.info.private, repository.info.name) for repository in repositories])
     assert best_s(lambda: visible(repositories, viewer)) < 2 * bare

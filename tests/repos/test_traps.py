@@ -233,7 +233,7 @@ def test_who_reads_private_objects_is_as_private(trapped: Trapped, way: str) -> 
     catalog = open_for_others(trapped.root)
     trap = catalog.get("trap")
     assert HOSTILE_TEXT[0] in text_of(trap)
-    assert trap.facts.private
+    assert trap.info.private
     assert HOSTILE_TEXT[0] not in seen_by(catalog, ANYONE)
     only_trap = Viewer("bob", sees_private=False, places=frozenset({trap.place}))
     assert HOSTILE_TEXT[0] not in seen_by(catalog, only_trap)
@@ -268,7 +268,7 @@ def test_a_folder_that_only_names_a_private_git_directory_opens_nothing(trapped:
     trapped.allow('[repositories."./a-trap"]\nprivate = false\n')
     catalog = open_for_others(trapped.root)
     assert catalog.get(PAYMENTS).worktree == str(trapped.payments.path)
-    assert catalog.get(PAYMENTS).facts.private
+    assert catalog.get(PAYMENTS).info.private
 
 
 def test_a_description_is_no_link_to_a_secret(tmp_path: Path) -> None:
@@ -276,7 +276,7 @@ def test_a_description_is_no_link_to_a_secret(tmp_path: Path) -> None:
     app = make_repo(tmp_path / "root" / "app", {"a": "1"})
     (app.path / ".git" / "description").unlink(missing_ok=True)
     (app.path / ".git" / "description").symlink_to(tmp_path / "secret")
-    assert Catalog.open(tmp_path / "root").get("app").facts.description == ""
+    assert Catalog.open(tmp_path / "root").get("app").info.description == ""
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes")

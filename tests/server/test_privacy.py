@@ -74,7 +74,7 @@ def text_for(catalog: Catalog, viewer: Viewer) -> str:
     texts = []
     for repository in catalog.visible(viewer):
         with ObjectReader(repository) as reader:
-            tree = reader.tree(repository.facts.commit)
+            tree = reader.tree(repository.info.commit)
             texts += [repository.name, *((reader.read(tree.blob_id(n)) or b"").decode() for n in range(len(tree)))]
     return "\n".join(texts)
 
@@ -314,11 +314,11 @@ def test_a_service_without_private_repositories_asks_for_no_decision(world: Worl
 
 def test_somebody_who_searches_their_own_files_gets_what_the_file_says_now(world: World) -> None:
     catalog = Catalog.open(world.root)
-    assert catalog.get(SECRET).facts.private
+    assert catalog.get(SECRET).info.private
     remove(world)
     make_repo(world.root / "new", {"a.txt": "1\n"})
     assert catalog.refresh()
-    assert [repository.facts.private for repository in catalog.repositories] == [False, False, False]
+    assert [repository.info.private for repository in catalog.repositories] == [False, False, False]
     assert catalog.warnings == ()
 
 

@@ -233,7 +233,7 @@ def list_repositories(paths: Sequence[str]) -> int:
     catalog = Catalog.open(paths)
     rows = []
     for repository in catalog.repositories:
-        info = repository.facts
+        info = repository.info
         marks = [word for word in ("fork", "archived", "private") if getattr(info, word)]
         marks += [repository.incomplete] if repository.incomplete else []
         marks += [count_of(info.replaced_objects, "replaced object")] if info.replaced_objects else []

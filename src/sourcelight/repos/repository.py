@@ -1,4 +1,4 @@
-"""A repository as plain data: facts and paths, no open handle, cheap to pickle.
+"""A repository as plain data: values and paths, no open handle, cheap to pickle.
 
 `Viewer` decides who may see which repository. No other module decides it.
 """
@@ -30,8 +30,8 @@ class Repository:
 
     Parameters
     ----------
-    facts
-        Name, description, flags; `facts.commit` is the commit that a search of the default revision reads.
+    info
+        Name, description, flags; `info.commit` is the commit that a search of the default revision reads.
     key
         Identity on this machine, safe as a file name: from the real path of the git directory or directory.
     kind
@@ -50,7 +50,7 @@ class Repository:
         The same for a repository of a cluster, where grants are to names; ``UNKNOWN_LENDER`` for one without a name.
     """
 
-    facts: RepositoryInfo
+    info: RepositoryInfo
     key: RepositoryKey
     kind: Literal["git", "snapshot"]
     git_dir: str
@@ -63,7 +63,7 @@ class Repository:
     @property
     def name(self) -> str:
         """Name that queries use, such as ``github.com/owner/name``."""
-        return self.facts.name
+        return self.info.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,13 +166,13 @@ class Viewer:
 
     def may_see(self, repository: Repository) -> bool:
         """Return whether this repository exists for the viewer."""
-        if self.only is not None and repository.facts.name not in self.only:
+        if self.only is not None and repository.info.name not in self.only:
             return False
-        return self.sees_private or not repository.facts.private or self._is_granted(repository)
+        return self.sees_private or not repository.info.private or self._is_granted(repository)
 
     def _is_granted(self, repository: Repository) -> bool:
         """Return whether a private repository is granted, and every private one whose objects it reads."""
-        if repository.facts.name in self.granted:
+        if repository.info.name in self.granted:
             return self.granted.issuperset(repository.lender_names)
         return repository.place in self.places and self.places.issuperset(repository.lenders)
 
@@ -184,4 +184,4 @@ def visible(repositories: Iterable[Repository], viewer: Viewer) -> tuple[Reposit
     if viewer.sees_private:
         return tuple(repositories)
     granted = viewer._is_granted  # noqa: SLF001 - the rule of this module
-    return tuple([repository for repository in repositories if not repository.facts.private or granted(repository)])
+    return tuple([repository for repository in repositories if not repository.info.private or granted(repository)])

@@ -96,12 +96,12 @@ def worktree_status(repository: Repository, *, refresh: bool = False) -> Worktre
         return WorktreeStatus()
     cached = _statuses.get(repository.key)
     started_s = time.monotonic()
-    if cached is not None and not refresh and started_s < cached[0] and cached[1] == repository.facts.commit:
+    if cached is not None and not refresh and started_s < cached[0] and cached[1] == repository.info.commit:
         return cached[2]
     changed, deleted, new, sparse = _compare(repository)
     status = WorktreeStatus(len(changed), len(new), len(deleted - sparse))
     now_s = time.monotonic()
-    _statuses[repository.key] = (now_s + STATUS_SHARE * (now_s - started_s), repository.facts.commit, status)
+    _statuses[repository.key] = (now_s + STATUS_SHARE * (now_s - started_s), repository.info.commit, status)
     return status
 
 

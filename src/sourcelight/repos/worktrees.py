@@ -126,7 +126,7 @@ class ObjectReader(StoreReader):
     Examples
     --------
     >>> with ObjectReader(repository) as reader:  # doctest: +SKIP
-    ...     tree = reader.tree(repository.facts.commit)
+    ...     tree = reader.tree(repository.info.commit)
     ...     text = reader.read(tree.blob_id(0))
     """
 

@@ -196,7 +196,7 @@ def test_a_limit_says_where_there_was_no_time_to_find_definitions(tmp_path: Path
     engine = open_engine([tmp_path / "repositories"], index=tmp_path / "index")
     (target,) = [engine.target_of(repository) for repository in engine.catalog.repositories]
     engine.store.update([target])
-    place, parts = (target.repository.facts.name, ""), list[SearchPart]()
+    place, parts = (target.repository.info.name, ""), list[SearchPart]()
     definitions = RankedDefinitions(
         engine.store, {place: target}, lambda _: None, Cancellation(timeout_s=0.0), parts.append
     )

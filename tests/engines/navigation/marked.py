@@ -34,7 +34,7 @@ class Marked:
             RepositoryBuilder(folder / name).commit(dict(files), "begin")
         catalog = Catalog.open([str(folder)])
         store = IndexStore(str(folder / "index"), workers=1)
-        store.update([Target(r, "", r.facts.commit) for r in catalog.repositories])
+        store.update([Target(r, "", r.info.commit) for r in catalog.repositories])
         self.workspace: Workspace = Navigator(catalog, store).workspace(Viewer.owner())
 
     def ask(self, repository: str, path: str, marked_text: str) -> list[ResolvedDefinition]:

@@ -24,7 +24,7 @@ def navigator(tmp_path: Path) -> Navigator:
     make_repo(tmp_path / "code" / "many", {f"f{number}.py": f"n = {number}\n{BODY}" for number in range(40)})
     catalog = Catalog.open(tmp_path / "code")
     store = IndexStore(str(tmp_path / "index"), workers=1)
-    store.update([Target(repository, "", repository.facts.commit) for repository in catalog.repositories])
+    store.update([Target(repository, "", repository.info.commit) for repository in catalog.repositories])
     return Navigator(catalog, store, cache_bytes=ROOM)
 
 

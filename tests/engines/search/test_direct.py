@@ -65,7 +65,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
         blob = builder.git("rev-parse", "HEAD:lost.py").strip()
         (builder.path / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
     catalog = Catalog.open([folder / "src"])
-    targets = tuple(Target(repository, "", repository.facts.commit) for repository in catalog.repositories)
+    targets = tuple(Target(repository, "", repository.info.commit) for repository in catalog.repositories)
     indexed = IndexStore(str(folder / "index"), max_file_size=MAX_FILE_SIZE)
     assert not indexed.update(targets).failures
     unindexed = IndexStore(str(folder / "none"), max_file_size=MAX_FILE_SIZE)

@@ -94,7 +94,7 @@ def test_killing_a_builder_leaves_the_former_index(repo: RepositoryBuilder, fold
     new = targets_of(repo)
     store = IndexStore(str(folder))
     if not store.is_current(new[0]):
-        assert answer(folder, [Target(old[0].repository, commit=old[0].repository.facts.commit)]) == naive(FILES)
+        assert answer(folder, [Target(old[0].repository, commit=old[0].repository.info.commit)]) == naive(FILES)
         assert store.update(new).built == ("one",)
     assert answer(folder, new) == naive(FILES | LATER)
     assert store.status(verify=True)[0].damaged == ""
@@ -124,7 +124,7 @@ def test_a_full_disk_keeps_the_former_index_and_leaves_no_rubbish(repo: Reposito
         out, _ = builder.communicate(timeout=60)
     assert b"no room left" in out, out
     assert {file.name for file in folder.glob("*/*")} == before
-    assert answer(folder, [Target(old[0].repository, commit=old[0].repository.facts.commit)]) == naive(FILES)
+    assert answer(folder, [Target(old[0].repository, commit=old[0].repository.info.commit)]) == naive(FILES)
 
 
 def test_of_two_builders_at_once_one_builds_and_both_can_search(repo: RepositoryBuilder, folder: Path) -> None:

@@ -51,7 +51,7 @@ def repo(tmp_path: Path) -> RepositoryBuilder:
 def test_ten_tips_cost_less_than_a_third_of_one(repo: RepositoryBuilder, tmp_path: Path) -> None:
     repository = catalog_of(repo)
     store = IndexStore(str(tmp_path / "index"))
-    store.update([Target(repository, "", repository.facts.commit)])
+    store.update([Target(repository, "", repository.info.commit)])
     disk_bytes, files = store.disk_bytes(), shard_files(store, repository)
     targets = [Target(repository, f"HEAD~{back}", repo.git("rev-parse", f"HEAD~{back}")) for back in range(1, 11)]
     assert not store.update(targets).failures
@@ -68,7 +68,7 @@ def test_loose_files_are_searched_like_any_others(repo: RepositoryBuilder, tmp_p
     tip = Target(repository, "old", repo.git("rev-parse", "HEAD~5"))
     full_store, loose_store = IndexStore(str(tmp_path / "whole")), IndexStore(str(tmp_path / "apart"))
     full_store.update([Target(repository, "", tip.commit)])
-    loose_store.update([Target(repository, "", repository.facts.commit), tip])
+    loose_store.update([Target(repository, "", repository.info.commit), tip])
     assert [is_it for is_it in map(shard.is_loose, loose_store.open(tip)[0].view.shards) if is_it]
     for text in ("word7", "at 6", "without end", "file 3", "\n", "nothing of the kind"):
         assert find(loose_store, tip, text) == find(full_store, tip, text)
@@ -85,7 +85,7 @@ def test_a_far_revision_is_indexed_like_the_default_one(
     repository = catalog_of(repo)
     monkeypatch.setattr(build, "MAX_LOOSE_BYTES", 100)
     store = IndexStore(str(tmp_path / "index"))
-    store.update([Target(repository, "", repository.facts.commit)])
+    store.update([Target(repository, "", repository.info.commit)])
     before = shard_files(store, repository)
     tip = Target(repository, "old", repo.git("rev-parse", "HEAD~5"))
     store.update([tip])
@@ -97,7 +97,7 @@ def test_a_revision_that_becomes_the_default_one_is_kept_on_disk(repo: Repositor
     repository = catalog_of(repo)
     store = IndexStore(str(tmp_path / "index"))
     commit = repo.git("rev-parse", "HEAD~3")
-    store.update([Target(repository, "", repository.facts.commit), Target(repository, "side", commit)])
+    store.update([Target(repository, "", repository.info.commit), Target(repository, "side", commit)])
     head = Target(repository, "", commit)
     assert not store.is_current(head)
     store.update([head])
@@ -112,7 +112,7 @@ def test_views_go_by_last_use_and_the_default_one_stays(
 ) -> None:
     repository = catalog_of(repo)
     store = IndexStore(str(tmp_path / "index"))
-    head = Target(repository, "", repository.facts.commit)
+    head = Target(repository, "", repository.info.commit)
     targets = [Target(repository, f"HEAD~{back}", repo.git("rev-parse", f"HEAD~{back}")) for back in range(1, 6)]
     store.update([head, *targets])
     folder = store.folder / repository.key
@@ -133,7 +133,7 @@ def test_a_view_in_use_stays_whatever_the_number(
     repository = catalog_of(repo)
     store = IndexStore(str(tmp_path / "index"))
     targets = [Target(repository, f"HEAD~{back}", repo.git("rev-parse", f"HEAD~{back}")) for back in range(1, 8)]
-    store.update([Target(repository, "", repository.facts.commit), *targets])
+    store.update([Target(repository, "", repository.info.commit), *targets])
     assert all(store.is_current(target) for target in targets)
 
 
@@ -141,7 +141,7 @@ def test_rewriting_the_default_one_leaves_no_dead_shards(repo: RepositoryBuilder
     repository = catalog_of(repo)
     store = IndexStore(str(tmp_path / "index"))
     tip = Target(repository, "old", repo.git("rev-parse", "HEAD~2"))
-    store.update([Target(repository, "", repository.facts.commit), tip])
+    store.update([Target(repository, "", repository.info.commit), tip])
     commit = repo.commit({f"f{number}.txt": f"new {number}\n" * 50 for number in range(40)})
     head = Target(repository, "", commit)
     store.update([head])
@@ -155,7 +155,7 @@ def test_a_file_that_git_lost_is_a_fault_of_that_revision_alone(repo: Repository
     repository = catalog_of(repo)
     store = IndexStore(str(tmp_path / "index"))
     head, tip = (
-        Target(repository, "", repository.facts.commit),
+        Target(repository, "", repository.info.commit),
         Target(repository, "x", repo.git("rev-parse", "HEAD~2")),
     )
     store.update([head, tip])
@@ -174,7 +174,7 @@ def test_definitions_of_a_loose_file_are_found(tmp_path: Path) -> None:
     repository = catalog_of(repo)
     store = IndexStore(str(tmp_path / "index"))
     head, tip = (
-        Target(repository, "", repository.facts.commit),
+        Target(repository, "", repository.info.commit),
         Target(repository, "x", repo.git("rev-parse", "HEAD~1")),
     )
     store.update([head, tip])

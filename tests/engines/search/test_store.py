@@ -221,7 +221,7 @@ def test_a_repository_that_cannot_be_read_does_not_stop_the_others(
     broken = replace(
         good, repository=replace(good.repository, git_dir=str(tmp_path / "gone"), key=RepositoryKey("gone"))
     )
-    broken = replace(broken, repository=replace(broken.repository, facts=replace(good.repository.facts, name="gone")))
+    broken = replace(broken, repository=replace(broken.repository, info=replace(good.repository.info, name="gone")))
     report = store.update([replace(broken, commit="1" * 40), good])
     assert report.built == ("one",)
     assert set(report.failures) == {"gone"}

@@ -198,6 +198,6 @@ def catalog_of(generation: Generation) -> Catalog:
 def repositories_of(entries: Iterable[StoredShard]) -> list[Repository]:
     """Return the repositories of some shards; they have no directory here."""
     return [
-        Repository(entry.facts, RepositoryKey(entry.shard), "git", "", "", entry.incomplete, lender_names=entry.lenders)
+        Repository(entry.info, RepositoryKey(entry.shard), "git", "", "", entry.incomplete, lender_names=entry.lenders)
         for entry in entries
     ]

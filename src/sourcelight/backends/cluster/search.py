@@ -30,7 +30,7 @@ from sourcelight.engines.execution.results.ranking import SCORE, FileRanker
 from sourcelight.engines.execution.results.select import by_file
 from sourcelight.engines.execution.scope.revisions import ScopedAlternative
 from sourcelight.engines.execution.scope.scope import ScopeSelector
-from sourcelight.engines.execution.scope.selection import facts_test, predicates_of, select_repositories
+from sourcelight.engines.execution.scope.selection import info_test, predicates_of, select_repositories
 from sourcelight.engines.execution.source import SearchTask, SourceReport, scope_alert, scope_items
 from sourcelight.repos import Catalog, Viewer
 
@@ -209,7 +209,7 @@ class ClusterSource:
 
     def _ranking(self, limit: int) -> FileRanker:
         display = self.task.request.display
-        stars = {t.repository.name: t.repository.facts.stars for plan in self.plans for t in plan.targets}
+        stars = {t.repository.name: t.repository.info.stars for plan in self.plans for t in plan.targets}
         ranked_limit = limit if display < 0 else min(limit, display)
         ranks_all = any(plan.alternative.ranks_all() for plan in self.plans)
         return FileRanker(phrases=(), case_sensitive=False, stars=stars, limit=ranked_limit, is_settled=ranks_all)
@@ -275,7 +275,7 @@ class ClusterSource:
             candidates = [
                 shard for shard in unbuilt if item.revisions_by_name is None or shard.name in item.revisions_by_name
             ]
-            test = facts_test(predicates_of(item.alternative))
+            test = info_test(predicates_of(item.alternative))
             visible |= {shard.name for shard in select_repositories(item.alternative, candidates, test).repositories}
         return {name: problem for name, problem in problems.items() if name in visible}
 

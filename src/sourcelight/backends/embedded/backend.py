@@ -228,7 +228,7 @@ class EmbeddedBackend:
 
         def read_info() -> tuple[RepositoryInfo, ...]:
             self.engine.refresh()
-            return tuple(repository.facts for repository in self.engine.catalog.visible(self.viewer))
+            return tuple(repository.info for repository in self.engine.catalog.visible(self.viewer))
 
         return await asyncio.get_running_loop().run_in_executor(self._threads, read_info)
 
@@ -236,7 +236,7 @@ class EmbeddedBackend:
         if isinstance(self.engine, LocalEngine):
             return overview(self.engine, self.viewer)
         return tuple(
-            RepositoryOverview(repository.name, repository.facts.commit)
+            RepositoryOverview(repository.name, repository.info.commit)
             for repository in self.engine.catalog.visible(self.viewer)
         )
 

@@ -72,7 +72,7 @@ def parts_with_cells(
     def cells_of(repository: str, revision: str, path: str) -> CellDocument | None:
         nonlocal remaining
         if not target_of_file:
-            target_of_file.update(((t.repository.facts.name, t.revision), t) for t in targets)
+            target_of_file.update(((t.repository.info.name, t.revision), t) for t in targets)
         target = target_of_file[repository, revision]
         # Counted whether it was read before or not: the same question has the same answer.
         data = store.read(target, path) if remaining > 0 else None

@@ -167,7 +167,7 @@ def _alternative(
         commit_terms, of_commits = plan.commits.terms()
         terms = map(FileTerm, of_commits)
         patterns += tuple(replace(_pattern(atom, PatternShare(), 0), fields=(commit_terms,)) for atom in terms)
-    names = sorted({target.repository.facts.name for target in plan.targets})
+    names = sorted({target.repository.info.name for target in plan.targets})
     return AlternativeMeaning(
         types=alternative.types,
         filters=tuple(_filters(alternative, sums, len(names))),

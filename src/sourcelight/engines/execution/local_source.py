@@ -254,9 +254,9 @@ class LocalSource:
         """Repositories with a revision that was not completely searched."""
         plans, undecided = self.plans, self.scoper.undecided
         if self.late_to_plan:
-            return sorted({t.repository.facts.name for p in plans for t in p.targets} | undecided)
+            return sorted({t.repository.info.name for p in plans for t in p.targets} | undecided)
         sources = [targets for p in plans for targets in [p.targets] * ((p.text is not None) + (p.symbols is not None))]
-        target_counts = Counter(t.repository.facts.name for targets in sources for t in targets)
+        target_counts = Counter(t.repository.info.name for targets in sources for t in targets)
         timed_out = {name for name, count in target_counts.items() if self.finished[name] < count} | undecided
         histories = {history_commit.repository.name for p in plans for history_commit in p.history_commits}
         return sorted(timed_out | histories.difference(self.commits.done, self.commits.failed))

@@ -31,7 +31,7 @@ def repository_hits(
     if isinstance(pattern, Pattern) and not pattern.negated and pattern.kind == "literal" and pattern.value.isascii():
         # Of a text that no name holds, in whatever case, nothing more is asked: one look for all names.
         text = "" if pattern.content else pattern.value.split("@", 1)[0]
-        names = "\n".join([target.repository.facts.name for target in targets])
+        names = "\n".join([target.repository.info.name for target in targets])
         if not text or (names.isascii() and text.lower() not in names.lower()):
             return ()
     sensitive = alternative.case_sensitive()
@@ -74,7 +74,7 @@ def repository_hits(
 
     matches = []
     for target in targets:
-        name = target.repository.facts.name.encode()
+        name = target.repository.info.name.encode()
         name_spans = spans(alternative.pattern, name)
         if name_spans is not None:
             in_characters = ((_characters(name[:start]), _characters(name[:end])) for start, end in name_spans)

@@ -366,8 +366,8 @@ def unsearchable_alert(reasons: Mapping[str, str]) -> Alert:
     return Alert(title, f"Requested, but not searched:\n{_list_reasons(reasons)}", "warning")
 
 
-def absent_facts(names: Collection[str]) -> Alert:
-    """The query filters on facts that no repository has."""
+def absent_attributes(names: Collection[str]) -> Alert:
+    """The query filters on attributes that no repository has."""
     subject = " or ".join(sorted(names))
     return Alert(
         f"No repository has {subject}",

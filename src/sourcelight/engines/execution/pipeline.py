@@ -120,14 +120,14 @@ class ResultPipeline:
         batches = self._of_one(searching[0]) if len(searching) == 1 else self._unite(searching)
         if self.limit == sys.maxsize or not any(plan.ranked for plan in searching):
             return batches
-        target_of_file = {(t.repository.facts.name, t.revision): t for plan in searching for t in plan.targets}
+        target_of_file = {(t.repository.info.name, t.revision): t for plan in searching for t in plan.targets}
         definitions = RankedDefinitions(
             self.store, target_of_file, self.request_definitions, self.cancellation, self.note
         )
         ranking = FileRanker(
             phrases=tuple(plan.alternative.boost for plan in searching if plan.alternative.boost),
             case_sensitive=any(plan.alternative.case_sensitive() for plan in searching),
-            stars={t.repository.facts.name: t.repository.facts.stars for plan in searching for t in plan.targets},
+            stars={t.repository.info.name: t.repository.info.stars for plan in searching for t in plan.targets},
             limit=self.limit if self.request.display < 0 else min(self.limit, self.request.display),
             definitions=definitions.positions,
             complete=definitions.complete,
@@ -143,10 +143,10 @@ class ResultPipeline:
             name_matches = [
                 (t, s)
                 for t, s in plan.repository_hits
-                if (t.repository.facts.name, t.revision) not in self._yielded_files
+                if (t.repository.info.name, t.revision) not in self._yielded_files
             ]
             if not self._counts.is_separate:
-                self._yielded_files.update((t.repository.facts.name, t.revision) for t, _ in name_matches)
+                self._yielded_files.update((t.repository.info.name, t.revision) for t, _ in name_matches)
             if name_matches:
                 yield from self._counts.within(plan.alternative, [repository_batch(name_matches)])
 
@@ -185,9 +185,9 @@ class ResultPipeline:
             # Two revisions of a query may resolve to one commit, which is one repository result.
             targets_by_key = {(t.repository.key, t.commit): t for plan in plans for t in plan.targets}
             targets = [t for t in targets_by_key.values() if t.repository.key == history_commit.repository.key]
-            matching_targets = [t for t in targets if (t.repository.facts.name, t.revision) not in self._yielded_files]
+            matching_targets = [t for t in targets if (t.repository.info.name, t.revision) not in self._yielded_files]
             if not self._counts.is_separate:
-                self._yielded_files.update((t.repository.facts.name, t.revision) for t in matching_targets)
+                self._yielded_files.update((t.repository.info.name, t.revision) for t in matching_targets)
             if matching_targets:
                 yield repository_batch([(target, ()) for target in matching_targets])
         self.ownership.later.update(self.histories.without_owners)
@@ -212,7 +212,7 @@ class ResultPipeline:
         targets = {(t.repository.key, t.revision, t.commit): t for plan in plans for t in plan.targets}
         selectors = [self._selector(plan) for plan in plans]
         # One target at a time bounds what is held in memory: the batches of all alternatives for one repository.
-        for target in sorted(targets.values(), key=lambda t: (t.repository.facts.name, t.revision)):
+        for target in sorted(targets.values(), key=lambda t: (t.repository.info.name, t.revision)):
             file_batches = [
                 list(self._select(plan, (target,), selector))
                 for plan, selector in zip(plans, selectors, strict=True)
@@ -261,7 +261,7 @@ class ResultPipeline:
         owning = OwnerSelector(self.ownership, self.request) if selector.path == OWNERS else None
         # Looked up only when needed: building the table costs more than the whole search of a small query.
         needs_target = bool(owners or writers or owning)
-        target_of_file = {(t.repository.facts.name, t.revision): t for t in targets} if needs_target else {}
+        target_of_file = {(t.repository.info.name, t.revision): t for t in targets} if needs_target else {}
         for part in parts:
             self.note(part)
             for batch in chain.from_iterable(map(by_file, part.batches)):
@@ -287,7 +287,7 @@ class ResultPipeline:
                 if selected is not None:
                     yield selected
                     if selector.first_only:
-                        self.note(SearchPart(repositories_done=tuple(t.repository.facts.name for t in targets)))
+                        self.note(SearchPart(repositories_done=tuple(t.repository.info.name for t in targets)))
                         return
 
     def _parts(self, plan: Plan, targets: Sequence[Target], selector: Selector) -> Generator[SearchPart, None, None]:

@@ -28,7 +28,7 @@ class PlanSummary:
     Attributes
     ----------
     infos
-        The facts of all repositories that they name, by name.
+        The attributes of all repositories that they name, by name.
     searched
         The repositories whose files or definitions they search, by name.
     replaced
@@ -59,8 +59,8 @@ class _TargetSummary:
         """Return the summary of some targets: the same one for the same tuple, which most queries share."""
         summary = _TARGET_SUMMARIES.get(targets)
         if summary is None:
-            repositories = {target.repository.facts.name: target.repository for target in targets}
-            summary = cls({name: repository.facts for name, repository in repositories.items()}, repositories)
+            repositories = {target.repository.info.name: target.repository for target in targets}
+            summary = cls({name: repository.info for name, repository in repositories.items()}, repositories)
             _TARGET_SUMMARIES.put(targets, summary)
         return summary
 

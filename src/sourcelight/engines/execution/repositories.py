@@ -71,7 +71,7 @@ class IndexedRepositories:
         self.histories = HistoryUpdater(self.history)
         self.terms = TermStore(store)
         self.term_updates = TermUpdater(self.definitions, self.update_terms)
-        self._seen = {repository.facts.name for repository in catalog.repositories}
+        self._seen = {repository.info.name for repository in catalog.repositories}
         # One thread indexes at a time; a search that finds it taken goes on with the index as it is.
         self._updating = threading.Lock()
         self._next_look = 0.0
@@ -218,18 +218,18 @@ class IndexedRepositories:
                 return Target(repository, WORKTREE, resolve(repository, WORKTREE))
             except RepositoryError:
                 pass
-        return Target(repository, "", repository.facts.commit)
+        return Target(repository, "", repository.info.commit)
 
     @property
     def default_histories(self) -> list[HistoryRequest]:
         """What `histories` has to read so that commits of every repository can be searched at its current commit."""
         repositories = (repository for repository in self.catalog.repositories if repository.kind == "git")
-        return [HistoryRequest(repository, (repository.facts.commit,)) for repository in repositories]
+        return [HistoryRequest(repository, (repository.info.commit,)) for repository in repositories]
 
     @property
     def removed_repositories(self) -> list[str]:
         """Repositories that were here since opening, and are no longer."""
-        return sorted(self._seen - {repository.facts.name for repository in self.catalog.repositories})
+        return sorted(self._seen - {repository.info.name for repository in self.catalog.repositories})
 
     def close(self) -> None:
         """Stop background work; finished work stays."""
@@ -244,7 +244,7 @@ class IndexedRepositories:
 
     def _is_due(self, target: Target, now: float) -> bool:
         """Whether to index a target: one that failed is tried again when it changed, and after a while all the same."""
-        if self.report is None or target.repository.facts.name not in self.report.failures:
+        if self.report is None or target.repository.info.name not in self.report.failures:
             return True
         commit, attempted_s = self._last_attempts.get(target.repository.key, ("", 0.0))
         return commit != target.commit or now - attempted_s >= RETRY_S
@@ -254,7 +254,7 @@ class IndexedRepositories:
         repositories, targets = self._targets
         if repositories is not self.catalog.repositories or self.worktree:
             repositories = self.catalog.repositories
-            self._seen.update(repository.facts.name for repository in repositories)
+            self._seen.update(repository.info.name for repository in repositories)
             targets = self.targets_of(repositories)
             self._targets = repositories, targets
         return targets

@@ -171,5 +171,5 @@ def scope_alert(scope: ScopeSelector) -> Alert | None:
     if scope.unsearchable:
         return notices.unsearchable_alert(scope.unsearchable)
     if scope.absent:
-        return notices.absent_facts(scope.absent)
+        return notices.absent_attributes(scope.absent)
     return None

@@ -47,7 +47,7 @@ class WorktreeChanges:
             if repository.kind == "git" and repository.worktree:
                 files = self._files(repository)
                 if files:
-                    counts[repository.facts.name] = files
+                    counts[repository.info.name] = files
         return counts
 
     def _files(self, repository: Repository) -> int:

@@ -150,7 +150,7 @@ class Session:
         ]
 
         def rank(provider: tuple[Project, Any]) -> tuple[bool, bool]:
-            info, repository = provider[0].target.repository.facts, provider[0].name
+            info, repository = provider[0].target.repository.info, provider[0].name
             # Forks and archives last: several repositories may export the same module, and the original is meant. Then
             # the repository of that name.
             return info.fork or info.archived, name not in {repository, repository.rpartition("/")[2]}

@@ -175,7 +175,7 @@ class ProjectCache:
         self.catalog = catalog
         self.store = store
         self.parser_of = parser_of
-        self._target_of = target_of or (lambda repository: Target(repository, "", repository.facts.commit))
+        self._target_of = target_of or (lambda repository: Target(repository, "", repository.info.commit))
         self.cache_bytes = cache_bytes
         self.parsed_files: LruCache[tuple[bytes, str], ParsedEntry] = LruCache(
             cache_bytes, weigh=lambda entry: entry.source_bytes
@@ -348,7 +348,7 @@ class Workspace:
     def other_projects(self, project: Project) -> Iterator[Project]:
         """Return all other repositories, at their default revision, in order of names."""
         for repository in self.repositories:
-            if repository.key != project.key and repository.facts.commit:
+            if repository.key != project.key and repository.info.commit:
                 yield self._open(repository, "")
 
     def parsed_file(self, document: Document) -> ParsedFile | None:

@@ -90,7 +90,7 @@ class OpenedTargets:
         """Repository and revision of each target."""
         if len(self._locations) != len(self.targets):
             self._locations = tuple(
-                RepositoryRevision(target.repository.facts.name, target.repository.facts.id, target.revision, commit)
+                RepositoryRevision(target.repository.info.name, target.repository.info.id, target.revision, commit)
                 for target, commit in zip(self.targets, self.commits, strict=True)
             )
         return self._locations

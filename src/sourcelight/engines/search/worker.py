@@ -51,8 +51,8 @@ def _build_table(kind: str) -> TableBuild:
 
 
 def _repository(raw: dict[str, Any]) -> Repository:
-    info = RepositoryInfo(**{**raw.pop("facts"), "topics": ()})
-    return Repository(facts=info, **raw)
+    info = RepositoryInfo(**{**raw.pop("info"), "topics": ()})
+    return Repository(info=info, **raw)
 
 
 def build_locked(

@@ -67,7 +67,7 @@ def write_sections(
     kind
         What the file holds: a reader asks for the same kind.
     metadata
-        JSON values that the reader finds in `SectionFile.facts`.
+        JSON values that the reader finds in `SectionFile.metadata`.
     sections
         Arrays by name; several arrays of one name are joined.
     name

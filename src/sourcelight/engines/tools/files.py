@@ -41,12 +41,12 @@ from sourcelight.repos.objects import MAX_CONTENT_BYTES
 def _list_repos(arguments: ListReposArguments, context: ToolContext) -> ToolResult:
     fragment = arguments.query.strip().casefold()
     matches = sorted(
-        (r for r in context.engine.catalog.visible(context.viewer) if fragment in r.facts.name.casefold()),
-        key=lambda r: r.facts.name,
+        (r for r in context.engine.catalog.visible(context.viewer) if fragment in r.info.name.casefold()),
+        key=lambda r: r.info.name,
     )
     # Sorted by name, and the cursor is a name: a page stays right when repositories are added or removed between two
     # calls.
-    names = [repository.facts.name for repository in matches]
+    names = [repository.info.name for repository in matches]
     after, before = _name_of(arguments.after, "after"), _name_of(arguments.before, "before")
     start = 0 if after is None else bisect_right(names, after)
     end = len(names) if before is None else max(bisect_left(names, before), start)
@@ -54,7 +54,7 @@ def _list_repos(arguments: ListReposArguments, context: ToolContext) -> ToolResu
     if limit is not None and end - start > limit:
         # Without `after`, `before` asks for the page that ends there.
         start, end = (end - limit, end) if before is not None and after is None else (start, start + limit)
-    page = [repository.facts for repository in matches[start:end]]
+    page = [repository.info for repository in matches[start:end]]
     table = table_of(
         "repository_list",
         len(page),

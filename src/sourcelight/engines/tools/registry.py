@@ -172,7 +172,7 @@ def _await_indexing(tool: Tool[Any], context: ToolContext) -> None:
 
 def _replaced_objects(result: ToolResult, arguments: WireArguments, context: ToolContext) -> list[str]:
     """Name the repositories of a call with replaced objects, which no tool follows."""
-    objects = {r.name: r.facts.replaced_objects for r in context.engine.catalog.repositories}
+    objects = {r.name: r.info.replaced_objects for r in context.engine.catalog.repositories}
     objects = {name: count for name, count in objects.items() if count}
     if not objects:
         return []

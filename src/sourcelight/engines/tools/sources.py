@@ -97,13 +97,13 @@ def _repositories_read(result: ToolResult) -> Iterable[tuple[str, str]]:
 
 def _source(repository: Repository, commit: str, context: ToolContext) -> ReadSource:
     if not context.engine.holds_files:
-        return ReadSource(repository.name, commit or repository.facts.commit)
+        return ReadSource(repository.name, commit or repository.info.commit)
     target = context.local.target_of(repository)
     if target.revision != WORKTREE or commit not in {"", target.commit}:
         return ReadSource(repository.name, commit or target.commit)
     status = worktree_status(repository, refresh=True)
     changed = status.modified + status.untracked + status.deleted
-    return ReadSource(repository.name, repository.facts.commit, changed)
+    return ReadSource(repository.name, repository.info.commit, changed)
 
 
 def with_sources(rendered: tuple[dict[str, Any], str], sources: Sequence[ReadSource]) -> tuple[dict[str, Any], str]:

@@ -281,7 +281,7 @@ def _make_repository(item: _Item, number: int, is_private: bool, lenders: tuple[
         values["metadata"] = {key: None if value is True else value for key, value in values["metadata"].items()}
     values["private"] = is_private or bool(lenders)
     repository = item.described.repository
-    return replace(repository, facts=replace(repository.facts, name=item.name, id=number, **values), lenders=lenders)
+    return replace(repository, info=replace(repository.info, name=item.name, id=number, **values), lenders=lenders)
 
 
 def _make_unique(candidates: Sequence[tuple[str, str]], reserved: Mapping[str, str]) -> tuple[list[str], list[str]]:

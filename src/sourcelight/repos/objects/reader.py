@@ -47,7 +47,7 @@ class StoreReader:
     Examples
     --------
     >>> with StoreReader(repository) as reader:  # doctest: +SKIP
-    ...     tree = reader.tree(repository.facts.commit)
+    ...     tree = reader.tree(repository.info.commit)
     ...     text = reader.read(tree.blob_id(0))
     """
 

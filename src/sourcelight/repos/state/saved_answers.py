@@ -37,7 +37,7 @@ class SavedAnswer:
         Account that saved it.
     query, pattern_type
         What was asked.
-    facts
+    attributes
         What was said of the answer: its status, counts and notes.
     saved_at, expires_at
         Seconds since 1970.
@@ -47,7 +47,7 @@ class SavedAnswer:
     owner: str
     query: str
     pattern_type: str
-    facts: Mapping[str, Any]
+    attributes: Mapping[str, Any]
     saved_at: int
     expires_at: int
 
@@ -59,7 +59,7 @@ class SavedAnswers:
         self._database = database
         self._clock = clock
 
-    def save(self, owner: str, query: str, pattern_type: str, facts: Mapping[str, Any], rows: bytes) -> str | None:
+    def save(self, owner: str, query: str, pattern_type: str, attributes: Mapping[str, Any], rows: bytes) -> str | None:
         """Save an answer for 90 days; return its token, or None when the account does not exist.
 
         Raises
@@ -86,7 +86,7 @@ class SavedAnswers:
             connection.execute(
                 "INSERT INTO saved_answers (token, account, query, pattern_type, facts, rows, saved_at, expires_at) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (token, account[0], query, pattern_type, json.dumps(facts), rows, now, now + LIFETIME_S),
+                (token, account[0], query, pattern_type, json.dumps(attributes), rows, now, now + LIFETIME_S),
             )
         return token
 

@@ -62,7 +62,7 @@ def ranked_events(
     context = ToolContext(engine, viewer, cancellation)
     answer = tools.answer(NLS_SEARCH, {"query": text}, context)
     files = _files(answer.table)
-    repositories = {repository.name: repository.facts for repository in engine.catalog.visible(viewer)}
+    repositories = {repository.name: repository.info for repository in engine.catalog.visible(viewer)}
     words = _words(split_filters(text)[1])
     tally = Tally()
     display = count if request.display < 0 else min(count, request.display)

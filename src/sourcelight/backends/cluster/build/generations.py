@@ -273,9 +273,9 @@ def _with_lenders(entry: StoredShard, lenders: tuple[str, ...]) -> StoredShard:
 def _set_aside(repository: Repository, previous_entries: Mapping[str, StoredShard], problem: str) -> StoredShard:
     previous = previous_entries.get(repository.name)
     if previous is None or not previous.shard:
-        return StoredShard(repository.facts, problem=problem)
-    private = previous.facts.private or repository.facts.private  # what was said since holds for the former shard, too
-    return replace(previous, facts=replace(previous.facts, private=private), problem=problem)
+        return StoredShard(repository.info, problem=problem)
+    private = previous.info.private or repository.info.private  # what was said since holds for the former shard, too
+    return replace(previous, info=replace(previous.info, private=private), problem=problem)
 
 
 def _git_bytes(repository: Repository) -> int:

@@ -32,7 +32,7 @@ def source_of(repository: Repository, max_file_size: int) -> str:
     handle = open_handle(repository.git_dir)
     refs = sorted((name.decode("utf-8", "replace"), str(handle.lookup_reference(os.fsdecode(name)).target))
                   for name in handle.raw_listall_references())  # fmt: skip
-    source_json = json.dumps([repository.facts.commit, refs, max_file_size, formats(), repository.incomplete])
+    source_json = json.dumps([repository.info.commit, refs, max_file_size, formats(), repository.incomplete])
     return hashlib.sha256(source_json.encode()).hexdigest()
 
 
@@ -65,11 +65,11 @@ def build_shard(
         raise RepositoryError("a cluster can't index a directory without git; commit it, or open it on one machine")
     source = source_of(repository, max_file_size)
     if previous is not None and previous.shard and previous.source == source:
-        return replace(previous, facts=repository.facts, problem="")
+        return replace(previous, info=repository.info, problem="")
     # Another builder, or a build that was stopped before it wrote its generation, may have made this shard.
     before = built_before(storage, repository.name, source)
     if before is not None:
-        return replace(before, facts=repository.facts, problem="")
+        return replace(before, info=repository.info, problem="")
     # The key is made of the name alone, so that every worker finds the same directory; work trees are not searched in a
     # cluster.
     local = replace(repository, key=_key(repository.name), worktree="")
@@ -101,11 +101,11 @@ def build_shard(
     except OSError as error:
         raise RepositoryError(f"{repository.name} can't be read: {error}") from error
     # The entry describes the commit in the catalog. If the ref moved during the build, the next build does it again.
-    view = store.repository_folder(local.key).manifest().view_of(repository.facts.commit)
+    view = store.repository_folder(local.key).manifest().view_of(repository.info.commit)
     if view is None:
         raise SearchIndexError(os.fspath(index), "the commit moved while it was indexed")
     entry = StoredShard(
-        repository.facts,
+        repository.info,
         files.keep(storage),
         files.size,
         view.text_bytes,

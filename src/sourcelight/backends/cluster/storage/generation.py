@@ -27,7 +27,7 @@ class StoredShard:
 
     Parameters
     ----------
-    facts
+    info
         Name, commit, description, flags.
     shard
         Id of the shard that holds it; empty when none could be built so far.
@@ -45,7 +45,7 @@ class StoredShard:
         Names of the private repositories whose objects it reads: only who may see them all may see it.
     """
 
-    facts: RepositoryInfo
+    info: RepositoryInfo
     shard: str = ""
     size: int = 0
     text_bytes: int = 0
@@ -59,7 +59,7 @@ class StoredShard:
     @property
     def name(self) -> str:
         """Name of the repository."""
-        return self.facts.name
+        return self.info.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,9 +171,10 @@ def write_generation(storage: ShardStorage, generation: Generation, previous_id:
 
     # From the file and not from the caller's object, which may be a copy with another number.
     number = read_generation(storage, previous_id).number + 1 if previous_id else 1
-    rows = [{**asdict(entry), "facts": json.dumps(asdict(entry.facts))} for entry in generation.entries]
+    rows = [_row(entry) for entry in generation.entries]
     # One column per field, even without rows: an empty generation has to be readable too.
-    columns = {name: [row[name] for row in rows] for name in StoredShard.__dataclass_fields__}
+    names = ["facts" if name == "info" else name for name in StoredShard.__dataclass_fields__]
+    columns = {name: [row[name] for row in rows] for name in names}
     kinds = {"size": pa.int64(), "text_bytes": pa.int64(), "files": pa.int64(), "lenders": pa.list_(pa.string())}
     table = pa.table({name: pa.array(values, kinds.get(name, pa.string())) for name, values in columns.items()})
     about = {
@@ -198,8 +199,7 @@ def write_generation(storage: ShardStorage, generation: Generation, previous_id:
 
 def note_built(storage: ShardStorage, entry: StoredShard) -> None:
     """Remember a shard that is whole in storage, for builds that come before a generation names it."""
-    row = {**asdict(entry), "facts": json.dumps(asdict(entry.facts))}
-    storage.write(_note_name(entry.name, entry.source), json.dumps(row).encode())
+    storage.write(_note_name(entry.name, entry.source), json.dumps(_row(entry)).encode())
 
 
 def built_before(storage: ShardStorage, name: str, source: str) -> StoredShard | None:
@@ -223,9 +223,17 @@ def _name(generation: str) -> str:
     return f"generations/{generation}.parquet"
 
 
+def _row(entry: StoredShard) -> dict[str, Any]:
+    """Return the fields of a shard as files have them; `info` is JSON there, under its older name ``facts``."""
+    fields = asdict(entry)
+    info = fields.pop("info")
+    return {**fields, "facts": json.dumps(info)}
+
+
 def _entry(row: Mapping[str, Any]) -> StoredShard:
-    attributes = json.loads(row["facts"])
+    fields = dict(row)
+    attributes = json.loads(fields.pop("facts"))
     attributes["topics"] = tuple(attributes["topics"])
     # Fails closed: a private repository of the old format may borrow objects, and nothing says from where.
-    lenders = row.get("lenders", [UNKNOWN_LENDER] if attributes["private"] else [])
-    return StoredShard(**{**row, "facts": RepositoryInfo(**attributes), "lenders": tuple(lenders)})
+    lenders = fields.get("lenders", [UNKNOWN_LENDER] if attributes["private"] else [])
+    return StoredShard(**{**fields, "info": RepositoryInfo(**attributes), "lenders": tuple(lenders)})

@@ -149,7 +149,7 @@ class ShardCache:
                 # Another request may have fetched it while this one waited for the lock.
                 if self._trusted_shard(key) is None:
                     self._fetch(key, entry, check_cancelled)
-        return Repository(entry.facts, key, "git", f"{self._git}{key}", "", entry.incomplete)
+        return Repository(entry.info, key, "git", f"{self._git}{key}", "", entry.incomplete)
 
     def _lock_of(self, key: RepositoryKey) -> threading.Lock:
         with self._guard:

@@ -83,7 +83,7 @@ def _commit(target: Target) -> str:
     try:
         return resolve(target.repository, "")
     except RepositoryError:
-        return target.repository.facts.commit
+        return target.repository.info.commit
 
 
 @dataclass(slots=True)
@@ -185,7 +185,7 @@ class CommitSearch:
         self, pairs: Sequence[tuple[CommitPlan, HistoryCommit]]
     ) -> Iterator[tuple[HistoryCommit, CommitPlan, Any]]:
         target = pairs[0][1]
-        info = target.repository.facts
+        info = target.repository.info
         # All alternatives see one history, so that their commits have the same numbers.
         oids = (commit for _, position in pairs for commit in position.request.commits)
         request = HistoryRequest(target.repository, tuple(dict.fromkeys(oids)))
@@ -216,7 +216,7 @@ class CommitSearch:
         if kind == "diff":
             matches_of_plans = [self._diffs(history, plan, position) for plan, position in pairs]
             previews = DiffPreviews(repository.git_dir) if self.with_previews and repository.git_dir else None
-            return diff_matches(history, repository.facts, unite(history, matches_of_plans), stopped, previews)
+            return diff_matches(history, repository.info, unite(history, matches_of_plans), stopped, previews)
         queries = [plan.history_query(position.revisions, position.without) for plan, position in pairs]
         matches = [
             self._commits(history, plan, position, find_commits(history, q, stopped), q)
@@ -229,7 +229,7 @@ class CommitSearch:
             if len(matches) == 1
             else newest_first(history, CommitNumbers(np.unique(np.concatenate(matches))))
         )
-        return commit_matches(history, repository.facts, commits, unite_trees(trees))
+        return commit_matches(history, repository.info, commits, unite_trees(trees))
 
     def _batches_of(
         self, target: HistoryCommit, plans: Sequence[tuple[CommitPlan, HistoryCommit]], batches: Iterator[Any]

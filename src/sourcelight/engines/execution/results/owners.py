@@ -221,7 +221,7 @@ class OwnerPredicate:
         key = (target.repository.key, target.revision, target.commit)
         if key not in self._files_by_key:
             self._files_by_key[key] = self._load(target)
-        name = target.repository.facts.name
+        name = target.repository.info.name
         if self._files_by_key[key] is None and name not in self.missing:
             self.unknown.add(name)
         return self._files_by_key[key]
@@ -233,7 +233,7 @@ class OwnerPredicate:
                 if text is not None:
                     return FileOwners(path, text)
                 if self._lacks(target, path):
-                    self.missing[target.repository.facts.name] = path
+                    self.missing[target.repository.info.name] = path
                     return None
         except (SourcelightError, OSError):
             pass
@@ -314,7 +314,7 @@ class OwnerSelector:
                 continue
             self._seen.add((key, revision, path))
             names = owners_file.rules.owners_of(path)
-            self.ownership.unowned[target.repository.facts.name] += not names
+            self.ownership.unowned[target.repository.info.name] += not names
             for owner in names:
                 if (key, revision, owner.name) not in self._yielded:
                     self._yielded.add((key, revision, owner.name))

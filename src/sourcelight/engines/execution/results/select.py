@@ -312,7 +312,7 @@ def by_file(batch: Any) -> Sequence[Any]:
 
 def repository_batch(name_matches: Sequence[tuple[Target, tuple[tuple[int, int], ...]]]) -> Any:
     """Rows of type ``repo``, with the spans of the match in each name."""
-    infos = [target.repository.facts for target, _ in name_matches]
+    infos = [target.repository.info for target, _ in name_matches]
     spans = [spans for _, spans in name_matches]
     ids = [info.id for info in infos]
     list_starts = arrow_array(np.cumsum([0, *map(len, spans)]).astype(np.int32))

@@ -41,7 +41,7 @@ class Scope:
 
 
 class ScopeSelector:
-    """Chooses the repositories of a query's alternatives by context, filters and facts: reads no ref and no file.
+    """Chooses the repositories of a query's alternatives by context, filters and attributes: reads no ref and no file.
 
     Parameters
     ----------
@@ -85,15 +85,15 @@ class ScopeSelector:
             Scope(
                 alternative,
                 selected,
-                tuple(Target(repository, "", repository.facts.commit) for repository in selected.repositories),
+                tuple(Target(repository, "", repository.info.commit) for repository in selected.repositories),
             )
             for alternative, selected in selections
         ]
 
     def choose(self, item: ScopedAlternative, visible: Sequence[Repository]) -> RepositorySelection:
-        """The repositories of an alternative: by context, filters, and facts that predicates ask for."""
+        """The repositories of an alternative: by context, filters, and attributes that predicates ask for."""
         predicates = predicates_of(item.alternative)
-        self.absent.update(selection.absent_facts(predicates, visible))
+        self.absent.update(selection.absent_attributes(predicates, visible))
         if item.context and not self.viewer.sees_private:
             self._require_visible(item, visible)
         if item.revisions_by_name is not None:
@@ -103,7 +103,7 @@ class ScopeSelector:
                 for name in item.revisions_by_name.keys() - names:
                     self.unsearchable[name] = f"the context {item.context} names it, and it is not here"
             visible = [repository for repository in visible if repository.name in item.revisions_by_name]
-        return select_repositories(item.alternative, visible, selection.facts_test(predicates))
+        return select_repositories(item.alternative, visible, selection.info_test(predicates))
 
     def _require_visible(self, item: ScopedAlternative, visible: Sequence[Repository]) -> None:
         """Raise the error of an unknown context where the viewer can see none of it: its name may be secret."""
@@ -111,7 +111,7 @@ class ScopeSelector:
             if any(repository.name in item.revisions_by_name for repository in visible):
                 return
         elif not item.context_alternatives or any(
-            select_repositories(alternative, visible, selection.facts_test(predicates_of(alternative))).repositories
+            select_repositories(alternative, visible, selection.info_test(predicates_of(alternative))).repositories
             for alternative in item.context_alternatives
         ):
             return

@@ -19,7 +19,7 @@ from sourcelight.engines.execution.structures import structures_of
 from sourcelight.engines.search import FileFilter, FileTerm, Searcher, SearchOptions, Target, TextQuery
 from sourcelight.repos import Repository, has_commit_after
 
-_OF_FACTS = {"has.topic": "topics", "has.meta": "metadata", "has.description": "description"}
+_OF_INFO = {"has.topic": "topics", "has.meta": "metadata", "has.description": "description"}
 TargetKey = tuple[str, str, str]
 """What tells targets apart: the repository's key, the revision as it was requested, the commit."""
 
@@ -60,21 +60,21 @@ def check_dates(alternative: Alternative, query: str) -> None:
                 raise QueryError("invalid date format", query=query, hint=ACCEPTED) from exc
 
 
-def facts_test(predicates: Iterable[Predicate]) -> Callable[[RepositoryInfo], bool] | None:
-    """Make the test for all predicates that the facts of a repository answer; None: there are none."""
-    tests = [(_fact(item), item.negated) for item in predicates if item.name in _OF_FACTS]
+def info_test(predicates: Iterable[Predicate]) -> Callable[[RepositoryInfo], bool] | None:
+    """Make one test of all predicates on attributes of a repository; None: there are none."""
+    tests = [(_attribute_test(item), item.negated) for item in predicates if item.name in _OF_INFO]
     if not tests:
         return None
     return lambda info: all(test(info) is not negated for test, negated in tests)
 
 
-def absent_facts(predicates: Iterable[Predicate], visible: Sequence[Repository]) -> tuple[str, ...]:
-    """Name the facts that `predicates` ask for and no repository has: topics, metadata or description."""
-    columns = dict.fromkeys(_OF_FACTS[item.name] for item in predicates if item.name in _OF_FACTS)
-    return tuple(name for name in columns if not any(getattr(r.facts, name) for r in visible))
+def absent_attributes(predicates: Iterable[Predicate], visible: Sequence[Repository]) -> tuple[str, ...]:
+    """Name the attributes that `predicates` ask for and no repository has: topics, metadata or description."""
+    columns = dict.fromkeys(_OF_INFO[item.name] for item in predicates if item.name in _OF_INFO)
+    return tuple(name for name in columns if not any(getattr(r.info, name) for r in visible))
 
 
-def _fact(predicate: Predicate) -> Callable[[RepositoryInfo], bool]:
+def _attribute_test(predicate: Predicate) -> Callable[[RepositoryInfo], bool]:
     args = predicate.args
     if predicate.name == "has.topic":
         return lambda info: args["topic"] in info.topics
@@ -212,9 +212,9 @@ class RepositorySelection:
 def select_repositories(
     alternative: Alternative,
     visible: Sequence[Repository],
-    facts_test: Callable[[RepositoryInfo], bool] | None = None,
+    info_test: Callable[[RepositoryInfo], bool] | None = None,
 ) -> RepositorySelection:
-    """Apply the filters ``repo fork archived visibility`` of `alternative`, and `facts_test`.
+    """Apply the filters ``repo fork archived visibility`` of `alternative`, and `info_test`.
 
     Forks and archived repositories are left out unless asked for, or unless the only positive ``repo:`` filter names
     exactly one repository (query-language reference, repositories and revisions). Names match without regard to case.
@@ -234,7 +234,7 @@ def select_repositories(
     # Most queries select all repositories, or leave out forks and archived ones. The same tuple has the same
     # repositories, which are those that its viewer may see.
     key = (fork, archived, fork_is_default, archived_is_default, visibility)
-    may_cache = isinstance(visible, tuple) and not names_matter and facts_test is None
+    may_cache = isinstance(visible, tuple) and not names_matter and info_test is None
     cached = _SELECTIONS.get(visible, key) if may_cache else None
     if cached is not None:
         return cached
@@ -242,14 +242,14 @@ def select_repositories(
     forks: list[str] = []
     archives: list[str] = []
     for repository in visible:
-        info = repository.facts
+        info = repository.info
         if names_matter:
             name = info.name.encode()
             if not all(test(name) for test in patterns) or any(test(name) for test in unwanted):
                 continue
         if (visibility == "private" and not info.private) or (visibility == "public" and info.private):
             continue
-        if facts_test is not None and not facts_test(info):
+        if info_test is not None and not info_test(info):
             continue
         if not _passes(fork, has=info.fork):
             if info.fork and fork_is_default:
@@ -272,7 +272,7 @@ _SELECTIONS: IdentityCache[Sequence[Repository], RepositorySelection] = Identity
 
 def filters_matching(alternative: Alternative, repository: Repository) -> tuple[Filter, ...]:
     """The positive ``repo:`` filters that the name of a selected repository satisfies: all of them."""
-    name = repository.facts.name.encode()
+    name = repository.info.name.encode()
     positive = (item for item in alternative.all("repo") if not item.negated)
     return tuple(item for item in positive if not item.value or _name_pattern(item)(name))
 

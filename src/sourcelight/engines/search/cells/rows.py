@@ -44,8 +44,8 @@ def record_batch(matching_files: Iterable[tuple[FileOfRows, CellMatches]], optio
     rows: list[dict[str, Any]] = []
     for file, matches in matching_files:
         location = {
-            "repository": file.target.repository.facts.name,
-            "repository_id": file.target.repository.facts.id,
+            "repository": file.target.repository.info.name,
+            "repository_id": file.target.repository.info.id,
             "revision": file.target.revision,
             "commit": file.commit,
             "path": file.path,

@@ -110,7 +110,7 @@ def file_columns(rows: FileRows, row_types: Sequence[str], row_type: NDArray[np.
         np.zeros(count, np.int32) if member_of_file is None else np.repeat(member_of_file.astype(np.int32), lengths)
     )
     used_targets = [(source.targets[member], source.commits[member]) for member in used_members.tolist()]
-    values = [(target.repository.facts.name, target.revision, commit) for target, commit in used_targets]
+    values = [(target.repository.info.name, target.revision, commit) for target, commit in used_targets]
     for position, name in enumerate(("repository", "revision", "commit")):
         # One code per distinct text: readers compare codes, not texts.
         numbers: dict[str, int] = {}
@@ -121,7 +121,7 @@ def file_columns(rows: FileRows, row_types: Sequence[str], row_type: NDArray[np.
             else np.array(member_codes, dtype=np.int32)[member_of_row]
         )
         columns[name] = pa.DictionaryArray.from_arrays(arrow_array(code_of_row), arrow_strings(list(numbers)))
-    ids = np.array([target.repository.facts.id for target, _ in used_targets], dtype=np.int64)
+    ids = np.array([target.repository.info.id for target, _ in used_targets], dtype=np.int64)
     columns["repository_id"] = arrow_array(ids[member_of_row])
     paths = text_column(_path_bytes(corpus, rows.files)).strings
     path_of_row = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)

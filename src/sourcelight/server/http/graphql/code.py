@@ -43,12 +43,12 @@ class GitRepository:
     @property
     def id(self) -> str:
         """Opaque id."""
-        return graph_id("Repository", str(self.source.facts.id))
+        return graph_id("Repository", str(self.source.info.id))
 
     @property
     def name(self) -> str:
         """Name."""
-        return self.source.facts.name
+        return self.source.info.name
 
     @property
     def url(self) -> str:
@@ -58,37 +58,37 @@ class GitRepository:
     @property
     def description(self) -> str:
         """Description."""
-        return self.source.facts.description
+        return self.source.info.description
 
     @property
     def is_fork(self) -> bool:
         """Whether it is a fork."""
-        return self.source.facts.fork
+        return self.source.info.fork
 
     @property
     def is_archived(self) -> bool:
         """Whether it is archived."""
-        return self.source.facts.archived
+        return self.source.info.archived
 
     @property
     def is_private(self) -> bool:
         """Whether only some accounts may see it."""
-        return self.source.facts.private
+        return self.source.info.private
 
     @property
     def stars(self) -> int:
         """Stars at its code host."""
-        return self.source.facts.stars
+        return self.source.info.stars
 
     @property
     def created_at(self) -> str:
         """When the service first had it: not recorded here, so the time of its last fetch, or 1970."""
-        return self.source.facts.last_fetched or "1970-01-01T00:00:00Z"
+        return self.source.info.last_fetched or "1970-01-01T00:00:00Z"
 
     @property
     def updated_at(self) -> str | None:
         """When it was last fetched."""
-        return self.source.facts.last_fetched or None
+        return self.source.info.last_fetched or None
 
     @property
     def label(self) -> Markdown:
@@ -103,18 +103,18 @@ class GitRepository:
     @property
     def external_urls(self) -> list[Fields]:
         """Where its code host shows it."""
-        url = self.source.facts.url
+        url = self.source.info.url
         return [Fields(url=url, service_type="other", service_kind="OTHER")] if url else []
 
     @property
     def external_repository(self) -> Fields:
         """Its name at the code host."""
-        return Fields(id=self.name, service_type="other", service_id=self.source.facts.url)
+        return Fields(id=self.name, service_type="other", service_id=self.source.info.url)
 
     @property
     def key_value_pairs(self) -> list[Fields]:
         """Metadata."""
-        return [Fields(key=key, value=value) for key, value in self.source.facts.metadata.items()]
+        return [Fields(key=key, value=value) for key, value in self.source.info.metadata.items()]
 
     @property
     def mirror_info(self) -> Fields:

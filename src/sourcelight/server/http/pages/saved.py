@@ -172,22 +172,23 @@ class SavedPages:
             f"Saved by {escape(answer.owner)} on {_day(answer.saved_at)}, deleted on {_day(answer.expires_at)}"
         ]
         notes = ""
-        keys_by_name = answer.facts.get("places")
+        keys_by_name = answer.attributes.get("places")
         # Answers of earlier versions have no places; then only their owner may see the count.
         is_whole = (
             answer.owner == context.viewer.name if keys_by_name is None else visible >= set(map(tuple, keys_by_name))
         )
         if is_whole and all(mask):
-            statements.append(f"{count_of(answer.facts['matches'], 'match')} then")
+            statements.append(f"{count_of(answer.attributes['matches'], 'match')} then")
             # A title may have words of a query about repositories that were searched and have no rows.
             if answer.owner == context.viewer.name:
-                notes = "".join(f"<li>{escape(note)}</li>" for note in answer.facts["notes"])
+                notes = "".join(f"<li>{escape(note)}</li>" for note in answer.attributes["notes"])
         else:
             notes = "<li>Results of repositories that you may not see, or that are gone, are left out.</li>"
-        statements.append(f"status then: {escape(answer.facts['status'])}")
+        statements.append(f"status then: {escape(answer.attributes['status'])}")
         return (
             f'<h1 class="hidden">Saved answer: {escape(one_line(answer.query, 200))}</h1>'
-            f'<p class="summary" role="status" data-status="{escape(answer.facts["status"])}">{"; ".join(statements)}. '
+            f'<p class="summary" role="status" data-status="{escape(answer.attributes["status"])}">'
+            f"{'; '.join(statements)}. "
             f'<a href="{retry_link}">Search again</a></p>'
             f"{f'<ul>{notes}</ul>' if notes else ''}{_commits(visible_rows, prefix)}{view.results_html()}"
         )

@@ -236,7 +236,7 @@ def _start(context: ToolContext, prefix: str) -> str:
     visible = list(context.engine.catalog.visible(context.viewer))
     items = "".join(
         f'<li><a href="{escape(repository_url(prefix, repository.name))}/-/tree/">{escape(repository.name)}</a> '
-        f'<span class="quiet">{escape(one_line(repository.facts.description, 120))}</span></li>'
+        f'<span class="quiet">{escape(one_line(repository.info.description, 120))}</span></li>'
         for repository in visible[:200]
     )
     more_html = f'<p class="quiet">{len(visible) - 200:,} more: search with <code>type:repo</code>.</p>' * (
