@@ -203,7 +203,7 @@ def test_grants_name_folders_and_names_are_passed_on(
     assert locations[0] in admin("repo", "grant", ".", "--user", "ann")
     rights = state.rights.for_account(state.accounts.get("ann").id)
     assert rights is not None
-    assert rights.places == set(locations)
+    assert rights.canonical_paths == set(locations)
     assert [load["folder"] for load in json.loads(admin("repo", "list", "--json"))] == locations
     admin("repo", "move", locations[1], str(tmp_path / "three"))
     assert json.loads(admin("repo", "list", "--json"))[1]["folder"] == str(tmp_path / "three")

@@ -50,7 +50,7 @@ def test_contents_are_no_repositories_and_expose_none(trapped: Trapped, *, is_se
     assert text_of(payments) == HOSTILE_TEXT[0] + "\n"
     assert [repository for repository in catalog.visible(ANYONE) if repository.name != EVIL] == []
     assert not [text for text in HOSTILE_TEXT[:2] if text in seen_by(catalog, ANYONE)]
-    granted = Viewer("bob", sees_private=False, places=frozenset({payments.place}))
+    granted = Viewer("bob", sees_private=False, canonical_paths=frozenset({payments.canonical_path}))
     assert HOSTILE_TEXT[0] in seen_by(catalog, granted)
     assert HOSTILE_TEXT[1] not in seen_by(catalog, Viewer.owner())
     assert "git directories inside a work tree" in " ".join(catalog.warnings)
@@ -235,9 +235,13 @@ def test_who_reads_private_objects_is_as_private(trapped: Trapped, way: str) -> 
     assert HOSTILE_TEXT[0] in text_of(trap)
     assert trap.info.private
     assert HOSTILE_TEXT[0] not in seen_by(catalog, ANYONE)
-    only_trap = Viewer("bob", sees_private=False, places=frozenset({trap.place}))
+    only_trap = Viewer("bob", sees_private=False, canonical_paths=frozenset({trap.canonical_path}))
     assert HOSTILE_TEXT[0] not in seen_by(catalog, only_trap)
-    both = Viewer("bob", sees_private=False, places=frozenset({trap.place, catalog.get(PAYMENTS).place}))
+    both = Viewer(
+        "bob",
+        sees_private=False,
+        canonical_paths=frozenset({trap.canonical_path, catalog.get(PAYMENTS).canonical_path}),
+    )
     assert HOSTILE_TEXT[0] in seen_by(catalog, both)
 
 

@@ -70,7 +70,7 @@ def test_serve_shows_nobody_more_than_before(trapped: Trapped, tmp_path: Path) -
         assert PAYMENTS not in search("ann", "type:repo acme")
         with State(str(home / FILE_NAME)) as state:
             (grant,) = state.grants.all()
-            assert grant.place == str(trapped.payments.path)
+            assert grant.canonical_path == str(trapped.payments.path)
 
 
 def test_mcp_offers_the_text_of_each_repository_alone(trapped: Trapped, tmp_path: Path) -> None:

@@ -376,7 +376,7 @@ def test_a_grant_leads_to_the_place_that_was_meant_and_not_to_its_name(world: Wo
         text = world.seen(f"repo:^{SECRET}$ needle count:all")
         assert SECRET_TEXT in text
         assert "needle of mallory" not in text
-        assert world.engine.catalog.get(SECRET).place == str(world.secret.path)
+        assert world.engine.catalog.get(SECRET).canonical_path == str(world.secret.path)
         (warning,) = [item for item in world.engine.catalog.warnings if "both named" in item]
         assert str(mallory.path) in warning
         assert str(world.secret.path) in warning
@@ -414,15 +414,17 @@ def test_a_folder_can_be_granted_before_a_service_has_seen_it(world: World) -> N
     world.state.grants.add(str(world.secret.path), account="ann")
     with world.served():
         assert SECRET_TEXT in world.seen()
-    assert [(item.repository, item.place) for item in world.state.grants.all()] == [(SECRET, str(world.secret.path))]
+    assert [(item.repository, item.canonical_path) for item in world.state.grants.all()] == [
+        (SECRET, str(world.secret.path))
+    ]
 
 
 def test_grants_of_an_earlier_version_are_tied_to_places_at_the_next_start(world: World) -> None:
     grant(world)
-    assert [item.place for item in world.state.grants.all()] == [""]
+    assert [item.canonical_path for item in world.state.grants.all()] == [""]
     with world.served():
         assert SECRET_TEXT in world.seen()
-    assert [item.place for item in world.state.grants.all()] == [str(world.secret.path)]
+    assert [item.canonical_path for item in world.state.grants.all()] == [str(world.secret.path)]
 
 
 def test_an_operator_passes_names_on(world: World) -> None:

@@ -239,7 +239,7 @@ def list_repository_grants(state: State, repository: str, *, as_json: bool) -> i
             "user": grant.account,
             "role": grant.role,
             "granted": _format_time(grant.created_at),
-            "folder": grant.place,
+            "folder": grant.canonical_path,
         }
         for grant in state.grants.all(name_or_directory(repository) if repository else None)
     ]
@@ -252,8 +252,10 @@ def list_repository_folders(state: State, *, as_json: bool) -> int:
         {
             "repository": record.name,
             "visibility": record.visibility,
-            "folder": record.place,
-            "also_claimed_by": [place for place in state.repositories.claims(record.claim) if place != record.place],
+            "folder": record.canonical_path,
+            "also_claimed_by": [
+                path for path in state.repositories.claims(record.claim) if path != record.canonical_path
+            ],
         }
         for record in sorted(state.repositories.all(), key=lambda record: record.name)
     ]
@@ -263,8 +265,10 @@ def list_repository_folders(state: State, *, as_json: bool) -> int:
 def grant_repository(state: State, repository: str, *, user: str, role: str) -> None:
     """Grant a repository by name or directory, and print which one it is."""
     grant = state.grants.add(name_or_directory(repository), account=user, role=role)
-    if grant.place:
-        print_line(f"granted {one_line(grant.repository, 200)} to {user or role}: {one_line(grant.place, 4096)}")
+    if grant.canonical_path:
+        print_line(
+            f"granted {one_line(grant.repository, 200)} to {user or role}: {one_line(grant.canonical_path, 4096)}"
+        )
         return
     print_line(f"granted {repository} to {user or role}")
     say(
@@ -275,9 +279,9 @@ def grant_repository(state: State, repository: str, *, user: str, role: str) -> 
 
 def move_repository(state: State, source: str, target: str) -> None:
     """Move name, visibility and grants of one directory to another."""
-    from sourcelight.repos import place_at
+    from sourcelight.repos import canonical_path_at
 
-    state.repositories.move(place_at(source), place_at(target))
+    state.repositories.move(canonical_path_at(source), canonical_path_at(target))
     print_line(
         f"{target} now has the name, visibility and grants of {source}; a running service sees it at its next start"
     )
@@ -287,18 +291,18 @@ def forget_repository(state: State, repository: str) -> None:
     """Forget a repository with its grants."""
     identifier = name_or_directory(repository)
     record = state.repositories.resolve(identifier)
-    state.repositories.forget(identifier if record is None else record.place)
+    state.repositories.forget(identifier if record is None else record.canonical_path)
     print_line(f"forgot {repository} and its grants; a running service sees it at its next start")
 
 
 def name_or_directory(repository: str) -> str:
     """Return a repository as the state has it, from its name or its directory (``/…``, ``./…``, ``~…``)."""
-    from sourcelight.repos import place_at
+    from sourcelight.repos import canonical_path_at
 
     is_directory = (
         Path(repository).is_absolute() or repository in {".", ".."} or repository.startswith(("./", "../", "~"))
     )
-    return place_at(repository) if is_directory else repository
+    return canonical_path_at(repository) if is_directory else repository
 
 
 def read_password() -> str:

@@ -5,7 +5,7 @@ repositories may be hostile. Queries, indexes and the wire live elsewhere. Start
 """
 
 from sourcelight.repos.catalog import Catalog, ServicePolicy
-from sourcelight.repos.discovery import place_at
+from sourcelight.repos.discovery import canonical_path_at
 from sourcelight.repos.mirrors import clone, update_mirror
 from sourcelight.repos.objects import CommitTree, TreeEntry, find_entry, list_folder, packed_objects
 from sourcelight.repos.repository import Repository, RepositoryKey, SkippedRepository, Viewer
@@ -33,6 +33,7 @@ __all__ = [
     "TreeEntry",
     "Viewer",
     "WorktreeStatus",
+    "canonical_path_at",
     "clone",
     "find_entry",
     "has_commit_after",
@@ -42,7 +43,6 @@ __all__ = [
     "matching_refs",
     "newest_before",
     "packed_objects",
-    "place_at",
     "resolve",
     "update_mirror",
     "worktree_status",

@@ -17,7 +17,7 @@ from sourcelight.repos.boundary import Boundary, object_sources, read_small_file
 from sourcelight.repos.discovery import DiscoveredRepository
 from sourcelight.repos.handles import UnusableRepository, open_handle
 from sourcelight.repos.names import name_from_folder, name_from_git_dir, name_from_origin, web_address
-from sourcelight.repos.repository import Repository, common_dir, home_of, key_of, place_of
+from sourcelight.repos.repository import Repository, canonical_path_of, common_dir, home_of, key_of
 from sourcelight.repos.revisions import default_commit, head_target
 from sourcelight.repos.worktrees import ObjectReader
 
@@ -157,7 +157,7 @@ def _describe(discovered: DiscoveredRepository, sources: tuple[str, ...]) -> Rep
         discovered.git_dir,
         discovered.worktree,
         incomplete,
-        place_of(discovered.git_common_dir),
+        canonical_path_of(discovered.git_common_dir),
     )
     with ObjectReader(repository) as reader:
         if not reader.holds_tree(commit):
@@ -190,12 +190,12 @@ def describe_snapshot(folder: str, cancellation: Cancellation | None = None) -> 
     from sourcelight.repos.worktrees import current_state
 
     real = os.path.realpath(folder)
-    place = place_of(real)
-    draft = Repository(RepositoryInfo(name_from_folder(real)), key_of(real), "snapshot", "", real, "", place)
+    canonical_path = canonical_path_of(real)
+    draft = Repository(RepositoryInfo(name_from_folder(real)), key_of(real), "snapshot", "", real, "", canonical_path)
     state = current_state(draft, cancellation)
     info = RepositoryInfo(draft.name, commit=state.commit, last_fetched=_format_time(os.stat(real).st_mtime))
     return RepositoryDescription(
-        Repository(info, draft.key, "snapshot", "", real, "", place), real, "", real, real, real
+        Repository(info, draft.key, "snapshot", "", real, "", canonical_path), real, "", real, real, real
     )
 
 

@@ -20,7 +20,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.markup.counts import list_names
 from sourcelight.repos.boundary import TRUSTED_PATHS, Boundary
 from sourcelight.repos.handles import UnusableRepository, open_handle
-from sourcelight.repos.repository import SkippedRepository, common_dir, git_dir_of_file, place_of
+from sourcelight.repos.repository import SkippedRepository, canonical_path_of, common_dir, git_dir_of_file
 from sourcelight.repos.tracked_entries import TrackedEntries, enclosing_work_trees, git_dir_of
 
 CACHE_FOLDERS = frozenset(
@@ -311,11 +311,11 @@ def enclosing_repository(path: str) -> DiscoveredRepository | None:
     return None
 
 
-def place_at(path: str) -> str:
-    """Return the place of the repository at `path` (also a former one): work tree, git directory or snapshot."""
+def canonical_path_at(path: str) -> str:
+    """Return the canonical path of the repository at `path`, also of a former one."""
     folder = os.path.abspath(os.path.expanduser(path))
     repository = Discovery().work_tree(folder) if os.path.lexists(os.path.join(folder, ".git")) else None
-    return place_of(folder if repository is None else repository.git_common_dir)
+    return canonical_path_of(folder if repository is None else repository.git_common_dir)
 
 
 def holds_files(path: str) -> bool:

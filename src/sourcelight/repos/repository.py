@@ -42,10 +42,10 @@ class Repository:
         Work tree or snapshot directory; empty for a bare repository.
     incomplete
         Why the repository is not complete (``shallow``, ``partial clone``, or both); empty when it does.
-    place
-        Where it stands on this machine, as `place_of` gives it: what grants hang on. Empty for what stands elsewhere.
+    canonical_path
+        Where it is on this machine, as `canonical_path_of` gives it: what grants refer to. Empty for others.
     lenders
-        Places of the private repositories whose objects this one reads: only who may see them all may see it.
+        Canonical paths of the private repositories whose objects this one reads: only who may see them all may see it.
     lender_names
         The same for a repository of a cluster, where grants are to names; ``UNKNOWN_LENDER`` for one without a name.
     """
@@ -56,7 +56,7 @@ class Repository:
     git_dir: str
     worktree: str = ""
     incomplete: str = ""
-    place: str = ""
+    canonical_path: str = ""
     lenders: tuple[str, ...] = ()
     lender_names: tuple[str, ...] = ()
 
@@ -96,7 +96,7 @@ def home_of(git_common_dir: str) -> str:
     return os.path.dirname(real) if os.path.basename(real) == ".git" else real
 
 
-def place_of(git_common_dir: str) -> str:
+def canonical_path_of(git_common_dir: str) -> str:
     """Return `home_of` as text, with bytes spelled out if it is not UTF-8, for databases and terminals."""
     home = home_of(git_common_dir)
     try:
@@ -144,15 +144,15 @@ class Viewer:
     only
         Names of the repositories that exist at all: what was planned for a worker of a cluster, by a service that
         knows who asks. None: no such bound.
-    places
-        Places of the private repositories that exist for this viewer all the same: what accounts were granted.
+    canonical_paths
+        Those of the private repositories that exist for this viewer all the same: what accounts were granted.
     """
 
     name: str
     sees_private: bool
     granted: frozenset[str] = frozenset()
     only: frozenset[str] | None = None
-    places: frozenset[str] = frozenset()
+    canonical_paths: frozenset[str] = frozenset()
 
     @classmethod
     def owner(cls) -> Viewer:
@@ -174,7 +174,7 @@ class Viewer:
         """Return whether a private repository is granted, and every private one whose objects it reads."""
         if repository.info.name in self.granted:
             return self.granted.issuperset(repository.lender_names)
-        return repository.place in self.places and self.places.issuperset(repository.lenders)
+        return repository.canonical_path in self.canonical_paths and self.canonical_paths.issuperset(repository.lenders)
 
 
 def visible(repositories: Iterable[Repository], viewer: Viewer) -> tuple[Repository, ...]:

@@ -268,7 +268,7 @@ def test_many_searches_at_once_of_one_account_all_get_their_turn(state: State) -
 
 def test_access_to_a_place_that_is_taken_back_ends_streams() -> None:
     """Grants of a service with repositories of its own are to places: a stream went on when one was taken back."""
-    then = Principal("ann", Viewer("ann", sees_private=False, places=frozenset({"/srv/a", "/srv/b"})))
-    now = Principal("ann", Viewer("ann", sees_private=False, places=frozenset({"/srv/a"})))
+    then = Principal("ann", Viewer("ann", sees_private=False, canonical_paths=frozenset({"/srv/a", "/srv/b"})))
+    now = Principal("ann", Viewer("ann", sees_private=False, canonical_paths=frozenset({"/srv/a"})))
     assert then.covers(now)
     assert not now.covers(then)

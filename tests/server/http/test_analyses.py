@@ -125,7 +125,7 @@ def test_a_private_repository_is_as_one_that_does_not_exist(world: World) -> Non
         world.state.grants.add(
             SECRET,
             account=world.account,
-            place=next(r.place for r in world.engine.catalog.repositories if r.name == SECRET),
+            canonical_path=next(r.canonical_path for r in world.engine.catalog.repositories if r.name == SECRET),
         )
         assert [name for name, _ in events(post(service, SECRET, world.ann))] == ["rows", "done"]
 

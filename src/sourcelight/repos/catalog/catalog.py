@@ -16,7 +16,7 @@ from sourcelight.core.errors import (
 )
 from sourcelight.repos.boundary import Boundary
 from sourcelight.repos.catalog.config import SettingsFiles
-from sourcelight.repos.catalog.entries import CatalogEntry, PlaceMemory
+from sourcelight.repos.catalog.entries import CatalogEntry, RepositoryMemory
 from sourcelight.repos.catalog.naming import Memory, arrange
 from sourcelight.repos.catalog.visibility import Root, ServicePolicy
 from sourcelight.repos.description import stamp_files
@@ -54,7 +54,7 @@ class Catalog:
         self.worktree = worktree
         self._settings = SettingsFiles(annotations)
         self._boundary = Boundary()
-        self._memory = PlaceMemory()
+        self._memory = RepositoryMemory()
         self._default_visibility = ""
         self._contexts: dict[str, dict[str, object]] = {}
         if policy is not None:
@@ -114,7 +114,7 @@ class Catalog:
         Raises
         ------
         NoRepositories
-            If no repository can be searched; the message lists skipped places with reasons.
+            If no repository can be searched; the message lists skipped directories with reasons.
         ConfigurationError
             If a `repos.toml` can't be used.
         Cancelled
@@ -161,7 +161,7 @@ class Catalog:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings about names, places and settings files."""
+        """Warnings about names, paths and settings files."""
         return self._view[2]
 
     @property
@@ -178,8 +178,8 @@ class Catalog:
         return {**self._contexts, **by_name}
 
     @property
-    def has_places(self) -> bool:
-        """Whether the repositories are on this machine, so that grants refer to their places."""
+    def is_on_this_machine(self) -> bool:
+        """Whether the repositories are on this machine, so that grants refer to their paths."""
         return bool(self.paths)
 
     @property
@@ -193,7 +193,7 @@ class Catalog:
         What is known already stays as it is. Grants that wait for a name are tied to the repository that has it now.
         """
         with self._lock:
-            if self._memory.register is register or not self.has_places:
+            if self._memory.register is register or not self.is_on_this_machine:
                 return
             self._default_visibility = default_visibility
             self._memory.use_register(register)
@@ -229,7 +229,7 @@ class Catalog:
         Parameters
         ----------
         thorough
-            Read all places again.
+            Read all repositories again.
         brief
             Look only for other commits and at `repos.toml`, with half as many calls: for a caller who does so many
             times a second, and looks at everything now and then. New repositories, descriptions and times of fetches
@@ -289,7 +289,7 @@ class Catalog:
         return not any(map(os.path.lexists, self._absent))
 
     def _discover(self, cancellation: Cancellation | None, progress: Callable[[int, int], None] | None) -> bool:
-        """Walk all paths; return whether places were added or removed."""
+        """Walk all paths; return whether repositories were added or removed."""
         walk = Discovery(self._boundary)
         snapshots: list[str] = []
         warnings: list[str] = []
@@ -305,13 +305,13 @@ class Catalog:
                 snapshots.append(path)
         if progress is not None:
             progress(walk.visited, len(walk.repositories))
-        previous = {_identity_of(entry.place): entry for entry in self._entries}
+        previous = {_identity_of(entry.source): entry for entry in self._entries}
         entries = []
         sources: list[DiscoveredRepository | str] = [*walk.repositories.values(), *dict.fromkeys(snapshots)]
         for source in sources:
             if cancellation is not None:
                 cancellation.check()
-            # Known places keep their entry, with all that was read of them.
+            # Known repositories keep their entry, with all that was read of them.
             entry = previous.pop(_identity_of(source), None)
             if entry is None:
                 entry = CatalogEntry(source)
@@ -350,7 +350,7 @@ class Catalog:
             self._roots(),
             self._default_visibility,
             has_accounts=is_shared,
-            unreadable=frozenset(entry.address for entry in self._entries if entry.description is None),
+            unreadable=frozenset(entry.canonical_path for entry in self._entries if entry.description is None),
         )
         arrangement = arrange(descriptions, self._settings.annotations, memory)
         self._memory.store(arrangement.records, arrangement.private_roots)

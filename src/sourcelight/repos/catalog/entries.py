@@ -1,6 +1,6 @@
-"""One place of a catalog, and cheap checks of whether it has changed.
+"""One repository of a catalog, and cheap checks of whether it has changed.
 
-`PlaceMemory` remembers names and privacy of places, in this process or in the register of a service.
+`RepositoryMemory` remembers names and privacy of repositories, in this process or in the register of a service.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sourcelight.repos.description import (
 from sourcelight.repos.discovery import DiscoveredRepository
 from sourcelight.repos.handles import UnusableRepository
 from sourcelight.repos.names import name_key
-from sourcelight.repos.repository import Repository, SkippedRepository, place_of
+from sourcelight.repos.repository import Repository, SkippedRepository, canonical_path_of
 from sourcelight.repos.revisions import head_target
 from sourcelight.repos.state import RepositoryRecord, RepositoryRegister
 
@@ -34,9 +34,9 @@ SNAPSHOT_SHARE = 20  # a snapshot is looked through again after 20 times as long
 
 @dataclass(slots=True)
 class CatalogEntry:
-    """One place: its last `description` or `skipped`, and the time stamps that tell whether it has changed."""
+    """One repository: its last `description` or `skipped`, and the time stamps that tell whether it has changed."""
 
-    place: DiscoveredRepository | str
+    source: DiscoveredRepository | str
     files: tuple[str, ...] = ()
     stamp: Stamp = ()
     is_racy: bool = False
@@ -47,20 +47,20 @@ class CatalogEntry:
     next_check_s: float = 0.0
 
     def read(self, boundary: Boundary, cancellation: Cancellation | None = None) -> bool:
-        """Read the place; return whether its description differs from the last one."""
+        """Read the repository; return whether its description differs from the last one."""
         previous = (self.description, self.skipped)
         started_s = time.monotonic()
         self.description = self.skipped = None
-        if isinstance(self.place, DiscoveredRepository):
-            head = head_target(self.place.git_dir)
-            self.files, self.commit_files = watched_files(self.place, head), commit_files(self.place, head)
+        if isinstance(self.source, DiscoveredRepository):
+            head = head_target(self.source.git_dir)
+            self.files, self.commit_files = watched_files(self.source, head), commit_files(self.source, head)
         self.commit_stamp = None
         self.stamp, self.is_racy = stamp_files(self.files)  # before reading: what changes meanwhile is seen next time
         try:
-            if isinstance(self.place, DiscoveredRepository):
-                self.description = describe(self.place, boundary)
+            if isinstance(self.source, DiscoveredRepository):
+                self.description = describe(self.source, boundary)
             else:
-                self.description = describe_snapshot(self.place, cancellation)
+                self.description = describe_snapshot(self.source, cancellation)
         except UnusableRepository as error:
             self.skipped = SkippedRepository(self.path, error.reason, str(error))
         except RepositoryNotFound:
@@ -73,8 +73,8 @@ class CatalogEntry:
         return previous != (self.description, self.skipped)
 
     def refresh(self, boundary: Boundary, *, thorough: bool, brief: bool) -> bool:
-        """Read the place if its files have changed; return whether its description differs. See `Catalog.refresh`."""
-        if isinstance(self.place, str):
+        """Read it if its files have changed; return whether its description differs. See `Catalog.refresh`."""
+        if isinstance(self.source, str):
             return (thorough or time.monotonic() >= self.next_check_s) and self.read(boundary)
         if brief and not (thorough or self.is_racy or self.is_fallback_branch):
             stamp, is_racy = stamp_files(self.commit_files)
@@ -93,22 +93,22 @@ class CatalogEntry:
     @property
     def is_stable(self) -> bool:
         """Whether `commit_files` alone show a new commit."""
-        git = isinstance(self.place, DiscoveredRepository)
+        git = isinstance(self.source, DiscoveredRepository)
         return git and self.commit_stamp is not None and not self.is_racy and not self.is_fallback_branch
 
     @property
-    def address(self) -> str:
-        """The place under which it is remembered."""
-        return place_of(self.place if isinstance(self.place, str) else self.place.git_common_dir)
+    def canonical_path(self) -> str:
+        """The path under which it is remembered."""
+        return canonical_path_of(self.source if isinstance(self.source, str) else self.source.git_common_dir)
 
     @property
     def path(self) -> str:
         """The path to show to a reader."""
-        return self.place if isinstance(self.place, str) else self.place.worktree or self.place.git_dir
+        return self.source if isinstance(self.source, str) else self.source.worktree or self.source.git_dir
 
 
-class PlaceMemory:
-    """Records of places, oldest first.
+class RepositoryMemory:
+    """Records of repositories, oldest first.
 
     Attributes
     ----------
@@ -127,21 +127,21 @@ class PlaceMemory:
     def use_register(self, register: RepositoryRegister) -> None:
         """Load the records of `register` and store all records there; records of this process win."""
         self.register = register
-        self.records = {**{record.place: record for record in register.all()}, **self.records}
+        self.records = {**{record.canonical_path: record for record in register.all()}, **self.records}
         self.private_roots |= register.private_roots()
         register.save(self.records.values(), private_roots=self.private_roots)
 
     def store(self, records: Mapping[str, RepositoryRecord], private_roots: frozenset[str]) -> None:
-        """Store records. A public place that is gone loses its name to a place that took it."""
+        """Store records. A public repository that is gone loses its name to one that took it."""
         names = {name_key(record.name) for record in records.values()}
         released = [
-            place for place, record in self.records.items() if place not in records and name_key(record.name) in names
+            path for path, record in self.records.items() if path not in records and name_key(record.name) in names
         ]
-        changed = [record for place, record in records.items() if self.records.get(place) != record]
+        changed = [record for path, record in records.items() if self.records.get(path) != record]
         if self._is_saved and not (changed or released) and private_roots <= self.private_roots:
             return
-        for place in released:
-            del self.records[place]
+        for path in released:
+            del self.records[path]
         self.records.update(records)
         self.private_roots |= private_roots
         if self.register is not None:
@@ -152,14 +152,14 @@ class PlaceMemory:
                 self._is_saved = False
 
     def bind_grants(self, repositories: Sequence[Repository]) -> None:
-        """Bind grants by name to the places with these names, unless several places claim a name."""
+        """Bind grants by name to the repositories of these names, unless several claim a name."""
         if self.register is None:
             return
         claims = Counter(record.claim for record in self.records.values())
-        places = {}
+        paths = {}
         for repository in repositories:
-            claim = self.records[repository.place].claim
-            # Two places that claim a name: no rule says which one the grant meant.
+            claim = self.records[repository.canonical_path].claim
+            # Two repositories that claim a name: no rule says which one the grant meant.
             if claims[claim] == 1 or name_key(repository.name) != claim:
-                places[repository.name] = repository.place
-        self.register.bind(places)
+                paths[repository.name] = repository.canonical_path
+        self.register.bind(paths)

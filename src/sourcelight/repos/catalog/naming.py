@@ -14,7 +14,7 @@ from sourcelight.repos.catalog.config import DEFAULT_VISIBILITY, ReposConfig
 from sourcelight.repos.catalog.visibility import Candidate, Root, decide, declared_roots
 from sourcelight.repos.description import RepositoryDescription
 from sourcelight.repos.names import clean, name_from_folder, name_from_git_dir, name_key, speaking_folder
-from sourcelight.repos.repository import Repository, place_of
+from sourcelight.repos.repository import Repository, canonical_path_of
 from sourcelight.repos.state.repositories import RepositoryRecord, Visibility
 
 
@@ -25,7 +25,7 @@ class Memory:
     Parameters
     ----------
     records
-        By place, those known for longest first: their names stay with them.
+        By canonical path, those known for longest first: their names stay with them.
     roots
         The directories that are searched.
     default_visibility
@@ -33,7 +33,7 @@ class Memory:
     has_accounts
         Whether others than the owner may read.
     unreadable
-        Places that are there and can't be read now: they keep their names.
+        Paths of repositories that are there and can't be read now: they keep their names.
     """
 
     records: Mapping[str, RepositoryRecord] = field(default_factory=dict)
@@ -70,8 +70,8 @@ class _Item:
         return str(self.note.get("name") or self.described.repository.name)
 
     @property
-    def place(self) -> str:
-        return self.described.repository.place
+    def canonical_path(self) -> str:
+        return self.described.repository.canonical_path
 
     @property
     def origin(self) -> str:
@@ -84,8 +84,8 @@ def arrange(
     """Assign unique names and numbers, annotations and privacy to repositories.
 
     Of several with one name the first to be known keeps it (among new ones the first by path); each other gets its
-    directory appended, and a warning names both. A name never moves to another place as long as anything of its
-    place is remembered that is not public.
+    directory appended, and a warning names both. A name never moves to another path as long as anything of its
+    former one is remembered that is not public.
     """
     remembered = memory or Memory()
     items = _make_items(descriptions, remembered)
@@ -111,7 +111,9 @@ def arrange(
         has_accounts=remembered.has_accounts,
     )
     records = {
-        item.place: RepositoryRecord(item.place, item.name, name_key(item.name_or_path), item.origin, visibility)
+        item.canonical_path: RepositoryRecord(
+            item.canonical_path, item.name, name_key(item.name_or_path), item.origin, visibility
+        )
         for item, visibility in zip(items, visibilities, strict=True)
     }
     if remembered.has_accounts:
@@ -120,7 +122,7 @@ def arrange(
     numbers = _assign_numbers([item.described.repository.key for item in items])
     repositories = [
         _make_repository(
-            item, numbers[item.described.repository.key], visibility != "public", lenders.get(item.place, ())
+            item, numbers[item.described.repository.key], visibility != "public", lenders.get(item.canonical_path, ())
         )
         for item, visibility in zip(items, visibilities, strict=True)
     ]
@@ -134,22 +136,22 @@ def arrange(
 
 def _make_items(descriptions: Iterable[RepositoryDescription], memory: Memory) -> list[_Item]:
     """Collect the repositories in the order in which names are given."""
-    age = {place: number for number, place in enumerate(memory.records)}
-    ordered = sorted(descriptions, key=lambda d: (age.get(d.repository.place, len(age)), d.folder))
+    age = {path: number for number, path in enumerate(memory.records)}
+    ordered = sorted(descriptions, key=lambda d: (age.get(d.repository.canonical_path, len(age)), d.folder))
     naturals, _ = _make_unique([(d.repository.name, d.folder) for d in ordered], {})
     return [
-        _Item(d, memory.records.get(d.repository.place), _root_of(d, memory.roots), natural)
+        _Item(d, memory.records.get(d.repository.canonical_path), _root_of(d, memory.roots), natural)
         for d, natural in zip(ordered, naturals, strict=True)
     ]
 
 
 def _find_absent(items: Sequence[_Item], memory: Memory) -> dict[str, RepositoryRecord]:
-    """Return records of unreadable places; of places that are gone, only those that are not public."""
-    present = {item.place for item in items}
+    """Return records of unreadable repositories; of those that are gone, only those that are not public."""
+    present = {item.canonical_path for item in items}
     return {
-        place: record
-        for place, record in memory.records.items()
-        if place not in present and (record.visibility != "public" or place in memory.unreadable)
+        path: record
+        for path, record in memory.records.items()
+        if path not in present and (record.visibility != "public" or path in memory.unreadable)
     }
 
 
@@ -173,13 +175,16 @@ def _annotate(
     """
     applied_keys: set[tuple[str, str]] = set()
     absent_origins = {record.origin for record in absent.values()}
-    holders = {name_key(item.record.name): item.place for item in items if item.record is not None}
+    holders = {name_key(item.record.name): item.canonical_path for item in items if item.record is not None}
     for item in items:
         described, record = item.described, item.record
         own_folders = (described.home, described.git_common_dir, *([described.real_folder] * described.is_own_folder))
         folders = (*own_folders, described.real_folder)
         own_names = [record.name] if record is not None else []
-        if item.origin not in absent_origins and holders.get(name_key(item.natural), item.place) == item.place:
+        if (
+            item.origin not in absent_origins
+            and holders.get(name_key(item.natural), item.canonical_path) == item.canonical_path
+        ):
             own_names.append(item.natural)  # else: the name is, and stays, another's
         for file in annotations:
             keys = [*file.keys_by_name(*own_names), *file.keys_by_directory(*folders)]
@@ -200,7 +205,7 @@ def _annotate(
 
 def _assign_names(items: Sequence[_Item], absent: Mapping[str, RepositoryRecord]) -> list[str]:
     """Name each repository, remembered names first; return warnings about clashes."""
-    holders = {name_key(record.name): place for place, record in absent.items()}
+    holders = {name_key(record.name): path for path, record in absent.items()}
     for item in items:
         record = item.record
         # Remembered names first: a repository that comes later can't take over a name, and with it its grants.
@@ -223,7 +228,7 @@ def _assign_names(items: Sequence[_Item], absent: Mapping[str, RepositoryRecord]
     for name in sorted({name_key(item.name_or_path) for item in items if item.record is None} & absent_records.keys()):
         record = absent_records[name]
         warnings.append(
-            f"the name {record.name} belongs to {record.place}, which is missing now; "
+            f"the name {record.name} belongs to {record.canonical_path}, which is missing now; "
             f"free it with `sourcelight admin repo move` or `forget`"
         )
     return warnings
@@ -250,25 +255,25 @@ def _undecided_warning(items: Sequence[_Item], visibilities: Sequence[Visibility
 def _find_lenders(
     items: Sequence[_Item], visibilities: Sequence[Visibility], *, is_strict: bool
 ) -> dict[str, tuple[str, ...]]:
-    """Map each place to the private places whose objects it reads; an unknown owner counts as private if any is."""
-    closed = {item.place: visibility != "public" for item, visibility in zip(items, visibilities, strict=True)}
-    owners = {item.described.git_common_dir: item.place for item in items}
+    """Map paths to those of the private repositories that they borrow from; an unknown owner is private if any is."""
+    closed = {item.canonical_path: visibility != "public" for item, visibility in zip(items, visibilities, strict=True)}
+    owners = {item.described.git_common_dir: item.canonical_path for item in items}
     lenders = {}
     for item in items:
-        places = dict.fromkeys(_place_of_source(source, owners) for source in item.described.sources)
+        sources = dict.fromkeys(_owner_of(source, owners) for source in item.described.sources)
         # A repository that reads a private one's objects can show its contents.
-        private = tuple(place for place in places if place != item.place and closed.get(place, is_strict))
+        private = tuple(path for path in sources if path != item.canonical_path and closed.get(path, is_strict))
         if private:
-            lenders[item.place] = private
+            lenders[item.canonical_path] = private
     return lenders
 
 
-def _place_of_source(source: str, owners: Mapping[str, str]) -> str:
-    """Return the place whose git directory contains `source`; for an unknown one, the directory itself."""
+def _owner_of(source: str, owners: Mapping[str, str]) -> str:
+    """Return the path of the repository whose git directory contains `source`; for an unknown one, the directory."""
     above = source
     while above not in owners:
         if above == os.path.dirname(above):
-            return place_of(os.path.dirname(source))
+            return canonical_path_of(os.path.dirname(source))
         above = os.path.dirname(above)
     return owners[above]
 

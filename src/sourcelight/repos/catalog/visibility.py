@@ -39,7 +39,7 @@ class Candidate:
     decision
         What an operator wrote: True for private, False for public, None for nothing.
     record
-        What was known of its place before.
+        What was known of its path before.
     root
         The served directory around it.
     """
@@ -61,7 +61,7 @@ def decide(
     candidates
         All repositories: clones of one origin are as private as the most private one.
     absent
-        What was known of places that are not there now: their origins stay private.
+        What was known of repositories that are not there now: their origins stay private.
     default_visibility
         Of repositories that no setting names, where the root says nothing; may be empty.
     has_accounts
@@ -127,7 +127,7 @@ class ServicePolicy:
     Parameters
     ----------
     register
-        Remembers names and privacy of places over restarts.
+        Remembers names and privacy of repositories over restarts.
     default_visibility
         ``private`` or ``public``, of repositories that no setting names; empty: private below a directory in which
         anything is or was private, else public.

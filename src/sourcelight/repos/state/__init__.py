@@ -1,6 +1,6 @@
 """`state.sqlite`: one connection policy, one list of migrations; accounts, roles, grants, tokens, conversations.
 
-Knows nothing of repositories but their names and places, and nothing of HTTP.
+Knows nothing of repositories but their names and paths, and nothing of HTTP.
 """
 
 from sourcelight.repos.state.accounts import (

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sourcelight.core.errors import StateError
 from sourcelight.repos.state.accounts import ADMINISTRATOR_ID, PERMISSIONS, SITE_ADMINISTRATOR, USER_ID
 from sourcelight.repos.state.database import Database
-from sourcelight.repos.state.repositories import RepositoryRegister, is_place
+from sourcelight.repos.state.repositories import RepositoryRegister, is_canonical_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,22 +19,22 @@ class RepositoryGrant:
     ----------
     repository
         The name it has, or had when it was granted.
-    place
-        Its canonical path, which decides; empty while no service has seen a repository of that name.
+    canonical_path
+        Where it is, which decides; empty while no service has seen a repository of that name.
     """
 
     repository: str
     account: str
     role: str
     created_at: int
-    place: str = ""
+    canonical_path: str = ""
 
 
 class RepositoryGrants:
     """Grants of one state file.
 
-    A grant is to a place. One by a name that no service has seen waits until the next start of a service, and is then
-    tied to the place that has the name: a later repository of this name is not granted.
+    A grant is to a canonical path. One by a name that no service has seen waits until the next start of a service, and
+    is then tied to the path of the repository with that name: a later repository of this name is not granted.
     """
 
     def __init__(self, database: Database, clock: Callable[[], float], register: RepositoryRegister) -> None:
@@ -42,17 +42,17 @@ class RepositoryGrants:
         self._clock = clock
         self._register = register
 
-    def add(self, repository: str, *, account: str = "", role: str = "", place: str = "") -> RepositoryGrant:
+    def add(self, repository: str, *, account: str = "", role: str = "", canonical_path: str = "") -> RepositoryGrant:
         """Grant a private repository to an account or a role; a second time changes nothing.
 
         Parameters
         ----------
         repository
-            Its name, or its place.
+            Its name, or its canonical path.
         account, role
             For whom; one of the two.
-        place
-            Its canonical path, when `repository` is a name that several directories claim or that no service has seen.
+        canonical_path
+            Where it is, when `repository` is a name that several directories claim or that no service has seen.
 
         Raises
         ------
@@ -65,11 +65,11 @@ class RepositoryGrants:
         if column == "role" and holder == ADMINISTRATOR_ID:
             raise StateError(f"{SITE_ADMINISTRATOR!r} sees all repositories")
         # Tied to the directory now: a name can be taken by another repository later, which must not inherit the grant.
-        record = self._register.resolve(place or repository)
+        record = self._register.resolve(canonical_path or repository)
         if record is not None:
-            repository, place = record.name, record.place
-        elif not place and is_place(repository):
-            place = repository
+            repository, canonical_path = record.name, record.canonical_path
+        elif not canonical_path and is_canonical_path(repository):
+            canonical_path = repository
         now_s = int(self._clock())
         self._database.change(
             f"INSERT OR IGNORE INTO repository_grants (repository, {column}, created_at, place) "  # noqa: S608
@@ -77,15 +77,15 @@ class RepositoryGrants:
             repository,
             holder,
             now_s,
-            place,
+            canonical_path,
         )
-        return RepositoryGrant(repository, account, role, now_s, place)
+        return RepositoryGrant(repository, account, role, now_s, canonical_path)
 
     def remove(self, repository: str, *, account: str = "", role: str = "") -> None:
-        """Revoke a grant, by name or place; raises `StateError` if it doesn't exist."""
+        """Revoke a grant, by name or canonical path; raises `StateError` if it doesn't exist."""
         column, holder = self._holder(account, role)
         sql = (
-            # By name and by place: a grant from before a repository was moved has its old name.
+            # By name and by path: a grant from before a repository was moved has its old name.
             "DELETE FROM repository_grants WHERE (repository = ? OR place = ? OR place IN "  # noqa: S608
             f"(SELECT place FROM repositories WHERE name = ?)) AND {column} = ?"
         )
@@ -93,14 +93,16 @@ class RepositoryGrants:
             raise StateError(f"{repository!r} is not granted to the {column} {account or role!r}")
 
     def all(self, repository: str | None = None) -> list[RepositoryGrant]:
-        """All grants, or those of one repository by name or place, by repository, account and role."""
+        """All grants, or those of one repository by name or canonical path, by repository, account and role."""
         rows = self._database.all(
             "SELECT ifnull(k.name, g.repository), ifnull(a.name, ''), ifnull(r.name, ''), g.created_at, g.place "
             "FROM repository_grants g LEFT JOIN repositories k ON k.place = g.place "
             "LEFT JOIN accounts a ON a.id = g.account LEFT JOIN roles r ON r.id = g.role ORDER BY 1, 2, 3"
         )
         grants = [RepositoryGrant(*row) for row in rows]
-        return [grant for grant in grants if repository is None or repository in {grant.repository, grant.place}]
+        return [
+            grant for grant in grants if repository is None or repository in {grant.repository, grant.canonical_path}
+        ]
 
     def _holder(self, account: str, role: str) -> tuple[str, int]:
         if bool(account) == bool(role):
@@ -133,25 +135,25 @@ class Permissions:
         Whether all repositories exist for it.
     permissions
         What its roles allow.
-    places
-        Places of the private repositories that are granted.
+    canonical_paths
+        Those of the private repositories that are granted.
     waiting
-        Names that are granted and tied to no place, since no service has seen them.
+        Names that are granted and tied to no path, since no service has seen them.
     names
-        Names of all that is granted, for a service whose repositories have no places on this machine.
+        Names of all that is granted, for a service whose repositories are not on this machine.
     """
 
     account: str
     is_administrator: bool
     permissions: frozenset[str]
-    places: frozenset[str] = frozenset()
+    canonical_paths: frozenset[str] = frozenset()
     waiting: frozenset[str] = frozenset()
     names: frozenset[str] = frozenset()
 
     @property
     def repositories(self) -> frozenset[str]:
-        """All granted repositories, by place, or by name if it has none."""
-        return self.places | self.waiting
+        """All granted repositories, by canonical path, or by name if it has none."""
+        return self.canonical_paths | self.waiting
 
 
 class PermissionReader:
@@ -196,7 +198,7 @@ class PermissionReader:
             row[0],
             is_administrator=False,
             permissions=frozenset(permission for (permission,) in allowed),
-            places=frozenset(place for _, place, _ in granted if place),
-            waiting=frozenset(name for name, place, _ in granted if not place),
+            canonical_paths=frozenset(path for _, path, _ in granted if path),
+            waiting=frozenset(name for name, path, _ in granted if not path),
             names=frozenset(name for _, _, name in granted),
         )

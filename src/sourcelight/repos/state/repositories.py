@@ -1,7 +1,7 @@
 """Remembered repositories: which name belongs to which directory, and whether it is private.
 
-A repository is known by its place, a canonical path that no content can claim. Names, once given, stay with their
-place, and what was private stays so until somebody says otherwise: also after a restart, and without `repos.toml`.
+A repository is known by its canonical path, which no content can claim. Names, once given, stay with their path, and
+what was private stays so until somebody says otherwise: also after a restart, and without `repos.toml`.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ Visibility = Literal["public", "private", "undecided"]
 
 @dataclass(frozen=True, slots=True)
 class RepositoryRecord:
-    """The record of one place.
+    """What services know of one repository.
 
     Parameters
     ----------
-    place
-        Canonical path of the repository.
+    canonical_path
+        Where it is, as `canonical_path_of` gives it.
     name
         The name it has.
     claim
-        The name it would have if no other had it, case folded: several places may claim the same.
+        The name it would have if no other had it, case folded: several repositories may claim the same.
     origin
         Name by its origin or directory, case folded: the name that its owner gave it.
     visibility
         ``public`` or ``private`` by decision; ``undecided`` counts as private and binds no other clone.
     """
 
-    place: str
+    canonical_path: str
     name: str
     claim: str
     origin: str
     visibility: Visibility
 
 
-def is_place(text: str) -> bool:
+def is_canonical_path(text: str) -> bool:
     """Return whether `text` is a canonical path, not a name."""
     return os.path.isabs(text) or text.startswith("bytes:")
 
@@ -56,7 +56,7 @@ class RepositoryRegister:
         self._clock = clock
 
     def all(self) -> list[RepositoryRecord]:
-        """Return all places, oldest first."""
+        """Return all records, oldest first."""
         rows = self._database.all("SELECT place, name, claim, origin, visibility FROM repositories ORDER BY rowid")
         return [RepositoryRecord(*row) for row in rows]
 
@@ -67,15 +67,15 @@ class RepositoryRegister:
     def save(
         self, records: Iterable[RepositoryRecord], released: Iterable[str] = (), private_roots: Iterable[str] = ()
     ) -> None:
-        """Store new and changed records, delete those of `released` places, and add `private_roots`, all or nothing."""
+        """Store new and changed records, delete those of `released` paths, and add `private_roots`, all or nothing."""
         now_s = int(self._clock())
         with self._database.write() as connection:
-            connection.executemany("DELETE FROM repositories WHERE place = ?", [(place,) for place in released])
+            connection.executemany("DELETE FROM repositories WHERE place = ?", [(path,) for path in released])
             connection.executemany(
                 "INSERT INTO repositories (place, name, claim, origin, visibility, seen_at) VALUES (?, ?, ?, ?, ?, ?) "
                 "ON CONFLICT (place) DO UPDATE SET name = excluded.name, claim = excluded.claim, "
                 "origin = excluded.origin, visibility = excluded.visibility, seen_at = excluded.seen_at",
-                [(r.place, r.name, r.claim, r.origin, r.visibility, now_s) for r in records],
+                [(r.canonical_path, r.name, r.claim, r.origin, r.visibility, now_s) for r in records],
             )
             connection.executemany(
                 "INSERT OR IGNORE INTO private_roots VALUES (?, ?)", [(root, now_s) for root in private_roots]
@@ -92,20 +92,20 @@ class RepositoryRegister:
             sql = "INSERT OR REPLACE INTO repository_settings VALUES (?, ?, ?)"
             self._database.change(sql, path, text, int(self._clock()))
 
-    def bind(self, places: Mapping[str, str]) -> int:
-        """Bind grants without a place to the places with their names; return how many."""
+    def bind(self, paths: Mapping[str, str]) -> int:
+        """Bind grants without a path to the repositories of these names; return how many."""
         with self._database.write() as connection:
             unbound = connection.execute(
                 "SELECT DISTINCT repository FROM repository_grants WHERE place = ''"
             ).fetchall()
-            bound = [(places[name], name) for (name,) in unbound if name in places]
+            bound = [(paths[name], name) for (name,) in unbound if name in paths]
             connection.executemany(
                 "UPDATE OR REPLACE repository_grants SET place = ? WHERE place = '' AND repository = ?", bound
             )
         return len(bound)
 
     def resolve(self, repository: str) -> RepositoryRecord | None:
-        """Find the one repository of a name or place; None when no service has seen it.
+        """Find the one repository of a name or canonical path; None when no service has seen it.
 
         Raises
         ------
@@ -119,35 +119,35 @@ class RepositoryRegister:
         )
         records = [RepositoryRecord(*row) for row in rows]
         for record in records:
-            if record.place == repository:
+            if record.canonical_path == repository:
                 return record
         if not records:
             return None
         record = records[0]
-        other_places = [place for place in self.claims(record.claim) if place != record.place]
-        if other_places and (len(records) > 1 or name_key(record.name) == record.claim):
-            place_list = ", ".join([f"{record.place} (which has the name)", *other_places])
+        other_paths = [path for path in self.claims(record.claim) if path != record.canonical_path]
+        if other_paths and (len(records) > 1 or name_key(record.name) == record.claim):
+            path_list = ", ".join([f"{record.canonical_path} (which has the name)", *other_paths])
             raise StateError(
-                f"several directories claim the name {repository!r}: {place_list}; pass the directory instead"
+                f"several directories claim the name {repository!r}: {path_list}; pass the directory instead"
             )
         return record
 
     def claims(self, claim: str) -> list[str]:
-        """The places that claim a name (case folded)."""
-        return [place for (place,) in self._database.all("SELECT place FROM repositories WHERE claim = ?", claim)]
+        """The canonical paths of the repositories that claim a name (case folded)."""
+        return [path for (path,) in self._database.all("SELECT place FROM repositories WHERE claim = ?", claim)]
 
-    def move(self, place: str, target: str) -> None:
-        """Move name, privacy and grants of a place to another one; raises `StateError` for an unknown place."""
+    def move(self, path: str, target: str) -> None:
+        """Move name, privacy and grants of one path to another; raises `StateError` for an unknown path."""
         with self._database.write() as connection:
-            if connection.execute("SELECT 1 FROM repositories WHERE place = ?", (place,)).fetchone() is None:
-                raise StateError(f"no repository was ever served from {place}")
+            if connection.execute("SELECT 1 FROM repositories WHERE place = ?", (path,)).fetchone() is None:
+                raise StateError(f"no repository was ever served from {path}")
             connection.execute("DELETE FROM repositories WHERE place = ?", (target,))
-            connection.execute("UPDATE repositories SET place = ? WHERE place = ?", (target, place))
-            connection.execute("UPDATE OR REPLACE repository_grants SET place = ? WHERE place = ?", (target, place))
+            connection.execute("UPDATE repositories SET place = ? WHERE place = ?", (target, path))
+            connection.execute("UPDATE OR REPLACE repository_grants SET place = ? WHERE place = ?", (target, path))
 
-    def forget(self, place: str) -> None:
-        """Delete a place with its grants, so that its name is free; raises `StateError` for an unknown place."""
+    def forget(self, path: str) -> None:
+        """Delete a repository with its grants, so that its name is free; raises `StateError` for an unknown path."""
         with self._database.write() as connection:
-            if not connection.execute("DELETE FROM repositories WHERE place = ?", (place,)).rowcount:
-                raise StateError(f"no repository was ever served from {place}")
-            connection.execute("DELETE FROM repository_grants WHERE place = ?", (place,))
+            if not connection.execute("DELETE FROM repositories WHERE place = ?", (path,)).rowcount:
+                raise StateError(f"no repository was ever served from {path}")
+            connection.execute("DELETE FROM repository_grants WHERE place = ?", (path,))

@@ -153,7 +153,7 @@ def create_app(
         public=settings.auth_public,
         dynamic_clients=settings.registers_clients,
         external_url=settings.external_url,
-        has_places=catalog.has_places,
+        is_on_this_machine=catalog.is_on_this_machine,
     )
     oauth = OAuthEndpoints(
         state_store,

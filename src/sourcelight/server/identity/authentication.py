@@ -162,7 +162,7 @@ class Principal:
                 or (
                     not previous.sees_private
                     and current.granted >= previous.granted
-                    and current.places >= previous.places
+                    and current.canonical_paths >= previous.canonical_paths
                 )
             )
         )
@@ -232,7 +232,7 @@ class Authenticator:
         Whether tokens of OAuth clients that registered themselves are valid.
     external_url
         Address of the service; empty: the name that a request used.
-    has_places
+    is_on_this_machine
         Whether repositories have directories on this machine. A grant then applies to its directory only, and not to
         another with the same name.
     """
@@ -245,10 +245,10 @@ class Authenticator:
         public: bool = False,
         dynamic_clients: bool = True,
         external_url: str = "",
-        has_places: bool = False,
+        is_on_this_machine: bool = False,
     ) -> None:
         self.state = state
-        self._has_places = has_places
+        self._has_places = is_on_this_machine
         self._owner = owner
         self._public = public
         self._dynamic_clients = dynamic_clients
@@ -354,9 +354,9 @@ class Authenticator:
             Viewer(
                 rights.account,
                 sees_private=rights.is_administrator,
-                # With places, grants are bound to directories, and a name alone opens nothing.
+                # With paths, grants are bound to directories, and a name alone opens nothing.
                 granted=frozenset() if self._has_places else rights.names,
-                places=rights.places,
+                canonical_paths=rights.canonical_paths,
             ),
             credential.scopes,
             rights.permissions,

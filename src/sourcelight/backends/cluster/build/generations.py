@@ -129,7 +129,7 @@ def build_generation(
             report(BuildProgress(len(entry_by_name), len(orders), name, entry_by_name[name].problem or "done"))
     cancel.check()
     # A lender is known by its directory here and by its name in the cluster, where directories differ by worker.
-    names = {repository.place: repository.name for repository in repositories if repository.place}
+    names = {repository.canonical_path: repository.name for repository in repositories if repository.canonical_path}
     lenders = {
         repository.name: tuple(names.get(lender, UNKNOWN_LENDER) for lender in repository.lenders)
         for repository in repositories
