@@ -178,7 +178,7 @@ def exploring() -> None:
     rows = ExplorerRows()
     rows.take_in(result)
     requests = {
-        "a filter by place": RowQuery(place="module1 *.py -pkg3"),
+        "a filter by path": RowQuery(path="module1 *.py -pkg3"),
         "a filter by text": RowQuery(text="error_77"),
         "an order by path": RowQuery(sort="path"),
         "an order by text": RowQuery(sort="text"),

@@ -41,12 +41,12 @@ TIMED = """
 () => {
   const grid = document.querySelector('.sl-x-grid');
   const labels = [...document.querySelectorAll('.sl-x-filters label')];
-  const field = labels.find(label => label.textContent === 'Place').querySelector('input');
+  const field = labels.find(label => label.textContent === 'Path').querySelector('input');
   window.took = [];
   let began = 0;
   field.addEventListener('input', () => { began = performance.now(); }, true);
   new MutationObserver(() => {
-    if (began && JSON.parse(grid.dataset.view || '{}').place === field.value) {
+    if (began && JSON.parse(grid.dataset.view || '{}').path === field.value) {
       const since = began;
       began = 0;
       requestAnimationFrame(() => window.took.push(performance.now() - since));
@@ -79,7 +79,7 @@ def test_a_hundred_thousand_rows_are_filtered_as_one_types(page: Any) -> None:
     box = page.locator(".sl-x").first
     box.get_by_text(f"{ROWS:,} of {ROWS:,} rows").wait_for()
     page.evaluate(TIMED)
-    field = box.get_by_label("Place")
+    field = box.get_by_label("Path")
     field.click()
     word = "p77/ *.go -m77"
     for n, key in enumerate(word):
@@ -100,7 +100,7 @@ def test_rows_are_walked_sorted_and_looked_into_by_keyboard(page: Any) -> None:
     grid = box.get_by_role("grid")
     box.get_by_role("button", name="Clear").click()
     box.get_by_text(f"{ROWS:,} of {ROWS:,} rows").wait_for()
-    box.get_by_role("button", name="Place").focus()
+    box.get_by_role("button", name="Path").focus()
     page.keyboard.press("Enter")
     box.locator('[role="columnheader"][aria-sort="ascending"]').wait_for()
     grid.focus()

@@ -58,7 +58,7 @@ def test_a_result_is_explored() -> None:
     assert view["headline"] == "20 matches in 20 rows of 1 repository: complete"
     assert view["repositories"] == {"values": [["r1", "r1", 20]], "more": 0}
     assert view["rows"][0]["text"] == [["foo", True], [" 0", False]]
-    view = page.view(place="f1", text="FOO 3", sort="path")
+    view = page.view(path="f1", text="FOO 3", sort="path")
     assert (view["shown"], view["all"]) == (1, 20)
     assert len(page.explorer.visible_rows) == 1
     with pytest.raises(AttributeError, match="use visible_rows"):
@@ -169,7 +169,7 @@ def test_messages_that_no_page_of_ours_sends_do_no_harm() -> None:
     page.explorer._on_message(page.explorer, "no mapping", [])
     page.explorer._on_message(page.explorer, {"kind": "absent"}, [])
     assert page.messages == []
-    assert page.view(count=10**9, sort="absent", language=7, place=None)["shown"] == 0
+    assert page.view(count=10**9, sort="absent", language=7, path=None)["shown"] == 0
     assert page.ask("view", asked=[], start=-5, count="x")["rows"] == []
     assert page.ask("lines", row=10**6)["error"]
     assert page.ask("lines", row="x", above=None, below=2**70)["row"] == 0

@@ -168,7 +168,7 @@ def test_facets_are_ticked_in_the_panel_and_searched_for() -> None:
         "File (matches left out)",
     ]
     assert not {"\x1b", "\u202e"} & set(json.dumps(messages, ensure_ascii=False) + repr(panel))
-    panel.set_state({"chosen": [1, 2, 99, 1]})  # as the page ticks
+    panel.set_state({"selected": [1, 2, 99, 1]})  # as the page ticks
     assert (messages[-1]["query"], panel.query) == ("(lang:go or lang:python) foo",) * 2
     assert panel.search().query == panel.query
     assert backend.requests[-1].query == panel.query

@@ -22,7 +22,7 @@ row_queries = st.builds(
     RowQuery,
     repository=st.sampled_from(["", "r1", "org/R1", "absent"]),
     language=st.sampled_from(["", None, "Go"]),
-    place=st.sampled_from(["", "src", "-test", "*.py", "R1 go", "a.p?", "absent", "- src"]),
+    path=st.sampled_from(["", "src", "-test", "*.py", "R1 go", "a.p?", "absent", "- src"]),
     text=st.sampled_from(["", "foo", "[", "über", "absent"]),
     sort=st.sampled_from(["", *SORTS]),
     descending=st.booleans(),
@@ -38,7 +38,7 @@ def _has(row: dict[str, Any], word: str) -> bool:
 
 def _naive(rows: list[dict[str, Any]], query: RowQuery) -> list[int]:
     def fits(row: dict[str, Any]) -> bool:
-        words = query.place.lower().split()
+        words = query.path.lower().split()
         unwanted = [word[1:] for word in words if word.startswith("-") and len(word) > 1]
         required = [word for word in words if not word.startswith("-") or len(word) == 1]
         return (
@@ -94,7 +94,7 @@ def test_rows_of_other_kinds_are_rows_too() -> None:
     rows = ExplorerRows()
     rows.take_in([paths("r1", ["foo.py"], (0, 3)), record_batch(commit), record_batch({"repository": []})])
     assert rows.select(RowQuery(text="broke")).numbers.tolist() == [1]
-    assert rows.select(RowQuery(place="foo.py")).numbers.tolist() == [0]
+    assert rows.select(RowQuery(path="foo.py")).numbers.tolist() == [0]
     assert rows.rows([1])[0]["message"].startswith("Fix")
     assert ExplorerRows().select(RowQuery(text="x", sort="path")).numbers.tolist() == []
 

@@ -49,7 +49,7 @@ def numbers_shown(page: Any) -> set[str]:
 def look_into_explorer(page: Any) -> None:
     """Filter the rows and open one of them, as a reader does."""
     explorer = page.locator(".sl-x").first
-    explorer.get_by_label("Place").fill("f7.py")
+    explorer.get_by_label("Path").fill("f7.py")
     explorer.get_by_text("1 of 50 rows").wait_for()
     explorer.locator(".sl-x-spacer .sl-x-row").first.click()
     explorer.locator(".sl-x-preview").get_by_text("match 7").wait_for()

@@ -109,7 +109,7 @@ def test_the_bar_lives_and_cells_follow_the_explorer(tmp_path: Path) -> None:
                 page.wait_for_timeout(30)
             assert len(seen) >= 5, seen
             page.get_by_text("rows of the explorer: 50").wait_for()
-            explorer.get_by_label("Place").fill("f7.py")
+            explorer.get_by_label("Path").fill("f7.py")
             page.get_by_text("rows of the explorer: 1", exact=True).wait_for()
 
 
@@ -121,5 +121,5 @@ def test_the_notebook_of_the_guide_runs(fleet: Path, tmp_path: Path, monkeypatch
     assert isinstance(names["frame"], pd.DataFrame)
     assert len(names["frame"]) == len(names["result"].matches) > 20
     panel = names["panel"]
-    panel.widget.set_state({"chosen": [0]})
+    panel.widget.set_state({"selected": [0]})
     assert panel.query != names["result"].query

@@ -48,7 +48,7 @@ def use_widgets(page: Any, kernel: Kernel) -> None:
     # The kernel was told that the box is drawn: the page of plain HTML beside it is there and hidden.
     assert page.locator("[class*=sl-page]").locator("visible=true").count() == 0
     kernel.pump_until(page, explorer.get_by_text(f"{EVENTS} of {EVENTS} rows"))
-    explorer.get_by_label("Place").fill("f7.py")
+    explorer.get_by_label("Path").fill("f7.py")
     kernel.pump_until(page, explorer.get_by_text(f"1 of {EVENTS} rows"))
     explorer.locator(".sl-x-spacer .sl-x-row").first.click()
     kernel.pump_until(page, explorer.locator(".sl-x-preview").get_by_text("match 7"))

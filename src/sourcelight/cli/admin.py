@@ -74,7 +74,7 @@ def list_audit(state: State, limit: int, *, as_json: bool) -> int:
     rows = [
         {
             "id": entry.id,
-            "at": _format_time(entry.at),
+            "at": _format_time(entry.recorded_at),
             "actor": entry.actor,
             "action": entry.action,
             "subject": entry.subject,

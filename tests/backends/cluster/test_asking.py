@@ -18,7 +18,7 @@ from sourcelight.backends.cluster.connection import ClusterConnection
 from sourcelight.backends.cluster.coordinator.requests import NoWorkerAnswered
 from sourcelight.backends.cluster.coordinator.slots import MAX_BYTES, OrderedMerge
 from sourcelight.backends.cluster.engine import ClusterEngine
-from sourcelight.backends.cluster.messages import ResultPiece, error_to_plain
+from sourcelight.backends.cluster.messages import ResultBatch, error_to_plain
 from sourcelight.backends.cluster.search import ClusterSource
 from sourcelight.backends.cluster.storage import ShardStorage
 from sourcelight.backends.cluster.worker.outbox import BEAT_S
@@ -68,17 +68,17 @@ async def as_dask_says(messages: Messages) -> Messages:
 
 
 async def nonsense(_: Messages) -> Messages:
-    yield {"kind": "pieces", "pieces": []}
+    yield {"kind": "results", "results": []}
     yield {"kind": "end", "outcome": {"nosuch": 1}}
 
 
 async def truncate(messages: Messages) -> Messages:
     """The connection ends with the first rows."""
     async for message in messages:
-        if not message.get("pieces"):
+        if not message.get("results"):
             yield message
             continue
-        yield {"kind": "pieces", "pieces": message["pieces"]}  # a short answer has its last word in the same message
+        yield {"kind": "results", "results": message["results"]}  # a short answer has its last word in the same message
         raise OSError("gone")
 
 
@@ -237,7 +237,7 @@ def test_a_reader_that_stops_is_sent_no_more_than_a_bounded_number_of_bytes() ->
     slots = OrderedMerge(["a", "b"])
     first, second = slots.open(["a"]), slots.open(["b"])
     assert not slots.full(first)
-    slots.add(first, ResultPiece(FILES, ("a",), (1,), pa.record_batch({"line": pa.array(["x" * MAX_BYTES])})))
+    slots.add(first, ResultBatch(FILES, ("a",), (1,), pa.record_batch({"line": pa.array(["x" * MAX_BYTES])})))
     assert slots.full(first)
     assert slots.full(second)
     slots.complete(first)

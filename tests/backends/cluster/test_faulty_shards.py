@@ -177,7 +177,7 @@ def test_a_bounded_disk_is_free_again_when_shards_are_let_go_of(shards: str, tmp
             with engine_cache.over(generation.id, (entry.name,), Cancellation()) as (engine, failed):
                 assert not failed
                 order = WorkerRequest(generation.id, (entry.name,), request=request, limit=10**9)
-                for _ in shard_search(engine, order, Cancellation()).pieces(order.limit):
+                for _ in shard_search(engine, order, Cancellation()).results(order.limit):
                     pass
             del engine
             on_disk = {path.stat().st_ino: path.stat().st_size for path in cache.folder.rglob("*") if path.is_file()}

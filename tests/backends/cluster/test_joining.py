@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sourcelight.backends.cluster.batch_merge import LARGE_ROWS, JoinedRows, join_cuts
 from sourcelight.backends.cluster.coordinator.slots import OrderedMerge
-from sourcelight.backends.cluster.messages import ResultPiece
+from sourcelight.backends.cluster.messages import ResultBatch
 from sourcelight.backends.cluster.worker.search import COMMITS, FILES, SYMBOLS, Phases
 from sourcelight.core.errors import ClusterError
 
@@ -28,9 +28,9 @@ def batch_of(values: Sequence[tuple[str, str | None, list[int]]], kind: str = "c
     )
 
 
-def piece_of(phase: int, *names: str) -> ResultPiece:
+def batch_result(phase: int, *names: str) -> ResultBatch:
     """A row of each repository."""
-    return ResultPiece(phase, names, tuple(range(1, len(names) + 1)), batch_of([(name, None, []) for name in names]))
+    return ResultBatch(phase, names, tuple(range(1, len(names) + 1)), batch_of([(name, None, []) for name in names]))
 
 
 def names_of(batches: Sequence[Any]) -> list[list[str]]:
@@ -73,8 +73,8 @@ def test_few_rows_share_a_batch_and_many_have_their_own() -> None:
 def test_repositories_of_two_workers_come_by_name_in_one_batch() -> None:
     slots = OrderedMerge(["a", "b", "c", "d"])
     first, second = slots.open(["a", "c"]), slots.open(["b", "d"])
-    slots.add(second, piece_of(FILES, "b", "d"))
-    slots.add(first, piece_of(FILES, "a", "c"))
+    slots.add(second, batch_result(FILES, "b", "d"))
+    slots.add(first, batch_result(FILES, "a", "c"))
     slots.complete(first)
     slots.complete(second)
     assert names_of(list(slots.batches(lambda: False))) == [["a", "b", "c", "d"]]
@@ -84,25 +84,25 @@ def test_repositories_of_two_workers_come_by_name_in_one_batch() -> None:
 def test_definitions_that_come_first_do_not_end_what_comes_after_them() -> None:
     slots = OrderedMerge(["a", "b"])
     copies = slots.open(["a", "b"])
-    slots.add(copies, piece_of(SYMBOLS, "a", "b"))
-    slots.add(copies, piece_of(FILES, "a", "b"))
+    slots.add(copies, batch_result(SYMBOLS, "a", "b"))
+    slots.add(copies, batch_result(FILES, "a", "b"))
     slots.complete(copies)
     assert names_of(list(slots.batches(lambda: False))) == [["a", "b"], ["a", "b"]]
 
 
-@pytest.mark.parametrize("piece", [piece_of(FILES, "a"), piece_of(COMMITS, "b")])
-def test_rows_out_of_their_order_are_refused_and_not_lost(piece: ResultPiece) -> None:
+@pytest.mark.parametrize("result", [batch_result(FILES, "a"), batch_result(COMMITS, "b")])
+def test_rows_out_of_their_order_are_refused_and_not_lost(result: ResultBatch) -> None:
     slots = OrderedMerge(["a", "b"])
     copies = slots.open(["a", "b"])
-    slots.add(copies, piece_of(FILES, "b"))
+    slots.add(copies, batch_result(FILES, "b"))
     with pytest.raises(ClusterError, match="order"):
-        slots.add(copies, piece)
+        slots.add(copies, result)
 
 
 def test_what_was_not_given_on_when_time_ended_is_known() -> None:
     slots = OrderedMerge(["a", "b", "c"])
     copies = slots.open(["a", "b", "c"])
-    slots.add(copies, piece_of(FILES, "a", "b"))
+    slots.add(copies, batch_result(FILES, "a", "b"))
     request = iter([False, True])
     assert names_of(list(slots.batches(lambda: next(request)))) == [["a", "b"]]
     slots.complete(copies)
@@ -112,9 +112,9 @@ def test_what_was_not_given_on_when_time_ended_is_known() -> None:
 def test_rows_say_in_which_phase_of_which_repository_they_are() -> None:
     phases = Phases(frozenset({"b"}), with_commits=True, symbols_first=False)
     actual = [
-        (piece.phase, piece.repositories, piece.ends)
+        (result.phase, result.repositories, result.ends)
         for kind, names in (("repo", "ab"), ("commit", "bb"), ("repo", "c"), ("content", "aabc"))
-        for piece in phases.pieces(batch_of([(name, None, []) for name in names], kind))
+        for result in phases.results(batch_of([(name, None, []) for name in names], kind))
     ]
     assert actual == [
         (COMMITS, ("a", "b"), (1, 2)),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sourcelight.backends.cluster.build.generations import build_generation
-from sourcelight.backends.cluster.messages import ResultPiece, WorkerRequest
+from sourcelight.backends.cluster.messages import ResultBatch, WorkerRequest
 from sourcelight.backends.cluster.storage import ShardStorage, read_current, read_generation
 from sourcelight.backends.cluster.storage.generation import current_id, write_generation
 from sourcelight.backends.cluster.storage.shard_files import ShardFiles
@@ -45,7 +45,9 @@ def count_matches(engines: EngineCache, generation: str, name: str) -> int:
             generation, (name,), request=SearchRequest("e count:all fork:yes archived:yes"), limit=10**9
         )
         search = shard_search(engine, order, Cancellation())
-        rows: int = sum(piece.batch.num_rows for piece in search.pieces(order.limit) if isinstance(piece, ResultPiece))
+        rows: int = sum(
+            result.batch.num_rows for result in search.results(order.limit) if isinstance(result, ResultBatch)
+        )
         assert not search.outcome.failed
         return rows
 
@@ -220,7 +222,7 @@ def test_a_worker_that_is_told_to_stop_never_says_that_it_told_all(storage: Shar
     cancellation = Cancellation()
     with EngineCache(storage, cache).over(generation.id, names, cancellation) as (engine, _):
         order = WorkerRequest(generation.id, names, request=SearchRequest("e count:all"), limit=10**9)
-        pieces = shard_search(engine, order, cancellation).pieces(order.limit)
+        pieces = shard_search(engine, order, cancellation).results(order.limit)
         next(pieces)
         cancellation.cancel()
         with pytest.raises(Cancelled):

@@ -83,8 +83,8 @@ def test_prose_needs_more_than_a_word() -> None:
     assert read_scope("How are requests in express retried?", names, by_word=False).parts == ()
     at_the_end = read_scope("How are requests retried in express?", names, by_word=False)
     assert [part.source_text for part in at_the_end.parts] == ["express"]
-    assert read_scope("How does blue/express route?", names, by_word=False).named
-    assert read_scope("How does the express repository route?", names, by_word=False).named
+    assert read_scope("How does blue/express route?", names, by_word=False).named_scope
+    assert read_scope("How does the express repository route?", names, by_word=False).named_scope
 
 
 @pytest.mark.parametrize(

@@ -159,7 +159,7 @@ def _is_plain(value: object) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class ResultPiece:
+class ResultBatch:
     """Rows of some repositories in one phase, in order of name; `ends` holds the end of each."""
 
     phase: int

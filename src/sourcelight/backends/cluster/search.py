@@ -169,7 +169,7 @@ class ClusterSource:
                 batches = self._counts.apply(batches)
             if limit < sys.maxsize and any(plan.ranked for plan in plans):
                 # As on one machine: what is ranked ends with the repository in which there are enough.
-                place_batches = (piece for batch in batches for piece in by_file(batch))
+                place_batches = (rows for batch in batches for rows in by_file(batch))
                 batches = self._ranking(limit).rank(place_batches)
             for batch in batches:
                 column = batch.schema.get_field_index(SCORE)
@@ -226,7 +226,7 @@ class ClusterSource:
             gaps.shallow |= _of(outcome.shallow, names)
             scope.unsearchable |= {k: v for k, v in outcome.unsearchable.items() if _repository_of(k, names) in names}
             scope.invalid |= outcome.invalid
-            self._late_repositories |= names & set(outcome.late)
+            self._late_repositories |= names & set(outcome.timed_out)
             self._owners.unknown |= names & set(outcome.unknown_owners)
             self._owners.later |= names & set(outcome.later_owners)
             self._owners.unowned.update(_of(outcome.unowned, names))

@@ -186,11 +186,11 @@ class _Writer:
         return [f"| {' | '.join(row)} |" for row in [rows[0], rules, *rows[1:]]]
 
     def _inline(self, node: SyntaxTreeNode, *, one_line: bool = False, in_table: bool = False) -> str:
-        parts = [part for child in node.children for part in self._pieces(child, in_table=in_table)]
+        parts = [part for child in node.children for part in self._inline_parts(child, in_table=in_table)]
         text = join_inline(parts).strip()
         return " ".join(text.replace("\\\n", " ").split("\n")) if one_line else text
 
-    def _pieces(self, node: SyntaxTreeNode, *, in_table: bool) -> list[str]:
+    def _inline_parts(self, node: SyntaxTreeNode, *, in_table: bool) -> list[str]:
         match node.type:
             case "text" | "text_special" | "html_inline":
                 is_dropped = self._drop_tags and node.type == "html_inline"
@@ -205,7 +205,7 @@ class _Writer:
             case "link" | "image":
                 return self._link_parts(node, in_table=in_table)
             case _:
-                inner = [part for child in node.children for part in self._pieces(child, in_table=in_table)]
+                inner = [part for child in node.children for part in self._inline_parts(child, in_table=in_table)]
                 marker = {"em": "*", "strong": "**", "s": "~~"}.get(node.type, "")
                 return [marker, *inner, marker] if marker and "".join(inner).strip() else inner
 
@@ -214,7 +214,7 @@ class _Writer:
         link_text = self._link("".join(map(_text_of, node.children)), address)
         if link_text is not None:
             return [link_text]
-        return [part for child in node.children for part in self._pieces(child, in_table=in_table)]
+        return [part for child in node.children for part in self._inline_parts(child, in_table=in_table)]
 
 
 def _text_of(node: SyntaxTreeNode) -> str:

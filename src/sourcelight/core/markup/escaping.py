@@ -49,8 +49,8 @@ def code(text: str) -> str:
     fence = "`"
     while fence in content:
         fence += "`"
-    space = " " if content.startswith("`") or content.endswith("`") else ""
-    return f"{fence}{space}{content}{space}{fence}" if content else "` `"
+    padding = " " if content.startswith("`") or content.endswith("`") else ""
+    return f"{fence}{padding}{content}{padding}{fence}" if content else "` `"
 
 
 def escape(text: str) -> str:

@@ -358,9 +358,9 @@ class _Line:
 
     def _with_stop(self, html: str, position: int, end: int) -> tuple[str, int]:
         """Take the stop behind a link that unfolds into its first line: behind the lines it would begin the next."""
-        if not html.endswith("</details>") or (stop := _STOP.match(self.text, position, end)) is None:
+        if not html.endswith("</details>") or (punctuation := _STOP.match(self.text, position, end)) is None:
             return html, position
-        return html.replace("</summary>", f"{escape(stop[0])}</summary>", 1), stop.end()
+        return html.replace("</summary>", f"{escape(punctuation[0])}</summary>", 1), punctuation.end()
 
     def _emphasis(self, position: int, end: int, depth: int, missing: set[str]) -> tuple[str, int] | None:
         text, letter = self.text, self.text[position]

@@ -228,8 +228,8 @@ class _TreeWriter:
         literal = patterns[0]
         if not isinstance(literal, Pattern) or literal.kind != "literal" or literal.negated or literal.content:
             return ""
-        first, space, remaining = literal.value.partition(" ")
-        return " ".join([_guard_not(first), *map(self.write, filters), remaining]) if space else ""
+        first, blank, remaining = literal.value.partition(" ")
+        return " ".join([_guard_not(first), *map(self.write, filters), remaining]) if blank else ""
 
     def _operand(self, node: Node, parent: And | Or, depth: int) -> str:
         """Return the text of an operand, in parentheses if it is a group of its own."""
@@ -252,9 +252,9 @@ class _TreeWriter:
 
     def _literal(self, node: Pattern) -> str:
         if self._type in _UNQUOTED_TYPES:
-            first, space, remaining = node.value.partition(" ")
+            first, blank, remaining = node.value.partition(" ")
             return (
-                f"{_guard_not(first)}{space}{remaining}" if self._layout.filters is _FilterPlace.INSIDE else node.value
+                f"{_guard_not(first)}{blank}{remaining}" if self._layout.filters is _FilterPlace.INSIDE else node.value
             )
         is_bare = self._type == "keyword" and not node.quoted and quote_pattern(node.value) == node.value
         return node.value if is_bare else in_quotes(node.value, few_escapes=self._layout.few_escapes)

@@ -108,13 +108,13 @@ def open_inquiry(
     )
     names = RepositoryNames(visible, usual)
     scope = read_scope(text, names, by_word=asks_for_facts(text))
-    if not scope.named and not requested_scope:
+    if not scope.named_scope and not requested_scope:
         scope = _keep_scope(text, scope, names, previous)
-    if scope.named:
+    if scope.named_scope:
         narrowed = _pin_scope(filters, requested_scope, scope, context)
         if narrowed is not None:
             pins_of_scope, read = narrowed
-            searched = f"{filters} {_narrow(requested_scope, read.named).filters}".strip()
+            searched = f"{filters} {_narrow(requested_scope, read.named_scope).filters}".strip()
             return ResearchRequest(text, searched, pins_of_scope, context, previous, read)
         scope = QuestionScope(
             notes=("What the question says of repositories could not be put together with its filters.",)
@@ -136,14 +136,14 @@ def _keep_scope(
     if _WIDER.search(text):
         return scope
     for turn in reversed(previous):
-        earlier = turn.named
+        earlier = turn.named_scope
         if earlier is None:
-            earlier = read_scope(turn.question, names, by_word=asks_for_facts(turn.question)).named
+            earlier = read_scope(turn.question, names, by_word=asks_for_facts(turn.question)).named_scope
         if earlier:
             scope_names = [*earlier.repositories[:_NAMED_VALUES], *([earlier.revision] if earlier.revision else [])]
             values = ", ".join(map(code, scope_names))
             note = f"The question names no repository, so the scope of the one before holds: {values}."
-            return replace(scope, named=earlier, notes=(*scope.notes, note))
+            return replace(scope, named_scope=earlier, notes=(*scope.notes, note))
         if _WIDER.search(turn.question):
             break
     return scope
@@ -154,7 +154,7 @@ def _pin_scope(
 ) -> tuple[Pins, QuestionScope] | None:
     """Pin the scope of a question; without its revision if no repository has it."""
     try:
-        return pin_filters(filters, context, _narrow(requested_scope, scope.named)), scope
+        return pin_filters(filters, context, _narrow(requested_scope, scope.named_scope)), scope
     except (ToolError, QueryError):
         context.cancellation.check()
     revision = next((taken_part for taken_part in scope.parts if taken_part.kind == "revision"), None)
@@ -165,12 +165,12 @@ def _pin_scope(
     note = f"No repository that is searched has the revision {revision_text}: the default branches are searched."
     without = replace(
         scope,
-        named=replace(scope.named, revision=""),
+        named_scope=replace(scope.named_scope, revision=""),
         parts=other_parts,
         remaining_text=f"{scope.remaining_text} {revision.source_text}",
         notes=(*scope.notes, note),
     )
     try:
-        return pin_filters(filters, context, _narrow(requested_scope, without.named)), without
+        return pin_filters(filters, context, _narrow(requested_scope, without.named_scope)), without
     except (ToolError, QueryError):
         return None

@@ -28,7 +28,7 @@ def _inquiry(request: StepRequest, context: ToolContext) -> ResearchRequest:
 def _pin(request: StepRequest, context: ToolContext, emit: Emit) -> Any:
     del emit
     return StepRequest.from_pins(
-        pin_local(context.local, request.filters, context.viewer, context.cancellation, request.named)
+        pin_local(context.local, request.filters, context.viewer, context.cancellation, request.named_scope)
     )
 
 

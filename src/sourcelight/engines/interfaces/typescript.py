@@ -65,9 +65,10 @@ def _clause_exports(
     origin = f" from {text_of(source, data)}" if source is not None else ""
     for clause in statement.named_children:
         if clause.type == "namespace_export":
-            space = clause.named_children[0]
-            label = f"{container}{text_of(space, data)}"
-            yield PublicSymbol(module, label, "namespace", f"* as {text_of(space, data)}{origin}", line_of(space))
+            namespace = clause.named_children[0]
+            alias_text = text_of(namespace, data)
+            signature = f"* as {alias_text}{origin}"
+            yield PublicSymbol(module, f"{container}{alias_text}", "namespace", signature, line_of(namespace))
         if clause.type != "export_clause":
             continue
         for item in clause.named_children:

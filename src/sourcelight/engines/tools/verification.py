@@ -172,7 +172,7 @@ class _Checker:
             "start_line": reference.first or None,
             "end_line": reference.last or None,
         }
-        locations, reason = self._places(reference)
+        locations, reason = self._locations(reference)
         if len(locations) != 1:
             return {**row, "status": "rejected", "reason": reason}
         repository, commit, path = locations[0]
@@ -202,7 +202,7 @@ class _Checker:
             return {"status": "verified", "reason": ""}  # a part of the cited lines, or somewhere in the cited file
         return _elsewhere(positions, len(quoted), path)
 
-    def _places(self, reference: CodeReference) -> tuple[list[tuple[Repository, str, str]], str]:
+    def _locations(self, reference: CodeReference) -> tuple[list[tuple[Repository, str, str]], str]:
         """Return where a citation may be, and why not where there is not just one such place."""
         candidates = self._candidates(reference)
         if not candidates:

@@ -310,7 +310,7 @@ class AuditEntry:
     """
 
     id: int
-    at: int
+    recorded_at: int
     actor: str
     action: str
     subject: str

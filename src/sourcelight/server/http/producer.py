@@ -142,7 +142,7 @@ class Producer:
     _progress: Progress | None = None
     _items: deque[tuple[Item, int]] = field(default_factory=deque)
     _size: int = 0
-    _space: threading.Condition = field(default_factory=threading.Condition)
+    _drained: threading.Condition = field(default_factory=threading.Condition)
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
     _quiet_until: float = 0.0
     _loop: asyncio.AbstractEventLoop | None = None
@@ -164,8 +164,8 @@ class Producer:
         if self.finished:
             return
         self.cancellation.cancel()
-        with self._space:
-            self._space.notify_all()
+        with self._drained:
+            self._drained.notify_all()
         self.wake()
 
     def end(self, reason: str) -> None:
@@ -188,11 +188,11 @@ class Producer:
                 overdue.cancel()
         # Cleared before the items are taken: one that arrives in between wakes the next call.
         self._wake.clear()
-        with self._space:
+        with self._drained:
             items = [item for item, _ in self._items]
             self._items.clear()
             self._size = 0
-            self._space.notify_all()
+            self._drained.notify_all()
         return items
 
     def _run(self, on_end: Callable[[], Any]) -> None:
@@ -263,14 +263,14 @@ class Producer:
         return run_with_deadline(lambda: next(payloads, None), self.cancellation, _GRACE_S)
 
     def _put(self, item: Item, size: int) -> None:
-        with self._space:
+        with self._drained:
             self.cancellation.check()
             # An item larger than the buffer passes once the buffer is empty, or it would wait for ever.
             while self._size and self._size + size > self.buffer_bytes:
                 self.is_waiting = True
                 self.wake()
                 # A deadline sends no notification, so the check below runs at least once a second.
-                self._space.wait(1.0)
+                self._drained.wait(1.0)
                 self.cancellation.check()
             self.is_waiting = False
             self._items.append((item, size))
@@ -284,7 +284,7 @@ class Producer:
         return ending if last.done or not self.counts.events else [replace(last, done=True), *ending]
 
     def _end(self, ending: list[Event]) -> None:
-        with self._space:
+        with self._drained:
             self._items.extend((item, _EVENT_BYTES) for item in self.closing(ending))
 
     def _mark(self, label: str) -> None:

@@ -274,7 +274,7 @@ class Authenticator:
         else:
             return Principal.anonymous()
         # A comma joins two headers of the same name: which one was meant is unknown.
-        if not token or any(space in token for space in " \t,"):
+        if not token or any(separator in token for separator in " \t,"):
             return MALFORMED
         return self._recognize(token, headers.get("host", ""))
 

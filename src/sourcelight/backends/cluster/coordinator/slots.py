@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sourcelight.backends.cluster.batch_merge import JoinedRows
-from sourcelight.backends.cluster.messages import ResultPiece
+from sourcelight.backends.cluster.messages import ResultBatch
 from sourcelight.backends.cluster.worker.search import COMMITS, FILES, REPOSITORIES, SYMBOLS
 from sourcelight.core.errors import ClusterError
 
@@ -81,7 +81,7 @@ class OrderedMerge:
     def __init__(self, names: Sequence[str], phases: Sequence[int] = PHASES) -> None:
         self.names = sorted(names)
         self.slots = {name: RepositorySlot() for name in self.names}
-        # One condition for all slots: the loop's thread adds pieces, the reader's thread waits for the next turn.
+        # One condition for all slots: the loop's thread adds results, the reader's thread waits for the next turn.
         self.changed = threading.Condition()
         # Bytes of rows that are not yielded yet, of all copies; guarded by `changed`, read without it in `full` as an
         # estimate.
@@ -91,7 +91,7 @@ class OrderedMerge:
         self._phases = phases
         # Index into the sequence of all (phase, repository) turns; only the reader moves it.
         self._position = 0
-        # Counted down instead of looking at all slots: `is_settled` is asked for every piece.
+        # Counted down instead of looking at all slots: `is_settled` is asked for every result.
         self._unsettled = len(self.names)
         self._has_yielded = False
 
@@ -103,31 +103,31 @@ class OrderedMerge:
                 self.slots[name].copies.append(copy)
             return copies
 
-    def add(self, copies: dict[str, ReplicaStream], piece: ResultPiece) -> None:
-        """Add a piece, and release everything that precedes it in the order; unrequested pieces are ignored.
+    def add(self, copies: dict[str, ReplicaStream], result: ResultBatch) -> None:
+        """Add a result, and release everything that precedes it in the order; unrequested results are ignored.
 
         Raises `ClusterError` for rows of what was told to its end before: given on, they would be out of order.
         """
         with self.changed:
             start = 0
             # Slices share the buffers of the batch, so its bytes are split by rows.
-            share = piece.batch.nbytes / max(piece.batch.num_rows, 1)
-            for name, end in zip(piece.repositories, piece.ends, strict=True):
+            share = result.batch.nbytes / max(result.batch.num_rows, 1)
+            for name, end in zip(result.repositories, result.ends, strict=True):
                 stream = copies.get(name)
                 if stream is not None:
-                    if stream.phase > piece.phase or piece.phase not in self._phases:
+                    if stream.phase > result.phase or result.phase not in self._phases:
                         raise ClusterError(f"rows of {name} arrived out of order")
                     stream.parts.append(
-                        _PhasePart(piece.phase, end - start, int(share * (end - start)), piece.batch, start)
+                        _PhasePart(result.phase, end - start, int(share * (end - start)), result.batch, start)
                     )
                     stream.rows += end - start
                     self.bytes += stream.parts[-1].size
                 start = end
-            last = piece.repositories[-1]
+            last = result.repositories[-1]
             for name, copy in copies.items():
-                # A worker sends repositories by name within a phase: those before the last one of the piece are
+                # A worker sends repositories by name within a phase: those before the last one of the result are
                 # finished in it.
-                copy.phase = max(copy.phase, piece.phase + (name < last))
+                copy.phase = max(copy.phase, result.phase + (name < last))
             self._tell()
 
     def finish(self, copies: dict[str, ReplicaStream], names: Sequence[str]) -> None:
@@ -250,7 +250,7 @@ class OrderedMerge:
                     return True
             elif now >= look:
                 look = now + TOGETHER_S
-            # The writer skips its notification while nobody waits: most pieces are not the ones that the reader needs.
+            # The writer skips its notification while nobody waits: most results are not the ones that the reader needs.
             self.waiting = True
             self.changed.wait(look - now)
             self.waiting = False

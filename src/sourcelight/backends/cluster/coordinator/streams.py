@@ -66,7 +66,7 @@ class _Stream:
 
 @dataclass(slots=True)
 class WorkerStreams:
-    """The streams of one search, on the event loop of `turns.members`; arriving pieces go into `slots`.
+    """The streams of one search, on the event loop of `turns.members`; arriving results go into `slots`.
 
     Attributes
     ----------
@@ -231,15 +231,15 @@ class WorkerStreams:
         """Store the content of a message; return True for the last one. Raises the error that the worker reports."""
         if message["kind"] == "fault":
             raise error_from_plain(message)
-        for piece in message.get("pieces", ()):
-            if isinstance(piece, RepositoriesDone):
+        for result in message.get("results", ()):
+            if isinstance(result, RepositoriesDone):
                 # All files of these have arrived; the stream itself goes on with others.
-                self.slots.finish(stream.copies, piece.repositories)
-            elif isinstance(piece, RepositoriesFailed):
-                for name, reason in piece.reasons.items():
-                    self._retry(stream, (name,), FailedAttempt(stream.member.name, reason, engine=not piece.unfit))
+                self.slots.finish(stream.copies, result.repositories)
+            elif isinstance(result, RepositoriesFailed):
+                for name, reason in result.reasons.items():
+                    self._retry(stream, (name,), FailedAttempt(stream.member.name, reason, engine=not result.unfit))
             else:
-                self.slots.add(stream.copies, piece)
+                self.slots.add(stream.copies, result)
         if message["kind"] != "end":
             return False
         self._finish(stream, SearchOutcome(**message["outcome"]))

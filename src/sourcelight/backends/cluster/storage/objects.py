@@ -11,7 +11,7 @@ from typing import Any
 
 from sourcelight.core.errors import ConfigurationError, MissingExtra, ShardDamaged, StorageError
 
-_PIECE = 4 * 1024 * 1024
+_BLOCK_BYTES = 4 * 1024 * 1024
 _LOCAL = frozenset({"file", "local"})
 
 
@@ -84,7 +84,7 @@ class ShardStorage:
             seen = hashlib.sha256()
             read = 0
             with self._mapping_errors(name, digest), self._fs.open(name, "rb") as source, temporary.open("wb") as out:
-                while block := source.read(_PIECE):
+                while block := source.read(_BLOCK_BYTES):
                     seen.update(block)
                     read += len(block)
                     out.write(block)
@@ -154,7 +154,7 @@ def hash_of(path: Path) -> tuple[str, int]:
     seen = hashlib.sha256()
     size = 0
     with path.open("rb") as file:
-        while block := file.read(_PIECE):
+        while block := file.read(_BLOCK_BYTES):
             seen.update(block)
             size += len(block)
     return seen.hexdigest(), size

@@ -18,7 +18,7 @@ from sourcelight.backends.cluster.messages import (
     TELL,
     RepositoriesDone,
     RepositoriesFailed,
-    ResultPiece,
+    ResultBatch,
 )
 from sourcelight.core.errors import WorkersUnreachable
 
@@ -32,12 +32,12 @@ def wrap_message(message: Message) -> Message:
     """Record batches and tables as frames beside the message."""
     from distributed.protocol import to_serialize
 
-    # Pieces are packed by this module and not by Dask: it would walk every tuple and dict of each piece to look for
+    # Results are packed by this module and not by Dask: it would walk every tuple and dict of each one to look for
     # values that need a serializer of their own.
-    if message["kind"] == "pieces" or "pieces" in message or "outcome" in message:
+    if message["kind"] == "results" or "results" in message or "outcome" in message:
         large: list[Any] = []
-        payloads = [_piece_to_plain(piece, large) for piece in message.get("pieces", ())]
-        body = pack({"pieces": payloads, "outcome": message.get("outcome")})
+        payloads = [_result_to_plain(result, large) for result in message.get("results", ())]
+        body = pack({"results": payloads, "outcome": message.get("outcome")})
         return {"kind": message["kind"], "said": body, "large": [to_serialize(batch) for batch in large]}
     wrapped = dict(message)
     for name in ("table", "rows"):
@@ -51,7 +51,7 @@ def wrap_message(message: Message) -> Message:
 
 
 def pack(payload: Mapping[str, Any]) -> bytes:
-    """Values in one piece: Dask looks at each value of a message several times before it is sent."""
+    """Values as one block of bytes: Dask looks at each value of a message several times before it is sent."""
     return pickle.dumps(payload)
 
 
@@ -63,31 +63,31 @@ def unpack(encoded: bytes | Message) -> Message:
     return message
 
 
-def _piece_to_plain(piece: ResultPiece | RepositoriesDone | RepositoriesFailed, large: list[Any]) -> Message:
-    """A piece as values; a large batch is put to the others that travel beside the message, without a copy."""
-    if isinstance(piece, RepositoriesDone):
-        return {"passed": piece.repositories}
-    if isinstance(piece, RepositoriesFailed):
-        return {"failed": piece.reasons, "unfit": piece.unfit}
-    payload: Message = {"phase": piece.phase, "repositories": piece.repositories, "ends": piece.ends}
+def _result_to_plain(result: ResultBatch | RepositoriesDone | RepositoriesFailed, large: list[Any]) -> Message:
+    """A result as values; a large batch is put to the others that travel beside the message, without a copy."""
+    if isinstance(result, RepositoriesDone):
+        return {"passed": result.repositories}
+    if isinstance(result, RepositoriesFailed):
+        return {"failed": result.reasons, "unfit": result.unfit}
+    payload: Message = {"phase": result.phase, "repositories": result.repositories, "ends": result.ends}
     # A large batch travels as a frame, which Dask sends from where it lies. Its index replaces it in the packed
     # message.
-    if piece.batch.nbytes > _SMALL_BYTES:
-        large.append(piece.batch)
+    if result.batch.nbytes > _SMALL_BYTES:
+        large.append(result.batch)
         return {**payload, "large": len(large) - 1}
-    return {**payload, "batch": _batch_to_bytes(piece.batch)}
+    return {**payload, "batch": _batch_to_bytes(result.batch)}
 
 
-def piece_from_plain(
+def result_from_plain(
     payload: Mapping[str, Any], large: Sequence[Any]
-) -> ResultPiece | RepositoriesDone | RepositoriesFailed:
-    """Restore a piece from values; its batch may be among the `large` ones."""
+) -> ResultBatch | RepositoriesDone | RepositoriesFailed:
+    """Restore a result from values; its batch may be among the `large` ones."""
     if "passed" in payload:
         return RepositoriesDone(tuple(payload["passed"]))
     if "failed" in payload:
         return RepositoriesFailed(payload["failed"], payload["unfit"])
     batch = large[payload["large"]] if "large" in payload else _batch_from_bytes(payload["batch"])
-    return ResultPiece(payload["phase"], tuple(payload["repositories"]), tuple(payload["ends"]), batch)
+    return ResultBatch(payload["phase"], tuple(payload["repositories"]), tuple(payload["ends"]), batch)
 
 
 def _batch_to_bytes(batch: Any) -> bytes:
@@ -206,8 +206,8 @@ def _answer(address: str, operation: str, message: Any) -> Message:
         raise WorkersUnreachable(address, f"it doesn't accept requests ({error_text(message)})")
     if "said" in message:
         body = unpack(message["said"])
-        parts = [piece_from_plain(item, message["large"]) for item in body["pieces"]]
-        return {"kind": message["kind"], "pieces": parts, "outcome": body["outcome"]}
+        parts = [result_from_plain(item, message["large"]) for item in body["results"]]
+        return {"kind": message["kind"], "results": parts, "outcome": body["outcome"]}
     if "answer" in message:
         message["answer"] = {**message["answer"], "attributes": message["answer"]["attributes"]["attributes"]}
     return dict(message)

@@ -17,7 +17,7 @@ from sourcelight.backends.cluster.messages import (
     TELL,
     RepositoriesDone,
     RepositoriesFailed,
-    ResultPiece,
+    ResultBatch,
     WorkerRequest,
     error_to_plain,
     non_default_fields,
@@ -89,7 +89,7 @@ class RequestHandler:
     async def messages(self, operation: str, payload: Mapping[str, Any]) -> AsyncGenerator[Message]:
         """Run a request and yield its messages; closing the iterator stops the work at its next check.
 
-        Every message has ``kind``: ``pieces``, ``progress``, ``beat`` (a proof of life), and last ``end`` or
+        Every message has ``kind``: ``results``, ``progress``, ``beat`` (a proof of life), and last ``end`` or
         ``fault``.
         """
         if operation == TELL:
@@ -125,8 +125,8 @@ class RequestHandler:
         try:
             last = False
             while not last:
-                pieces, last = await outbox.take()
-                for message in _join_pieces(pieces):
+                items, last = await outbox.take()
+                for message in _join_results(items):
                     yield message
         finally:
             cancellation.cancel()
@@ -163,8 +163,8 @@ class RequestHandler:
             if missing:
                 outbox.put(RepositoriesFailed(dict(missing), unfit=True))
             search = shard_search(engine, order, cancellation)
-            for piece in search.pieces(order.limit):
-                outbox.put(piece, piece.batch.nbytes if isinstance(piece, ResultPiece) else 0)
+            for item in search.results(order.limit):
+                outbox.put(item, item.batch.nbytes if isinstance(item, ResultBatch) else 0)
             outcome = search.outcome
             outcome.unfit = dict(missing)
             for name in outcome.failed:
@@ -190,19 +190,19 @@ def _stop_message() -> Message:
     return {"kind": "fault", **error_to_plain(Cancelled("the worker stopped"))}
 
 
-def _join_pieces(pieces: list[Any]) -> list[Message]:
-    """Join pieces of a search and its end into one message; without pieces, return a proof of life."""
-    if not pieces:
+def _join_results(items: list[Any]) -> list[Message]:
+    """Join items of a search and its end into one message; without items, return a proof of life."""
+    if not items:
         return [{"kind": "beat"}]
     messages: list[Message] = []
-    for piece in pieces:
-        if isinstance(piece, (ResultPiece, RepositoriesDone, RepositoriesFailed)):
-            if not messages or messages[-1]["kind"] != "pieces":
-                messages.append({"kind": "pieces", "pieces": []})
-            messages[-1]["pieces"].append(piece)
+    for item in items:
+        if isinstance(item, (ResultBatch, RepositoriesDone, RepositoriesFailed)):
+            if not messages or messages[-1]["kind"] != "results":
+                messages.append({"kind": "results", "results": []})
+            messages[-1]["results"].append(item)
         # The end travels with the last rows: one message less for a small answer.
-        elif piece["kind"] == "end" and messages and messages[-1]["kind"] == "pieces":
-            messages[-1] = {**messages[-1], **piece}
+        elif item["kind"] == "end" and messages and messages[-1]["kind"] == "results":
+            messages[-1] = {**messages[-1], **item}
         else:
-            messages.append(piece)
+            messages.append(item)
     return messages

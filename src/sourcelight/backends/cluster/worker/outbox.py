@@ -30,12 +30,12 @@ _STEP_S = 0.1
 
 
 class Outbox:
-    """Pieces on their way from one thread to one task of `loop`, which wakes only when there is something to send."""
+    """Items on their way from one thread to one task of `loop`, which wakes only when there is something to send."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, cancellation: Cancellation) -> None:
         self._loop = loop
         self._cancellation = cancellation
-        self._pieces: list[Any] = []
+        self._items: list[Any] = []
         self._bytes = 0
         self._changed = threading.Condition()
         self._waiter: asyncio.Future[None] | None = None
@@ -47,8 +47,8 @@ class Outbox:
         self._urgent = False
         self.closed = False
 
-    def put(self, piece: Any, size: int = 0, *, urgent: bool = False) -> None:
-        """Add a piece, waiting while too many bytes wait; from the thread that searches.
+    def put(self, item: Any, size: int = 0, *, urgent: bool = False) -> None:
+        """Add an item, waiting while too many bytes wait; from the thread that searches.
 
         An urgent one is not kept for others to go with it. The first rows, if they are many, are sent when this
         returns: a thread that searched on would keep the loop from sending them.
@@ -57,7 +57,7 @@ class Outbox:
             # Back-pressure: a slow reader stops the search here, before memory fills.
             while self._bytes > MAX_BYTES and not self._cancellation.cancelled:
                 self._changed.wait(_STEP_S)
-            self._pieces.append(piece)
+            self._items.append(item)
             self._bytes += size
             first = not self._sent_bytes and self._bytes >= FIRST_BYTES
             self._urgent = self._urgent or urgent or first
@@ -69,16 +69,16 @@ class Outbox:
                 self._changed.wait(_STEP_S)
 
     def close(self, last: Any) -> None:
-        """Add the last piece and say that nothing more comes, in one step: after the last word nothing may be sent."""
+        """Add the last item and say that nothing more comes, in one step: after the last word nothing may be sent."""
         with self._changed:
-            self._pieces.append(last)
+            self._items.append(last)
             self.closed = True
             self._tell()
 
     async def take(self) -> tuple[list[Any], bool]:
-        """Return the pieces to send, and whether they are the last; no pieces after `BEAT_S` seconds of silence.
+        """Return the items to send, and whether they are the last; no items after `BEAT_S` seconds of silence.
 
-        The pieces of the call before must have been sent.
+        The items of the call before must have been sent.
         """
         if self._sent_bytes and not self._handed:
             with self._changed:
@@ -87,18 +87,18 @@ class Outbox:
         # The coordinator takes longer silence for death, so a message without rows is sent in time.
         silent = self._loop.time() + BEAT_S
         await self._until(self._sent_bytes + GATHER_S if self._sent_bytes else self._began + REST_S, resting=True)
-        if not self._pieces:
+        if not self._items:
             await self._until(silent, resting=False)
-            if not self._pieces:
+            if not self._items:
                 return [], False
             await self._until(self._loop.time() + LINGER_S, resting=True)
         with self._changed:
             # Swapped under the lock: the list that was handed out is never written to again.
-            pieces, last = self._pieces, self.closed
-            self._pieces, self._bytes, self._urgent = [], 0, False
+            items, last = self._items, self.closed
+            self._items, self._bytes, self._urgent = [], 0, False
             self._changed.notify_all()
         self._sent_bytes = self._loop.time()
-        return pieces, last
+        return items, last
 
     @property
     def _due(self) -> bool:
@@ -106,12 +106,12 @@ class Outbox:
         return self.closed or self._urgent or self._bytes >= MAX_BYTES // 2
 
     async def _until(self, moment: float, *, resting: bool) -> None:
-        """Wait for due pieces, or for any unless `resting`; at most until `moment` on the clock of the loop."""
+        """Wait for due items, or for any unless `resting`; at most until `moment` on the clock of the loop."""
         while self._loop.time() < moment:
             with self._changed:
-                # Checked under the lock: a later piece finds `_told` False and wakes the loop. `_wake` runs on this
+                # Checked under the lock: a later item finds `_told` False and wakes the loop. `_wake` runs on this
                 # loop, so only after the future below exists: no wake-up is lost.
-                if self._due or (self._pieces and not resting):
+                if self._due or (self._items and not resting):
                     return
                 self._resting, self._is_notified = resting, False
             self._waiter = self._loop.create_future()

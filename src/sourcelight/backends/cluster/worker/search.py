@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import Any
 
 from sourcelight.backends.cluster.batch_merge import Cut, join_cuts
-from sourcelight.backends.cluster.messages import RepositoriesDone, RepositoriesFailed, ResultPiece, WorkerRequest
+from sourcelight.backends.cluster.messages import RepositoriesDone, RepositoriesFailed, ResultBatch, WorkerRequest
 from sourcelight.core.batches.rows import MatchRows, boundaries, match_count
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ClusterError
@@ -41,7 +41,7 @@ class SearchOutcome:
     """
 
     done: list[str] = field(default_factory=list)
-    late: list[str] = field(default_factory=list)
+    timed_out: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
     unfit: dict[str, str] = field(default_factory=dict)
     name_only: dict[str, Mapping[str, int]] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class SearchOutcome:
 
 
 class ShardSearch:
-    """One order carried out; `outcome` is whole when `pieces` has ended."""
+    """One order carried out; `outcome` is whole when `results` has ended."""
 
     def __init__(self, engine: LocalEngine, task: SearchTask) -> None:
         self.outcome = SearchOutcome()
@@ -71,7 +71,7 @@ class ShardSearch:
         self._passing: list[str] = []
         self._finished_names: list[str] = []
 
-    def pieces(self, limit: int) -> Iterator[ResultPiece | RepositoriesDone | RepositoriesFailed]:
+    def results(self, limit: int) -> Iterator[ResultBatch | RepositoriesDone | RepositoriesFailed]:
         """Yield matches as they are found, by repository in each phase."""
         source, cancellation = self._source, self._task.cancellation
         cancellation.limit(self._task.allowed_s(self._engine.limits))
@@ -85,7 +85,7 @@ class ShardSearch:
             raise Cancelled("the worker stopped")
         self._finish()
 
-    def _search(self, plans: list[Plan], limit: int) -> Iterator[ResultPiece | RepositoriesDone | RepositoriesFailed]:
+    def _search(self, plans: list[Plan], limit: int) -> Iterator[ResultBatch | RepositoriesDone | RepositoriesFailed]:
         # More than the limit: the coordinator ranks the candidates of all workers together.
         limit_here = max(limit, CANDIDATES)
         if own_counts([plan.alternative for plan in plans]) and limit < sys.maxsize:
@@ -125,7 +125,7 @@ class ShardSearch:
                 )
                 failed_names.update(source.failed)
             match_total += match_count(batch)
-            yield from phases.pieces(batch)
+            yield from phases.results(batch)
             if match_total >= limit_here:
                 self.outcome.limit_hit = True
                 return
@@ -147,7 +147,7 @@ class ShardSearch:
         source, outcome, cancellation = self._source, self.outcome, self._task.cancellation
         plans, scoper, commits = source.plans, source.scoper, source.commits
         if cancellation.expired and not outcome.limit_hit:
-            outcome.late = sorted(cancellation.untold.union(source.late_repositories()))
+            outcome.timed_out = sorted(cancellation.untold.union(source.late_repositories()))
         outcome.failed = dict(source.failed)
         outcome.name_only = source.unread_files()
         outcome.missing = {name: list(paths) for name, paths in source.missing_names().items()}
@@ -185,7 +185,7 @@ class Phases:
     symbols_first: bool
     _last: tuple[int, str] = (REPOSITORIES, "")
 
-    def pieces(self, batch: Any) -> Iterator[ResultPiece]:
+    def results(self, batch: Any) -> Iterator[ResultBatch]:
         """A batch with the repositories that its rows are of, cut where a new phase begins."""
         if not batch.num_rows:
             return
@@ -201,7 +201,7 @@ class Phases:
                 # Rows of one repository may be of several types, as paths beside contents.
                 # Later runs of the same name overwrite earlier ones, so each repository ends with its last row.
                 ends = {name: end - start for name, (_, end) in zip(names[first:index], runs[first:index], strict=True)}
-                yield ResultPiece(phases[first], tuple(ends), tuple(ends.values()), batch.slice(start, end_row - start))
+                yield ResultBatch(phases[first], tuple(ends), tuple(ends.values()), batch.slice(start, end_row - start))
                 first = index
 
     def _phase(self, kind: str, name: str) -> int:

@@ -9,7 +9,7 @@ const STEP = 20;
 const WORDS = { running: "Searching…", complete: "Complete", limited: "Limited", interrupted: "Stopped", failed: "Failed" };
 const COLUMNS = [
   ["repository", "Repository"],
-  ["path", "Place"],
+  ["path", "Path"],
   ["language", "Language"],
   ["text", "Text"],
 ];
@@ -43,7 +43,7 @@ class Page {
   constructor(model, root) {
     this.model = model;
     this.name = Math.random().toString(36).slice(2);
-    this.asked = { repository: "", language: "", place: "", text: "", sort: "", descending: false };
+    this.asked = { repository: "", language: "", path: "", text: "", sort: "", descending: false };
     this.sent = 0; // number of the newest view asked for
     this.waiting = null; // what was asked for and has not come: [number, since]
     this.dirty = false;
@@ -106,17 +106,17 @@ class Page {
     };
     const [repositories, repository] = choice("repository", "Repository");
     const [languages, language] = choice("language", "Language");
-    const [places, place] = field("place", "Place", "src *.py -test");
+    const [paths, path] = field("path", "Path", "src *.py -test");
     const [texts, text] = field("text", "Text", "in the lines found");
-    Object.assign(this, { repository, language, place, text });
+    Object.assign(this, { repository, language, path, text });
     this.clear = own(element("button", { type: "button", class: "sl-x-button" }, "Clear"));
     this.clear.addEventListener("click", () => {
-      place.value = text.value = "";
-      this.ask({ repository: "", language: "", place: "", text: "" });
-      place.focus();
+      path.value = text.value = "";
+      this.ask({ repository: "", language: "", path: "", text: "" });
+      path.focus();
     });
     const filters = element("div", { class: "sl-x-filters", role: "search", "aria-label": "Filter the rows" });
-    filters.append(repositories, languages, places, texts, this.clear);
+    filters.append(repositories, languages, paths, texts, this.clear);
     this.count = element("div", { class: "sl-x-count", role: "status", "aria-live": "polite" });
     this.heads = COLUMNS.map(([name, words]) => {
       const button = own(element("button", { type: "button", class: "sl-x-sort" }, words));
@@ -220,7 +220,7 @@ class Page {
     this.stop.hidden = message.phase !== "running";
     this.choices(this.repository, message.repositories, this.asked.repository, "All repositories");
     this.choices(this.language, message.languages, this.asked.language, "All languages");
-    this.clear.disabled = !(this.asked.repository || this.asked.language !== "" || this.asked.place || this.asked.text);
+    this.clear.disabled = !(this.asked.repository || this.asked.language !== "" || this.asked.path || this.asked.text);
     const told = `${number(message.shown)} of ${number(message.all)} rows`;
     if (this.count.textContent !== told) this.count.textContent = told;
     this.grid.setAttribute("aria-rowcount", String(message.shown + 1));
@@ -253,7 +253,7 @@ class Page {
       option.selected = value === chosen;
       options.push(option);
     }
-    if (found.more) options.push(element("option", { disabled: "", value: "\u0001" }, `${number(found.more)} more: use Place`));
+    if (found.more) options.push(element("option", { disabled: "", value: "\u0001" }, `${number(found.more)} more: use Path`));
     select.replaceChildren(...options);
   }
 
@@ -303,8 +303,8 @@ class Page {
       made.append(element("div", { role: "gridcell", class: "sl-x-text" }, "…"));
       return made;
     }
-    const place = element("div", { role: "gridcell", class: "sl-x-path", title: row.title });
-    place.append(
+    const cell = element("div", { role: "gridcell", class: "sl-x-path", title: row.title });
+    cell.append(
       element("span", { class: "sl-x-folder" }, row.folder),
       element("span", { class: "sl-x-name" }, row.name),
       element("span", { class: "sl-x-line" }, row.line === null ? "" : `:${row.line}`),
@@ -319,7 +319,7 @@ class Page {
     );
     made.append(
       repository,
-      place,
+      cell,
       element("div", { role: "gridcell", class: "sl-x-language" }, row.language),
       text,
     );

@@ -5,7 +5,7 @@ function group({ title, facets, first, more }, change, open) {
   const box = element("fieldset", { class: "sl-f-group" }, element("legend", {}, title));
   facets.forEach((facet, k) => {
     const tick = own(element("input", { type: "checkbox" }));
-    tick.checked = facet.chosen;
+    tick.checked = facet.selected;
     tick.dataset.at = facet.at;
     tick.addEventListener("change", change);
     const bar = element("span", { class: "sl-f-bar", "aria-hidden": "true" }, element("span", {}));
@@ -15,7 +15,7 @@ function group({ title, facets, first, more }, change, open) {
     const slash = facet.label.lastIndexOf("/") + 1; // of a long name the end tells more
     const label = element("span", { class: "sl-f-label" }, element("span", {}, facet.label.slice(0, slash)), element("b", {}, facet.label.slice(slash)));
     line.append(tick, label, bar, element("span", { class: "sl-f-count" }, count));
-    line.hidden = k >= first && !open.has(title) && !facet.chosen;
+    line.hidden = k >= first && !open.has(title) && !facet.selected;
     box.append(line);
   });
   const hidden = facets.length - first;
@@ -41,7 +41,7 @@ function render({ model, el }) {
   const box = element("section", { class: "sl-f", "aria-label": "Suggested filters", hidden: "" }, groups, line);
   const change = () => {
     const at = [...groups.querySelectorAll("input:checked")].map((tick) => Number(tick.dataset.at));
-    model.set("chosen", at);
+    model.set("selected", at);
     model.save_changes();
   };
   const hear = (message) => {
@@ -49,7 +49,7 @@ function render({ model, el }) {
     if (box.hidden) live(el);
     box.hidden = false;
     const focused = groups.contains(document.activeElement) ? document.activeElement.dataset.at : undefined;
-    groups.replaceChildren(...message.groups.map((each) => group(each, change, open)));
+    groups.replaceChildren(...message.groups.map((item) => group(item, change, open)));
     if (!message.groups.length) groups.replaceChildren(element("p", {}, "no filters were suggested"));
     query.value = message.query;
     if (focused !== undefined) groups.querySelector(`input[data-at="${Number(focused)}"]`)?.focus();

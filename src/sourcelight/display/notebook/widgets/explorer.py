@@ -215,12 +215,12 @@ def _number(value: Any) -> int:
 def _parse_query(value: Any) -> RowQuery:
     """Parse a request of the page; invalid parts are ignored."""
     fields = value if isinstance(value, Mapping) else {}
-    texts = {name: str(fields.get(name) or "")[:1000] for name in ("repository", "place", "text", "sort")}
+    texts = {name: str(fields.get(name) or "")[:1000] for name in ("repository", "path", "text", "sort")}
     language = fields.get("language", "")
     return RowQuery(
         repository=texts["repository"],
         language=None if language is None else str(language)[:1000],
-        place=texts["place"],
+        path=texts["path"],
         text=texts["text"],
         sort=texts["sort"] if texts["sort"] in SORTS else "",
         descending=bool(fields.get("descending")),

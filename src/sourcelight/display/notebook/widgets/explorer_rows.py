@@ -34,7 +34,7 @@ SORTS = ("repository", "path", "line_number", "language", "text")
 class RowQuery:
     """What rows to show.
 
-    `repository` and `language` are exact, empty for all (`language` None: rows without one); `place` holds words that
+    `repository` and `language` are exact, empty for all (`language` None: rows without one); `path` holds words that
     must all be in the repository's name or the path, in any case, ``*`` and ``?`` as in file names, a dash in
     front for those that must not; `text` is in the line as it is, in any case. `sort` is one of `SORTS`, or empty
     for the order of arrival.
@@ -42,7 +42,7 @@ class RowQuery:
 
     repository: str = ""
     language: str | None = ""
-    place: str = ""
+    path: str = ""
     text: str = ""
     sort: str = ""
     descending: bool = False
@@ -140,7 +140,7 @@ class ExplorerRows:
     def select(self, query: RowQuery) -> RowSelection:
         """Select rows."""
         repositories, languages = self._codes["repository"], self._codes["language"]
-        mask = self._at_place(query.place)
+        mask = self._at_path(query.path)
         if query.text and mask.any():
             mask &= self._with_text(query.text)
         in_repository = repositories.codes == repositories.code(query.repository) if query.repository else None
@@ -154,7 +154,7 @@ class ExplorerRows:
             languages.counts(mask if in_repository is None else mask & in_repository),
         )
 
-    def _at_place(self, location: str) -> BoolArray:
+    def _at_path(self, location: str) -> BoolArray:
         mask = np.ones(len(self), np.bool_)
         for word in location.lower().split():
             is_excluded, text = word.startswith("-") and len(word) > 1, word.removeprefix("-") or word

@@ -34,7 +34,7 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
 
     _esm = program("facets")
     _css = style("facets")
-    chosen = traitlets.List(traitlets.Int()).tag(sync=True)
+    selected = traitlets.List(traitlets.Int()).tag(sync=True)
     """Numbers of the ticked suggestions; reactive notebooks run the cells that use the panel when it changes."""
 
     def __init__(
@@ -48,7 +48,7 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
         self._search = search
         super().__init__()
         self.on_msg(self._on_message)
-        self.observe(lambda _: self._tell(), "chosen")
+        self.observe(lambda _: self._tell(), "selected")
 
     @property
     def query(self) -> str:
@@ -64,7 +64,7 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
             For what was not suggested.
         """
         by_value = {item.value: index for index, item in enumerate(self._filters)}
-        self.chosen = [by_value[value] for value in values]
+        self.selected = [by_value[value] for value in values]
         return self.query
 
     def search(self) -> Any:
@@ -84,7 +84,7 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
 
     def _ticked_positions(self) -> list[int]:
         """The ticked suggestions, each once; what the page says of others is ignored."""
-        return [position for position in dict.fromkeys(self.chosen) if 0 <= position < len(self._filters)]
+        return [position for position in dict.fromkeys(self.selected) if 0 <= position < len(self._filters)]
 
     def _on_message(self, _widget: Any, message: Any, _buffers: Any) -> None:
         if isinstance(message, Mapping) and message.get("kind") == "facets":
@@ -100,7 +100,7 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
                 "facets": [
                     {"at": position, "label": one_line(item.label, 80), "value": one_line(item.value, 200),
                      "count": item.count,
-                     "limited": not item.exhaustive, "chosen": position in ticked}
+                     "limited": not item.exhaustive, "selected": position in ticked}
                     for position, item in filters[:_MAX_VALUES]
                 ],
             }

@@ -108,7 +108,7 @@ class QuestionRun:
         context.engine.refresh(self.cancellation)
         inquiry = open_inquiry(self.text, self.filters, context, self.previous, self.requested_scope)
         self.cancellation.check()
-        self.store.pin(self.question, list(inquiry.pins), inquiry.scope.named)
+        self.store.pin(self.question, list(inquiry.pins), inquiry.scope.named_scope)
         draft = self.researcher.research(inquiry, None, self._emit)
         finished = finish(draft, inquiry, self._emit)
         self.cancellation.check()

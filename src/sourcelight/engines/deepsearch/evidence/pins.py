@@ -60,7 +60,7 @@ _FORKS_TOO = "fork:yes archived:yes"
 def pin_filters(filters: str, context: ToolContext, named_scope: NamedScope | None = None) -> Pins:
     """Pin the repositories of `filters`, those `named_scope` alone if any are, local or remote; raises as `pin`."""
     named_scope = named_scope or NamedScope()
-    result = run_step("pin", StepRequest(filters=filters, named=named_scope), context)
+    result = run_step("pin", StepRequest(filters=filters, named_scope=named_scope), context)
     if result is None:
         pins = pin_local(context.local, filters, context.viewer, context.cancellation, named_scope)
     else:
@@ -89,7 +89,7 @@ def pin_local(
 ) -> Pins:
     """Return the pins of local repositories, possibly none; raises `QueryError`.
 
-    What is `named_scope` narrows what the filters choose; a fork or an archived repository counts when it is named.
+    What is named narrows what the filters choose; a fork or an archived repository counts when it is named.
     """
     targets, failed = targets_of(engine, filters, viewer, cancellation)
     if not named_scope:
@@ -140,14 +140,14 @@ def _require_pins(pins: Pins, filters: str) -> Pins:
 class PreviousTurn:
     """An earlier question of the conversation and its answer.
 
-    The answer cited the names and paths in `cited_names`. `named` is the scope of the question; None if it is unknown,
-    as in conversations of earlier versions.
+    The answer cited the names and paths in `cited_names`. `named_scope` is the scope of the question; None if it is
+    unknown, as in conversations of earlier versions.
     """
 
     question: str
     answer: str
     cited_names: tuple[str, ...] = ()
-    named: NamedScope | None = None
+    named_scope: NamedScope | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ class StepRequest:
         A file to read.
     scope
         As in `ResearchRequest`.
-    named
+    named_scope
         Repositories and revisions to pin in addition to `filters`.
     """
 
@@ -178,7 +178,7 @@ class StepRequest:
     items: Sequence[Evidence] = ()
     path: str = ""
     scope: QuestionScope = field(default_factory=QuestionScope)
-    named: NamedScope = field(default_factory=NamedScope)
+    named_scope: NamedScope = field(default_factory=NamedScope)
 
     @classmethod
     def from_pins(cls, pins: Pins, **fields: Any) -> StepRequest:

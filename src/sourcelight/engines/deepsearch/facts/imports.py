@@ -131,7 +131,7 @@ def _keep_every(
         if texts != modules:
             del files[repository, path]
     pairs = zip(lines.rows, lines.citations, strict=True)
-    remaining = [(row, cited) for row, cited in pairs if (row[0], row[1]) in files]
+    remaining = [(row, citations) for row, citations in pairs if (row[0], row[1]) in files]
     lines.rows, lines.citations = [row for row, _ in remaining], [citations for _, citations in remaining]
     lines.total = sum(files.values())
 

@@ -184,12 +184,12 @@ class Toolbox:
         """Answer a question by the routes that need no model; each line that proves the answer gets an id."""
         names = sorted({pin.repository for pin in self.inquiry.pins})
         scope = read_scope(question, RepositoryNames(names, frozenset(names)), by_word=True)
-        selected = scope.named.repositories or names
+        selected = scope.named_scope.repositories or names
         targets = tuple(target for target in self.inquiry.pins.targets if target.repository.name in selected)
         pins = Pins(targets, self.inquiry.pins.failed)
         inquiry = replace(self.inquiry, question=question, pins=pins, scope=scope)
         # The routes write their searches with the filters of the inquiry; repositories named here narrow them.
-        inquiry = replace(inquiry, filters=f"{self.inquiry.filters} {scope.named.filters}".strip())
+        inquiry = replace(inquiry, filters=f"{self.inquiry.filters} {scope.named_scope.filters}".strip())
         draft = ExtractiveResearcher().counted_draft(inquiry, self.emit)
         if draft is None:
             return "No line proves an answer to a question of this form: search and read instead."
@@ -260,13 +260,13 @@ class Toolbox:
         elif answer.columns == "file_lines" and rows:
             target = self._target(rows[0])
             if target is not None:
-                yield from _pieces(texts, target, rows[0]["path"], rows[0]["line_number"], rows[-1]["line_number"])
+                yield from _excerpts(texts, target, rows[0]["path"], rows[0]["line_number"], rows[-1]["line_number"])
         else:
             for row in rows:
                 target = self._target(row)
                 start, end = _lines(answer.columns, row)
                 if target is not None and start:
-                    yield from _pieces(texts, target, row["path"], start, end)
+                    yield from _excerpts(texts, target, row["path"], start, end)
 
     def _target(self, row: Mapping[str, Any]) -> Target | None:
         if not row.get("path") or is_hidden_file(row["path"]):
@@ -335,7 +335,7 @@ def _lines(columns: str, row: Mapping[str, Any]) -> tuple[int, int]:
     return 0, 0
 
 
-def _pieces(texts: FileTexts, target: Target, path: str, start: int, end: int) -> Iterator[Evidence]:
+def _excerpts(texts: FileTexts, target: Target, path: str, start: int, end: int) -> Iterator[Evidence]:
     last = min(end, len(texts.lines(target, path)))
     for block_start in range(start, last + 1, MAX_LINES):
         yield texts.evidence(target, path, block_start, min(block_start + MAX_LINES - 1, last), "read")

@@ -96,7 +96,7 @@ class QuestionScope:
 
     Attributes
     ----------
-    named
+    named_scope
         What is named; empty for nothing.
     parts
         What was read as such.
@@ -106,7 +106,7 @@ class QuestionScope:
         What could not be taken, a sentence each.
     """
 
-    named: NamedScope = field(default_factory=NamedScope)
+    named_scope: NamedScope = field(default_factory=NamedScope)
     parts: tuple[ScopePart, ...] = ()
     remaining_text: str = ""
     notes: tuple[str, ...] = ()

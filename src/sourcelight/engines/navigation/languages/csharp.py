@@ -260,7 +260,7 @@ class CSharpRules:
                 return [ref for ref in refs if isinstance(ref, DeclarationRef)]
             visible_namespaces.append(statement.module.encode())
         # Reversed, so the first of equal namespaces wins: the innermost one shadows the others.
-        rank_of = {space: rank for rank, space in reversed(list(enumerate(visible_namespaces)))}
+        rank_of = {namespace: rank for rank, namespace in reversed(list(enumerate(visible_namespaces)))}
         ranked_refs: list[tuple[int, DeclarationRef]] = []
         for project in (document.project, *_providing_projects(names, document, visible_namespaces)):
             for other, start, kind, container, _ in names.definitions_in(project, name):
@@ -376,9 +376,9 @@ def _spaces(project: Project) -> Mapping[bytes, int]:
     return project.remember("c-sharp-spaces", index_namespaces)
 
 
-def _providing_projects(names: NameResolver, document: Document, spaces: list[bytes]) -> list[Project]:
+def _providing_projects(names: NameResolver, document: Document, namespaces: list[bytes]) -> list[Project]:
     projects: dict[str, Project] = {}
-    for space in spaces:
-        for other, _ in names.session.providers(document.project, space.decode(errors="replace")):
+    for namespace in namespaces:
+        for other, _ in names.session.providers(document.project, namespace.decode(errors="replace")):
             projects.setdefault(other.key, other)
     return list(projects.values())

@@ -76,12 +76,12 @@ def _find_modules(project: Project) -> PythonModules:
         names[number] = top, name
         if top in _SHARED_ROOTS:
             shared_modules.setdefault(name.split(b".")[0].decode(errors="replace"), top)
-        for space in _SHARED_ROOTS:
+        for shared_root in _SHARED_ROOTS:
             # A directory without __init__.py below a shared root is a namespace package, with the longer name as well.
-            prefix = space + b"/" if space else b""
-            if top != space and top.startswith(prefix):
+            prefix = shared_root + b"/" if shared_root else b""
+            if top != shared_root and top.startswith(prefix):
                 spaced = top[len(prefix) :].replace(b"/", b".") + b"." + name
-                files.setdefault(spaced, []).append((space, number))
+                files.setdefault(spaced, []).append((shared_root, number))
     for entries in files.values():
         entries.sort(key=lambda entry: project.paths[entry[1]].endswith(b".pyi"))
     return PythonModules(files, names, shared_modules)
