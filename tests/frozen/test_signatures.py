@@ -58,4 +58,4 @@ def test_public_names_have_the_signatures_that_were_written_down() -> None:
     value: dict[str, str] = json.loads(FROZEN.read_text("utf-8"))
     now = signatures()
     assert {name: now.get(name) for name in value if now.get(name) != value[name]} == {}
-    assert sorted(set(now) - set(value)) == []
+    assert sorted(set(now) - set(value)) == [], "run scripts/freeze --names"

@@ -9,12 +9,26 @@ from typing import Any
 import pytest
 
 from sourcelight.core.tools.catalog import COLUMNS, TOOLS
+from sourcelight.core.tools.tool import Tool
 
-FROZEN: dict[str, dict[str, Any]] = json.loads((Path(__file__).parent / "tools.json").read_text("utf-8"))
+FILE = Path(__file__).parent / "tools.json"
+FROZEN: dict[str, dict[str, Any]] = json.loads(FILE.read_text("utf-8"))
+
+
+def tools() -> dict[str, dict[str, Any]]:
+    """Return what each tool tells, in the order of the file, new tools last."""
+    return {name: _entry(TOOLS[name]) for name in [*filter(TOOLS.__contains__, FROZEN), *TOOLS]}
+
+
+def _entry(tool: Tool[Any]) -> dict[str, Any]:
+    schema = {"inputSchema": tool.advertised_schema}
+    if tool.mcp is None:
+        return schema
+    return {"title": tool.mcp.title, "description": tool.mcp.description, "readOnly": tool.mcp.read_only, **schema}
 
 
 def test_there_are_these_tools() -> None:
-    assert set(TOOLS) == set(FROZEN)
+    assert set(TOOLS) == set(FROZEN), "run scripts/freeze --names"
 
 
 @pytest.mark.parametrize("name", sorted(FROZEN))

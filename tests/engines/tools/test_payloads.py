@@ -145,6 +145,7 @@ def recomputations(key: Key) -> Iterator[tuple[str, Any]]:
 
 @pytest.mark.parametrize("name", sorted(name for name in mcp_tools("all") if not is_conversation(name)))
 def test_no_key_is_empty_or_repeats_others(past: Past, name: str) -> None:
+    assert name in CALLS, "add calls of the new tool to CALLS"
     by_path: dict[str, list[Key]] = {}
     for arguments in CALLS[name]:
         payload, _ = past.render(name, **arguments)

@@ -13,7 +13,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
+
+
+ColumnType: TypeAlias = Literal[
+    "bool", "int32", "int64", "float64", "string", "dict8", "dict32", "list", "strings", "timestamp"
+]
+"""Name of an Arrow type: ``dict8`` and ``dict32`` are texts that repeat, at most 127 of them or more; ``list`` is of
+int32, ``strings`` of texts; ``timestamp`` has microseconds in UTC."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +32,7 @@ class Column:
     name
         Its name in the table.
     type
-        Its Arrow type as text; see `arrow_type`.
+        Its Arrow type, as `arrow_type` reads it.
     meaning
         What a value says.
     null
@@ -49,7 +56,7 @@ class Column:
     """
 
     name: str
-    type: str
+    type: ColumnType
     meaning: str
     null: str = ""
     unit: str = ""
@@ -183,7 +190,7 @@ SERVICE = Column("service", "dict8", "service of the federation that the row is 
 
 
 @cache
-def arrow_type(name: str) -> Any:
+def arrow_type(name: ColumnType) -> Any:
     """The Arrow type behind a type name of this module."""
     import pyarrow as pa
 
