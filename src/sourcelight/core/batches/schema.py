@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal, TypeAlias
 
-
 ColumnType: TypeAlias = Literal[
     "bool", "int32", "int64", "float64", "string", "dict8", "dict32", "list", "strings", "timestamp"
 ]
