@@ -61,7 +61,7 @@ def agents_of(author: str, email: str, trailers: str, message: str) -> set[str]:
     return {
         rule.agent
         for rule in AGENT_RULES
-        if any(re.fullmatch(rule.pattern, text, re.IGNORECASE) for text in texts[rule.place])
+        if any(re.fullmatch(rule.pattern, text, re.IGNORECASE) for text in texts[rule.field])
     }
 
 

@@ -73,7 +73,7 @@ def test_every_rule_has_an_example_that_it_alone_explains_and_a_public_source() 
     locations = {"trailer": BODIES, "line": BODIES}
     for rule in AGENT_RULES:
         assert rule.source.startswith("https://")
-        texts = examples.get(rule.place) or locations.get(rule.place)
+        texts = examples.get(rule.field) or locations.get(rule.field)
         if texts is None:  # the text of a trailer behind its token
             texts = {text.partition(": ")[2]: agent for text, agent in BODIES.items()}
         match = {agent for text, agent in texts.items() if re.fullmatch(rule.pattern, text, re.IGNORECASE)}

@@ -76,30 +76,30 @@ class CellText:
         Display name of the language, of the kernel for a notebook; empty when the file names none.
     text
         The text in UTF-8, as a reader of the notebook sees it; invalid bytes stay as they are.
-    places
-        Its place in the file, in the order of the text.
+    source_map
+        Where it is in the file, in the order of the text.
     """
 
     cell: int
     kind: str
     language: str
     text: bytes
-    places: tuple[Fragment, ...] | LinePlaces
+    source_map: tuple[Fragment, ...] | LinePlaces
 
     @cached_property
     def fragments(self) -> tuple[Fragment, ...]:
         """The runs of bytes of the file that hold the text."""
-        return self.places if isinstance(self.places, tuple) else self.places.fragments(self.line_starts)
+        return self.source_map if isinstance(self.source_map, tuple) else self.source_map.fragments(self.line_starts)
 
     @property
     def file_start(self) -> int:
         """The first byte of the file that belongs to the text."""
-        return self.places[0].start if isinstance(self.places, tuple) else self.places.first
+        return self.source_map[0].start if isinstance(self.source_map, tuple) else self.source_map.first
 
     @property
     def weight(self) -> int:
         """Bytes in memory, about."""
-        fragments = len(self.places) if isinstance(self.places, tuple) else 1
+        fragments = len(self.source_map) if isinstance(self.source_map, tuple) else 1
         return len(self.text) + _TEXT_BYTES * (1 + fragments)
 
     @cached_property
@@ -128,8 +128,8 @@ class CellText:
 
     def file_offset(self, number: int) -> int:
         """Return the byte of the file at which a line of the text, counted from 0, starts."""
-        if not isinstance(self.places, tuple):
-            return self.places.file_offset(number)
+        if not isinstance(self.source_map, tuple):
+            return self.source_map.file_offset(number)
         offset = self.line_starts[number]
         fragment = self.fragment_at(offset)
         if not fragment.is_json:
@@ -147,8 +147,8 @@ class CellText:
     @cached_property
     def file_lines(self) -> Sequence[int]:
         """The 1-based line of the file on which each line of the text starts."""
-        if not isinstance(self.places, tuple):
-            return self.places.file_lines()
+        if not isinstance(self.source_map, tuple):
+            return self.source_map.file_lines()
         first = self.fragments[0] if self.fragments else None
         if first is None or not first.is_json:
             # A run of whole lines of the file.

@@ -1,7 +1,7 @@
 """Commits that name a coding assistant: the rules, each with a public source, and what they match.
 
 An assistant is known by what it leaves by itself: the account that it commits with, the address of its co-author line,
-a trailer or a line of its template. A text that merely mentions one is no trace, so each rule is matched in its place
+a trailer or a line of its template. A text that merely mentions one is no trace, so each rule is matched in its field
 and as a whole. A commit without a trace may still have been written with an assistant: squash merges drop trailers,
 and most assistants leave none or can be told not to. So counts by these rules are lower bounds.
 
@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 
 from sourcelight.core.batches.commit_messages import Trailer, trailer_of_line, trailers_of
 
-Place = Literal["address", "name", "assisted-by", "trailer", "line"]
+TraceField = Literal["address", "name", "assisted-by", "trailer", "line"]
 
 
 class AgentRule(NamedTuple):
@@ -29,7 +29,7 @@ class AgentRule(NamedTuple):
     ----------
     agent
         Its name in tables.
-    place
+    field
         ``address`` and ``name``: of the author, or of a person in a Co-authored-by, Assisted-by or Generated-by
         trailer. ``assisted-by``: text of an Assisted-by or Generated-by trailer. ``trailer``: another trailer, as
         ``Token: text``. ``line``: a line of the message behind its first paragraph. A line that has the form of a
@@ -41,7 +41,7 @@ class AgentRule(NamedTuple):
     """
 
     agent: str
-    place: Place
+    field: TraceField
     pattern: str
     source: str
 
@@ -236,12 +236,12 @@ CANDIDATE_PATTERN = (
 
 
 @cache
-def _rules(place: Place) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    return tuple((rule.agent, re.compile(rule.pattern, re.IGNORECASE)) for rule in AGENT_RULES if rule.place == place)
+def _rules(field: TraceField) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    return tuple((rule.agent, re.compile(rule.pattern, re.IGNORECASE)) for rule in AGENT_RULES if rule.field == field)
 
 
-def _agent_of_text(place: Place, text: str) -> str:
-    return next((agent for agent, pattern in _rules(place) if pattern.fullmatch(text)), "")
+def _agent_of_text(field: TraceField, text: str) -> str:
+    return next((agent for agent, pattern in _rules(field) if pattern.fullmatch(text)), "")
 
 
 @lru_cache(maxsize=1 << 16)
@@ -278,7 +278,7 @@ def traces_of(author: str, email: str, message: str) -> list[AgentTrace]:
     return list(dict.fromkeys(AgentTrace(trace.agent, trace.text[:_MAX_TRACE_CHARS]) for trace in traces))
 
 
-def _trace_of_trailer(trailer: Trailer, place: Literal["trailer", "line"]) -> AgentTrace | None:
+def _trace_of_trailer(trailer: Trailer, field: Literal["trailer", "line"]) -> AgentTrace | None:
     token, person = trailer.token.lower(), trailer.person
     text = _text_of(trailer)
     if token == _CO_AUTHOR or token in _ASSISTED:
@@ -287,7 +287,7 @@ def _trace_of_trailer(trailer: Trailer, place: Literal["trailer", "line"]) -> Ag
             agent = _agent_of_text("assisted-by", trailer.value)
     else:
         agent = _agent_of_text("trailer", text)
-    return AgentTrace(agent, f"{place}: {text}") if agent else None
+    return AgentTrace(agent, f"{field}: {text}") if agent else None
 
 
 def _text_of(trailer: Trailer) -> str:

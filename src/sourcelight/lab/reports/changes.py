@@ -258,8 +258,8 @@ def _api_changes(
     if not paths or not len(api):
         return api
     # A removed symbol has its old path only.
-    places = api["path"].astype("object").fillna(api["old_path"].astype("object"))
-    return _with_attrs(api[places.map(paths).astype("bool")].reset_index(drop=True), api)
+    either_path = api["path"].astype("object").fillna(api["old_path"].astype("object"))
+    return _with_attrs(api[either_path.map(paths).astype("bool")].reset_index(drop=True), api)
 
 
 def _end(revision: str, commit: str, date: Any) -> str:

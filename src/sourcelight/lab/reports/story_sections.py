@@ -303,7 +303,7 @@ def lead(story_subject: Thing, changes: Frame, commits: Frame) -> list[str]:
     sentences = [
         _beginning(story_subject, changes),
         _work(story_subject, commits),
-        _places(story_subject, changes),
+        _move_text(story_subject, changes),
         _end(story_subject, changes),
     ]
     return [sentence for sentence in sentences if sentence]
@@ -341,7 +341,7 @@ def _work(subject: Thing, commits: Frame) -> str:
     return f"{text}{f': {largest_shares}' if largest_shares else ''}. The last was made {_by(commits.iloc[0])}."
 
 
-def _places(subject: Thing, changes: Frame) -> str:
+def _move_text(subject: Thing, changes: Frame) -> str:
     rows = changes[changes["status"].astype("str").isin(MOVED)]
     if not len(rows):
         return ""

@@ -178,35 +178,35 @@ class Links:
 
     Parameters
     ----------
-    places
+    links
         What is known of pages.
     heads
         The commit of each repository, by name, at which its files and people are shown.
     """
 
-    def __init__(self, places: LinkResolver, heads: Mapping[str, str]) -> None:
-        self._places = places
+    def __init__(self, links: LinkResolver, heads: Mapping[str, str]) -> None:
+        self._links = links
         self._heads = heads
 
     def commit(self, repository: str, commit: str, url: str = "") -> str:
         """The page of a commit; `url` is what the service said, if anything."""
         row = {"type": "commit", "repository": repository, "commit": commit, "url": url}
-        return _first(self._places.of(row))
+        return _first(self._links.of(row))
 
     def file(self, repository: str, path: str) -> str:
         """The page of a file or, with a slash at its end, nothing: only some hosts have pages of folders."""
         commit = self._heads.get(repository, "")
         if not path or path.endswith("/") or not commit:
             return ""
-        return _first(self._places.file(repository, commit, path))
+        return _first(self._links.file(repository, commit, path))
 
     def request(self, repository: str, number: int) -> str:
         """The page of a pull or merge request."""
-        return self._places.request(repository, number)
+        return self._links.request(repository, number)
 
     def person(self, repository: str, address: str) -> str:
         """The page with someone's commits."""
-        return self._places.person(repository, self._heads.get(repository, ""), address)
+        return self._links.person(repository, self._heads.get(repository, ""), address)
 
     def of_commits(self) -> LinkOf:
         """Links of rows of commits."""
@@ -235,7 +235,7 @@ class Links:
             if column == "path":
                 return self.file(repository, _text(row, "path"))
             old = _text(row, "old_path")
-            return _first(self._places.file(repository, base, old)) if column == "old_path" and old and base else ""
+            return _first(self._links.file(repository, base, old)) if column == "old_path" and old and base else ""
 
         return link
 

@@ -266,7 +266,7 @@ class CSharpRules:
             for other, start, kind, container, _ in names.definitions_in(project, name):
                 if kind not in TYPES or (container and "." not in container and not _is_space(other, container)):
                     continue
-                rank = min((rank_of.get(space, 999) for space in namespaces(other)), default=999)
+                rank = min((rank_of.get(namespace, 999) for namespace in namespaces(other)), default=999)
                 declaration = names.declaration(other, name, start) if rank < 999 else None
                 if declaration is not None:
                     ranked_refs.append((rank, DeclarationRef(other, declaration, "import", "in an imported namespace")))
