@@ -116,10 +116,10 @@ def is_test(path: str) -> bool:
     return re.search(r"(^|/)(tests?|docs?|examples?)(/|$)|\.(md|rst|txt)$|(^|/)CHANGE", path) is not None
 
 
-def ranked(places: Sequence[tuple[str, int, str]], terms: Sequence[str]) -> list[tuple[str, int]]:
+def ranked(positions: Sequence[tuple[str, int, str]], terms: Sequence[str]) -> list[tuple[str, int]]:
     """The place of each file with most terms; files that aren't tests first, then those with most terms."""
     best: dict[str, tuple[int, int]] = {}
-    for path, line, text in places:
+    for path, line, text in positions:
         score = sum(term.lower() in f"{path} {text}".lower() for term in terms)
         if path not in best or score > best[path][0]:
             best[path] = (score, line)
@@ -135,13 +135,13 @@ def ripgrep_places(answer: str) -> list[tuple[str, int, str]]:
 
 def tool_places(answer: str) -> list[tuple[str, int, str]]:
     """Path, line and text of each line that an answer of the tools shows."""
-    places, path = [], ""
+    positions, path = [], ""
     for line in answer.splitlines():
         if head := re.match("# .+? \N{EN DASH} (.+)", line):
             path = head[1]
         elif (match := re.match(r"(\d+): (.*)", line)) and path:
-            places.append((path, int(match[1]), match[2]))
-    return places
+            positions.append((path, int(match[1]), match[2]))
+    return positions
 
 
 async def shell_policy(task: Task, ask: Ask) -> None:
@@ -316,9 +316,9 @@ async def play(
     started = StdioServerParameters(command=sys.executable, args=command, env=dict(os.environ))
     async with Client(stdio_client(started), mode="legacy") as client:
         tools = (await client.list_tools()).tools
-        listed = [tool.model_dump(by_alias=True, exclude_none=True) for tool in tools]
+        entries = [tool.model_dump(by_alias=True, exclude_none=True) for tool in tools]
         instructions = client.instructions or ""
-        listing = f"{instructions}\n{json.dumps(listed)}"
+        listing = f"{instructions}\n{json.dumps(entries)}"
         for task, transcript in zip(tasks, transcripts, strict=True):
 
             async def ask_tool(name: str, arguments: dict[str, Any], to: Transcript = transcript) -> str:
@@ -327,7 +327,7 @@ async def play(
                 to.texts.append(f"{name} {json.dumps(arguments)}\n{text}")
                 return text
 
-            await work(task, transcript, ask_tool, listed)
+            await work(task, transcript, ask_tool, entries)
     return transcripts, estimate_tokens(listing)
 
 
@@ -345,20 +345,23 @@ def rows(
 ) -> Iterator[tuple[str, ...]]:
     """A row for each policy and group of tasks, and for each kind."""
     groups = {"all tasks": list(range(len(tasks)))}
-    for place, task in enumerate(tasks):
-        groups.setdefault(task.group, []).append(place)
-    for place, task in sorted(enumerate(tasks), key=lambda pair: pair[1].kind):
-        groups.setdefault(task.kind, []).append(place)
+    for location, task in enumerate(tasks):
+        groups.setdefault(task.group, []).append(location)
+    for location, task in sorted(enumerate(tasks), key=lambda pair: pair[1].kind):
+        groups.setdefault(task.kind, []).append(location)
     units = [gold_units(task, folder / task.repository) for task in tasks]
-    for group, places in groups.items():
+    for group, positions in groups.items():
         for policy, (transcripts, listing) in results.items():
-            selected = [transcripts[place] for place in places]
+            selected = [transcripts[location] for location in positions]
             shares = []
             for budget in BUDGETS:
-                starts = [covered(tasks[place], units[place], transcripts[place].start(budget)) for place in places]
+                starts = [
+                    covered(tasks[location], units[location], transcripts[location].start(budget))
+                    for location in positions
+                ]
                 shares.append(f"{statistics.mean(starts):.0%}")
             tokens = [item.tokens() for item in selected]
-            yield (group, str(len(places)), policy, f"{listing:,}", f"{statistics.median(tokens):,.0f}",
+            yield (group, str(len(positions)), policy, f"{listing:,}", f"{statistics.median(tokens):,.0f}",
                    f"{sum(tokens):,}", f"{statistics.median(item.calls for item in selected):g}", *shares)  # fmt: skip
 
 
@@ -389,13 +392,13 @@ def main() -> None:
                 "8k", "16k", "32k")  # fmt: skip
         print(markdown(head, list(rows(tasks, results, corpus))))
         if request.details:
-            for place, task in enumerate(tasks):
+            for location, task in enumerate(tasks):
                 units = gold_units(task, corpus / task.repository)
                 for policy, (transcripts, _) in results.items():
-                    transcript = transcripts[place]
+                    transcript = transcripts[location]
                     share = covered(task, units, transcript.start(BUDGETS[1]))
                     print(
-                        f"{place:2} {task.kind:8} {policy:8} {transcript.tokens():6} {transcript.calls} {share:.0%}",
+                        f"{location:2} {task.kind:8} {policy:8} {transcript.tokens():6} {transcript.calls} {share:.0%}",
                         task.question,
                     )
 

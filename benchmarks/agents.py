@@ -40,7 +40,7 @@ _ASSISTED = {"assisted-by", "generated-by"}
 def agents_of(author: str, email: str, trailers: str, message: str) -> set[str]:
     """The assistants of one commit, by every rule in turn."""
     lines = [line.strip() for line in message.partition("\n\n")[2].split("\n")]
-    people, values, others = [(author, email)], [], []
+    people, values, remaining = [(author, email)], [], []
     for line in [*trailers.splitlines(), *lines]:
         match = _TOKEN.fullmatch(line)
         if match is None:
@@ -50,12 +50,12 @@ def agents_of(author: str, email: str, trailers: str, message: str) -> set[str]:
             people += [(person[1], person[2]) for person in [_PERSON.match(value)] if person]
             values += [value] if key in _ASSISTED else []
         else:
-            others.append(f"{match[1]}: {value}")
+            remaining.append(f"{match[1]}: {value}")
     texts = {
         "address": [address.strip() for _, address in people],
         "name": [name.strip() for name, _ in people],
         "assisted-by": values,
-        "trailer": others,
+        "trailer": remaining,
         "line": lines,
     }
     return {
@@ -129,13 +129,13 @@ def compare(repository: Path, request: argparse.Namespace) -> int:
     theirs = {record[0]: agents_of(record[1], record[2], record[5], record[6]) for record in records}
     naive_s = time.process_time() - began
     counts = Counter(agent for agents in theirs.values() for agent in agents)
-    named = {commit for commit, agents in ours.items() if agents}
-    print(f"\n{repository}: {len(theirs):,} commits, {len(named):,} name an assistant: {dict(counts.most_common())}")
+    by_name = {commit for commit, agents in ours.items() if agents}
+    print(f"\n{repository}: {len(theirs):,} commits, {len(by_name):,} name an assistant: {dict(counts.most_common())}")
     print(f"CPU seconds: all commits as a table {first_s:.2f}, again {again_s:.2f}; every rule in turn {naive_s:.2f}")
     if request.chaoss:
-        print_overlap("CHAOSS", named, *named_by_chaoss(request.chaoss, repository), every=request.list)
+        print_overlap("CHAOSS", by_name, *named_by_chaoss(request.chaoss, repository), every=request.list)
     if request.repowise:
-        print_overlap("repowise", named, *named_by_repowise(request.repowise, records), every=request.list)
+        print_overlap("repowise", by_name, *named_by_repowise(request.repowise, records), every=request.list)
     different = [commit for commit in {*ours, *theirs} if ours.get(commit) != theirs.get(commit)]
     for commit in sorted(different)[:20]:
         print(f"{commit}: {sorted(ours.get(commit, ()))} and not {sorted(theirs.get(commit, ()))}")

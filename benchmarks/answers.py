@@ -173,9 +173,9 @@ def _questions_of_pyproject(repository: Path) -> Iterator[dict[str, Any]]:
         return {"repo": repository.name, "kind": kind, "q": f"{text} in {repository.name}?", "truth": truth, "path": ""}
 
     data = tomllib.loads(git(repository, "show", "HEAD:pyproject.toml"))
-    listed = [re.split(r"[^\w.-]", item)[0] for item in data.get("project", {}).get("dependencies", [])]
-    if listed:
-        yield ask("dependencies", "What are the dependencies", listed)
+    listing = [re.split(r"[^\w.-]", item)[0] for item in data.get("project", {}).get("dependencies", [])]
+    if listing:
+        yield ask("dependencies", "What are the dependencies", listing)
     for section, values in data.get("tool", {}).items():
         for key, value in values.items():
             if isinstance(value, int | str) and "\n" not in str(value) and "-" in key:
@@ -231,8 +231,8 @@ def _questions_of(repository: Path, path: str) -> Iterator[dict[str, Any]]:
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or node.name.startswith("__"):
             continue
         yield ask("definition", f"Where is the {node.name} function defined", path)
-        listed = [*node.args.posonlyargs, *node.args.args]
-        pairs = [*zip(listed[len(listed) - len(node.args.defaults) :], node.args.defaults, strict=True)]
+        listing = [*node.args.posonlyargs, *node.args.args]
+        pairs = [*zip(listing[len(listing) - len(node.args.defaults) :], node.args.defaults, strict=True)]
         pairs += [(arg, value) for arg, value in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if value]
         for argument, value in pairs:
             text = ast.get_source_segment(source, value) or ""
@@ -247,8 +247,8 @@ def _questions_of(repository: Path, path: str) -> Iterator[dict[str, Any]]:
 
 def _calls_are(truth: Sequence[Sequence[str]], lead: str, markdown: str) -> bool:
     """Return whether all that is listed is called there, and all functions of the same module are listed."""
-    listed = re.findall(r"`(\w+)`", lead.partition(" calls ")[2].partition(" [")[0])
-    return bool(listed) and set(listed) <= set(truth[0]) and all(f"`{name}`" in markdown for name in truth[1])
+    listing = re.findall(r"`(\w+)`", lead.partition(" calls ")[2].partition(" [")[0])
+    return bool(listing) and set(listing) <= set(truth[0]) and all(f"`{name}`" in markdown for name in truth[1])
 
 
 _JUDGES: Mapping[str, Callable[[Any, str, str, Path], bool]] = {
@@ -275,13 +275,13 @@ _JUDGES: Mapping[str, Callable[[Any, str, str, Path], bool]] = {
 
 def _cited_lines_have(name: str, lead: str, repository: Path) -> bool:
     """Return whether each line that a sentence cites has a name; without one, whether no test file has it."""
-    cited = re.findall(r"/-/blob/([^?)]+)\?L(\d+)", lead)
-    if not cited:
-        listed = subprocess.run(
+    citations = re.findall(r"/-/blob/([^?)]+)\?L(\d+)", lead)
+    if not citations:
+        listing = subprocess.run(
             ["git", "-C", repository, "grep", "-lw", name, "HEAD"], capture_output=True, text=True, check=False
         )
-        return not any(re.search(r"(^|/)(tests?|testing)/|(^|/)test_|_test\.", path) for path in listed.stdout.split())
-    lines = [git(repository, "show", f"HEAD:{unquote(path)}").split("\n")[int(line) - 1] for path, line in cited]
+        return not any(re.search(r"(^|/)(tests?|testing)/|(^|/)test_|_test\.", path) for path in listing.stdout.split())
+    lines = [git(repository, "show", f"HEAD:{unquote(path)}").split("\n")[int(line) - 1] for path, line in citations]
     return all(re.search(rf"\b{re.escape(name)}\b", line) for line in lines)
 
 

@@ -41,10 +41,10 @@ def notebooks(corpus: Path) -> list[tuple[str, Path]]:
     """The notebooks that the index reads: name in the corpus, and file."""
     results = []
     for repository in sorted(path.parent for path in corpus.glob("*/.git")):
-        listed = subprocess.run(
+        listing = subprocess.run(
             ["git", "-C", str(repository), "ls-files", "-z", "*.ipynb"], check=True, capture_output=True, text=True
         )
-        names = filter(None, listed.stdout.split("\0"))
+        names = filter(None, listing.stdout.split("\0"))
         results += [(f"{repository.name}/{name}", repository / name) for name in names]
     return [(name, path) for name, path in results if path.is_file() and not path.is_symlink()]
 

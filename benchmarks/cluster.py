@@ -189,8 +189,8 @@ def cpu_of(work: Callable[[], Any], times: int, cell: Cell) -> tuple[float, floa
         work()
     used_s = cpu_s() - used_s
     wall = time.monotonic() - began
-    used = [now - then - idle * wall for now, then, idle in zip(cell.cpu_s(), start, remaining, strict=True)]
-    scheduler, workers = (max(value, 0.0) / times * 1e3 for value in used)
+    usage = [now - then - idle * wall for now, then, idle in zip(cell.cpu_s(), start, remaining, strict=True)]
+    scheduler, workers = (max(value, 0.0) / times * 1e3 for value in usage)
     return used_s / times * 1e3, scheduler, workers
 
 

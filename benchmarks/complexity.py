@@ -78,18 +78,18 @@ def at_our_lines(numbers: dict[tuple[str, int, str], int], spans: dict[Place, tu
     return matched
 
 
-def lizard_reasons(place: Place, spans: dict[Place, tuple[str, int]], anonymous: Numbers) -> Reasons:
+def lizard_reasons(position: Place, spans: dict[Place, tuple[str, int]], anonymous: Numbers) -> Reasons:
     """What lizard's rules add to a function."""
-    path, first = place
-    last = spans[place][1]
+    path, first = position
+    last = spans[position][1]
     reasons = {"functions without names": -sum(
         anonymous[path, line] - 1 for line in range(first, last + 1) if (path, line) in anonymous
     )}  # fmt: skip
     if path.endswith(".py"):
         nested = [(line, spans[path, line][1]) for line in range(first + 1, last + 1) if (path, line) in spans]
         source = Path(path).read_text("utf-8", "replace").splitlines()
-        own = [line for line in range(first, last + 1) if not any(low <= line <= high for low, high in nested)]
-        reasons["finally"] = sum(bool(re.match(r"\s*finally\s*:", source[line - 1])) for line in own)
+        local = [line for line in range(first, last + 1) if not any(low <= line <= high for low, high in nested)]
+        reasons["finally"] = sum(bool(re.match(r"\s*finally\s*:", source[line - 1])) for line in local)
     if path.endswith((".ts", ".tsx")):
         tree = parsed(path)
         within = [
@@ -209,26 +209,26 @@ def compare(
 ) -> None:
     """Print how often two tools agree, and which rules explain the rest."""
     both = sorted(numbers.keys() & peer_numbers.keys())
-    differing = [place for place in both if numbers[place] != peer_numbers[place]]
-    difference = sum(abs(numbers[place] - peer_numbers[place]) for place in both) / max(1, len(both))
+    differing = [position for position in both if numbers[position] != peer_numbers[position]]
+    difference = sum(abs(numbers[position] - peer_numbers[position]) for position in both) / max(1, len(both))
     equal = 1 - len(differing) / max(1, len(both))
     print(
         f"{name:28} {len(both):6,} functions in both, {equal:6.1%} equal, mean difference "
         f"{difference:.2f}; {len(numbers) - len(both):,} only here, {len(peer_numbers) - len(both):,} only there"
     )
     explained = Counter[str]()
-    for place in list(differing) if reasons is not None else ():
-        because = {reason: count for reason, count in reasons(place).items() if count} if reasons else {}
-        if because and numbers[place] + sum(because.values()) == peer_numbers[place]:
+    for position in list(differing) if reasons is not None else ():
+        because = {reason: count for reason, count in reasons(position).items() if count} if reasons else {}
+        if because and numbers[position] + sum(because.values()) == peer_numbers[position]:
             explained[" and ".join(sorted(because))] += 1
-            differing.remove(place)
-        elif ends_elsewhere(place):
+            differing.remove(position)
+        elif ends_elsewhere(position):
             explained["another last line there"] += 1
-            differing.remove(place)
+            differing.remove(position)
     if reasons is not None:
         print(*(f"    {count:,} by {reason}" for reason, count in explained.most_common()), sep="\n")
         print(f"    {len(differing):,} by none of these rules")
-    for path, line in sorted(differing, key=lambda place: -abs(numbers[place] - peer_numbers[place]))[:limit]:
+    for path, line in sorted(differing, key=lambda position: -abs(numbers[position] - peer_numbers[position]))[:limit]:
         print(f"    {path}:{line} {numbers[path, line]} here, {peer_numbers[path, line]} there")
 
 
@@ -251,9 +251,9 @@ def main() -> None:
     lizard = at_our_lines(lizard_numbers, spans)
     anonymous = {(path, -line): value for (path, line), value in lizard.items() if line < 0}
     compare("cyclomatic, lizard", cyclomatic, lizard, request.show,
-            lambda place: lizard_reasons(place, spans, anonymous),
-            lambda place: lizard_ends.get(place, spans[place][1]) != spans[place][1])  # fmt: skip
-    python = {place: value for place, value in cyclomatic.items() if place[0].endswith(".py")}
+            lambda position: lizard_reasons(position, spans, anonymous),
+            lambda position: lizard_ends.get(position, spans[position][1]) != spans[position][1])  # fmt: skip
+    python = {position: value for position, value in cyclomatic.items() if position[0].endswith(".py")}
     if not python:
         return
     nodes = {
@@ -263,10 +263,13 @@ def main() -> None:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     }
     radon = timed("radon (Python)", lambda: by_radon(paths))
-    compare("cyclomatic, radon", python, radon, request.show, lambda place: radon_reasons(nodes[place]))
+    compare("cyclomatic, radon", python, radon, request.show, lambda position: radon_reasons(nodes[position]))
     peer_numbers = timed("cognitive_complexity (Python)", lambda: by_cognitive_complexity(paths))
     compare(
-        "cognitive, cognitive_complexity", {place: cognitive[place] for place in python}, peer_numbers, request.show
+        "cognitive, cognitive_complexity",
+        {position: cognitive[position] for position in python},
+        peer_numbers,
+        request.show,
     )
 
 

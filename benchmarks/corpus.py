@@ -27,8 +27,8 @@ _ENGINES = ("numpy", "pyarrow", "google-re2", "stringzilla")
 
 def cpu_s() -> float:
     """CPU seconds of this process and of its children that ended."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(item.ru_utime + item.ru_stime for item in used)
+    usage = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(item.ru_utime + item.ru_stime for item in usage)
 
 
 def timed(work: Callable[[], Got]) -> tuple[float, float, Got]:
@@ -53,7 +53,7 @@ def until_quiet(pid: int) -> float:
         before = _used_by_family(pid)
         time.sleep(_QUIET_S)
         after = _used_by_family(pid)
-        if sum(used - before.get(item, 0.0) for item, used in after.items()) < _QUIET_CORES * _QUIET_S:
+        if sum(usage - before.get(item, 0.0) for item, usage in after.items()) < _QUIET_CORES * _QUIET_S:
             break
     return time.monotonic() - began
 
@@ -67,11 +67,11 @@ def _used_by_family(pid: int) -> dict[int, float]:
     results = [pid]
     for item in results:
         results += [child for child, parent in parents.items() if parent == item]
-    used = {}
+    usage = {}
     for item in results:
         with contextlib.suppress(OSError):
-            used[item] = used_cpu_s(item)
-    return used
+            usage[item] = used_cpu_s(item)
+    return usage
 
 
 class Corpus:

@@ -155,12 +155,9 @@ def main() -> None:
         everything, small = by_git(repository, compared, float("inf")), by_git(repository, compared, _LARGE)
         ours = sum(abs(100 * pairs[pair] - everything[pair]) <= 0.01 for pair in compared if pair in pairs)
         theirs = sum(abs(degrees[pair] - small[pair]) <= _ROUNDING for pair in compared if pair in degrees)
-        known = [sum(pair in side for pair in compared) for side in (pairs, degrees)]
-        print(
-            f"by git's log: {ours:,} of {known[0]:,} here, with all commits of a file; {theirs:,} of {known[1]:,}",
-            end=" ",
-        )
-        print(f"of code-maat, without commits of over {_LARGE} files")
+        existing = [sum(pair in side for pair in compared) for side in (pairs, degrees)]
+        print(f"by git's log: {ours:,} of {existing[0]:,} here, with all commits of a file;", end=" ")
+        print(f"{theirs:,} of {existing[1]:,} of code-maat, without commits of over {_LARGE} files")
         for pair in compared:
             if pair not in equal:
                 print(

@@ -85,9 +85,9 @@ def plain_value(cell: Any) -> Any:
     return cell.item() if hasattr(cell, "item") else cell
 
 
-def seconds(rows: Rows, *places: int) -> Rows:
+def seconds(rows: Rows, *locations: int) -> Rows:
     """Rows with the instants at some places as seconds."""
-    return {key: tuple(int(v.timestamp()) if index in places else v for index, v in enumerate(row))
+    return {key: tuple(int(v.timestamp()) if index in locations else v for index, v in enumerate(row))
             for key, row in rows.items()}  # fmt: skip
 
 

@@ -306,7 +306,7 @@ def main() -> int:
     options = parser.parse_args()
     class_names = options.classes.split(",")
     rows: list[Row] = []
-    faults: list[str] = []
+    problems: list[str] = []
     with ExitStack() as stack:
         home = options.index or stack.enter_context(tempfile.TemporaryDirectory())
         corpus = Corpus(options.corpus, home)
@@ -322,7 +322,7 @@ def main() -> int:
         print(f"{corpus.describe()}; seed {options.seed}, load {os.getloadavg()[0]:.1f}\n", flush=True)
         if options.check and other is not None:
             for class_queries in queries.values():
-                faults += differences(draws, class_queries, other)
+                problems += differences(draws, class_queries, other)
         for target in (service, other):
             if target is not None:
                 keep_connection(target)
@@ -335,10 +335,10 @@ def main() -> int:
         print(markdown(HEAD, [row.cells for row in rows]))
         print(f"\nours: {memory_mb(service.pid)}; zoekt: {'-' if other is None else memory_mb(other.pid)}")
     print(machine())
-    faults += [f"{row.name}: below its goal" for row in rows if other is not None and not row.reaches]
-    for fault in faults:
-        print(f"missed: {fault}")
-    return int(bool(faults))
+    problems += [f"{row.name}: below its goal" for row in rows if other is not None and not row.reaches]
+    for error in problems:
+        print(f"missed: {error}")
+    return int(bool(problems))
 
 
 if __name__ == "__main__":

@@ -322,7 +322,7 @@ class Kinds:
             return "documentation"
         if reply is None or reply == "unspecified":
             data = self._contents.get(self._tree.get(path, ""))
-            if data is not None and len(data) <= 1 << 20 and _marked(name, data):
+            if data is not None and len(data) <= 1 << 20 and _marks(name, data):
                 return "generated"
         return "source"
 
@@ -331,7 +331,7 @@ class Kinds:
         return in_folder or any(fnmatch.fnmatchcase(name, pattern) for pattern in _GENERATED)
 
 
-def _marked(name: str, data: bytes) -> bool:
+def _marks(name: str, data: bytes) -> bool:
     head = data[:4096].decode("latin-1").split("\n")[:20]
     if any(re.search(mark, line, re.IGNORECASE) for mark in _MARKS for line in head):
         return True

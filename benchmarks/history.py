@@ -74,8 +74,8 @@ for at, commit in enumerate(Repository(sys.argv[1], order="reverse").traverse_co
 
 def cpu_s() -> float:
     """CPU seconds of this process and of its children that ended."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(item.ru_utime + item.ru_stime for item in used)
+    usage = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(item.ru_utime + item.ru_stime for item in usage)
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, float, Any]:
@@ -112,7 +112,7 @@ class Results:
 
     rows: list[str] = field(default_factory=list)
     ratios: dict[str, list[float]] = field(default_factory=dict)
-    faults: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
 
 
 def commit_frame(history: History, commits: Any) -> Any:
@@ -272,7 +272,7 @@ def ask(history: History, repository: Repository, question: Question, rounds: in
     ratio = statistics.median(ratios)
     results.ratios.setdefault(question.kind, []).append(ratio)
     if not equal:
-        results.faults.append(f"{repository.name}: {question.name}: not git's answer")
+        results.errors.append(f"{repository.name}: {question.name}: not git's answer")
     results.rows.append(
         f"| {repository.name} | {question.name} | {statistics.median(ours_s) * 1000:.1f} | "
         f"{statistics.median(git_s) * 1000:,.0f} | {ratio:,.0f} | {len(frame):,} | "
@@ -313,10 +313,10 @@ def build(repository: Repository, common: str, folder: Path, results: Results, s
 
 def updated(repository: Repository, store: LocalHistoryStore) -> float:
     """CPU seconds of a process that brings in about ten new commits, start of Python and imports included."""
-    listed = git(repository, ["rev-list", "--topo-order", f"--max-count={NEW_COMMITS + 1}", "HEAD"]).decode().split()
+    listing = git(repository, ["rev-list", "--topo-order", f"--max-count={NEW_COMMITS + 1}", "HEAD"]).decode().split()
     with tempfile.TemporaryDirectory() as folder:
         previous_store = LocalHistoryStore(folder)
-        base = listed[-1]
+        base = listing[-1]
         previous_store.update([repository], refs=[base])
         cpu, _, _ = timed(
             lambda: subprocess.run([sys.executable, "-c", _UPDATE, folder, repository.git_dir, "HEAD"], check=True)
@@ -394,7 +394,7 @@ def verdict(results: Results) -> int:
         ("search", 150.0, 400.0), ("filter", 5.0, 10.0), ("shortlog", 30.0, 30.0), ("churn", 200.0, 200.0),
         ("pydriller", 8.0, 8.0), ("compare", 2.0, 2.0), ("ownership", 15.0, 15.0),
     ]  # fmt: skip
-    missed = list(results.faults)
+    missed = list(results.errors)
     for kind, item, median in goals:
         result = results.ratios.get(kind, [])
         if not result:

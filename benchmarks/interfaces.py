@@ -105,9 +105,9 @@ def module_of(path: str) -> str:
     return path.removesuffix(".py").removesuffix("/__init__").removeprefix("src/").replace("/", ".")
 
 
-def share(part: set[str], whole: set[str]) -> str:
+def share(part: set[str], full: set[str]) -> str:
     """A part of a whole as a percentage."""
-    return f"{len(part & whole)} of {len(whole)}"
+    return f"{len(part & full)} of {len(full)}"
 
 
 def main() -> None:
@@ -163,15 +163,15 @@ def main() -> None:
         compare_griffe(options, defined)
 
 
-def compare_griffe(options: argparse.Namespace, listed: set[str]) -> None:
+def compare_griffe(options: argparse.Namespace, listing: set[str]) -> None:
     """What griffe says breaks callers, and whether it is in our table."""
     folders = [options.source] if options.source else []
     command = [options.griffe, "-c", _GRIFFE, str(Path(options.repository).resolve()), options.base, options.head,
                options.package, *folders]  # fmt: skip
     peer: dict[str, Any] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     paths = {path.partition("(")[0] for _, path in peer["rows"]}
-    print(f"griffe: {len(paths)} names, {len(paths & listed)} of them here; CPU {peer['seconds']:.2f} s")
-    print(*(f"  only griffe {path}" for path in sorted(paths - listed)[: options.show]), sep="\n")
+    print(f"griffe: {len(paths)} names, {len(paths & listing)} of them here; CPU {peer['seconds']:.2f} s")
+    print(*(f"  only griffe {path}" for path in sorted(paths - listing)[: options.show]), sep="\n")
 
 
 if __name__ == "__main__":

@@ -68,9 +68,9 @@ def main() -> int:
             sys.exit("the environment names no zoekt: ZOEKT_WEBSERVER, and ZOEKT_GIT_INDEX or ZOEKT_INDEX")
         rows, missed = [], []
         for text in options.texts.split(","):
-            row, faults = measure(corpus, other, text, options.rounds)
+            row, errors = measure(corpus, other, text, options.rounds)
             rows.append(row)
-            missed += faults
+            missed += errors
             print(" ".join(row), f"load {os.getloadavg()[0]:.0f}", file=sys.stderr)
         print(markdown(HEAD, rows))
     print(f"\n{machine()}")

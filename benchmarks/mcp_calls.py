@@ -137,7 +137,7 @@ def over_loopback(
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
                "params": {"name": "read_file", "arguments": dict(arguments)}}  # fmt: skip
 
-    def used() -> float:
+    def usage() -> float:
         times = service.cpu_times()
         return float(times.user + times.system)
 
@@ -149,13 +149,13 @@ def over_loopback(
                 if answer.status_code != 200 or '"isError":true' in answer.text:
                     raise AssertionError(answer.text)
 
-            return await cost_of_awaited(post, rounds, used)
+            return await cost_of_awaited(post, rounds, usage)
 
     async def spoken(family: str) -> Cost:
         http = httpx2.AsyncClient(headers={"Authorization": f"token {TOKEN}"}, timeout=30, trust_env=False)
         async with http, Client(streamable_http_client(url, http_client=http), mode=family) as client:
             await client.list_tools()
-            return await cost_of_awaited(lambda: client.call_tool("read_file", dict(arguments)), rounds, used)
+            return await cost_of_awaited(lambda: client.call_tool("read_file", dict(arguments)), rounds, usage)
 
     bare_cost = anyio.run(bare)
     name = "loopback with a credential, the service's CPU"
@@ -235,8 +235,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as home:
         corpus = Corpus(request.corpus, home)
         name = corpus.repositories[0].name
-        listed = tools.call("list_files", {"repo": name}, ToolContext(corpus.engine, Viewer.owner()))
-        path = next(row["path"] for row in listed.table.to_pylist() if row["kind"] == "file")
+        listing = tools.call("list_files", {"repo": name}, ToolContext(corpus.engine, Viewer.owner()))
+        path = next(row["path"] for row in listing.table.to_pylist() if row["kind"] == "file")
         arguments = {"repo": name, "path": path, "startLine": 1, "endLine": 40}
         rows, right = in_process(corpus, arguments, request.rounds)
         parts = [(rows, right), filtering(corpus, request.rounds)]

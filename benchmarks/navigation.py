@@ -120,12 +120,12 @@ def _short(path: Path) -> str:
 def write_truth(bench: Bench, rows: int) -> None:
     """Ask jedi about `rows` identifiers of each set, in worker processes that a slow question ends."""
     files = {name: bench.checkout(name) for name in bench.names}
-    roots = [str(place / root) for place in files.values() for root in _ROOTS if (place / root).is_dir()]
+    roots = [str(location / root) for location in files.values() for root in _ROOTS if (location / root).is_dir()]
     with Askers(files, roots, _WORKERS) as askers:
         for label, names in SETS.items():
             rng = random.Random(7)  # noqa: S311 - the same rows every time
             available = [name for name in names if name in files]
-            positions = [place for name in available for place in _identifiers(files[name], name, rng, rows)]
+            positions = [location for name in available for location in _identifiers(files[name], name, rng, rows)]
             rng.shuffle(positions)
             rows_found = list(islice(askers.answers(positions, time.monotonic() + _BUDGET_S), rows))
             text = "".join(json.dumps(row) + "\n" for row in rows_found)

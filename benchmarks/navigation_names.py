@@ -187,9 +187,9 @@ def questions_of(rows: Iterable[Row]) -> list[Question]:
         if target not in local:
             by_file_and_name[target[0], names[target]] |= {*uses_of_target, target}
     return [
-        Question(file, name, places, by_name[name])
-        for (file, name), places in sorted(by_file_and_name.items())
-        if len(places) >= _MIN_REFERENCES
+        Question(file, name, locations, by_name[name])
+        for (file, name), locations in sorted(by_file_and_name.items())
+        if len(locations) >= _MIN_REFERENCES
     ]
 
 
@@ -201,8 +201,8 @@ def read_questions(file: Path) -> list[Question]:
     ]
 
 
-def _positions(places: Iterable[Sequence[Any]]) -> set[Position]:
-    return {(file, position) for file, position in places}
+def _positions(locations: Iterable[Sequence[Any]]) -> set[Position]:
+    return {(file, position) for file, position in locations}
 
 
 def score_references(bench: Bench, questions: list[Question], limit: int, *, show: bool = False) -> None:

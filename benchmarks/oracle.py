@@ -245,8 +245,8 @@ class Oracle:
         files = self._files(repository.name, revision)
         results: dict[str, set[int]] = {}
         for row in out.split(b"\n")[:-1]:
-            place, _, remaining = row.partition(b"\0")
-            path = place.removeprefix(f"{revision}:".encode()).decode("utf-8", "replace")
+            location, _, remaining = row.partition(b"\0")
+            path = location.removeprefix(f"{revision}:".encode()).decode("utf-8", "replace")
             if files.get(path):
                 results.setdefault(path, set()).add(int(remaining.partition(b"\0")[0]))
         return results
@@ -380,7 +380,12 @@ def main() -> int:
 
 def _by_repository(corpus: Corpus, rows: dict[str, set[Place]]) -> Iterable[list[str]]:
     for repository in corpus.repositories:
-        of = [(query, *place[1:]) for query, places in rows.items() for place in places if place[0] == repository.name]
+        of = [
+            (query, *location[1:])
+            for query, locations in rows.items()
+            for location in locations
+            if location[0] == repository.name
+        ]
         text = "".join("\0".join(map(str, row)) + "\n" for row in sorted(of))
         short = hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:12]
         yield [repository.name, f"`{repository.info.commit[:12]}`", f"`{short}`", f"{len(of):,}"]
@@ -388,9 +393,9 @@ def _by_repository(corpus: Corpus, rows: dict[str, set[Place]]) -> Iterable[list
 
 def _result_rows(corpus: Corpus, rows: dict[str, set[Place]]) -> Iterable[list[str]]:
     existing = {repository.name: repository for repository in corpus.repositories}
-    for query, places in rows.items():
-        for name, revision in sorted({place[:2] for place in places}):
-            of = [place for place in places if place[:2] == (name, revision)]
+    for query, locations in rows.items():
+        for name, revision in sorted({location[:2] for location in locations}):
+            of = [location for location in locations if location[:2] == (name, revision)]
             commit = resolve(existing[name], revision) if revision else existing[name].info.commit
             yield [f"`{query}`", f"{name} `{commit[:12]}`", f"`{digest(of)}`", f"{len(of):,}"]
 

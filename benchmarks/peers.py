@@ -34,8 +34,8 @@ def ripgrep_bytes(arguments: Sequence[str], folder: Path) -> int:
     """Bytes that ripgrep writes, read through a pipe and dropped."""
     with subprocess.Popen([*RIPGREP, "--column", *arguments, "."], cwd=folder, stdout=subprocess.PIPE) as peer:
         size = 0
-        while peer.stdout is not None and (piece := peer.stdout.read(_LARGEST_READ)):
-            size += len(piece)
+        while peer.stdout is not None and (block := peer.stdout.read(_LARGEST_READ)):
+            size += len(block)
     return size
 
 
@@ -77,19 +77,19 @@ def ask(
     try:
         connection.request(method, path, body, headers or {})
         response = connection.getresponse()
-        pieces = [response.read1(_LARGEST_READ)]
+        blocks = [response.read1(_LARGEST_READ)]
         first_s = time.perf_counter() - began
-        while piece := response.read1(_LARGEST_READ):
-            pieces.append(piece)
+        while block := response.read1(_LARGEST_READ):
+            blocks.append(block)
         whole_s = time.perf_counter() - began
         # Without this, a kept connection takes no request after a short body: no read has come upon its end.
         response.close()
         if response.status != 200:
-            raise RuntimeError(f"{path}: {response.status} {pieces[0][:300]!r}")
+            raise RuntimeError(f"{path}: {response.status} {blocks[0][:300]!r}")
     finally:
         if open_connection is None:
             connection.close()
-    return Answer(first_s, whole_s, b"".join(pieces))
+    return Answer(first_s, whole_s, b"".join(blocks))
 
 
 def keep_connection(service: Service | Zoekt) -> None:

@@ -86,7 +86,7 @@ def literal(text: str, zoekt_text: str, **options: Any) -> Case:
     return Case(f"`{text}`", f"{text} case:yes", ("-F", "-e", text), f"{zoekt_text} case:yes", **options)
 
 
-def folded(text: str, **options: Any) -> Case:
+def casefolded(text: str, **options: Any) -> Case:
     """A literal in any case."""
     return Case(
         f"`{text}`, any case", text, ("-F", "-i", "-e", text), text.replace(" ", r"\x20") + " case:no", **options
@@ -102,13 +102,13 @@ def regexp(text: str, **options: Any) -> Case:
 CASES = (
     literal("ThreadPoolExecutorFactoryBean", "ThreadPoolExecutorFactoryBean", wanted=1.18),
     literal("zzqqxxyy_absent", "zzqqxxyy_absent"),
-    folded("zzqqxxyy_absent", wanted=4.8),
+    casefolded("zzqqxxyy_absent", wanted=4.8),
     literal("errors.New(", r"errors\.New\(", wanted=1.1),
     literal("fmt.Errorf", r"fmt\.Errorf", wanted=1.08),
     literal("qz", "qz"),
     literal("~", "~", wanted=1.36),
     literal("ThreadPoolExecutor", "ThreadPoolExecutor", wanted=1.17),
-    folded("this function returns", wanted=FILTER_OR_PHRASE),
+    casefolded("this function returns", wanted=FILTER_OR_PHRASE),
     regexp(r"func \w+Handler\(", wanted=2.2),
     regexp(r"(TODO|FIXME|XXX)\(\w+\)"),
     Case(
@@ -160,8 +160,8 @@ CASES = (
     literal("return", "return"),
     literal(":=", ":="),
     literal("the", "the"),
-    folded("connection refused", wanted=FILTER_OR_PHRASE, new=True),
-    folded("unexpected end of file", wanted=FILTER_OR_PHRASE, new=True),
+    casefolded("connection refused", wanted=FILTER_OR_PHRASE, new=True),
+    casefolded("unexpected end of file", wanted=FILTER_OR_PHRASE, new=True),
     Case(
         "`/(segmentation fault|out of memory|stack overflow)/`, any case",
         "/(segmentation fault|out of memory|stack overflow)/",
@@ -188,8 +188,8 @@ CASES = (
         below="apache/kafka$",
         new=True,
     ),
-    folded("configuration", new=True),
-    folded("replication", new=True),
+    casefolded("configuration", new=True),
+    casefolded("replication", new=True),
 )
 
 
@@ -224,8 +224,8 @@ class Times:
 
     def cpu_s(self, source: str) -> float | None:
         """CPU seconds of one request."""
-        used, requests = self.cpu.get(source, (0.0, 0.0))
-        return used / requests if requests else None
+        usage, requests = self.cpu.get(source, (0.0, 0.0))
+        return usage / requests if requests else None
 
     def cpu_ratio(self, theirs: str, ours: str) -> float | None:
         """The ratio of CPU times of one request; None where it is too little to be measured."""
@@ -246,7 +246,7 @@ class Bench:
         self.rounds = options.rounds
         self.row_s = options.row_seconds
         self.check = options.check
-        self.faults: list[str] = []
+        self.errors: list[str] = []
         self.short: list[str] = []
 
     def row(self, case: Case) -> list[str]:
@@ -259,7 +259,7 @@ class Bench:
             if self.tree is not None:
                 missing, extra = self._difference(case, rows)
                 if missing or extra:
-                    self.faults.append(f"{case.name}: {missing} lines that only ripgrep finds, {extra} that only we do")
+                    self.errors.append(f"{case.name}: {missing} lines that only ripgrep finds, {extra} that only we do")
             theirs = self.other.matches(case.zoekt) if self.other and case.zoekt else None
             note = "" if theirs in {None, matches} else f" (zoekt {theirs:,})"
         else:
@@ -270,8 +270,8 @@ class Bench:
         if matches > MANY_HITS:
             self._judge(case, "DataFrame", frame, FRAME_OF_MANY)
             self._judge(case, "count", count, COUNT_OF_MANY)
-        used = [times.cpu_s(source) for source in ("zoekt", "stream")]
-        spent = ["-" if item is None else f"{item * 1e3:,.1f}" for item in used]
+        usage = [times.cpu_s(source) for source in ("zoekt", "stream")]
+        spent = ["-" if item is None else f"{item * 1e3:,.1f}" for item in usage]
         wall = [times.ms(source) for source in ("zoekt", "stream")]
         inside = [times.ms(source) for source in ("first", "frame", "count")]
         ratios = [format_ratio(item) for item in (frame, count, times.ratio("ripgrep", "frame CPU"))]
@@ -286,7 +286,7 @@ class Bench:
 
     def _judge(self, case: Case, source: str, ratio: float | None, goal: float) -> None:
         if ratio is not None and ratio < goal:
-            self.faults.append(f"{case.name}: zoekt ÷ ours, {source}: {ratio:.2f}, wanted {goal:g}")
+            self.errors.append(f"{case.name}: zoekt ÷ ours, {source}: {ratio:.2f}, wanted {goal:g}")
 
     def _ours(self, case: Case) -> tuple[set[Row], int]:
         table = self.corpus.client.search(case.query, progress=False).arrow
@@ -422,13 +422,13 @@ def main() -> int:
                 rows.append(bench.row(case))
                 print(" ".join(rows[-1]), file=sys.stderr)
         except KeyboardInterrupt:
-            bench.faults.append("interrupted: the table is not whole")
+            bench.errors.append("interrupted: the table is not whole")
         print(markdown(HEAD, rows))
     print(f"\n{machine()}")
     print(f"rows with fewer rounds, for lack of time: {'; '.join(bench.short) or 'none'}")
-    for error in bench.faults:
+    for error in bench.errors:
         print(f"missed: {error}")
-    return int(bool(bench.faults))
+    return int(bool(bench.errors))
 
 
 if __name__ == "__main__":

@@ -85,23 +85,23 @@ _FUNCTIONS = frozenset({5, 8, 11})
 """Places of method, constructor and function in `symbols.KINDS`."""
 
 
-def ours(space: Space, ranker: Ranker, read: Callable[[str], RankQuery] = analyze) -> Method:
+def ours(chunk_space: Space, ranker: Ranker, read: Callable[[str], RankQuery] = analyze) -> Method:
     """Rank as the product does."""
 
     def answer(text: str) -> Answer:
         question = read(text)
         if not question.terms:
             return Answer([], [])
-        ranking = ranker.rank(question, [space.terms_index], [None], RankLimits(_FUNCTION_CHUNKS), Cancellation())
-        files = ranker.rank_files(question, [space.terms_index], [None], _DEPTH, Cancellation())
+        ranking = ranker.rank(question, [chunk_space.terms_index], [None], RankLimits(_FUNCTION_CHUNKS), Cancellation())
+        files = ranker.rank_files(question, [chunk_space.terms_index], [None], _DEPTH, Cancellation())
         return Answer([f.path for f in files], [(c.path, c.begin_line, c.end_line) for c in ranking.chunks])
 
     return answer
 
 
-def by_scores(space: Space, scores: Any) -> Answer:
+def by_scores(chunk_space: Space, scores: Any) -> Answer:
     """Answer by one score for each chunk; a file is as good as its best chunk."""
-    collection = space.collection
+    collection = chunk_space.collection
     chunks = []
     for index in np.argsort(-scores, kind="stable")[: _FUNCTION_CHUNKS * 5].tolist():
         if scores[index] > 0:
@@ -109,38 +109,40 @@ def by_scores(space: Space, scores: Any) -> Answer:
             block, within = collection.blocks[number], index - collection.chunk_base[number]
             row = within if block.source is None else int(block.source[within])
             file = block.files[int(collection.file_of[index]) - collection.file_base[number]]
-            path = space.terms_index.snapshot.view.path(int(file))
+            path = chunk_space.terms_index.snapshot.view.path(int(file))
             chunks.append((path, int(block.table.begin_line[row]), int(block.table.end_line[row])))
     return Answer(list(dict.fromkeys(path for path, _, _ in chunks))[:_DEPTH], chunks[:_FUNCTION_CHUNKS])
 
 
-def bm25(space: Space) -> Method:
+def bm25(chunk_space: Space) -> Method:
     """BM25 over the same chunks and stems."""
 
     def answer(text: str) -> Answer:
         terms = {term: weight for term, weight in analyze(text).terms.items() if not term.startswith("=")}
-        return by_scores(space, score(space.collection, terms, Weights(definition=0, path=0), Cancellation()).chunks)
+        return by_scores(
+            chunk_space, score(chunk_space.collection, terms, Weights(definition=0, path=0), Cancellation()).chunks
+        )
 
     return answer
 
 
-def methods_of(space: Space) -> Mapping[str, Callable[[], Method]]:
+def methods_of(chunk_space: Space) -> Mapping[str, Callable[[], Method]]:
     """Give every method by its name."""
     lists = ListWeights()
 
     def less(**changed: float) -> Callable[[], Method]:
-        return lambda: ours(space, Ranker(lists=replace(lists, **changed)))
+        return lambda: ours(chunk_space, Ranker(lists=replace(lists, **changed)))
 
     return {
-        "bm25": lambda: bm25(space),
-        "ours": lambda: ours(space, Ranker()),
+        "bm25": lambda: bm25(chunk_space),
+        "ours": lambda: ours(chunk_space, Ranker()),
         "less names of files": less(names=0),
         "less names of definitions": less(definition_names=0),
         "less imports": less(imported_short=0, imported_long=0),
         "less weight of files": less(file_short=lists.file_long),
         "less damped repeats": less(repeat_short=1.0),
         "less code aside": less(aside=1.0),
-        "less words as names": lambda: ours(space, Ranker(), _without_possible_names),
+        "less words as names": lambda: ours(chunk_space, Ranker(), _without_possible_names),
     }
 
 
@@ -158,10 +160,10 @@ def read_answers(file: Path) -> Mapping[tuple[str, str, str], Answer]:
     return answers
 
 
-def ndcg(places: Sequence[int], gold: int) -> float:
+def ndcg(positions: Sequence[int], gold: int) -> float:
     """NDCG@10 with binary relevance; `places` are those of the gold files, from 0."""
-    gain = sum(1.0 / math.log2(place + 2) for place in places if place < _DEPTH)
-    return gain / sum(1.0 / math.log2(place + 2) for place in range(min(gold, _DEPTH)))
+    gain = sum(1.0 / math.log2(location + 2) for location in positions if location < _DEPTH)
+    return gain / sum(1.0 / math.log2(location + 2) for location in range(min(gold, _DEPTH)))
 
 
 def first_places(paths: Sequence[str], gold: Sequence[str]) -> list[int]:
@@ -169,7 +171,7 @@ def first_places(paths: Sequence[str], gold: Sequence[str]) -> list[int]:
     return [paths.index(path) for path in gold if path in paths]
 
 
-def measure(case: Mapping[str, Any], answer: Answer, space: Space) -> dict[str, float]:
+def measure(case: Mapping[str, Any], answer: Answer, chunk_space: Space) -> dict[str, float]:
     """Give the measures of one answer."""
     gold, kind = case["files"], case["kind"]
     locations = first_places([path for path in answer.files if path != case.get("source")], gold)
@@ -179,13 +181,13 @@ def measure(case: Mapping[str, Any], answer: Answer, space: Space) -> dict[str, 
     if kind in WRITTEN:
         return {
             "hit@1": float(0 in locations),
-            "r@10": sum(place < _DEPTH for place in locations) / len(gold),
+            "r@10": sum(location < _DEPTH for location in locations) / len(gold),
             "MRR": 1.0 / (min(locations) + 1) if locations else 0.0,
         }
-    result = {f"files acc@{k}": float(sum(place < k for place in locations) == len(gold)) for k in (1, 5, 10)}
+    result = {f"files acc@{k}": float(sum(location < k for location in locations) == len(gold)) for k in (1, 5, 10)}
     functions: list[tuple[str, int]] = []
     for path, first, last in answer.chunks:
-        functions += [(path, start) for start, end in space.functions_of(path) if start <= last and first <= end]
+        functions += [(path, start) for start, end in chunk_space.functions_of(path) if start <= last and first <= end]
     best = list(dict.fromkeys(functions))[:_DEPTH]
     is_found = [(path, first) in best for path, first, _ in case["places"]]
     return {**result, "functions acc@10": float(all(is_found)), "any@10": float(any(is_found))}
@@ -225,8 +227,8 @@ def main() -> None:
                 continue
             target = corpus.engine.target_of(repository)
             corpus.engine.update_terms([target], Cancellation())
-            space = Space(corpus.engine.terms.open(target))
-            for name, make in methods_of(space).items():
+            chunk_space = Space(corpus.engine.terms.open(target))
+            for name, make in methods_of(chunk_space).items():
                 if method_names and name not in method_names:
                     continue
                 method = make()
@@ -234,12 +236,12 @@ def main() -> None:
                     began = time.thread_time()
                     answer = method(case["text"])
                     cost[name] += time.thread_time() - began
-                    for measured, value in measure(case, answer, space).items():
+                    for measured, value in measure(case, answer, chunk_space).items():
                         results[name, case["kind"], case["language"]][measured].append(value)
             for name, answers in peer_answers.items():
                 for case in local_cases:
                     answer = answers.get((repository.name, case["kind"], case["text"]), Answer([], []))
-                    for measured, value in measure(case, answer, space).items():
+                    for measured, value in measure(case, answer, chunk_space).items():
                         results[name, case["kind"], case["language"]][measured].append(value)
             print(repository.name, file=sys.stderr, flush=True)
     report(results, cost, languages=options.languages)

@@ -85,7 +85,7 @@ class Case:
     kind: str
     text: str
     files: list[str]
-    places: list[tuple[str, int, int]]
+    positions: list[tuple[str, int, int]]
     commit: str
     source: str = ""
     """The document that has the question word for word. It is left out of the answers."""
@@ -110,7 +110,7 @@ class Source:
     def __init__(self, corpus: Corpus, terms_index: OpenedTerms) -> None:
         self.terms_index, self._corpus = terms_index, corpus
         self.paths: dict[str, str] = {}
-        self.places: list[Place] = []
+        self.positions: list[Place] = []
         self.texts: dict[str, list[str]] = {}
         self.documents: dict[str, str] = {}
         view = terms_index.snapshot.view
@@ -142,7 +142,7 @@ class Source:
                 lead = lead_start(lines, start - 1)
                 comment = lines[lead : start - 1] or _docstring(lines, line, end)
                 text = name.decode("utf-8", "replace")
-                self.places.append(Place(path, text, KINDS[kind], start, line, end, _sentence(comment, text)))
+                self.positions.append(Place(path, text, KINDS[kind], start, line, end, _sentence(comment, text)))
 
 
 def _docstring(lines: Sequence[str], line: int, end: int) -> list[str]:
@@ -175,63 +175,68 @@ def _sentence(comment: Sequence[str], name: str) -> str:
 def symbol_rows(source: Source, *, is_single: bool) -> Iterator[tuple[str, list[Place]]]:
     """Names that few files define, of one word or of several."""
     by_name: dict[str, list[Place]] = {}
-    for place in source.places:
-        by_name.setdefault(place.name, []).append(place)
-    for name, places in by_name.items():
+    for location in source.positions:
+        by_name.setdefault(location.name, []).append(location)
+    for name, positions in by_name.items():
         is_one = len(parts_of(name)) == 1
-        is_long = len(name) > 2 and name.isidentifier() and places[0].last - places[0].first >= 4
-        if is_long and is_one == is_single and len({place.path for place in places}) <= 2:
-            yield name, places
+        is_long = len(name) > 2 and name.isidentifier() and positions[0].last - positions[0].first >= 4
+        if is_long and is_one == is_single and len({location.path for location in positions}) <= 2:
+            yield name, positions
 
 
 def words_rows(source: Source, chance: random.Random, *, is_sentence: bool) -> Iterator[tuple[str, list[Place]]]:
     """Sentences of doc comments, or some of their words in order."""
-    counts = Counter(place.sentence for place in source.places)
-    for place in source.places:
-        if not place.sentence or counts[place.sentence] > 1:
+    counts = Counter(location.sentence for location in source.positions)
+    for location in source.positions:
+        if not location.sentence or counts[location.sentence] > 1:
             continue
-        words = [word for word in re.findall(r"[A-Za-z]{3,}", place.sentence) if word.lower() not in FUNCTION_WORDS]
+        words = [word for word in re.findall(r"[A-Za-z]{3,}", location.sentence) if word.lower() not in FUNCTION_WORDS]
         if len(words) < 4:
             continue
         selected = sorted(chance.sample(range(len(words)), chance.randint(2, 4)))
-        yield place.sentence if is_sentence else " ".join(words[position] for position in selected), [place]
+        yield location.sentence if is_sentence else " ".join(words[position] for position in selected), [location]
 
 
 def topic_rows(source: Source, chance: random.Random) -> Iterator[tuple[str, list[Place]]]:
     """Words of the names of files that stand alone, one in another form, and a word of a doc comment there."""
     stems = Counter(path.rpartition("/")[2].partition(".")[0] for path, kind in source.paths.items() if kind == "code")
     seen: set[str] = set()
-    for place in source.places:
-        name = place.path.rpartition("/")[2].partition(".")[0]
+    for location in source.positions:
+        name = location.path.rpartition("/")[2].partition(".")[0]
         words = [word for word in parts_of(name) if len(word) > 2]
-        existing = [word for word in re.findall(r"[a-z]{4,}", place.sentence.lower()) if word not in FUNCTION_WORDS]
+        existing = [word for word in re.findall(r"[a-z]{4,}", location.sentence.lower()) if word not in FUNCTION_WORDS]
         existing = [word for word in existing if not any(word.startswith(earlier[:4]) for earlier in words)]
-        if place.path in seen or stems[name] > 1 or not 1 <= len(words) <= 3 or not existing:
+        if location.path in seen or stems[name] > 1 or not 1 <= len(words) <= 3 or not existing:
             continue
-        seen.add(place.path)
+        seen.add(location.path)
         position = chance.randrange(len(words))
         bare = words[position].removesuffix("s") if len(words[position]) > 3 else words[position]
         words[position] = bare + chance.choice(["s", "ing", ""])
         words.insert(chance.choice([0, len(words)]), chance.choice(existing))
-        yield " ".join(words), [place]
+        yield " ".join(words), [location]
 
 
 def name_rows(source: Source) -> Iterator[tuple[str, list[Place]]]:
     """Words of the names of types that stand alone, the last one in the other number."""
-    names = Counter(place.name for place in source.places if place.kind in _TYPES)
-    for place in source.places:
-        words = parts_of(place.name)
-        if place.kind in _TYPES and names[place.name] == 1 and len(words) > 1 and place.last - place.first >= 8:
+    names = Counter(location.name for location in source.positions if location.kind in _TYPES)
+    for location in source.positions:
+        words = parts_of(location.name)
+        if (
+            location.kind in _TYPES
+            and names[location.name] == 1
+            and len(words) > 1
+            and location.last - location.first >= 8
+        ):
             last = words[-1]
             words[-1] = last[:-1] if last.endswith("s") and not last.endswith("ss") else f"{last}s"
-            yield " ".join(words), [place]
+            yield " ".join(words), [location]
 
 
 def readme_rows(source: Source) -> Iterator[tuple[str, list[Place]]]:
     """Sentences of documentation with the name of one definition taken out."""
     by_name: dict[str, list[Place]] = {}
-    for place in source.places:
-        by_name.setdefault(place.name, []).append(place)
+    for location in source.positions:
+        by_name.setdefault(location.name, []).append(location)
     for path, kind in source.paths.items():
         if kind != "docs" or not path.lower().endswith((".md", ".rst")) or _OTHER_VERSIONS.search(path):
             continue
@@ -276,7 +281,9 @@ def changes(git_dir: str, head: str, source: Source) -> Iterator[Change]:
 
 def changed_functions(git_dir: str, change: Change, source: Source) -> list[Place]:
     """Functions of the newest commit that a commit changed, by path and name."""
-    existing = {(place.path, place.name): place for place in source.places if place.kind in _FUNCTIONS}
+    existing = {
+        (location.path, location.name): location for location in source.positions if location.kind in _FUNCTIONS
+    }
     results: dict[tuple[str, str], Place] = {}
     for path in change.files:
         command = ["git", "-C", git_dir, "show", "-U0", "--format=", change.commit, "--", path]
@@ -303,12 +310,12 @@ def changed_functions(git_dir: str, change: Change, source: Source) -> list[Plac
 def main_language(source: Source) -> str:
     """Return the language of most files of code; headers count for C++ where it has files of its own."""
     view = source.terms_index.snapshot.view
-    used: Counter[str] = Counter()
+    usage: Counter[str] = Counter()
     for file in range(view.files):
         language, path = view.languages[int(view.language[file])][0], view.path(file)
         if source.paths[path] == "code" and language in LANGUAGES and not path.endswith(".h"):
-            used[language] += 1
-    return used.most_common(1)[0][0]
+            usage[language] += 1
+    return usage.most_common(1)[0][0]
 
 
 def _languages(source: Source, path: str) -> Iterator[str]:
@@ -334,8 +341,8 @@ def cases_of(source: Source, git_dir: str, rows: int, seed: int) -> Iterator[Dra
 
     def draft_cases(kind: str, entries: Iterator[tuple[str, list[Place]]]) -> Iterator[Draft]:
         existing = list(dict(entries).items())
-        for text, places in chance(kind).sample(existing, min(rows, len(existing))):
-            yield kind, text, places, sorted({place.path for place in places}), ""
+        for text, positions in chance(kind).sample(existing, min(rows, len(existing))):
+            yield kind, text, positions, sorted({location.path for location in positions}), ""
 
     yield from draft_cases("symbol", symbol_rows(source, is_single=False))
     yield from draft_cases("term", symbol_rows(source, is_single=True))
@@ -360,7 +367,7 @@ def cases_of(source: Source, git_dir: str, rows: int, seed: int) -> Iterator[Dra
                     "issue",
                     f"{subject}\n\n{body}",
                     locations,
-                    sorted({place.path for place in locations}),
+                    sorted({location.path for location in locations}),
                     change.commit,
                 )
         if subjects >= rows and issues >= rows:
@@ -411,8 +418,8 @@ def main() -> None:
         counts: Counter[tuple[str, str]] = Counter()
         with options.out.open("w", encoding="utf-8") as file:
             for name, (source, git_dir) in sources.items():
-                for kind, text, places, files, commit in cases_of(source, git_dir, options.rows, options.seed):
-                    gold = [(place.path, place.first, place.last) for place in places]
+                for kind, text, positions, files, commit in cases_of(source, git_dir, options.rows, options.seed):
+                    gold = [(location.path, location.first, location.last) for location in positions]
                     document = source.documents.get(text, "") if kind == "readme" else ""
                     case = Case(name, languages[name], half[name], kind, text, files, gold, commit, document)
                     file.write(json.dumps(asdict(case)) + "\n")

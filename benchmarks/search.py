@@ -46,8 +46,8 @@ LARGE_FRAME = 1_000_000
 
 def cpu_s() -> float:
     """CPU seconds of this process and of its children that ended."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(item.ru_utime + item.ru_stime for item in used)
+    usage = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(item.ru_utime + item.ru_stime for item in usage)
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
@@ -204,8 +204,8 @@ def _first_rows(batches: list[Any]) -> list[Any]:
 def _lines_of(command: list[str], tree: str) -> int:
     with subprocess.Popen([*command, "."], cwd=tree, stdout=subprocess.PIPE) as peer:
         count = 0
-        while peer.stdout is not None and (piece := peer.stdout.read(1 << 20)):
-            count += piece.count(b"\n")
+        while peer.stdout is not None and (block := peer.stdout.read(1 << 20)):
+            count += block.count(b"\n")
     return count
 
 

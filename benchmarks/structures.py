@@ -79,7 +79,7 @@ def of_client(client: sl.Client, language: str, pattern: str, ending: str) -> tu
     return rows, taken_s
 
 
-def places(rows: Any, folder: Path) -> set[Match]:
+def locations(rows: Any, folder: Path) -> set[Match]:
     """Matches put together from rows: a match of several lines goes on in the next row, outer ones first."""
     results: set[Match] = set()
     going_on: list[list[int]] = []
@@ -125,7 +125,7 @@ def main() -> None:
                 theirs.append(taken_s)
                 rows, taken_s = of_client(client, options.lang, pattern, options.ending)
                 ours.append(taken_s)
-            same = places(rows, folder) == expected
+            same = locations(rows, folder) == expected
             their_s, our_s = statistics.median(theirs), statistics.median(ours)
             print(f"| `{pattern}` | {len(expected):,} | {same} | {their_s:.2f} | {our_s:.2f} | {their_s / our_s:.1f} |")
 

@@ -23,5 +23,5 @@ def test_tests_of_a_file_run_in_one_process() -> None:
     for process, file in re.findall(r"^\[(gw\d)\].* (\S+\.py)::", run.stdout, flags=re.MULTILINE):
         processes[file].add(process)
     assert set(processes) == set(FILES)
-    assert [len(each) for each in processes.values()] == [1] * len(FILES)
+    assert [len(item) for item in processes.values()] == [1] * len(FILES)
     assert len(set.union(*processes.values())) > 1

@@ -73,7 +73,7 @@ def main() -> None:
             if location is None or meant is None or meant.spelling != token.spelling:
                 continue
             locations = [place_of(diagnostic, root) for diagnostic in (meant, meant.get_definition(), meant.canonical)]
-            targets = {place for place in locations if place is not None} | bodies.get(meant.get_usr(), set())
+            targets = {position for position in locations if position is not None} | bodies.get(meant.get_usr(), set())
             if targets and location not in targets:
                 seen.add(location)
                 row = {

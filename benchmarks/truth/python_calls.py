@@ -75,8 +75,8 @@ class Checkout:
         self.new_names: dict[str, set[str]] = defaultdict(set)
         self._scripts: dict[str, Any] = {}
         self._targets: dict[Call, set[tuple[str, int]] | None] = {}
-        listed = subprocess.run(["git", "-C", root, "ls-files", "*.py"], capture_output=True, text=True, check=True)
-        for path in listed.stdout.splitlines():
+        listing = subprocess.run(["git", "-C", root, "ls-files", "*.py"], capture_output=True, text=True, check=True)
+        for path in listing.stdout.splitlines():
             try:
                 text = (root / path).read_text("utf-8")
                 tree = ast.parse(text)

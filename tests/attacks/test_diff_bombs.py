@@ -104,10 +104,10 @@ def test_a_stream_is_cut_so_that_large_commits_are_alone() -> None:
 
     sizes = [1, 2_000, 3, 4, 5_000, 6_000, 7]
     raw = b"".join(commit(number, files) for number, files in enumerate(sizes))
-    pieces = list(split_large(raw))
-    assert b"".join(piece for piece, _ in pieces) == raw
-    assert [[int(oid) for oid in commits_of(piece)] for piece, _ in pieces] == [[0], [1], [2, 3], [4], [5], [6]]
-    assert [cost.files for _, cost in pieces] == [1, 2_000, 7, 5_000, 6_000, 7]
+    blocks = list(split_large(raw))
+    assert b"".join(block for block, _ in blocks) == raw
+    assert [[int(oid) for oid in commits_of(block)] for block, _ in blocks] == [[0], [1], [2, 3], [4], [5], [6]]
+    assert [cost.files for _, cost in blocks] == [1, 2_000, 7, 5_000, 6_000, 7]
 
 
 def test_the_size_of_a_store_counts_what_it_borrows_and_no_holes(tmp_path: Path) -> None:

@@ -56,8 +56,8 @@ def assert_reads_nothing_of_it(call: dict[str, Any], repo: Path) -> None:
     assert {"protocol.allow=never", "safe.bareRepository=explicit", "core.fsmonitor=false"} <= set(call["argv"])
     assert env["GIT_DIR"] == env["HOME"] == env["XDG_CONFIG_HOME"]
     assert os.path.realpath(env["GIT_DIR"]) == call["cwd"]
-    for place in (env["GIT_DIR"], *call["argv"]):
-        assert not place.startswith(str(repo))
+    for position in (env["GIT_DIR"], *call["argv"]):
+        assert not position.startswith(str(repo))
     assert "evil" not in call["config"]
     assert "remote" not in call["config"]
     assert not Path(env["GIT_DIR"]).exists(), "left behind"
@@ -150,7 +150,7 @@ def test_a_whole_folder_with_traps_is_mirrored(
     assert f"url = {hostile.path}\n" in config
     assert "evil" not in config
     assert not (Path(mirror) / "objects" / "info" / "alternates").exists()
-    heads = {Catalog.open([place]).repositories[0].info.commit for place in (mirror, hostile.path)}
+    heads = {Catalog.open([position]).repositories[0].info.commit for position in (mirror, hostile.path)}
     assert len(heads) == 1
     assert list(canaries.iterdir()) == []
     assert git.calls

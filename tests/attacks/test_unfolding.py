@@ -173,8 +173,8 @@ def test_every_object_of_ordinary_packs_is_read(tmp_path: Path) -> None:
     sizes = {}
     for option in (["-c", "pack.indexVersion=1"], ["-c", "repack.useDeltaBaseOffset=false"], []):
         repo.git(*option, "repack", "-adfq", "--depth=50", "--window=60")
-        listed = repo.git("cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objectsize) %(deltabase)")
-        rows = [line.split() for line in listed.splitlines()]
+        listing = repo.git("cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objectsize) %(deltabase)")
+        rows = [line.split() for line in listing.splitlines()]
         sizes = {name: int(size) for name, size, _ in rows}
         bases = {name: base for name, _, base in rows}
         assert sum(int(base, 16) > 0 for base in bases.values()) > 30

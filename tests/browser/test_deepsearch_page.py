@@ -35,7 +35,7 @@ class Place:
 
 
 @pytest.fixture(scope="module")
-def place(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def location(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     engine = open_engine([fleet], index=tmp_path_factory.mktemp("index"), workers=1)
     with State(cost=ScryptCost(2, 1, 1)) as state, closing(ConversationService(state)) as desk:
         state.accounts.create("ann", PASSWORD)
@@ -44,21 +44,21 @@ def place(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pla
     engine.close()
 
 
-def signed_in(place: Place, page: Any) -> Any:
-    page.goto(place.url + "/.auth/sign-in?to=/deepsearch")
+def signed_in(location: Place, page: Any) -> Any:
+    page.goto(location.url + "/.auth/sign-in?to=/deepsearch")
     page.get_by_label("Account").fill("ann")
     page.get_by_label("Password or access token").fill(PASSWORD)
     page.keyboard.press("Enter")
-    page.wait_for_url(place.url + "/deepsearch")
+    page.wait_for_url(location.url + "/deepsearch")
     return page
 
 
-def test_a_question_is_asked_by_keys_and_followed_while_it_runs(place: Place) -> None:
+def test_a_question_is_asked_by_keys_and_followed_while_it_runs(location: Place) -> None:
     with lab.chromium_page() as page:
         messages: list[str] = []
         page.on("console", lambda message: messages.append(message.text))
         page.on("pageerror", lambda error: messages.append(str(error)))
-        signed_in(place, page)
+        signed_in(location, page)
         page.get_by_label("What do you want to know").fill("where are failed requests retried?")
         page.keyboard.press("Control+Enter")
         page.wait_for_url("**/deepsearch/*-*")
@@ -67,13 +67,15 @@ def test_a_question_is_asked_by_keys_and_followed_while_it_runs(place: Place) ->
         address = page.url
 
         # Nobody works on this one, so that each state can be seen.
-        number = place.desk.store.by_token(address.rpartition("/")[2])
+        number = location.desk.store.by_token(address.rpartition("/")[2])
         assert number is not None
-        question = place.desk.store.ask(number.id, "and who wrote it", "", place.desk.process_id)
+        question = location.desk.store.ask(number.id, "and who wrote it", "", location.desk.process_id)
         page.reload()
         expect(page.get_by_text("is waiting for its turn")).to_be_visible()
-        place.desk.store.start(question, place.desk.process_id)
-        place.desk.store.add_event(question, "turn", {"tool": "commit_search", "query": "<b>retry</b>", "result": "7"})
+        location.desk.store.start(question, location.desk.process_id)
+        location.desk.store.add_event(
+            question, "turn", {"tool": "commit_search", "query": "<b>retry</b>", "result": "7"}
+        )
         expect(page.get_by_text("commit_search: <b>retry</b>: 7")).to_be_visible()
         expect(page.get_by_text("this page follows it")).to_be_visible()
         assert in_both_schemes(page, address) == []
@@ -84,10 +86,10 @@ def test_a_question_is_asked_by_keys_and_followed_while_it_runs(place: Place) ->
         assert messages == []
 
 
-def test_deep_search_works_without_script_and_on_a_phone(place: Place) -> None:
+def test_deep_search_works_without_script_and_on_a_phone(location: Place) -> None:
     with lab.chromium_page() as first:
         context = first.context.browser.new_context(java_script_enabled=False, viewport={"width": 390, "height": 800})
-        page = signed_in(place, context.new_page())
+        page = signed_in(location, context.new_page())
         page.get_by_label("What do you want to know").fill("how is the backoff computed?")
         page.get_by_role("button", name="Ask").click()
         page.wait_for_url("**/deepsearch/*-*")
@@ -95,28 +97,28 @@ def test_deep_search_works_without_script_and_on_a_phone(place: Place) -> None:
         page.get_by_role("heading", name="Sources").first.wait_for(timeout=60_000)
         assert page.get_by_role("button", name="Ask").count() == 1
         address = page.url
-        page.goto(place.url + "/deepsearch")
+        page.goto(location.url + "/deepsearch")
         assert page.get_by_role("link", name="how is the backoff computed?").first.is_visible()
         context.close()
 
-        signed_in(place, first)
+        signed_in(location, first)
         first.set_viewport_size({"width": 390, "height": 800})
-        for path in ("/deepsearch", address.removeprefix(place.url)):
-            first.goto(place.url + path)
+        for path in ("/deepsearch", address.removeprefix(location.url)):
+            first.goto(location.url + path)
             assert first.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
-        assert in_both_schemes(first, place.url + "/deepsearch") == []
+        assert in_both_schemes(first, location.url + "/deepsearch") == []
 
 
 @pytest.mark.parametrize("script", [True, False], ids=["with script", "without script"])
-def test_a_link_on_another_site_opens_as_its_reader(place: Place, *, script: bool) -> None:
+def test_a_link_on_another_site_opens_as_its_reader(location: Place, *, script: bool) -> None:
     with lab.chromium_page() as first:
         context = first.context.browser.new_context(java_script_enabled=script)
-        page = signed_in(place, context.new_page())
+        page = signed_in(location, context.new_page())
         (cookie,) = [cookie for cookie in context.cookies() if cookie["name"] == "sourcelight-reader"]
         assert cookie["sameSite"] == "Strict"
         # Another name of this machine is another site.
-        page.goto(place.url.replace("127.0.0.1", "localhost") + "/healthz")
-        shared = f"{place.url}/example.org/tidewatch/hub/-/blob/README.md?L3"
+        page.goto(location.url.replace("127.0.0.1", "localhost") + "/healthz")
+        shared = f"{location.url}/example.org/tidewatch/hub/-/blob/README.md?L3"
         page.set_content(f'<a href="{shared}">see this</a>')
         page.get_by_text("see this").click()
         page.locator("#L3.hit").wait_for()

@@ -54,7 +54,7 @@ class Place:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def location(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     folder = tmp_path_factory.mktemp("hostile")
     repository = RepositoryBuilder(folder / "lamp", origin=f"https://{NAME}.git")
     odd = "a<b onclick=x>&'.py"
@@ -78,22 +78,22 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_reader_signs_in_and_nothing_acts(place: Place, scheme: str) -> None:
+def test_a_reader_signs_in_and_nothing_acts(location: Place, scheme: str) -> None:
     with lab.chromium_page() as page:
         page.emulate_media(color_scheme=scheme)
         requests: list[str] = []
         complaints: list[str] = []
         page.on("request", lambda request: requests.append(request.url))
         page.on("console", lambda message: complaints.append(message.text))
-        page.goto(place.url + place.conversation)
+        page.goto(location.url + location.conversation)
         complaints.clear()  # the browser tells of the status 401
         page.get_by_role("link", name="Sign in").click()
         page.get_by_label("Account").fill("ann")
         page.get_by_label("Password or access token").fill(PASSWORD)
         page.keyboard.press("Enter")
-        page.wait_for_url(place.url + place.conversation)
-        for address in place.pages:
-            answer = page.goto(place.url + address)
+        page.wait_for_url(location.url + location.conversation)
+        for address in location.pages:
+            answer = page.goto(location.url + address)
             assert answer is not None
             assert answer.status == 200, address
             assert page.title() != "acted"
@@ -106,18 +106,18 @@ def test_a_reader_signs_in_and_nothing_acts(place: Place, scheme: str) -> None:
             colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
             assert (sum(int(part) for part in colour.strip("rgb()").split(",")) < 200) is (scheme == "dark")
             assert page.get_by_role("heading", level=1).count() == 1
-        page.goto(place.url + place.pages[1])
+        page.goto(location.url + location.pages[1])
         assert page.locator("tr.hit").count() == 2
         assert page.evaluate("document.activeElement.textContent") == "2"
         assert "\u27e8U+202E\u27e9" in page.locator("#L3").inner_text()
-        assert all(url.startswith(place.url) for url in requests)
+        assert all(url.startswith(location.url) for url in requests)
         assert complaints == []
-        page.goto(place.url + place.conversation)
+        page.goto(location.url + location.conversation)
         page.get_by_role("link", name="lamp.py", exact=False).first.click()
         page.wait_for_url("**/-/blob/**")
 
 
-def test_a_page_is_not_read_by_another_site(place: Place) -> None:
-    with httpx2.Client(base_url=place.url, trust_env=False, verify=TLS) as client:
-        assert client.get(place.pages[1]).status_code == 401
-        assert client.get(place.pages[1]).headers["cross-origin-resource-policy"] == "same-origin"
+def test_a_page_is_not_read_by_another_site(location: Place) -> None:
+    with httpx2.Client(base_url=location.url, trust_env=False, verify=TLS) as client:
+        assert client.get(location.pages[1]).status_code == 401
+        assert client.get(location.pages[1]).headers["cross-origin-resource-policy"] == "same-origin"

@@ -34,8 +34,8 @@ def test_every_cell_of_the_quickstart_runs(tmp_path: Path, fleet: Path) -> None:
         for number in range(many):
             lab.run_cell(page, number)
             lab.wait_for_cell(page, number)
-        faults = page.locator('.jp-OutputArea-output[data-mime-type="application/vnd.jupyter.error"]')
-        assert faults.all_inner_texts() == []
+        errors = page.locator('.jp-OutputArea-output[data-mime-type="application/vnd.jupyter.error"]')
+        assert errors.all_inner_texts() == []
         assert page.locator(".sl-result").count() > 0
         colour = page.locator(".sl-result td").first.evaluate("each => getComputedStyle(each).color")
         assert min(int(part) for part in re.findall(r"\d+", colour)[:3]) > 120

@@ -136,8 +136,8 @@ def test_a_token_is_the_only_line_on_standard_output_and_shown_once(admin: Admin
     assert result.scopes == {"mcp"}
     assert token not in admin.err
     assert token not in admin("token", "list") + admin("token", "list", "owner", "--json")
-    (listed,) = json.loads(admin("token", "list", "--json"))
-    assert (listed["id"], listed["state"], listed["note"], listed["scopes"]) == (1, "active", "laptop", ["mcp"])
+    (listing,) = json.loads(admin("token", "list", "--json"))
+    assert (listing["id"], listing["state"], listing["note"], listing["scopes"]) == (1, "active", "laptop", ["mcp"])
     value = json.loads(admin("token", "create", "owner", "--json"))
     assert state.credentials.find(value["token"]) is not None
     admin("token", "revoke", "1")

@@ -259,9 +259,9 @@ def test_help_is_complete(run: Run, command: str) -> None:
 def test_no_line_of_the_list_of_commands_is_cut_off(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     for words in [[], ["admin"], ["report"]]:
-        listed = run(*words, "--help")[1].partition("Commands:\n")[2]
-        assert listed
-        assert [line for line in listed.splitlines() if line.endswith("...")] == []
+        listing = run(*words, "--help")[1].partition("Commands:\n")[2]
+        assert listing
+        assert [line for line in listing.splitlines() if line.endswith("...")] == []
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ def callables(code: sl.Client) -> dict[str, Callable[..., Any]]:
 
 
 def test_every_parameter_refuses_a_wrong_type_by_its_name(code: sl.Client) -> None:
-    checked, faults = 0, []
+    checked, errors = 0, []
     for name, function in callables(code).items():
         signature = inspect.signature(function)
         for parameter in signature.parameters.values():
@@ -94,13 +94,13 @@ def test_every_parameter_refuses_a_wrong_type_by_its_name(code: sl.Client) -> No
                 continue
             if parameter.kind in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}:
                 continue
-            needed = [
+            required = [
                 SOUND.get(item.name, "x")
                 for item in signature.parameters.values()
                 if item.default is item.empty and item.kind in {item.POSITIONAL_ONLY, item.POSITIONAL_OR_KEYWORD}
             ]
             index = list(signature.parameters).index(parameter.name)
-            arguments: list[Any] = list(needed)
+            arguments: list[Any] = list(required)
             options: dict[str, Any] = {}
             if parameter.default is parameter.empty and parameter.kind is not parameter.KEYWORD_ONLY:
                 arguments[index] = Wrong()
@@ -115,12 +115,12 @@ def test_every_parameter_refuses_a_wrong_type_by_its_name(code: sl.Client) -> No
                     result.send(None)
             except sl.SourcelightError as exc:
                 if parameter.name not in str(exc) or "must be" not in str(exc):
-                    faults.append(f"{name}({parameter.name}): {exc!r}")
+                    errors.append(f"{name}({parameter.name}): {exc!r}")
             except Exception as exc:  # noqa: BLE001 - that is what the test is about
-                faults.append(f"{name}({parameter.name}): {exc!r}")
+                errors.append(f"{name}({parameter.name}): {exc!r}")
             else:
-                faults.append(f"{name}({parameter.name}): took it")
-    assert faults == [], "\n".join(faults)
+                errors.append(f"{name}({parameter.name}): took it")
+    assert errors == [], "\n".join(errors)
     assert checked > 300
 
 

@@ -222,8 +222,8 @@ def test_steps_are_drawn_as_they_come() -> None:
     assert (moment.title, moment.activity) == ("How?", "Researching")
     assert ("info", "evidence: r1@1 a.py#L1-L2") in moment.notices
     assert (moment.done, moment.unit) == (2, "steps")
-    for piece in ("Prices are ", "rounded", " to cents.\n" * 60):
-        state.update(ToolProgress("writing", 0, 0, piece))
+    for block in ("Prices are ", "rounded", " to cents.\n" * 60):
+        state.update(ToolProgress("writing", 0, 0, block))
     moment = state.snapshot()
     assert len(state.turns) == 2
     severity, message = moment.notices[-1]

@@ -65,7 +65,7 @@ AT_SIGNS = ("(foo@bar)", "[a-z@]+r", "(a@)?b", "f[^@]+@", "@bar", r"\w+@\w+", "a
 def test_an_expression_with_an_at_sign_finds_contents(code: sl.Client, expression: str) -> None:
     result = code.search(f"patternType:regexp count:all /{expression}/", progress=False)
     texts = {("odd", path): "foo@bar" for path in PATHS} | {("even", "newline.txt"): "foo@bar a@b"}
-    truth = {place for place, text in texts.items() if re2.search(expression, text)}
+    truth = {location for location, text in texts.items() if re2.search(expression, text)}
     lines = result.matches[result.matches["type"] == "content"]
     assert result.status == "complete"
     assert set(zip(lines["repository"], lines["path"], strict=True)) == truth

@@ -88,8 +88,8 @@ def lines_of(repository: Path, atom: Atom, *, case_sensitive: bool) -> dict[byte
     out = git(repository, "grep", "-z", "-n", "-a", "--no-color", *flags, "-e", atom.text, "HEAD", accept=(0, 1))
     results: dict[bytes, set[int]] = {}
     for row in out.split(b"\n")[:-1]:
-        place, number, _line = row.split(b"\0", 2)
-        path = place.removeprefix(b"HEAD:")
+        location, number, _line = row.split(b"\0", 2)
+        path = location.removeprefix(b"HEAD:")
         if paths(repository)[path]:
             results.setdefault(path, set()).add(int(number))
     return results

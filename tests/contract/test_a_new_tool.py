@@ -118,9 +118,9 @@ def test_it_is_served_over_mcp(folder: Path) -> None:
 
         async def main() -> None:
             async with McpClient(server) as client:
-                listed = {tool.name: tool for tool in (await client.list_tools()).tools}
-                assert listed["echo"].input_schema == ECHO.advertised_schema
-                assert listed["echo"].title == "Echo a name"
+                listing = {tool.name: tool for tool in (await client.list_tools()).tools}
+                assert listing["echo"].input_schema == ECHO.advertised_schema
+                assert listing["echo"].title == "Echo a name"
                 answer = await client.call_tool("echo", {"repo": "one-two-three", "maxWords": 2})
                 assert answer.structured_content == {"words": ["one", "two"]}
                 refused = await client.call_tool("echo", {"repo": "one-two-three", "maxWords": 3})

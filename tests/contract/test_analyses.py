@@ -116,15 +116,15 @@ def test_all_backends_give_the_same_rows_and_facts(
     assert normalize({key: value for key, value in theirs.attrs.items() if key not in _OWN}) == normalize(results)
 
 
-@pytest.mark.parametrize(("name", "arguments", "fault"), FAULTS, ids=ids(FAULTS))
+@pytest.mark.parametrize(("name", "arguments", "error"), FAULTS, ids=ids(FAULTS))
 def test_all_backends_refuse_with_the_same_error_and_words(
-    embedded: sl.Client, other: sl.Client, name: str, arguments: Mapping[str, Any], fault: type[Exception]
+    embedded: sl.Client, other: sl.Client, name: str, arguments: Mapping[str, Any], error: type[Exception]
 ) -> None:
     texts = []
     for client in (embedded, other):
-        with pytest.raises(fault) as caught:
+        with pytest.raises(error) as caught:
             frame(client, name, arguments)
-        assert type(caught.value) is fault
+        assert type(caught.value) is error
         texts.append((str(caught.value), {k: v for k, v in vars(caught.value).items() if k != "__notes__"}))
     assert texts[0] == texts[1]
 

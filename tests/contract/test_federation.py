@@ -156,10 +156,10 @@ def test_deep_search_is_refused_with_the_way_to_ask_one_service(federated: sl.Cl
 
 
 def test_the_list_of_repositories_says_who_has_each(embedded: sl.Client, federated: sl.Client) -> None:
-    listed = federated.list_repos().set_index("repository")["service"]
-    assert sorted(listed.index) == sorted(embedded.list_repos()["repository"])
-    assert listed[HUB] == "harbour, office"
-    assert listed[PYTIDE] == "office"
+    listing = federated.list_repos().set_index("repository")["service"]
+    assert sorted(listing.index) == sorted(embedded.list_repos()["repository"])
+    assert listing[HUB] == "harbour, office"
+    assert listing[PYTIDE] == "office"
 
 
 def test_an_explanation_has_a_part_of_each_service(federated: sl.Client) -> None:

@@ -112,19 +112,19 @@ def test_streamed_references_are_those_of_the_answer(code: sl.Client) -> None:
     assert frames[-1].attrs["symbol"] == "Hub"
 
 
-@pytest.mark.parametrize(("name", "arguments", "fault"), FAULTS, ids=ids(FAULTS))
+@pytest.mark.parametrize(("name", "arguments", "error"), FAULTS, ids=ids(FAULTS))
 def test_both_backends_refuse_with_the_same_error(
-    embedded: sl.Client, other: sl.Client, name: str, arguments: Mapping[str, Any], fault: type[Exception]
+    embedded: sl.Client, other: sl.Client, name: str, arguments: Mapping[str, Any], error: type[Exception]
 ) -> None:
     for client in (embedded, other):
-        with pytest.raises(fault) as caught:
+        with pytest.raises(error) as caught:
             frame(client, name, arguments)
-        assert type(caught.value) is fault
+        assert type(caught.value) is error
 
 
 def test_a_folder_lists_what_git_lists(code: sl.Client, fleet: Path) -> None:
-    listed = git(fleet / "hub", "ls-tree", "--name-only", "HEAD", "frame/").split("\n")[:-1]
-    assert sorted(code.list_files(HUB, "frame")["path"].str.rstrip("/")) == sorted(listed)
+    listing = git(fleet / "hub", "ls-tree", "--name-only", "HEAD", "frame/").split("\n")[:-1]
+    assert sorted(code.list_files(HUB, "frame")["path"].str.rstrip("/")) == sorted(listing)
 
 
 def test_a_file_reads_as_git_shows_it(code: sl.Client, fleet: Path) -> None:
@@ -157,9 +157,9 @@ def test_exact_words_find_the_best_files_first_wherever_they_are_asked(
     embedded: sl.Client, other: sl.Client, service: str, query: str
 ) -> None:
     ours, theirs = (client.keyword_search(query) for client in (embedded, other))
-    places = ["repository", "path"]
-    assert theirs[places].to_numpy().tolist() == ours[places].to_numpy().tolist()
-    files = ours[places].drop_duplicates().to_numpy().tolist()
+    locations = ["repository", "path"]
+    assert theirs[locations].to_numpy().tolist() == ours[locations].to_numpy().tolist()
+    files = ours[locations].drop_duplicates().to_numpy().tolist()
     assert files != sorted(files)
     blocks = mcp_call(f"{service}/.api/mcp", TOKEN, "keyword_search", {"query": query}).content["blocks"]
     assert [[block["repo"], block["file"]] for block in blocks] == files[:15]

@@ -111,6 +111,6 @@ def test_the_explorer_shows_cells(client: sl.Client) -> None:
     assert messages[-1]["rows"][0]["text"][0] == ("print", True)
     while "lines" not in messages[-1]:
         explorer._on_message(explorer, {**ask, "kind": "lines"}, [])
-    lines = ["".join(text for text, _ in pieces) for _, pieces, _ in messages[-1]["lines"]]
+    lines = ["".join(text for text, _ in blocks) for _, blocks, _ in messages[-1]["lines"]]
     assert lines == ["if x:", '    print("na\u00efve <b>")', "y = 2"]
     assert messages[-1]["about"] == "cell 1 (code), line 2"

@@ -47,20 +47,20 @@ def test_every_public_name_is_in_the_library() -> None:
 
 @pytest.mark.parametrize("client", [sl.Client, sl.AsyncClient])
 def test_every_method_of_a_client_is_in_the_library_or_among_the_tools(client: type) -> None:
-    listed = set(re.findall(r"[\w]+", " ".join(re.findall(r"members: \[([^\]]*)\]", text("library.md")))))
+    listing = set(re.findall(r"[\w]+", " ".join(re.findall(r"members: \[([^\]]*)\]", text("library.md")))))
     tools = set(re.findall(r"^### `(\w+)`$", text("tools.md"), re.MULTILINE))
     there = {name for name, _ in inspect.getmembers(client) if not name.startswith("_")}
-    assert there - listed - tools - {"close"} == set()
+    assert there - listing - tools - {"close"} == set()
     assert {name for name, _ in inspect.getmembers(BlockingMethods) if not name.startswith("_")} <= tools
 
 
 def test_every_builder_of_queries_is_in_the_library() -> None:
-    listed = re.findall(r"members: \[([^\]]*)\]", text("library.md"))
+    listing = re.findall(r"members: \[([^\]]*)\]", text("library.md"))
     functions = {
         name for name, member in inspect.getmembers(sl.q, inspect.isfunction) if member.__module__ == sl.q.__name__
     }
     public = {name for name in functions if not name.startswith("_")}
-    assert any(public <= set(re.findall(r"\w+", item)) for item in listed), public
+    assert any(public <= set(re.findall(r"\w+", item)) for item in listing), public
 
 
 @pytest.mark.parametrize("name", sorted({*COLUMNS, *schema.FRAMES}))
@@ -123,6 +123,6 @@ def test_every_error_that_is_public_is_said_to_be_raised_or_stands_in_the_tree()
 
 
 def test_every_page_has_its_place_in_the_navigation() -> None:
-    listed = set(re.findall(r"[\w/-]+\.md", (ROOT / "mkdocs.yml").read_text("utf-8").split("\nnav:")[1]))
-    assert {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")} <= listed
-    assert {f"notebooks/{path.stem}.md" for path in (ROOT / "notebooks").glob("*.ipynb")} <= listed
+    listing = set(re.findall(r"[\w/-]+\.md", (ROOT / "mkdocs.yml").read_text("utf-8").split("\nnav:")[1]))
+    assert {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")} <= listing
+    assert {f"notebooks/{path.stem}.md" for path in (ROOT / "notebooks").glob("*.ipynb")} <= listing

@@ -62,11 +62,11 @@ def session(home: Path, service: str, folder: Path) -> Iterator[Session]:
         (session_home / name).symlink_to((home / name).resolve())
     shutil.copytree(home / ".sourcelight", session_home / ".sourcelight")
     (folder / "work").mkdir()
-    listed = [f"file://{(home / 'samples').resolve() / name}" for name in ("hub", "pytide")]
-    (folder / "work" / "repositories.txt").write_text("\n".join(listed) + "\n", encoding="utf-8")
+    listing = [f"file://{(home / 'samples').resolve() / name}" for name in ("hub", "pytide")]
+    (folder / "work" / "repositories.txt").write_text("\n".join(listing) + "\n", encoding="utf-8")
     flow = Flow(service)
     replaced = {
-        "https://host/owner/name": listed[0],
+        "https://host/owner/name": listing[0],
         "https://host": service,
         "http://127.0.0.1:7080": service,
         '"YOUR_TOKEN"': f'"{TOKEN}"',

@@ -120,8 +120,8 @@ def test_everything_kept_is_its_owners_alone(repository: RepositoryBuilder, tmp_
 def test_what_an_earlier_version_left_open_is_closed(repository: RepositoryBuilder, tmp_path: Path) -> None:
     home = tmp_path / "home"
     _use_everything(repository, tmp_path)
-    for place in [home, *home.rglob("*")]:
-        place.chmod(0o777 if place.is_dir() else 0o666)
+    for location in [home, *home.rglob("*")]:
+        location.chmod(0o777 if location.is_dir() else 0o666)
     # A process remembers what it closed before.
     run = [sys.executable, "-c", "import sys, sourcelight as sl; sl.open(sys.argv[1], index_dir=sys.argv[2]).close()"]
     subprocess.run([*run, str(repository.path), str(home / "index")], check=True, timeout=60, capture_output=True)
@@ -156,7 +156,9 @@ def _use_everything(repository: RepositoryBuilder, tmp_path: Path) -> None:
 
 def _open_to_others(folder: Path) -> list[str]:
     locations = [folder, *folder.rglob("*")]
-    return [f"{place.stat().st_mode & 0o777:o} {place}" for place in locations if place.stat().st_mode & 0o077]
+    return [
+        f"{location.stat().st_mode & 0o777:o} {location}" for location in locations if location.stat().st_mode & 0o077
+    ]
 
 
 def test_a_damaged_file_goes_and_its_successor_stays(tmp_path: Path) -> None:

@@ -67,9 +67,9 @@ def directory(path: str, depth: int) -> str:
 def churn(epoch: Epoch, rng: Random) -> Outcome:
     """Changed lines by place, author and period."""
     repository, history = choose(epoch, rng)
-    place, depth = rng.choice(("", "path", "directory", "directory")), rng.choice((1, 1, 2))
+    location, depth = rng.choice(("", "path", "directory", "directory")), rng.choice((1, 1, 2))
     period = rng.choice(("", "", "day", "month", "quarter", "year"))
-    by = [name for name in (place, period) if name]
+    by = [name for name in (location, period) if name]
     if not by or rng.random() < 0.4:
         by.append("author")
     if rng.random() < 0.3:
@@ -81,8 +81,8 @@ def churn(epoch: Epoch, rng: Random) -> Outcome:
         for path, added, removed in stats.get(commit.name, ()):
             displayed = path.decode(errors="replace")
             key: list[Any] = []
-            if place:
-                key.append(displayed if place == "path" else directory(displayed, depth))
+            if location:
+                key.append(displayed if location == "path" else directory(displayed, depth))
             if period:
                 key.append(period_start(commit.commit_time, period))
             if "author" in by:
@@ -96,9 +96,11 @@ def churn(epoch: Epoch, rng: Random) -> Outcome:
             people[tuple(key)].add(author(commit))
     want = Counter((*key, *both, len(commits[key]), len(people[key])) for key, both in sums.items())
     # Names are told apart as git does it; `benchmarks/figures.py` looks at addresses that are joined.
-    requests: dict[str, Any] = {"by": by, "join_addresses": False} | ({"depth": depth} if place == "directory" else {})
+    requests: dict[str, Any] = {"by": by, "join_addresses": False} | (
+        {"depth": depth} if location == "directory" else {}
+    )
     frame = epoch.client.churn(repository.name, **requests)
-    names = [name for name in (place, "period" if period else "") if name]
+    names = [name for name in (location, "period" if period else "") if name]
     names += ["author", "author_email"] if "author" in by else []
     names += ["repository"] if "repository" in by else []
     names += ["additions", "deletions", "commits", "authors"]

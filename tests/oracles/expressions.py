@@ -81,19 +81,19 @@ def literal(rng: Random, samples: list[str]) -> str:
 
 def _derived(rng: Random, sample: str) -> str:
     position = rng.randrange(len(sample) + 1)
-    piece = sample[position : position + rng.choice((1, 2, 3, 4, 6, 9))]
+    block = sample[position : position + rng.choice((1, 2, 3, 4, 6, 9))]
     anchors = rng.random() < 0.5
     out = []
     if anchors and (position == 0 or sample[position - 1] == "\n" or rng.random() < 0.2):
         out.append(rng.choice(("^", "^", "^", r"\b", r"^\s*", "^ *")))
     previous = ""
-    for character in piece:
+    for character in block:
         token = _token(rng, character)
         if token.endswith(("+", "*")) and token == previous:
             continue
         out.append(token)
         previous = token
-    end = position + len(piece)
+    end = position + len(block)
     if anchors and (end >= len(sample) or sample[end] == "\n" or rng.random() < 0.2):
         out.append(rng.choice(("$", "$", "$", r"\b", r"\s*$", r"\r?$", " *$")))
     drawing = "".join(out)

@@ -97,8 +97,8 @@ def is_whole(source: Path, commit: git_history.LoggedCommit, there: frozenset[st
     trees = [git_reader.git(source, "rev-parse", f"{name}^{{tree}}").decode().strip()
              for name in (commit.name, *commit.parents[:1])]  # fmt: skip
     if len(set(trees)) > 1 or not commit.parents:
-        listed = (git_reader.git(source, "ls-tree", "-r", "-t", tree).decode(errors="replace") for tree in trees)
-        rows = [row for rows in listed for row in rows.splitlines()]
+        listing = (git_reader.git(source, "ls-tree", "-r", "-t", tree).decode(errors="replace") for tree in trees)
+        rows = [row for rows in listing for row in rows.splitlines()]
         folders = {*trees, *(row.split()[2] for row in rows if row.split()[1] == "tree")}
         if not folders <= there:
             return False
@@ -182,7 +182,7 @@ def unsaid(built: Incomplete, result: sl.SearchResult, question: Question, *, hi
         want.add("document-missing")
     messages = "\n".join(result.skipped["message"])
     locations = [str(inner_epoch.folder / "fleet" / name) for name in (*UNREADABLE, EMPTY)]
-    unnamed = [place for place in locations if place not in messages]
+    unnamed = [location for location in locations if location not in messages]
     if got == want and not unnamed and result.status == "limited":
         return ""
     return f"status {result.status}: {', '.join(result.reasons)} for {', '.join(sorted(want))}; unnamed {unnamed}\n"

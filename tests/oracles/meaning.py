@@ -63,18 +63,18 @@ def merged(spans: Iterable[Span]) -> list[Span]:
     return retained
 
 
-def points(raw: bytes, places: Iterable[int]) -> tuple[int, ...]:
+def points(raw: bytes, locations: Iterable[int]) -> tuple[int, ...]:
     """Code points of what is shown before each of some bytes in order; behind the end, the newline counts as one."""
     if raw.isascii():
-        return tuple(places)
+        return tuple(locations)
     results = []
     position = char_offset = 0
-    for place in places:
-        if place < position:  # ends and starts of spans come in order; others begin anew
+    for location in locations:
+        if location < position:  # ends and starts of spans come in order; others begin anew
             position = char_offset = 0
-        char_offset += len(raw[position:place].decode(errors="replace"))
-        position = min(place, len(raw))
-        results.append(char_offset + max(place - len(raw), 0))
+        char_offset += len(raw[position:location].decode(errors="replace"))
+        position = min(location, len(raw))
+        results.append(char_offset + max(location - len(raw), 0))
     return tuple(results)
 
 

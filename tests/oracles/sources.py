@@ -16,12 +16,12 @@ def source(rng: Random, ending: bytes) -> bytes:
     out = [b"package main\n\n"] if ending == b".go" else []
     for _ in range(rng.randint(1, 6)):
         first, second = rng.choice(NAMES), rng.choice(NAMES)
-        out.append(_piece(rng, ending, first, second))
+        out.append(_fragment(rng, ending, first, second))
     data = b"\n".join(out)
     return data.replace(b"\n", b"\r\n") if rng.random() < 0.1 else data
 
 
-def _piece(rng: Random, ending: bytes, first: bytes, second: bytes) -> bytes:
+def _fragment(rng: Random, ending: bytes, first: bytes, second: bytes) -> bytes:
     forms: tuple[bytes, ...]
     match ending:
         case b".py":

@@ -329,8 +329,8 @@ def test_letters_that_fold_to_ascii_ones_match_them_everywhere(tmp_path: Path, q
     """`type:repo` compared literals by lower(), which leaves both letters as they are: repositories were lost."""
     created = repositories.make_simple(tmp_path / "fleet" / "sky", {b"sk.py": b"skip = 1\n"}, b"skill\n")
     with sl.open(created.folder, progress=False) as code:
-        folded = code.search(f"{query.format(letter)} count:all", pattern_type="keyword")
+        casefolded = code.search(f"{query.format(letter)} count:all", pattern_type="keyword")
         ascii_letter = {"\u017f": "s", "\u212a": "k"}[letter]
         ascii_result = code.search(f"{query.format(ascii_letter)} count:all", pattern_type="keyword")
-    assert (folded.status, len(folded.matches)) == (ascii_result.status, len(ascii_result.matches))
-    assert len(folded.matches) > 0
+    assert (casefolded.status, len(casefolded.matches)) == (ascii_result.status, len(ascii_result.matches))
+    assert len(casefolded.matches) > 0

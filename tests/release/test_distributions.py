@@ -115,8 +115,8 @@ def test_the_guide_names_each_distribution_of_the_core(install: Install) -> None
     packages = json.loads(run(tool("uv"), "pip", "list", "--format", "json", "--python", python))
     installed = {package["name"].lower().removeprefix("tree-sitter-") for package in packages}
     table = (ROOT / "docs" / "install.md").read_text("utf-8").partition("| needed by |")[2].partition("\n\n")[0]
-    named = set(re.findall(r"([a-z][a-z0-9-]*) \d+\.\d\b", table.lower()))
-    assert (installed - named, named - installed) == (set(), set())
+    by_name = set(re.findall(r"([a-z][a-z0-9-]*) \d+\.\d\b", table.lower()))
+    assert (installed - by_name, by_name - installed) == (set(), set())
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -234,10 +234,10 @@ def test_runners_of_tools_find_the_command(distributions: Distributions, tmp_pat
 
 
 def test_licences_of_dependencies_allow_redistribution(install: Install) -> None:
-    listed = json.loads(run(tool("pip-licenses"), "--format", "json", "--python", install("sourcelight") / "python"))
+    listing = json.loads(run(tool("pip-licenses"), "--format", "json", "--python", install("sourcelight") / "python"))
     refused = [
         f"{item['Name']}: {item['License']}"
-        for item in listed
+        for item in listing
         if any(word in item["License"].upper() for word in ("AGPL", "SSPL", "BUSL", "UNKNOWN", "PROPRIETARY"))
         or ("GPL" in item["License"].upper() and item["Name"] != "pygit2")
     ]
@@ -251,11 +251,11 @@ def test_a_bill_of_materials_names_every_dependency(install: Install, tmp_path: 
     run(tool("cyclonedx-py"), "environment", "--of", "JSON", "-o", out, python)
     bill = json.loads(out.read_text("utf-8"))
     installed = json.loads(run(tool("uv"), "pip", "list", "--format", "json", "--python", python))
-    listed, required = (
+    listing, required = (
         {re.sub(r"[-_.]+", "-", item["name"]).lower() for item in packages}
         for packages in (bill["components"], installed)
     )
-    assert required - listed - {"sourcelight"} == set()
+    assert required - listing - {"sourcelight"} == set()
     assert bill["bomFormat"] == "CycloneDX"
 
 

@@ -44,8 +44,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_each_minor_version_has_its_newest_release(site: Path) -> None:
-    listed = json.loads((site / "versions.json").read_text("utf-8"))
-    assert [(item["version"], item["title"]) for item in listed] == [("0.2", "0.2.0"), ("0.1", "0.1.1")]
+    listing = json.loads((site / "versions.json").read_text("utf-8"))
+    assert [(item["version"], item["title"]) for item in listing] == [("0.2", "0.2.0"), ("0.1", "0.1.1")]
     assert {path.name for path in site.iterdir()} == {"0.1", "0.2", "index.html", "versions.json"}
     assert "url=0.2/index.html" in (site / "index.html").read_text("utf-8")
 
@@ -90,7 +90,7 @@ def test_a_reader_searches_and_changes_the_version(address: str) -> None:
         page.wait_for_url(re.compile(rf"{address}/0\.1/.*"))
         expect(menu.locator(".md-version__current")).to_have_text("0.1.1", timeout=20_000)
         page.locator("input.md-search__input").fill("exhaustive searches")
-        hits = page.locator(".md-search-result__link")
-        expect(hits.first).to_be_visible(timeout=20_000)
-        assert "/0.1/" in str(hits.first.get_attribute("href"))
+        matches = page.locator(".md-search-result__link")
+        expect(matches.first).to_be_visible(timeout=20_000)
+        assert "/0.1/" in str(matches.first.get_attribute("href"))
         browser.close()

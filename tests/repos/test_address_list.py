@@ -15,14 +15,14 @@ def read(text: str | bytes, *, allow_local: bool = False) -> AddressList:
 
 
 def test_each_address_counts_once_and_keeps_its_credentials_apart() -> None:
-    listed = read(
+    listing = read(
         "\ufeff# ours\r\n\r\nhttps://me:t0ken@h.org/a/b\r\n  git@h.org:a/c.git  \n#https://h.org/x\nhttps://h.org/a/b\n"
     )
-    assert listed.addresses == {
+    assert listing.addresses == {
         "https://h.org/a/b": "https://me:t0ken@h.org/a/b",
         "git@h.org:a/c.git": "git@h.org:a/c.git",
     }
-    assert listed.rejected == {}
+    assert listing.rejected == {}
 
 
 @pytest.mark.parametrize(
@@ -35,10 +35,10 @@ def test_each_address_counts_once_and_keeps_its_credentials_apart() -> None:
 )  # fmt: skip
 def test_a_line_that_is_no_address_costs_that_line_and_is_not_repeated(line: str | bytes) -> None:
     text = line if isinstance(line, bytes) else line.encode()
-    listed = read(b"https://h.org/a\n" + text + b"\nhttps://h.org/b\n")
-    assert list(listed.addresses) == ["https://h.org/a", "https://h.org/b"]
-    assert list(listed.rejected) == [2]
-    assert "t0ken" not in listed.rejected[2]
+    listing = read(b"https://h.org/a\n" + text + b"\nhttps://h.org/b\n")
+    assert list(listing.addresses) == ["https://h.org/a", "https://h.org/b"]
+    assert list(listing.rejected) == [2]
+    assert "t0ken" not in listing.rejected[2]
 
 
 def test_directories_of_this_machine_count_where_the_operator_allows_it() -> None:

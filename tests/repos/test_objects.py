@@ -15,10 +15,10 @@ def test_a_tree_lists_what_git_lists(tmp_path: Path) -> None:
     (tmp_path / "r" / "b.py").chmod(0o755)
     repo.symlink("link", "b.py")
     repo.commit()
-    listed = repo.git("ls-tree", "-r", "-z", "HEAD").split("\0")[:-1]
+    listing = repo.git("ls-tree", "-r", "-z", "HEAD").split("\0")[:-1]
     expected = sorted(
         (os.fsencode(path), bytes.fromhex(meta.split()[2]), int(meta.split()[0], 8))
-        for meta, path in (line.split("\t") for line in listed)
+        for meta, path in (line.split("\t") for line in listing)
         if not meta.startswith("12")
     )
     with ObjectReader(only(tmp_path)) as reader:

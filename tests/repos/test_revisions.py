@@ -84,8 +84,8 @@ def test_refs_are_read_as_they_stand_now(tmp_path: Path) -> None:
 
 def test_bare_repositories_of_one_name_get_more_of_their_path(tmp_path: Path) -> None:
     app = make_repo(tmp_path / "app", {"a": "1"})
-    for place in ("one/redis/repo", "two/redis/repo"):
-        app.clone(tmp_path / "mirrors" / place, "--bare")
+    for location in ("one/redis/repo", "two/redis/repo"):
+        app.clone(tmp_path / "mirrors" / location, "--bare")
     catalog = Catalog.open([tmp_path / "mirrors"])
     assert [repository.name for repository in catalog.repositories] == ["redis", "two/redis"]
 

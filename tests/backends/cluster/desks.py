@@ -77,12 +77,12 @@ class DeskCell:
 
     def vanish(self, name: str) -> None:
         """End a worker's server as a killed process does: its port is closed, its connections are cut."""
-        self.run(self._ended(self.servers[name]))
+        self.run(self._finished(self.servers[name]))
 
     def close(self) -> None:
         """End everything; waits for what is searched."""
         for server in self.servers.values():
-            self.run(self._ended(server))
+            self.run(self._finished(server))
         for desk in self.desks.values():
             desk.desk.close()
         self.run(self._idle())
@@ -103,7 +103,7 @@ class DeskCell:
         del n_workers
         return {"workers": {str(self.servers[name].address): {"name": name} for name in self.desks}}
 
-    async def _ended(self, server: Server) -> None:
+    async def _finished(self, server: Server) -> None:
         server.stop()
         for comm in list(server._comms):  # what the death of a process does
             comm.abort()

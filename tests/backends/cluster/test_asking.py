@@ -123,9 +123,9 @@ def test_what_all_workers_do_is_named_and_not_tried_for_ever(harm: Harm, cell: D
     result = search.accounting
     assert result.skipped is not None
     assert result.skipped.keys() == result.planned
-    for tried in result.skipped.values():
-        assert 2 <= len(tried) <= 4
-        assert all(item.worker in cell.desks and item.reason for item in tried)
+    for attempts in result.skipped.values():
+        assert 2 <= len(attempts) <= 4
+        assert all(item.worker in cell.desks and item.reason for item in attempts)
 
 
 def test_a_query_that_fails_alike_on_two_workers_is_not_tried_on_a_third(cell: DeskCell, engine: ClusterEngine) -> None:
@@ -137,7 +137,7 @@ def test_a_query_that_fails_alike_on_two_workers_is_not_tried_on_a_third(cell: D
     harmed(cell, failing)
     _, search = searched(engine)
     assert search.accounting.skipped
-    assert all(len(tried) == 2 for tried in search.accounting.skipped.values())
+    assert all(len(attempts) == 2 for attempts in search.accounting.skipped.values())
 
 
 def test_a_query_that_two_workers_died_of_is_not_tried_on_a_third(cell: DeskCell, engine: ClusterEngine) -> None:
@@ -145,8 +145,8 @@ def test_a_query_that_two_workers_died_of_is_not_tried_on_a_third(cell: DeskCell
     harmed(cell, truncate)
     _, search = searched(engine)
     assert search.accounting.skipped
-    for tried in search.accounting.skipped.values():
-        assert [item.died for item in tried] == [True, True]
+    for attempts in search.accounting.skipped.values():
+        assert [item.died for item in attempts] == [True, True]
 
 
 def test_storage_that_two_workers_can_not_read_is_asked_for_at_a_third(
@@ -198,14 +198,14 @@ def test_workers_of_another_version_are_refused_by_name_and_left_out(
     cell.desks["w3"].versions = "sourcelight 0.0.1 (Python 3.9, pyarrow 1)"
     _, search = searched(engine)
     assert search.accounting.skipped
-    for tried in search.accounting.skipped.values():
-        assert "it runs sourcelight " in tried[0].reason
-        assert "the request comes from sourcelight 0.0.1" in tried[0].reason
+    for attempts in search.accounting.skipped.values():
+        assert "it runs sourcelight " in attempts[0].reason
+        assert "the request comes from sourcelight 0.0.1" in attempts[0].reason
     # From now on nobody is asked; the reason is still known, to searches and to calls.
     engine.fleet.run(engine.fleet.members.look())
     assert not engine.fleet.members.live
     _, search = searched(engine)
-    results = {item.worker: item.reason for tried in (search.accounting.skipped or {}).values() for item in tried}
+    results = {item.worker: item.reason for attempts in (search.accounting.skipped or {}).values() for item in attempts}
     assert sorted(results) == ["w1", "w2", "w3"]
     (name, *_) = search.accounting.planned
     for call in ("list_files", "commit_search"):

@@ -74,7 +74,7 @@ def test_storage_that_fails_is_named_and_what_is_missing_comes_when_it_is_back(
         assert not lines
         assert search.accounting.skipped is not None
         assert search.accounting.skipped.keys() == search.accounting.planned
-        assert all("no route" in item.reason for tried in search.accounting.skipped.values() for item in tried)
+        assert all("no route" in item.reason for attempts in search.accounting.skipped.values() for item in attempts)
         HarmedFileSystem.harm = staticmethod(lambda _: None)
         assert searched(engine, QUERY)[0] == all_lines
 
@@ -153,9 +153,9 @@ def test_a_shard_of_formats_that_no_worker_reads_is_named_and_the_others_are_tol
     with desk_cluster(str(storage_dir), tmp_path / "caches") as (engine, _):
         lines, search = searched(engine, QUERY)
         assert set(search.accounting.skipped or {}) == {first.name}
-        tried = (search.accounting.skipped or {})[first.name]
-        assert {item.worker for item in tried} == {"w1", "w2", "w3"}
-        assert all("index 0" in item.reason and formats() in item.reason for item in tried)
+        attempts = (search.accounting.skipped or {})[first.name]
+        assert {item.worker for item in attempts} == {"w1", "w2", "w3"}
+        assert all("index 0" in item.reason and formats() in item.reason for item in attempts)
         assert lines == [line for line in all_lines if line[0] != first.name]
 
 

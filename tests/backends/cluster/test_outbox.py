@@ -10,12 +10,12 @@ from sourcelight.backends.cluster.worker.outbox import FIRST_BYTES, Outbox
 from sourcelight.core.cancellation import Cancellation
 
 
-async def _collect(pieces: int) -> list[tuple[list[Any], bool]]:
+async def _collect(blocks: int) -> list[tuple[list[Any], bool]]:
     """What is taken while another thread puts pieces and closes."""
     outbox = Outbox(asyncio.get_running_loop(), Cancellation())
 
     def work() -> None:
-        for number in range(pieces):
+        for number in range(blocks):
             outbox.put(number, urgent=True)
         outbox.close("end")
 
@@ -32,7 +32,7 @@ def test_the_last_word_is_known_to_be_the_last_whenever_it_is_taken() -> None:
     """A connection is used again after it: what came behind would be taken for an answer to the next question."""
     for turn in range(200):
         result = asyncio.run(_collect(turn % 4))  # noqa: TID251 - a loop of its own for each turn
-        messages = [piece for pieces, _ in result for piece in pieces]
+        messages = [block for blocks, _ in result for block in blocks]
         assert messages == [*range(turn % 4), "end"]
         assert result[-1][0][-1] == "end"
         assert [last for _, last in result] == [False] * (len(result) - 1) + [True]

@@ -222,8 +222,8 @@ def test_a_worker_that_is_told_to_stop_never_says_that_it_told_all(storage: Shar
     cancellation = Cancellation()
     with EngineCache(storage, cache).over(generation.id, names, cancellation) as (engine, _):
         order = WorkerRequest(generation.id, names, request=SearchRequest("e count:all"), limit=10**9)
-        pieces = shard_search(engine, order, cancellation).results(order.limit)
-        next(pieces)
+        blocks = shard_search(engine, order, cancellation).results(order.limit)
+        next(blocks)
         cancellation.cancel()
         with pytest.raises(Cancelled):
-            list(pieces)
+            list(blocks)

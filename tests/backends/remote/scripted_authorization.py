@@ -31,7 +31,7 @@ class Authorization:
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
     access: set[str] = field(default_factory=set)
     refresh: set[str] = field(default_factory=set)
-    used: list[str] = field(default_factory=list)
+    usage: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
     metadata: dict[str, Any] = field(default_factory=dict)
     queries: list[dict[str, str]] = field(default_factory=list)
@@ -92,7 +92,7 @@ class Authorization:
                 ):
                     return JSONResponse({"error": "invalid_grant"}, 400)
             else:
-                self.used.append(form["refresh_token"])
+                self.usage.append(form["refresh_token"])
                 if form["refresh_token"] not in self.refresh:
                     return JSONResponse({"error": "invalid_grant", "error_description": form["refresh_token"]}, 400)
                 self.refresh.discard(form["refresh_token"])

@@ -70,7 +70,7 @@ class ScriptedTools:
     gets: Mapping[str, tuple[str, bytes]] = field(default_factory=dict)
     calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     searches: list[str] = field(default_factory=list)
-    listed: int = 0
+    listing: int = 0
     waiting: asyncio.Event = field(default_factory=asyncio.Event)
     hung_up: list[str] = field(default_factory=list)
 
@@ -120,7 +120,7 @@ class ScriptedTools:
     def _server(self, tools: Mapping[str, tuple[Mapping[str, Any], Reply]]) -> Server[Any]:
         async def list_tools(_: Any, params: Any) -> types.ListToolsResult:
             del params
-            self.listed += 1
+            self.listing += 1
             return types.ListToolsResult(
                 tools=[types.Tool(name=n, description="scripted", input_schema=dict(s)) for n, (s, _) in tools.items()]
             )

@@ -92,8 +92,8 @@ def test_what_was_found_is_read_in_every_form(form: str) -> None:
 
 def test_chunks_of_a_text_are_told_apart_by_their_numbers() -> None:
     (file,) = files("# r \u2013 p\n8: h\n9: i\n3: c\n4: d\n4: d\n7: g\n")
-    pieces = [(8, ["h", "i"]), (3, ["c", "d"]), (4, ["d"]), (7, ["g"])]
-    assert [(chunk.first, chunk.lines) for chunk in file.chunks] == pieces
+    fragments = [(8, ["h", "i"]), (3, ["c", "d"]), (4, ["d"]), (7, ["g"])]
+    assert [(chunk.first, chunk.lines) for chunk in file.chunks] == fragments
 
 
 @pytest.mark.parametrize("words", ["No results.\n\nNo results found.", ""])
@@ -462,7 +462,7 @@ def test_a_fault_inside_a_tool_is_a_protocol_error_and_the_connection_lives() ->
             code.read_file("r/x", "a b.go", 3, 5)
         assert "secret detail" not in str(caught.value)
         assert len(code.read_file("r/x", "a b.go", 3, 5)) == 3
-    assert service.listed == 1
+    assert service.listing == 1
 
 
 @pytest.mark.clock
@@ -506,4 +506,4 @@ def test_many_calls_share_one_connection() -> None:
         for thread in threads:
             thread.join(10)
     assert frames == [3] * 8
-    assert service.listed == 1
+    assert service.listing == 1

@@ -72,8 +72,8 @@ def test_a_token_that_ends_is_renewed_and_each_refresh_token_used_once() -> None
     with running(server) as url, sl.connect(url, sign_in=True, open_browser=person()) as code:
         for _ in range(3):
             assert code.search("x").status == "complete"
-    assert len(server.used) >= 3
-    assert len(set(server.used)) == len(server.used)
+    assert len(server.usage) >= 3
+    assert len(set(server.usage)) == len(server.usage)
 
 
 def test_a_refused_token_is_renewed_by_one_of_many_searches_at_once() -> None:
@@ -82,7 +82,7 @@ def test_a_refused_token_is_renewed_by_one_of_many_searches_at_once() -> None:
         server.access.clear()
         results = code.search_many([f"q{k}" for k in range(6)], concurrency=6)
         assert results.status == "complete"
-    assert server.used == ["refresh-1-do-not-show"]
+    assert server.usage == ["refresh-1-do-not-show"]
 
 
 def test_what_another_process_renewed_is_taken_from_the_file(home: Path) -> None:
@@ -95,7 +95,7 @@ def test_what_another_process_renewed_is_taken_from_the_file(home: Path) -> None
         server.access.clear()
         assert first.search("x").status == "complete"
         assert second.search("x").status == "complete"
-    assert server.used == ["refresh-1-do-not-show"]
+    assert server.usage == ["refresh-1-do-not-show"]
     assert len(files(home)) == 1
 
 

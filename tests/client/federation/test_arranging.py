@@ -25,7 +25,7 @@ def file(repository: str, path: str, *numbers: int, commit: str | None = "c" * 4
     return created.set_column(created.schema.get_field_index("commit"), "commit", column)
 
 
-def places(batches: Sequence[Any]) -> list[tuple[str, str, str, int]]:
+def positions(batches: Sequence[Any]) -> list[tuple[str, str, str, int]]:
     columns = ["service", "repository", "path", "line_number"]
     return [tuple(row[name] for name in columns) for batch in batches for row in batch.select(columns).to_pylist()]
 
@@ -82,7 +82,7 @@ def test_an_answer_without_a_limit_stands_by_repository_and_path() -> None:
         [file("r1", "a", 1), file("r2", "z", 1), file("r3", "a", 2)],
     ]
     result = order_parts(arguments, NAMES[:2], is_complete=True)
-    assert places(result.batches) == [
+    assert positions(result.batches) == [
         ("b", "r1", "a", 1),
         ("a", "r1", "b", 1),
         ("a", "r1", "b", 2),
@@ -95,7 +95,7 @@ def test_an_answer_without_a_limit_stands_by_repository_and_path() -> None:
 
 def test_repositories_come_before_files() -> None:
     arguments = [[names_of([0], repository="z"), file("z", "f", 1)], [names_of([0], repository="y"), file("a", "f", 1)]]
-    assert [row[1:3] for row in places(order_parts(arguments, NAMES[:2], is_complete=True).batches)] == [
+    assert [row[1:3] for row in positions(order_parts(arguments, NAMES[:2], is_complete=True).batches)] == [
         ("y", None),
         ("z", None),
         ("a", "f"),
@@ -111,15 +111,19 @@ def test_a_ranked_answer_takes_turns_file_by_file() -> None:
     ]
     expected = [("a", "r9", "best", 1), ("a", "r9", "best", 2), ("b", "r5", "first", 1), ("a", "r1", "worse", 1),
                 ("b", "r0", "last", 3)]  # fmt: skip
-    assert places(order_parts(arguments, NAMES, is_complete=False).batches) == expected
+    assert positions(order_parts(arguments, NAMES, is_complete=False).batches) == expected
     unsorted = [[file("r9", "x", 1), file("r1", "x", 1)], [file("r5", "x", 1)]]
-    assert [row[1] for row in places(order_parts(unsorted, NAMES[:2], is_complete=True).batches)] == ["r9", "r5", "r1"]
+    assert [row[1] for row in positions(order_parts(unsorted, NAMES[:2], is_complete=True).batches)] == [
+        "r9",
+        "r5",
+        "r1",
+    ]
 
 
 def test_a_limit_cuts_what_comes_last() -> None:
     arguments = [[file("r1", "f", 1, 2, 3)], [file("r2", "f", 1, 2, 3)]]
     result = order_parts(arguments, NAMES[:2], is_complete=False, limit=4)
-    assert places(result.batches) == [
+    assert positions(result.batches) == [
         ("a", "r1", "f", 1),
         ("a", "r1", "f", 2),
         ("a", "r1", "f", 3),
@@ -135,7 +139,7 @@ def test_nothing_is_nothing() -> None:
 def test_of_equal_rows_that_of_the_first_service_stays() -> None:
     parts = [file("r", "f", 1, 2), file("r", "f", 1, 2)]
     result = order_parts([[part] for part in parts], NAMES[:2], is_complete=False)
-    assert {row[0] for row in places(result.batches)} == {"a"}
+    assert {row[0] for row in positions(result.batches)} == {"a"}
     assert result.duplicates == [0, 2]
 
 
@@ -157,13 +161,13 @@ def test_every_row_stands_once(
     names = NAMES[: len(parts)]
     arguments = [[file(repository, path, *sorted(numbers)) for repository, path, numbers in part] for part in parts]
     result = order_parts(arguments, names, is_complete=is_complete, limit=limit)
-    locations = places(result.batches)
+    locations = positions(result.batches)
     owners: dict[tuple[str, str, int], str] = {}
     for name, part in zip(names, parts, strict=True):
         for repository, path, numbers in part:
             for number in numbers:
                 owners.setdefault((repository, path, number), name)
-    expected = {(name, *place) for place, name in owners.items()}
+    expected = {(name, *location) for location, name in owners.items()}
     assert len(locations) == len(set(locations)) == (len(expected) if limit is None else min(limit, len(expected)))
     assert set(locations) <= expected
     assert (sum(result.rows), sum(result.matches)) == (len(locations), len(locations))

@@ -255,9 +255,9 @@ def test_the_display_has_the_status_of_each_service() -> None:
     assert "service a: complete, 2 rows" in bundle["text/plain"]
     assert "service b: failed, 0 rows (<b>no route</b>)" in bundle["text/plain"]
     html = bundle["text/html"]
-    listed = html[html.index('aria-label="Services"') :]
-    assert ">complete</b> a, 2 rows" in listed
-    assert ">failed</b> b, 0 rows (&lt;b&gt;no route&lt;/b&gt;)" in listed
+    listing = html[html.index('aria-label="Services"') :]
+    assert ">complete</b> a, 2 rows" in listing
+    assert ">failed</b> b, 0 rows (&lt;b&gt;no route&lt;/b&gt;)" in listing
     assert '<th scope="col">service</th>' in html
     assert (
         "Services"

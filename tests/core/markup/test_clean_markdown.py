@@ -72,9 +72,9 @@ def test_what_is_harmless_stays() -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["[", "[a](", "![", "`", "``a`", "**a ", "*", "_", "> ", "- ", "|", "<a ", "&", "\\", "~"]
+    "block", ["[", "[a](", "![", "`", "``a`", "**a ", "*", "_", "> ", "- ", "|", "<a ", "&", "\\", "~"]
 )
-def test_hostile_texts_take_bounded_time(piece: str) -> None:
+def test_hostile_texts_take_bounded_time(block: str) -> None:
     began = time.process_time()
-    clean_markdown(piece * (60_000 // len(piece)))
+    clean_markdown(block * (60_000 // len(block)))
     assert time.process_time() - began < 5.0

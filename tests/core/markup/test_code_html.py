@@ -48,8 +48,8 @@ def test_what_is_coloured(language: str, text: str, expected: list[str]) -> None
 @pytest.mark.parametrize("before", ["", "`", '"', "'"])
 def test_time_is_bounded(before: str) -> None:
     """Whatever is opened again and again and never closed."""
-    for piece in ('"', "\\", "'", "`", "/*", "`\\", '\\"', "\\'", "'a", "'''"):
+    for block in ('"', "\\", "'", "`", "/*", "`\\", '\\"', "\\'", "'a", "'''"):
         for language in ("python", "go", "rust"):
             began = time.process_time()
-            code_html(before + piece * (20_000 // len(piece)), language)
-            assert time.process_time() - began < 2.0, (piece, language)
+            code_html(before + block * (20_000 // len(block)), language)
+            assert time.process_time() - began < 2.0, (block, language)

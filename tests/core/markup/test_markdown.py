@@ -176,7 +176,7 @@ def test_the_known_forms() -> None:
 
 
 @pytest.mark.parametrize(
-    "piece",
+    "block",
     [
         "[",
         "[a](",
@@ -199,9 +199,9 @@ def test_the_known_forms() -> None:
         "~",
     ],
 )
-def test_hostile_texts_take_bounded_time(piece: str) -> None:
+def test_hostile_texts_take_bounded_time(block: str) -> None:
     began = time.perf_counter()
-    rendered(piece * (60_000 // len(piece)))
+    rendered(block * (60_000 // len(block)))
     assert time.perf_counter() - began < 5.0, "some quadratic step would take minutes"
 
 

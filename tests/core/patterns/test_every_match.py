@@ -89,10 +89,10 @@ def side_by_side(documents: Sequence[bytes]) -> tuple[bytes, np.ndarray]:
 
 def find_indices(pattern: CompiledPattern, documents: Sequence[bytes]) -> list[int]:
     """The documents in which a pattern has a match, by its candidates and what these hold."""
-    buffer, places = side_by_side(documents)
-    ranges = places if pattern.multi_line else places + np.array([0, 1])
+    buffer, locations = side_by_side(documents)
+    ranges = locations if pattern.multi_line else locations + np.array([0, 1])
     offsets = pattern.lines(buffer, ranges)
-    candidates = np.unique(np.searchsorted(places[:, 0], offsets, side="right") - 1).tolist()
+    candidates = np.unique(np.searchsorted(locations[:, 0], offsets, side="right") - 1).tolist()
     if pattern.multi_line:
         return [position for position in candidates if pattern.find_document(documents[position])]
     view = memoryview(buffer)
@@ -100,7 +100,7 @@ def find_indices(pattern: CompiledPattern, documents: Sequence[bytes]) -> list[i
     numbers = np.unique(np.searchsorted(lines, offsets))
     starts, ends = lines[numbers - 1] + 1, lines[numbers]
     rows = np.unique(pattern.spans(buffer, starts, ends)[0])
-    numbers = np.searchsorted(places[:, 0], starts[rows], side="right") - 1
+    numbers = np.searchsorted(locations[:, 0], starts[rows], side="right") - 1
     return sorted({int(number) for number in numbers})
 
 
@@ -161,22 +161,22 @@ RAW = (b"\n", b"\n", b"\r\n", b" ", b"\xff", b"\xe2\x84", b"\x00", b"ABC", b"kit
 
 
 def random_pattern(draw: random.Random, depth: int = 0) -> str:
-    pieces = []
+    blocks = []
     for _ in range(draw.randint(1, 4)):
         kind = draw.random()
         if kind < 0.45:
-            pieces.append(re2.escape(draw.choice(FRAGMENTS)))
+            blocks.append(re2.escape(draw.choice(FRAGMENTS)))
         elif kind < 0.8 or depth > 1:
-            pieces.append(draw.choice(PARTS))
+            blocks.append(draw.choice(PARTS))
         else:
             inner = "|".join(random_pattern(draw, depth + 1) for _ in range(draw.randint(1, 3)))
-            pieces.append(f"({inner})" + draw.choice(("", "", "?", "*", "+", "{1,2}")))
-    return "".join(pieces)
+            blocks.append(f"({inner})" + draw.choice(("", "", "?", "*", "+", "{1,2}")))
+    return "".join(blocks)
 
 
 def random_document(draw: random.Random) -> bytes:
-    pieces = [fragment.encode() for fragment in FRAGMENTS] + list(RAW)
-    return b"".join(draw.choice(pieces) for _ in range(draw.randint(0, 40)))
+    blocks = [fragment.encode() for fragment in FRAGMENTS] + list(RAW)
+    return b"".join(draw.choice(blocks) for _ in range(draw.randint(0, 40)))
 
 
 ROUTES = ("as ever", "needed texts always", "needed texts never", "tiny pieces", "weaker patterns")
@@ -226,17 +226,17 @@ def test_seeded_patterns_on_seeded_text(route: str, seed: int) -> None:
 def test_seeded_texts_without_case(route: str, seed: int) -> None:
     draw = random.Random(f"text {route} {seed}")  # noqa: S311 - a seed for the test
     documents = [random_document(draw) for _ in range(60)]
-    buffer, places = side_by_side(documents)
+    buffer, locations = side_by_side(documents)
     for _ in range(100):
         text = "".join(draw.choice(FRAGMENTS) for _ in range(draw.randint(1, 2)))
         pattern = compile_pattern.__wrapped__(text, kind="literal", case_sensitive=False)
         source = re2.escape(text)
         assert find_indices(pattern, documents) == matching(source, documents, case_sensitive=False)
-        starts = pattern.starts(BufferList.of(buffer), places + np.array([0, 1]))
+        starts = pattern.starts(BufferList.of(buffer), locations + np.array([0, 1]))
         if starts is not None:
             expected = [
                 start + offset
-                for (start, _), item in zip(places.tolist(), documents, strict=True)
+                for (start, _), item in zip(locations.tolist(), documents, strict=True)
                 for offset, _ in pattern.find(item)
             ]
             assert starts.tolist() == expected

@@ -53,12 +53,12 @@ def test_a_scan_for_lines_is_left_half_way() -> None:
 def test_runs_of_a_class_are_what_re2_finds(
     char_class: str,
     count: str,
-    pieces: list[str],
-    folded: bool,  # noqa: FBT001 - drawn
+    blocks: list[str],
+    casefolded: bool,  # noqa: FBT001 - drawn
     gap: int,
 ) -> None:
-    pattern = compile_pattern(char_class + count, kind="regexp", case_sensitive=not folded)
-    text = "".join(pieces).encode()
+    pattern = compile_pattern(char_class + count, kind="regexp", case_sensitive=not casefolded)
+    text = "".join(blocks).encode()
     lines = re.split(rb"\n", text)
     buffer = (b"-" * gap).join(line + b"\n" for line in lines)
     starts = np.cumsum([0, *(len(line) + 1 + gap for line in lines[:-1])])

@@ -114,7 +114,7 @@ ATOMS = [
 REPEATS = ["", "", "", "*", "+", "?", "*?", "+?", "??", "{2}", "{0}", "{1,}", "{0,2}", "{2,3}?", "{6,9}"]
 
 
-def _pieces(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+def _fragments(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     grouped = inner.map(lambda s: f"({s})") | inner.map(lambda s: f"(?:{s})")
     repeated = st.tuples(grouped, st.sampled_from(REPEATS)).map("".join)
     return (
@@ -125,7 +125,7 @@ def _pieces(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 
 
 SOURCES = st.recursive(
-    st.tuples(st.sampled_from(ATOMS), st.sampled_from(REPEATS)).map("".join), _pieces, max_leaves=8
+    st.tuples(st.sampled_from(ATOMS), st.sampled_from(REPEATS)).map("".join), _fragments, max_leaves=8
 ) | st.text(st.sampled_from("ak\\QE[]^$()?:|*+{}1,2-iPsx.<>"), max_size=8)
 TEXTS = st.lists(st.sampled_from(RAW), max_size=24).map(b"".join)
 
@@ -270,9 +270,9 @@ def test_lowering_is_that_of_bytes(data: bytes, start: int) -> None:
     st.lists(st.sampled_from([*RAW, b"abc", b"bca", b"cab", b"kss", "é b".encode(), "x世".encode()]), max_size=30),
 )
 def test_texts_that_are_looked_for_apart_are_the_matches_of_their_alternation(
-    texts: list[str], pieces: list[bytes]
+    texts: list[str], blocks: list[bytes]
 ) -> None:
-    data = b"\n" + b"".join(pieces) + b"\n"
+    data = b"\n" + b"".join(blocks) + b"\n"
     pattern = compile_pattern(f"({'|'.join(texts)})", kind="regexp", case_sensitive=True)
     literal_spans = pattern.text_spans(BufferList.of(data), np.array([[0, len(data)]]))
     assert literal_spans is not None

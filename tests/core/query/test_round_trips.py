@@ -214,10 +214,10 @@ def test_every_built_expression_is_parsed_as_its_tree_under_every_requested_type
 def test_a_typed_query_is_printed_as_a_query_with_its_tree(pattern_type: str) -> None:
     rng = random.Random(f"{SEED}-{pattern_type}")  # noqa: S311 - examples, no secrets
     slashed = [f"/{value}/" for value in REGEXPS]
-    pieces = (*PIECES, *PREDICATES, *slashed, "(", ")", " OR ", " AND ", " NOT ", "x", "y z")
+    blocks = (*PIECES, *PREDICATES, *slashed, "(", ")", " OR ", " AND ", " NOT ", "x", "y z")
     printed = 0
     for _ in range(TYPED):
-        typed = rng.choice(("", " ")).join(rng.choices(pieces, k=rng.randint(1, 8)))
+        typed = rng.choice(("", " ")).join(rng.choices(blocks, k=rng.randint(1, 8)))
         try:
             effective, root = read_tree(typed, pattern_type)
         except QueryError:

@@ -99,11 +99,11 @@ def test_an_explanation_has_the_order_of_a_reader(engine: LocalEngine) -> None:
     kinds = [step.split(" ")[1].rstrip(":") for step in steps]
     assert kinds == [kind for kind in ("Overview", "Used", "The", "Tested") if kind in kinds]
     assert {"The", "Tested"} <= set(kinds)
-    cited = [item.evidence for item in answer.finished.citations if isinstance(item.evidence, FileEvidence)]
+    citation_list = [item.evidence for item in answer.finished.citations if isinstance(item.evidence, FileEvidence)]
     step = next(step for step in steps if "The step" in step)
     quoted = re.search(r"“([^”]+)”", step)
     assert quoted is not None
-    assert any(quoted[1] in " ".join(item.text.split()) for item in cited)
+    assert any(quoted[1] in " ".join(item.text.split()) for item in citation_list)
     assert "## In order" not in research(engine, f"repo:^{OPEN}$ checkout total").text
 
 
@@ -131,8 +131,8 @@ def test_counted_questions_are_exact(engine: LocalEngine, fleet: Fleet, question
     """The number is that of every match, as git counts it, and the table has a row for each."""
     answer = research(engine, question)
     if total is None:
-        listed = "".join(builder.git("grep", "-hE", r"^def ", "--", "*.py") for builder in fleet)
-        total = listed.count("def ")
+        listing = "".join(builder.git("grep", "-hE", r"^def ", "--", "*.py") for builder in fleet)
+        total = listing.count("def ")
     assert answer.text.startswith(f"**{total:,}** ")
     assert "count:all" in answer.text
     assert answer.finished.stats["count"] == total

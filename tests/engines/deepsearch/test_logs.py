@@ -63,8 +63,8 @@ def test_what_goes_to_a_model_and_comes_from_it_is_not_logged(
     engine: LocalEngine, state: State, caplog: pytest.LogCaptureFixture, *, good: bool
 ) -> None:
     reading = Use([("read_file", {"repo": OPEN, "path": "shop/cart.py"})])
-    fault = Fail(400, {"error": {"message": "zebrawood: Add up the prices"}})
-    with ScriptedModel([reading, Say("A model said so [E1].") if good else fault]) as server:
+    error = Fail(400, {"error": {"message": "zebrawood: Add up the prices"}})
+    with ScriptedModel([reading, Say("A model said so [E1].") if good else error]) as server:
         researcher = ModelResearcher(ModelConfig("scripted", server.url))
         status, _ = logged(engine, state, researcher, caplog)
         assert "zebrawood" in str(server.requests)

@@ -180,10 +180,12 @@ def test_a_stated_value_stands_on_the_lines_that_are_cited(wire: LocalEngine) ->
     """Each code span of the sentence that is no path is on a cited line."""
     for question in ("What is the value of DEFAULT_RETRIES?", "What is the default of follow in Session?"):
         answer = research(wire, question)
-        cited = "\n".join(c.evidence.text for c in answer.finished.citations if isinstance(c.evidence, FileEvidence))
+        citation_list = "\n".join(
+            c.evidence.text for c in answer.finished.citations if isinstance(c.evidence, FileEvidence)
+        )
         spans = [span for span in re.findall(r"`([^`]+)`", lead_of(answer)) if "/" not in span]
         assert spans
-        assert all(span in cited or span in {"Session", "__init__"} for span in spans), answer.text
+        assert all(span in citation_list or span in {"Session", "__init__"} for span in spans), answer.text
 
 
 @pytest.mark.parametrize(

@@ -185,8 +185,8 @@ def test_forms_are_read_or_left(question: str, kind: str | None) -> None:
 def test_packages_of_php_are_read() -> None:
     """Without the language and its extensions."""
     text = '{\n "require": {\n  "php": ">=8.1",\n  "psr/log": "^2.0"\n },\n "require-dev": {\n  "a/b": "1"\n }\n}'
-    listed = read_requirements("composer.json", text.split("\n")) or []
-    assert [(dependency.name, dependency.version, dependency.group, dependency.line) for dependency in listed] == [
+    listing = read_requirements("composer.json", text.split("\n")) or []
+    assert [(dependency.name, dependency.version, dependency.group, dependency.line) for dependency in listing] == [
         ("psr/log", "^2.0", "", 4),
         ("a/b", "1", "require-dev", 7),
     ]

@@ -98,7 +98,7 @@ def test_a_changed_wording_changes_no_fact(
     """What a follow-up knows of the answer before doesn't come from its text, however that is written."""
     context = desk_context(engine, desk)
 
-    def cited() -> tuple[list[str], tuple[str, ...], object]:
+    def citations() -> tuple[list[str], tuple[str, ...], object]:
         attributes = call(
             "deepsearch", {"question": "Where is `checkout_total` defined?", "repos": [OPEN]}, context
         ).attributes
@@ -107,13 +107,13 @@ def test_a_changed_wording_changes_no_fact(
         stats = {name: value for name, value in attributes["stats"].items() if name != "time_millis"}
         return [source["label"] for source in attributes["sources"]], desk._previous(record).cited_names, stats
 
-    usual = cited()
+    usual = citations()
     assert "checkout_total" in usual[1]
     link_citations = markdown.link_citations
     monkeypatch.setattr(
         markdown, "link_citations", lambda *arguments: link_citations(*arguments)[::-1].replace("`", "'")
     )
-    assert cited() == usual
+    assert citations() == usual
 
 
 def test_conversations_of_earlier_versions_are_read(tmp_path: Path, engine: LocalEngine) -> None:

@@ -58,15 +58,15 @@ def test_borders_move_to_whole_units(first: int, last: int, expected: tuple[int,
     lines = PYTHON.split("\n")
     assert lines[10] == "def long("
     assert lines[59] == "    send("
-    listed = list(definitions("Python", PYTHON.encode()).definitions())
-    assert fit_to_units(lines, first, last, listed, "python") == expected
+    listing = list(definitions("Python", PYTHON.encode()).definitions())
+    assert fit_to_units(lines, first, last, listing, "python") == expected
 
 
 def test_a_window_in_a_long_comment_begins_behind_it() -> None:
     lines = C.split("\n")
-    listed = list(definitions("C", C.encode()).definitions())
+    listing = list(definitions("C", C.encode()).definitions())
     head = next(number for number, line in enumerate(lines, 1) if line.startswith("int expire"))
-    first, last = fit_to_units(lines, head - 6, head, listed, "c")
+    first, last = fit_to_units(lines, head - 6, head, listing, "c")
     assert first == head
     assert last > head + 1  # not within the signature
     assert lines[last - 1] == "    key++;"

@@ -141,7 +141,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
         yield client
 
 
-def places(client: sl.Client, query: str) -> list[tuple[Any, ...]]:
+def locations(client: sl.Client, query: str) -> list[tuple[Any, ...]]:
     rows = client.search(f"type:diff {query} count:all", progress=False).matches
     names = ["message", "path", "side", "line_number", "line", "cell", "cell_kind", "cell_line"]
     values = rows[names].astype(object)
@@ -149,11 +149,11 @@ def places(client: sl.Client, query: str) -> list[tuple[Any, ...]]:
 
 
 def test_rows_say_cell_and_line(small: sl.Client) -> None:
-    assert places(small, "cell:code x file:a.ipynb") == [
+    assert locations(small, "cell:code x file:a.ipynb") == [
         ("grow", "a.ipynb", "added", 22, "y = x", 2, "code", 3),
         ("first", "a.ipynb", "added", 16, "x=1", 1, "code", 2),
     ]
-    assert places(small, "cell:output x file:a.ipynb") == [
+    assert locations(small, "cell:output x file:a.ipynb") == [
         ("grow", "a.ipynb", "removed", 11, "x is 1", 1, "output", 1),
         ("grow", "a.ipynb", "added", 16, "x is 2", 2, "output", 1),
         ("first", "a.ipynb", "added", 11, "x is 1", 1, "output", 1),
@@ -161,7 +161,7 @@ def test_rows_say_cell_and_line(small: sl.Client) -> None:
 
 
 def test_text_notebooks_have_changes_of_cells_too(small: sl.Client) -> None:
-    assert places(small, "cell:any x -file:ipynb") == [
+    assert locations(small, "cell:any x -file:ipynb") == [
         ("text", "c.py", "added", 2, "x = 1", 1, "code", 1),
         ("text", "c.py", "added", 4, "# x", 2, "markdown", 1),
         ("text", "q.qmd", "added", 1, "# x", 1, "markdown", 1),
@@ -170,13 +170,13 @@ def test_text_notebooks_have_changes_of_cells_too(small: sl.Client) -> None:
 
 
 def test_languages_are_those_of_cells(small: sl.Client) -> None:
-    assert [row[1] for row in places(small, "cell:code lang:r x")] == ["q.qmd", "b.ipynb"]
-    assert {row[1] for row in places(small, "cell:code -lang:r x")} == {"a.ipynb", "c.py"}
+    assert [row[1] for row in locations(small, "cell:code lang:r x")] == ["q.qmd", "b.ipynb"]
+    assert {row[1] for row in locations(small, "cell:code -lang:r x")} == {"a.ipynb", "c.py"}
 
 
 def test_alternatives_share_no_row(small: sl.Client) -> None:
-    either = places(small, "(cell:code OR cell:any) x file:a.ipynb")
-    assert either == places(small, "cell:any x file:a.ipynb")
+    either = locations(small, "(cell:code OR cell:any) x file:a.ipynb")
+    assert either == locations(small, "cell:any x file:a.ipynb")
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_alternatives_share_no_row(small: sl.Client) -> None:
     ],
 )
 def test_filters_hold(small: sl.Client, query: str, messages: set[str]) -> None:
-    assert {row[0] for row in places(small, query)} == messages
+    assert {row[0] for row in locations(small, query)} == messages
 
 
 def test_a_broken_notebook_is_no_complete_answer(small: sl.Client) -> None:

@@ -53,7 +53,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 ALL = -1
 
 
-def places(events: list[Any]) -> set[tuple[str, str, int | None]]:
+def locations(events: list[Any]) -> set[tuple[str, str, int | None]]:
     return {(r["repository"].rsplit("/", 1)[-1], r["path"], r["line_number"]) for r in rows(events)}
 
 
@@ -70,7 +70,7 @@ def test_a_stream_ends_with_filters_progress_and_done(engine: LocalEngine) -> No
 
 
 def test_matches_equal_git_grep(engine: LocalEngine, folder: Path) -> None:
-    results = {place for place in places(run(engine, "retry type:file")) if place[0] == "api"}
+    results = {location for location in locations(run(engine, "retry type:file")) if location[0] == "api"}
     grep = subprocess.run(
         ["git", "grep", "-n", "-i", "-I", "retry", "HEAD"],
         cwd=folder / "api",
@@ -90,7 +90,7 @@ def test_every_span_is_the_match(engine: LocalEngine) -> None:
 
 def test_forks_and_archives_are_left_out_and_said_so(engine: LocalEngine) -> None:
     events = run(engine, "retry")
-    assert {place[0] for place in places(events)} == {"api", "web", "secret"}
+    assert {location[0] for location in locations(events)} == {"api", "web", "secret"}
     skipped = {s.reason: s for s in final(events).skipped}
     assert skipped["repository-fork"].suggested is not None
     assert skipped["repository-fork"].suggested.query_expression == "fork:yes"
@@ -105,20 +105,20 @@ def test_forks_and_archives_are_left_out_and_said_so(engine: LocalEngine) -> Non
 
 def test_forks_and_archives_come_when_asked_for(engine: LocalEngine) -> None:
     events = run(engine, "retry fork:yes archived:yes")
-    assert {place[0] for place in places(events)} == {"api", "web", "secret", "fork", "old"}
-    assert {place[0] for place in places(run(engine, "retry fork:only"))} == {"fork"}
+    assert {location[0] for location in locations(events)} == {"api", "web", "secret", "fork", "old"}
+    assert {location[0] for location in locations(run(engine, "retry fork:only"))} == {"fork"}
     assert reasons(events) == {"document-binary"}
 
 
 def test_one_repository_named_exactly_is_searched_even_if_a_fork(engine: LocalEngine) -> None:
     events = run(engine, r"repo:^example\.org/team/fork$ retry")
-    assert {place[0] for place in places(events)} == {"fork"}
+    assert {location[0] for location in locations(events)} == {"fork"}
 
 
 def test_an_invisible_repository_leaves_no_trace(engine: LocalEngine) -> None:
     events = run(engine, "retry", viewer=Viewer.anonymous())
     assert "secret" not in str(events)
-    assert {place[0] for place in places(events)} == {"api", "web"}
+    assert {location[0] for location in locations(events)} == {"api", "web"}
     hidden = run(engine, r"repo:^example\.org/team/secret$ retry", viewer=Viewer.anonymous())
     absent = run(engine, r"repo:^example\.org/team/absent$ retry", viewer=Viewer.anonymous())
     strip = [[e for e in events if not isinstance(e, Progress)] for events in (hidden, absent)]
@@ -144,7 +144,7 @@ def test_an_invisible_repository_leaves_no_trace(engine: LocalEngine) -> None:
     ],
 )
 def test_filters_and_operators(engine: LocalEngine, query: str, expected: set[tuple[str, str, int | None]]) -> None:
-    assert places(run(engine, query)) == expected
+    assert locations(run(engine, query)) == expected
 
 
 def test_repositories_are_found_by_name_and_by_filters_alone(engine: LocalEngine) -> None:
@@ -299,7 +299,7 @@ def test_a_deleted_repository_is_skipped_and_the_rest_searched(tmp_path: Path) -
     engine = open_engine([tmp_path / "src"], index=tmp_path / "index")
     shutil.rmtree(tmp_path / "src" / "one")
     events = run(engine, "here")
-    assert {place[0] for place in places(events)} == {"two"}
+    assert {location[0] for location in locations(events)} == {"two"}
     assert "repository-gone" in reasons(events)
 
 

@@ -154,8 +154,8 @@ def test_what_a_limit_keeps_depends_on_no_clock(limit: int) -> None:
             position += len(same)
         ranking = FileRanker(phrases=(), case_sensitive=False, stars={}, limit=limit)
         locations, count = [], 0
-        for piece in ranking.rank(batches, window_s=generator.choice((0.0, 0.01, 60.0))):
-            part = first_matches(piece, limit - count)
+        for block in ranking.rank(batches, window_s=generator.choice((0.0, 0.01, 60.0))):
+            part = first_matches(block, limit - count)
             count += match_count(part)
             locations += [(row["repository"], row["path"], row["line_number"]) for row in part.to_pylist()]
         assert count == limit
@@ -196,14 +196,14 @@ def test_a_limit_says_where_there_was_no_time_to_find_definitions(tmp_path: Path
     engine = open_engine([tmp_path / "repositories"], index=tmp_path / "index")
     (target,) = [engine.target_of(repository) for repository in engine.catalog.repositories]
     engine.store.update([target])
-    place, parts = (target.repository.info.name, ""), list[SearchPart]()
+    location, parts = (target.repository.info.name, ""), list[SearchPart]()
     definitions = RankedDefinitions(
-        engine.store, {place: target}, lambda _: None, Cancellation(timeout_s=0.0), parts.append
+        engine.store, {location: target}, lambda _: None, Cancellation(timeout_s=0.0), parts.append
     )
-    assert definitions.positions(*place, ["0.py", "1.py"]) is None
+    assert definitions.positions(*location, ["0.py", "1.py"]) is None
     assert not parts, "what no limit cuts says nothing"
-    definitions.complete([place])
-    assert definitions.positions(*place, ["0.py", "1.py"]) is None
+    definitions.complete([location])
+    assert definitions.positions(*location, ["0.py", "1.py"]) is None
     (item,) = named_only(parts[0].skipped)
     assert item.title == "2 files ranked without definitions"
 

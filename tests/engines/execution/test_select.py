@@ -209,7 +209,7 @@ def test_owners_travel_as_any_line_does(engine: LocalEngine) -> None:
     (match,) = sent(events)
     (chunk,) = match["chunkMatches"]
     assert chunk["content"].rstrip("\n") == OWNERS.rstrip("\n")
-    assert [place["start"] for place in chunk["ranges"]] == [
+    assert [location["start"] for location in chunk["ranges"]] == [
         {"offset": 2, "line": 0, "column": 2},
         {"offset": 15, "line": 1, "column": 6},
         {"offset": 20, "line": 1, "column": 11},
@@ -262,12 +262,12 @@ def test_a_directory_comes_once_where_repositories_come_in_turns(
     # Without count:all the likeliest files of all repositories come first, so that batches of repositories alternate.
     engine = open_engine([fleet], index=tmp_path_factory.mktemp("index"))
     for query in ("a", "test", "type:file test", "(a or test)", "a type:symbol type:file"):
-        listed = {(r["repository"], r["path"]) for r in rows(run(engine, f"{query} select:file count:all"))}
-        expected = sorted((name, "path", path.rpartition("/")[0] + "/") for name, path in listed)
+        listing = {(r["repository"], r["path"]) for r in rows(run(engine, f"{query} select:file count:all"))}
+        expected = sorted((name, "path", path.rpartition("/")[0] + "/") for name, path in listing)
         expected = sorted({(n.rsplit("/", 1)[-1], kind, "./" if path == "/" else path) for n, kind, path in expected})
         for count in ("", " count:5000", " count:all"):
             events = run(engine, f"{query} select:file.directory{count}")
             assert locations(events) == expected, query + count
             assert final(events).match_count == len(expected), query + count
             files = run(engine, f"{query} select:file{count}")
-            assert sorted((r["repository"], r["path"]) for r in rows(files)) == sorted(listed), query + count
+            assert sorted((r["repository"], r["path"]) for r in rows(files)) == sorted(listing), query + count

@@ -239,7 +239,7 @@ def test_hunks_are_those_of_a_diff_without_context(tmp_path: Path) -> None:
         first, second = (texts[blobs.index(blob)].split(b"\n") for blob in (old, new))
         positions = kept_lines(result[old, new], line_count(texts[blobs.index(old)])).tolist()
         assert len(positions) == line_count(texts[blobs.index(new)])
-        assert all(first[place] == second[index] for index, place in enumerate(positions) if place >= 0)
+        assert all(first[location] == second[index] for index, location in enumerate(positions) if location >= 0)
 
 
 def _numbers(head: bytes) -> list[int]:

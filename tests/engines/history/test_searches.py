@@ -84,8 +84,8 @@ def test_bounds_of_time_are_strict(repo: RepositoryBuilder, history: History) ->
     times = sorted(set(history.commits.commit_time.tolist()))
     assert (times[0], times[-1]) == (86_400, HUNDRED_YEARS)
     for after, before in [(times[0], times[-1]), (times[3], times[9]), (times[4], times[4]), (times[-1], None)]:
-        listed = (line.split() for line in repo.git("log", "--format=%H %ct").splitlines())
-        expected = {oid for oid, time in listed if after < int(time) and (before is None or int(time) < before)}
+        listing = (line.split() for line in repo.git("log", "--format=%H %ct").splitlines())
+        expected = {oid for oid, time in listing if after < int(time) and (before is None or int(time) < before)}
         assert commits_with(history, after=after, before=before) == expected
 
 

@@ -318,8 +318,8 @@ def test_exports_are_the_names_that_python_binds(tmp_path: Path, seed: int, monk
             if name == "__init__" and draw.random() < 0.5:
                 lines.insert(0, f"from .{source} import K{order.index(source)}\n")
         if draw.random() < 0.4:
-            listed = sorted(draw.sample(sorted(names), k=2)) + draw.choice([[], [f"_hidden_{number}"]])
-            lines.append(f"__all__ = {listed}\n")
+            listing = sorted(draw.sample(sorted(names), k=2)) + draw.choice([[], [f"_hidden_{number}"]])
+            lines.append(f"__all__ = {listing}\n")
         texts[f"{package}/{name}.py"] = "".join(lines)
     for path, text in texts.items():
         (tmp_path / path).parent.mkdir(exist_ok=True)

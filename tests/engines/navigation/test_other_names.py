@@ -96,7 +96,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     return result
 
 
-def places(engine: LocalEngine, repo: str, path: str, symbol: str, **arguments: Any) -> set[str]:
+def locations(engine: LocalEngine, repo: str, path: str, symbol: str, **arguments: Any) -> set[str]:
     """Path and line of each reference."""
     result = rows(call(engine, "find_references", repo=repo, path=path, symbol=symbol, **arguments))
     assert len({(row["path"], row["line_number"], row["start"]) for row in result}) == len(result)
@@ -118,24 +118,24 @@ def test_a_fixture_is_one_with_the_parameters_that_ask_for_it(
     engine: LocalEngine, path: str, line: int, local_uses: set[str]
 ) -> None:
     """Asked at a parameter, or where it is used, the uses in that function come along."""
-    assert places(engine, "fixtures", path, "db", line=line) == _PARAMETERS | local_uses
+    assert locations(engine, "fixtures", path, "db", line=line) == _PARAMETERS | local_uses
 
 
 def test_a_nearer_fixture_hides_one_further_up(engine: LocalEngine) -> None:
     near = {"tests/sub/conftest.py:4", "tests/sub/test_b.py:1", "tests/sub/test_b.py:2"}
-    assert places(engine, "fixtures", "tests/sub/test_b.py", "db", line=1) == near
+    assert locations(engine, "fixtures", "tests/sub/test_b.py", "db", line=1) == near
     # Its own parameter asks for the one that it hides.
-    upper = places(engine, "fixtures", "tests/sub/conftest.py", "db", line=4, column=7)
+    upper = locations(engine, "fixtures", "tests/sub/conftest.py", "db", line=4, column=7)
     assert upper == _PARAMETERS | {"tests/sub/conftest.py:5"}
-    assert places(engine, "fixtures", "app.py", "db") == {"app.py:1", "app.py:2"}
+    assert locations(engine, "fixtures", "app.py", "db") == {"app.py:1", "app.py:2"}
 
 
 def test_fixtures_are_imported_named_as_plugins_and_held_by_classes(engine: LocalEngine) -> None:
-    net = places(engine, "fixtures", "other/test_c.py", "net", line=3)
+    net = locations(engine, "fixtures", "other/test_c.py", "net", line=3)
     assert net == {"plug/given.py:4", "other/conftest.py:1", "other/test_c.py:3", "other/test_c.py:4"}
-    assert places(engine, "fixtures", "other/test_c.py", "far", line=3) == {"plug/more.py:4", "other/test_c.py:3"}
+    assert locations(engine, "fixtures", "other/test_c.py", "far", line=3) == {"plug/more.py:4", "other/test_c.py:3"}
     of_class = {"other/test_c.py:8", "other/test_c.py:11", "other/test_c.py:12"}
-    assert places(engine, "fixtures", "other/test_c.py", "far", line=11) == of_class
+    assert locations(engine, "fixtures", "other/test_c.py", "far", line=11) == of_class
 
 
 _MAKE = {"pkg/core.py:3", "pkg/use.py:2", "pkg/use.py:8", "pkg/use.py:9", "pkg/use.py:10", "pkg/other.py:1",
@@ -167,7 +167,7 @@ def test_references_follow_what_imports_rename(
     engine: LocalEngine, repo: str, path: str, symbol: str, line: int | None, expected: set[str]
 ) -> None:
     """The same references, whichever name is asked for; a stranger that bears one of them is none."""
-    assert places(engine, repo, path, symbol, **({"line": line} if line else {})) == expected
+    assert locations(engine, repo, path, symbol, **({"line": line} if line else {})) == expected
 
 
 def test_a_body_stands_before_the_prototype_that_announces_it(engine: LocalEngine) -> None:

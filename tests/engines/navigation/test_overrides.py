@@ -34,7 +34,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     return engine
 
 
-def places(engine: LocalEngine, path: str, symbol: str, line: int | None = None) -> set[tuple[str, int, str]]:
+def locations(engine: LocalEngine, path: str, symbol: str, line: int | None = None) -> set[tuple[str, int, str]]:
     """Where something is used, with the role."""
     extra: dict[str, Any] = {} if line is None else {"line": line}
     result = rows(call(engine, "find_references", repo="app", path=path, symbol=symbol, **extra))
@@ -42,24 +42,24 @@ def places(engine: LocalEngine, path: str, symbol: str, line: int | None = None)
 
 
 def test_uses_of_what_a_method_overrides_are_its_own(engine: LocalEngine) -> None:
-    assert places(engine, "one.ts", "start") == {
+    assert locations(engine, "one.ts", "start") == {
         ("one.ts", 3, "definition"), ("two.ts", 3, "name"), ("base.ts", 1, "name"), ("base.ts", 4, "name"),
         ("use.ts", 5, "call"), ("use.ts", 6, "call"),
     }  # fmt: skip
 
 
 def test_the_top_has_the_uses_of_all_below(engine: LocalEngine) -> None:
-    result = places(engine, "base.ts", "start", line=1)
+    result = locations(engine, "base.ts", "start", line=1)
     assert result >= {("one.ts", 3, "name"), ("two.ts", 3, "name"), ("use.ts", 5, "call"), ("use.ts", 6, "call")}
     assert not {path for path, *_ in result} & {"alone.ts"}
 
 
 def test_what_is_alone_stays_alone(engine: LocalEngine) -> None:
-    assert places(engine, "alone.ts", "start") == {("alone.ts", 2, "definition"), ("use.ts", 7, "call")}
+    assert locations(engine, "alone.ts", "start") == {("alone.ts", 2, "definition"), ("use.ts", 7, "call")}
 
 
 def test_static_members_are_no_part_of_it(engine: LocalEngine) -> None:
-    assert places(engine, "base.ts", "start", line=6) == {("base.ts", 6, "definition"), ("use.ts", 8, "call")}
+    assert locations(engine, "base.ts", "start", line=6) == {("base.ts", 6, "definition"), ("use.ts", 8, "call")}
 
 
 def test_the_reason_says_so(engine: LocalEngine) -> None:
@@ -70,4 +70,4 @@ def test_the_reason_says_so(engine: LocalEngine) -> None:
 
 
 def test_classes_that_extend_each_other_come_to_an_end(engine: LocalEngine) -> None:
-    assert places(engine, "round.ts", "turn") == {("round.ts", 1, "definition"), ("round.ts", 2, "definition")}
+    assert locations(engine, "round.ts", "turn") == {("round.ts", 1, "definition"), ("round.ts", 2, "definition")}

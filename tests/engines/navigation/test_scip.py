@@ -32,9 +32,9 @@ def block(number: int, data: bytes) -> bytes:
     return varint(number << 3 | 2) + varint(len(data)) + data
 
 
-def occurrence(place: Sequence[int], symbol: str, *, definition: bool = False) -> bytes:
+def occurrence(location: Sequence[int], symbol: str, *, definition: bool = False) -> bytes:
     """Encode an occurrence."""
-    numbers = b"".join(map(varint, place))
+    numbers = b"".join(map(varint, location))
     return block(2, block(1, numbers) + block(2, symbol.encode()) + (b"\x18\x01" if definition else b""))
 
 

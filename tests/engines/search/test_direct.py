@@ -142,8 +142,8 @@ def test_it_answers_as_the_index_would(
     first, limit = summary(expected)[0], option.max_matches
     rows, rows_again = summary(parts)[0], summary(second_parts)[0]
     match_counts = [_matches_in(row) for row in first]
-    needed = next((n + 1 for n in range(len(first)) if sum(match_counts[: n + 1]) >= limit), len(first))
-    assert rows[:needed] == rows_again[:needed] == first[:needed]
+    required = next((n + 1 for n in range(len(first)) if sum(match_counts[: n + 1]) >= limit), len(first))
+    assert rows[:required] == rows_again[:required] == first[:required]
 
 
 def _matches_in(row: dict[str, Any]) -> int:
@@ -179,8 +179,8 @@ def test_what_a_filter_leaves_out_is_not_read(both: Both, monkeypatch: pytest.Mo
     read_ids: list[bytes] = []
     sizes = commit.UnindexedCommit.sizes
 
-    def note(self: Any, piece: Any, blobs: Any) -> dict[bytes, int]:
-        read = sizes(self, piece, blobs)
+    def note(self: Any, block: Any, blobs: Any) -> dict[bytes, int]:
+        read = sizes(self, block, blobs)
         read_ids.extend(read)
         return read
 

@@ -149,10 +149,10 @@ def test_many_repositories_give_what_each_gives_alone(
             rows = [row for part in parts for batch in part.batches for row in batch.to_pylist()]
             locations = [(row["repository"], row["path"]) for row in rows]
             if ordered:
-                assert [place for place, _ in locations] == sorted(place for place, _ in locations)
+                assert [location for location, _ in locations] == sorted(location for location, _ in locations)
                 for name, corpus in repositories.corpora.items():
                     order = [path.decode(errors="replace") for path in sorted(corpus)]
-                    positions = [order.index(path) for place, path in locations if place == name]
+                    positions = [order.index(path) for location, path in locations if location == name]
                     assert positions == sorted(positions)
             batches = [batch for part in parts for batch in part.batches]
             for name, corpus in repositories.corpora.items():

@@ -18,12 +18,12 @@ PIECES = st.lists(
 
 @given(st.lists(PIECES, min_size=1, max_size=12))
 @settings(max_examples=60, deadline=None)
-def test_long_texts_give_what_short_ones_give(pieces: list[bytes]) -> None:
-    sizes = np.array([len(piece) for piece in pieces], dtype=np.int64)
-    rows = np.repeat(np.arange(len(pieces)), sizes + 1)
+def test_long_texts_give_what_short_ones_give(blocks: list[bytes]) -> None:
+    sizes = np.array([len(block) for block in blocks], dtype=np.int64)
+    rows = np.repeat(np.arange(len(blocks)), sizes + 1)
     offsets = np.concatenate([np.arange(size + 1) for size in sizes.tolist()]).astype(np.int64)
     # Not inside a character, as no match begins there.
-    data = b"".join(piece + b"a" for piece in pieces)
+    data = b"".join(block + b"a" for block in blocks)
     starts = np.cumsum(sizes + 1) - (sizes + 1)
     everything = np.frombuffer(data, np.uint8)[starts[rows] + offsets]
     inside = (everything & 0xC0) == 0x80
@@ -32,10 +32,10 @@ def test_long_texts_give_what_short_ones_give(pieces: list[bytes]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         for bound in (0, 1 << 30):
             patch.setattr(text, "_LONG_TEXT_BYTES", bound)
-            texts = text_column(arrow_binary(sizes, b"".join(pieces)))
+            texts = text_column(arrow_binary(sizes, b"".join(blocks)))
             strings = texts.strings.to_pylist()
             results.append(
                 (strings, texts.non_ascii_rows.tolist(), texts.invalid_rows, code_points(texts, rows, offsets).tolist())
             )
     assert results[0] == results[1]
-    assert results[0][0] == [piece.decode(errors="replace") for piece in pieces]
+    assert results[0][0] == [block.decode(errors="replace") for block in blocks]

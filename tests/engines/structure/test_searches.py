@@ -119,10 +119,10 @@ def test_no_match_is_lost_and_none_is_made_up(
     embedded: sl.Client, texts: dict[tuple[str, str], str], seed: int
 ) -> None:
     draw = random.Random(seed)  # noqa: S311 - cases, no secrets
-    files = [(place, text, language_of(place[1])) for place, text in texts.items()]
-    files = [(place, text, language) for place, text, language in files if language in LANGUAGES and text.strip()]
+    files = [(location, text, language_of(location[1])) for location, text in texts.items()]
+    files = [(location, text, language) for location, text, language in files if language in LANGUAGES and text.strip()]
     compared = 0
-    for place, text, language in draw.sample(files, 6):
+    for location, text, language in draw.sample(files, 6):
         pattern = drawn_pattern(draw, text, language)
         try:
             expected = {
@@ -136,7 +136,7 @@ def test_no_match_is_lost_and_none_is_made_up(
                 embedded.search(query_of(pattern, f"lang:{language}"), progress=False)
             continue
         result = embedded.search(query_of(pattern, f'lang:"{language}"'), progress=False)
-        assert matches_of(result.matches) == expected, (place, pattern)
+        assert matches_of(result.matches) == expected, (location, pattern)
         assert result.status == "complete"
         assert result.match_count == len(expected)
         compared += 1
@@ -199,7 +199,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
         yield client
 
 
-def places(client: sl.Client, query: str) -> list[tuple[str, int]]:
+def locations(client: sl.Client, query: str) -> list[tuple[str, int]]:
     frame = client.search(f"patternType:ast-grep {query}", progress=False).matches
     return [(row["path"], row["line_number"]) for row in frame.to_dict("records")]
 
@@ -222,12 +222,12 @@ def test_bytes_that_are_no_text_move_no_place(small: sl.Client) -> None:
 
 
 def test_comments_and_strings_are_no_code(small: sl.Client) -> None:
-    assert places(small, "file:deep wraps($A)") == []
+    assert locations(small, "file:deep wraps($A)") == []
 
 
 def test_files_of_one_content_have_each_their_language(small: sl.Client) -> None:
-    assert places(small, "file:^(b|same) wraps($A)") == [("b.js", 1), ("b.ts", 1)]
-    assert places(small, "lang:typescript wraps($A)") == [("b.ts", 1)]
+    assert locations(small, "file:^(b|same) wraps($A)") == [("b.js", 1), ("b.ts", 1)]
+    assert locations(small, "lang:typescript wraps($A)") == [("b.ts", 1)]
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ def test_files_of_one_content_have_each_their_language(small: sl.Client) -> None
     ],
 )
 def test_operators_and_filters_hold_for_files(small: sl.Client, query: str, paths: set[str]) -> None:
-    assert {path for path, _ in places(small, query)} == paths
+    assert {path for path, _ in locations(small, query)} == paths
 
 
 def test_a_limit_is_told_as_everywhere(small: sl.Client) -> None:

@@ -116,13 +116,13 @@ def test_no_bytes_crash_the_parser_and_answers_are_sound(language: str, data: by
     assert (table.names, table.containers) == (repeat.names, repeat.containers)
     assert (table.rows == repeat.rows).all()
     lines = data.count(b"\n") + 1
-    for place, entry in enumerate(table.definitions(data)):
+    for location, entry in enumerate(table.definitions(data)):
         assert entry.kind in KINDS
         assert "\n" not in entry.name
         assert 1 <= entry.begin_line <= entry.line <= lines
         assert entry.begin_line <= entry.end_line <= lines
-        assert -1 <= entry.parent < place
-        assert data.startswith(table.names[place], entry.offset)
+        assert -1 <= entry.parent < location
+        assert data.startswith(table.names[location], entry.offset)
 
 
 def test_kinds_are_known_in_the_spelling_of_select() -> None:

@@ -25,7 +25,7 @@ def _registered() -> None:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def location(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A repository with two commits of one file, and a hostile one."""
     folder = tmp_path_factory.mktemp("code") / "thing"
     builder = RepositoryBuilder(folder)
@@ -39,8 +39,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def folder(place: Path) -> Path:
-    return place
+def folder(location: Path) -> Path:
+    return location
 
 
 def test_only_frames_of_code_have_it(code: sl.Client) -> None:
@@ -72,10 +72,10 @@ def test_another_librarys_accessor_is_left_alone(monkeypatch: pytest.MonkeyPatch
     assert pd.DataFrame.code == "theirs"  # type: ignore[attr-defined]
 
 
-def test_links_lead_to_the_code_host(code: sl.Client, place: Path) -> None:
+def test_links_lead_to_the_code_host(code: sl.Client, location: Path) -> None:
     frame = code.search("file:a.py beta").matches
     linked = frame.code.link()
-    commit = git(place, "rev-parse", "HEAD").strip()
+    commit = git(location, "rev-parse", "HEAD").strip()
     assert linked["link"].tolist() == [f"https://github.com/acme/thing/blob/{commit}/a.py#L3"]
     assert linked["link_kind"].tolist() == ["host"]
     assert "link" not in frame.columns
@@ -112,9 +112,9 @@ def test_context_says_what_could_not_be_read(code: sl.Client) -> None:
     assert path_rows["context"].isna().all()
 
 
-def test_blame_is_gits(code: sl.Client, place: Path) -> None:
+def test_blame_is_gits(code: sl.Client, location: Path) -> None:
     blamed = code.search("file:a.py /alpha|new|retry/").matches.code.blame()
-    blame_lines = git(place, "blame", "-l", "-s", "--root", "v2", "--", "a.py").splitlines()
+    blame_lines = git(location, "blame", "-l", "-s", "--root", "v2", "--", "a.py").splitlines()
     for row in blamed.itertuples():
         assert row.blame_commit == blame_lines[int(row.line_number) - 1].split()[0]
 
@@ -180,8 +180,8 @@ def test_groups_are_refused_in_words(code: sl.Client) -> None:
         pd.DataFrame({"repository": ["r"], "path": ["p"]}).code.groups("(?P<a>x)")
 
 
-def test_a_frame_asks_what_it_came_from_or_whom_it_is_told(code: sl.Client, place: Path, tmp_path: Path) -> None:
-    with sl.open(place, index_dir=tmp_path / "index") as other:
+def test_a_frame_asks_what_it_came_from_or_whom_it_is_told(code: sl.Client, location: Path, tmp_path: Path) -> None:
+    with sl.open(location, index_dir=tmp_path / "index") as other:
         frame = other.search("file:a.py beta").matches
     with pytest.raises(sl.ClientNotFound):
         frame.assign().pipe(_foreign).code.context()

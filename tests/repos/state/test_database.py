@@ -84,7 +84,7 @@ def test_a_process_killed_while_writing_leaves_whole_transactions(tmp_path: Path
 def test_many_openers_at_once_make_one_file(tmp_path: Path) -> None:
     path = str(tmp_path / FILE_NAME)
     barrier = threading.Barrier(6)
-    faults: list[BaseException] = []
+    problems: list[BaseException] = []
 
     def open_and_write(number: int) -> None:
         try:
@@ -92,14 +92,14 @@ def test_many_openers_at_once_make_one_file(tmp_path: Path) -> None:
             with State(path) as state:
                 state.accounts.create(f"user{number}")
         except BaseException as exc:  # noqa: BLE001 - told by the test's own thread
-            faults.append(exc)
+            problems.append(exc)
 
     threads = [threading.Thread(target=open_and_write, args=(number,)) for number in range(6)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(30)
-    assert faults == []
+    assert problems == []
     with State(path) as state:
         assert len(state.accounts.all()) == 7
 

@@ -46,10 +46,10 @@ def _wait_until_cancelled(cancellation: Cancellation) -> None:
     cancellation.check()
 
 
-def _raising(fault: Exception, *events: Event) -> Script:
+def _raising(error: Exception, *events: Event) -> Script:
     def script(_: SearchRequest, __: Viewer, ___: Cancellation) -> Iterator[Event]:
         yield from events
-        raise fault
+        raise error
 
     return script
 
@@ -124,7 +124,7 @@ def test_context_is_a_number_of_lines_or_a_boolean(serve: Serve, value: str, lin
 
 
 @pytest.mark.parametrize(
-    ("fault", "description"),
+    ("error", "description"),
     [
         (QueryError('unknown language: "x"'), 'Unknown language: "x"'),
         (
@@ -135,8 +135,8 @@ def test_context_is_a_number_of_lines_or_a_boolean(serve: Serve, value: str, lin
          "Type:diff is not supported yet: leave it out"),
     ],
 )  # fmt: skip
-def test_a_query_at_fault_is_an_alert_and_done(serve: Serve, fault: QueryError, description: str) -> None:
-    events = read_strictly(serve(ScriptedEngine(_raising(fault))).search().content)
+def test_a_query_at_fault_is_an_alert_and_done(serve: Serve, error: QueryError, description: str) -> None:
+    events = read_strictly(serve(ScriptedEngine(_raising(error))).search().content)
     assert _names(events) == ["alert", "done"]
     assert events[0][1] == {
         "title": "Unable To Process Query", "description": description, "kind": "error", "proposedQueries": None,

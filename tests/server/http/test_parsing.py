@@ -31,13 +31,13 @@ def _connected(service: Service) -> socket.socket:
     return socket.create_connection((location.hostname, location.port), timeout=BOUND_S)
 
 
-def _sent_until_refused(connection: socket.socket, piece: bytes, max_bytes: int) -> int:
+def _sent_until_refused(connection: socket.socket, block: bytes, max_bytes: int) -> int:
     """Bytes taken before the service closed the connection; all of `most` when it never did."""
     sent = 0
     try:
         while sent < max_bytes:
-            connection.sendall(piece)
-            sent += len(piece)
+            connection.sendall(block)
+            sent += len(block)
     except OSError:
         pass
     return sent
@@ -45,11 +45,11 @@ def _sent_until_refused(connection: socket.socket, piece: bytes, max_bytes: int)
 
 @pytest.mark.parametrize("start", [b"GET /healthz?", b"GET /healthz HTTP/1.1\r\nX: ", b"GET /healthz HTTP/1.1\r\n"])
 def test_a_head_that_never_ends_is_cut_off(service: Service, start: bytes) -> None:
-    piece = b"x" * _PIECE if not start.endswith(b"1.1\r\n") else b"a: b\r\n" * (_PIECE // 6)
+    block = b"x" * _PIECE if not start.endswith(b"1.1\r\n") else b"a: b\r\n" * (_PIECE // 6)
     maximum = 64 * MAX_HEAD_BYTES
     with _connected(service) as connection:
         connection.sendall(start)
-        assert _sent_until_refused(connection, piece, maximum) < maximum
+        assert _sent_until_refused(connection, block, maximum) < maximum
 
 
 def test_trailers_that_never_end_are_cut_off(service: Service) -> None:
@@ -123,9 +123,9 @@ def test_blanks_around_the_value_of_a_header_are_no_part_of_it(service: Service)
             )
             answer = b""
             while b"event: done" not in answer:
-                piece = connection.recv(_PIECE)
-                assert piece, answer
-                answer += piece
+                block = connection.recv(_PIECE)
+                assert block, answer
+                answer += block
             assert answer.startswith(b"HTTP/1.1 200")
             while not answer.endswith(b"0\r\n\r\n"):
                 answer += connection.recv(_PIECE)

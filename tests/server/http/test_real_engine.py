@@ -121,8 +121,8 @@ def test_positions_lead_to_the_match_in_the_file(service: Service, public: Repos
         text = public.file(match["path"]).read_bytes()
         for chunk in match["chunkMatches"]:
             assert chunk["context"] == chunk["content"]
-            for place in chunk["ranges"]:
-                assert text[place["start"]["offset"] : place["end"]["offset"]] == b"needle"
+            for location in chunk["ranges"]:
+                assert text[location["start"]["offset"] : location["end"]["offset"]] == b"needle"
                 seen.add(match["path"])
     assert {"src/main.py", "src/other.go", "hostile.txt", "latin.txt", "long.txt"} <= seen
 
@@ -143,7 +143,9 @@ def test_a_line_with_more_matches_than_one_event_holds_is_sent_whole(
 ) -> None:
     public.commit({"huge.txt": "manyofthese " * 150_000}, "huge")
     matches = _matches(read_strictly(service.search("manyofthese count:all", cm="t").content))
-    results = [place["start"]["offset"] for m in matches for chunk in m["chunkMatches"] for place in chunk["ranges"]]
+    results = [
+        location["start"]["offset"] for m in matches for chunk in m["chunkMatches"] for location in chunk["ranges"]
+    ]
     assert results == list(range(0, 12 * 150_000, 12))
 
 

@@ -98,8 +98,8 @@ def test_a_stock_client_starts_the_unpacked_server(
                 assert client.server_info is not None
                 return client.server_info.version, tools, await call_tool(client, "list_repos", {"query": "one"})
 
-    version, tools, listed = anyio.run(main)
+    version, tools, listing = anyio.run(main)
     assert version == sl.__version__
     assert tools == set(mcp_tools("all"))
-    assert ONE in listed.text
-    assert not listed.failed
+    assert ONE in listing.text
+    assert not listing.failed

@@ -85,10 +85,10 @@ def test_a_stock_client_starts_what_the_guide_says(repositories: tuple[Path, tup
                 tools = {tool.name for tool in (await client.list_tools()).tools}
                 return tools, await call_tool(client, "list_repos", {"query": "one"})
 
-    tools, listed = anyio.run(main)
+    tools, listing = anyio.run(main)
     assert tools == set(mcp_tools("all"))
-    assert ONE in listed.text
-    assert not listed.failed
+    assert ONE in listing.text
+    assert not listing.failed
 
 
 def test_the_instructions_name_only_tools_that_are_offered() -> None:

@@ -232,8 +232,8 @@ def test_a_count_before_the_index_names_what_it_searched(tmp_path: Path, monkeyp
     monkeypatch.setattr(repositories, "_MOMENT_BYTES", -1)
     builder = RepositoryBuilder(tmp_path / "src" / "lamps", origin=f"https://{REPO}.git")
     commit = builder.commit({"lamp.py": "light = 1\n"}, "start")
-    place = Catalog.open([tmp_path / "src"]).repositories[0]
-    folder = IndexStore(str(tmp_path / "index")).repository_folder(place.key)
+    location = Catalog.open([tmp_path / "src"]).repositories[0]
+    folder = IndexStore(str(tmp_path / "index")).repository_folder(location.key)
     # Another process holds the lock, as one that writes the index does; closing would wait for it.
     with contextlib.ExitStack() as stack, folder.lock(lambda: None):
         code = sl.open(tmp_path / "src", index_dir=tmp_path / "index", index_workers=1, progress=False)
@@ -350,11 +350,11 @@ def test_each_says_when_to_use_it_and_when_not_with_an_example() -> None:
 
 @pytest.mark.parametrize(("suite", "max_tokens"), [("default", 3_000), ("all", 6_350)])
 def test_the_list_of_tools_is_short_and_says_nothing_twice(suite: Literal["default", "all"], max_tokens: int) -> None:
-    listed = list_tools(mcp_tools(suite), offers_pages=True, with_structure=False, max_tokens=DEFAULT_MAX_TOKENS)
-    assert estimate_tokens(json.dumps(listed["tools"])) <= max_tokens
+    listing = list_tools(mcp_tools(suite), offers_pages=True, with_structure=False, max_tokens=DEFAULT_MAX_TOKENS)
+    assert estimate_tokens(json.dumps(listing["tools"])) <= max_tokens
     counts = Counter(
         (name, value["description"])
-        for tool in listed["tools"]
+        for tool in listing["tools"]
         for name, value in tool["inputSchema"]["properties"].items()
         if "description" in value
     )

@@ -50,7 +50,7 @@ def test_a_definition_in_another_repository_is_found(
     assert f"# {TEAM}/{location[0]} – {location[1]}\n" in result.text  # noqa: RUF001 - the service writes this dash
 
 
-def _places(content: dict[str, Any]) -> set[tuple[str, str]]:
+def _locations(content: dict[str, Any]) -> set[tuple[str, str]]:
     return {(item["repo"], item["path"]) for item in content["references"]}
 
 
@@ -59,7 +59,7 @@ def test_references_in_another_repository_are_found(url: str, family: str) -> No
     """Twice, since the second answer is a kept one."""
     requests = {"repo": f"{TEAM}/hub", "path": "frame/frame.go", "symbol": "EncodeFrame"}
     first, second = (call(url, TOKEN, "find_references", requests, family) for _ in range(2))
-    assert {(f"{TEAM}/hub", "frame/frame.go"), (f"{TEAM}/gauge", GAUGES)} <= _places(first.content)
+    assert {(f"{TEAM}/hub", "frame/frame.go"), (f"{TEAM}/gauge", GAUGES)} <= _locations(first.content)
     assert second == first
     roles = {span["role"] for item in first.content["references"] for span in item["chunks"]}
     assert {"definition", "call"} <= roles

@@ -191,10 +191,10 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Reposito
 def test_a_crowded_folder_is_listed_in_pages(crowded: tuple[RepositoryBuilder, Service]) -> None:
     builder, service = crowded
     expected = ["z/", *builder.git("ls-tree", "--name-only", "HEAD").split("\n")[:-1]]
-    url, arguments, listed = f"{service.url}/.api/mcp", {"repo": "example.org/team/crowd"}, []
+    url, arguments, listing = f"{service.url}/.api/mcp", {"repo": "example.org/team/crowd"}, []
     for range_text in ("1 to 1,000 of 2,301", "1,001 to 2,000 of 2,301", ""):
         answer = call(url, TOKEN, "list_files", arguments)
-        listed += [file["path"] for file in answer.content["files"]]
+        listing += [file["path"] for file in answer.content["files"]]
         assert answer.content["limitHit"] is bool(range_text)
         if range_text:
             assert f"Entries {range_text} are shown" in answer.text
@@ -202,7 +202,7 @@ def test_a_crowded_folder_is_listed_in_pages(crowded: tuple[RepositoryBuilder, S
             arguments = arguments | {"after": answer.content["pageInfo"]["endCursor"]}
         else:
             assert "pageInfo" not in answer.content
-    assert listed == expected
+    assert listing == expected
     with sl.connect(service.url, TOKEN) as code:
         frame = code.list_files("example.org/team/crowd")
         assert (list(frame["path"]), frame.attrs["status"]) == (expected, "complete")

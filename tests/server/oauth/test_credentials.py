@@ -179,9 +179,9 @@ def test_every_endpoint_answers_every_credential_as_the_table_says(world: World,
         xhr_headers = headers | {"X-Requested-With": "tests 1"}
         assert client.get("/.api/deepsearch/v1", headers=xhr_headers).status_code == api
         assert client.post("/.api/graphql", json={"query": "{ site { id } }"}, headers=headers).status_code == api
-        for place in PAGES:
-            assert client.get(place, headers=headers).status_code == page, place
-            assert client.post(place, headers=headers).status_code == 405, place
+        for location in PAGES:
+            assert client.get(location, headers=headers).status_code == page, location
+            assert client.post(location, headers=headers).status_code == 405, location
     for answer, (status, text) in answers:
         assert answer.status_code == status, answer.request.url
         if text is not None:

@@ -110,14 +110,14 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda f: type(f).__name__)
-def test_a_fault_comes_back_with_all_that_it_says(fault: sl.SourcelightError) -> None:
-    line = parse_line(encode_line(RecordedReply(1, 1, 0, "fault", error_to_json(fault))))
+@pytest.mark.parametrize("error", FAULTS, ids=lambda f: type(f).__name__)
+def test_a_fault_comes_back_with_all_that_it_says(error: sl.SourcelightError) -> None:
+    line = parse_line(encode_line(RecordedReply(1, 1, 0, "fault", error_to_json(error))))
     assert isinstance(line, RecordedReply)
     repeated = error_from_json(line.content)
-    assert type(repeated) is type(fault)
-    assert str(repeated) == str(fault)
-    assert vars(repeated) == vars(fault)
+    assert type(repeated) is type(error)
+    assert str(repeated) == str(error)
+    assert vars(repeated) == vars(error)
 
 
 def test_an_unknown_fault_is_one_of_ours() -> None:

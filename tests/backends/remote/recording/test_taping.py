@@ -119,7 +119,7 @@ def test_faults_are_the_same(file: Path, name: str) -> None:
     assert type(caught[0]) is type(caught[1])
     assert str(caught[0]) == str(caught[1])
     assert getattr(caught[0], "retry_after_s", None) == getattr(caught[1], "retry_after_s", None)
-    results = [vars(fault)["result"].matches for fault in caught]
+    results = [vars(problem)["result"].matches for problem in caught]
     assert_frame_equal(*results)
 
 

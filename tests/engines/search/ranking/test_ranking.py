@@ -159,8 +159,8 @@ def naive_scores(engine: LocalEngine, target: Target, terms: dict[str, float]) -
             if tf:
                 times[path, start] = tf
         idf = math.log(1 + (len(chunks) - len(times) + 0.5) / (len(times) + 0.5))
-        for place, tf in times.items():
-            scores[place] += factor * idf * (weights.k1 + 1) * tf / (weights.k1 + tf)
+        for location, tf in times.items():
+            scores[location] += factor * idf * (weights.k1 + 1) * tf / (weights.k1 + tf)
     return scores
 
 
@@ -182,7 +182,9 @@ def test_scores_are_those_of_the_formula(engine: LocalEngine, revision: str) -> 
             mine[path, int(block.table.begin_line[row])] = float(scores.chunks[collection.chunk_base[number] + chunk])
     expected = naive_scores(engine, target, terms)
     assert mine.keys() == expected.keys()
-    assert np.allclose([mine[place] for place in sorted(mine)], [expected[place] for place in sorted(mine)], rtol=1e-12)
+    assert np.allclose(
+        [mine[location] for location in sorted(mine)], [expected[location] for location in sorted(mine)], rtol=1e-12
+    )
 
 
 def test_a_revision_ranks_as_a_repository_that_has_only_it(

@@ -96,8 +96,8 @@ def test_pages_and_markdown_name_them(service: Service) -> None:
         page = client.get(answer.url).text
         text = client.get(f"{answer.url}.md").text
     assert f'{INVENTED} <span class="bad">rejected</span>' in page
-    listed = text.partition("## Citations taken out\n\n")[2]
-    assert f"- `{INVENTED}`\n" in listed
+    listing = text.partition("## Citations taken out\n\n")[2]
+    assert f"- `{INVENTED}`\n" in listing
     assert INVENTED not in text.partition("## Citations taken out")[0]
 
 

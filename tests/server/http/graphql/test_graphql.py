@@ -218,8 +218,8 @@ def test_files_and_directories_are_read_at_a_commit(service: Service, root: Path
     assert [parent["oid"] for parent in commit["parents"]] == [git(root / "public", "rev-parse", "HEAD~1").strip()]
     assert commit["body"] == git(root / "public", "log", "-1", "--format=%b").strip()
     files = {entry["path"]: entry["byteSize"] for entry in commit["tree"]["entries"] if not entry["isDirectory"]}
-    listed = git(root / "public", "ls-tree", "-rl", "HEAD").splitlines()
-    assert files == {line.split("\t")[1]: int(line.split("\t")[0].split()[3]) for line in listed}
+    listing = git(root / "public", "ls-tree", "-rl", "HEAD").splitlines()
+    assert files == {line.split("\t")[1]: int(line.split("\t")[0].split()[3]) for line in listing}
     older = data(service.client, query, rev="HEAD~1", path="binary.bin")["repository"]["commit"]
     assert (older["file"]["binary"], older["file"]["content"]) == (True, "")
     assert data(service.client, query, rev="nothing", path="x")["repository"] == {"commit": None}

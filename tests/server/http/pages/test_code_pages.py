@@ -230,7 +230,7 @@ def test_the_readme_is_the_markdown_one(names: list[str], path: str | None) -> N
 
 
 def test_a_readme_of_any_size_or_depth_is_bounded() -> None:
-    place = {"repository": NAME, "commit": "c" * 40, "path": "README.md"}
+    location = {"repository": NAME, "commit": "c" * 40, "path": "README.md"}
     for line in (
         "[" * 50_000,
         "> " * 20_000 + "x",
@@ -239,9 +239,9 @@ def test_a_readme_of_any_size_or_depth_is_bounded() -> None:
         "|a" * 50_000 + "\n" + "|-" * 50_000,
     ):
         started = time.process_time()
-        assert acting_parts(readme_html(line.split("\n"), place, "")) == []
+        assert acting_parts(readme_html(line.split("\n"), location, "")) == []
         assert time.process_time() - started < 10
-    text = readme_html(["<b>&amp;"] * 100_000, {**place, "path": "README.rst"}, "")
+    text = readme_html(["<b>&amp;"] * 100_000, {**location, "path": "README.rst"}, "")
     assert text.startswith('<pre tabindex="0">&lt;b&gt;&amp;amp;')
     assert text.endswith("(truncated)</pre>")
 
@@ -297,8 +297,8 @@ def test_two_revisions_are_compared_as_by_git(service: Service, repository: Repo
     assert text_of(get(service, f"/{NAME}/-/compare/", base="HEAD~1", head="HEAD").text) == text_of(page)
     commits = get(service, f"/{NAME}/-/compare/", base="HEAD~1", head="HEAD", part="commits").text
     section = commits.partition("<h2>Commits</h2>")[2].partition("</section>")[0]
-    listed = git(repository.path, "rev-list", "HEAD~1..HEAD").split()
-    assert re.findall(r"/-/commit/([0-9a-f]{40})", section) == listed
+    listing = git(repository.path, "rev-list", "HEAD~1..HEAD").split()
+    assert re.findall(r"/-/commit/([0-9a-f]{40})", section) == listing
     assert "The files of both are the same." in get(service, f"/{NAME}/-/compare/HEAD...HEAD").text
     assert get(service, f"/{NAME}/-/compare/nothing...HEAD").status_code == 404
 
