@@ -92,9 +92,9 @@ def test_options_of_opening_reach_the_index(folder: Path, tmp_path: Path) -> Non
 
 
 def test_help_of_open_names_each_option_with_its_type() -> None:
-    text = pydoc.plain(pydoc.render_doc(sl.open))
+    text = pydoc.plain(pydoc.render_doc(sl.open)).replace("'", "")  # CPython 3.14 shows types without quotes
     assert "**options" not in text
-    for option in ("index_dir: 'str | os.PathLike[str] | None' = None", "max_index_bytes: 'int | None' = None"):
+    for option in ("index_dir: str | os.PathLike[str] | None = None", "max_index_bytes: int | None = None"):
         assert option in text
     for name in inspect.signature(sl.open).parameters:
         assert f"\n    {name}\n" in text, name

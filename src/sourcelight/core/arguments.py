@@ -7,6 +7,7 @@ by an error about the inside of this package. Annotations that can't be read at 
 
 from __future__ import annotations
 
+import ast
 import builtins
 import datetime as dt
 import inspect
@@ -192,11 +193,16 @@ class _AnyDataFrame:
     """Stands for a DataFrame, since pandas is loaded late."""
 
 
-class _TypeNames(dict[str, Any]):
-    """Names that annotations use; those that only the type checker imports are Any."""
+def _type_names(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return what the names in a function's annotations stand for; those that only the type checker imports are Any.
 
-    def __missing__(self, name: str) -> Any:
-        return _AnyDataFrame if name == "DataFrame" else Any
+    A dictionary with each name, since CPython 3.14 copies the one that it gets: a `__missing__` would be lost.
+    """
+    scope = {**vars(builtins), **function.__globals__}
+    texts = [text for text in function.__annotations__.values() if isinstance(text, str)]
+    nodes = (node for text in texts for node in ast.walk(ast.parse(text, mode="eval")))
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    return {name: scope.get(name, _AnyDataFrame if name == "DataFrame" else Any) for name in names}
 
 
 @cache
@@ -204,6 +210,6 @@ def _hints_of(function: Callable[..., Any]) -> Mapping[str, Any]:
     """Return the types of a function's parameters as far as they can be read at run time."""
     inner = inspect.unwrap(function)
     try:
-        return get_type_hints(inner, localns=_TypeNames({**vars(builtins), **inner.__globals__}))
+        return get_type_hints(inner, localns=_type_names(inner))
     except (NameError, AttributeError, TypeError):
         return {}
