@@ -195,3 +195,29 @@ def test_files_and_commits_are_colored(tmp_path: Path) -> None:
         assert '<span class="sl-c"># four</span>' in page
     assert '<span class="sl-s">    if three</span>' in displayed, "a string over several lines"
     assert "<td>return 1</td>" in html
+
+
+def test_changes_of_a_notebook_are_shown_by_cells(tmp_path: Path) -> None:
+    def notebook(*sources: str, count: int = 1) -> str:
+        cells = [
+            {"cell_type": "code", "execution_count": count, "metadata": {}, "outputs": [], "source": source}
+            for source in sources
+        ]
+        content = {"cells": cells, "metadata": {"language_info": {"name": "python"}}, "nbformat": 4}
+        return json.dumps(content, indent=1)
+
+    builder = RepositoryBuilder(tmp_path / "lamp", origin=f"https://{NAME}.git")
+    builder.commit({"a.ipynb": notebook("import a", f"x = 1\n{HOSTILE}\ny = 2"), "run.ipynb": notebook("a")}, "begin")
+    builder.commit(
+        {"a.ipynb": notebook("import a", f"x = 5\n{HOSTILE}\ny = 2"), "run.ipynb": notebook("a", count=2)}, "go on"
+    )
+    with sl.open(tmp_path) as code:
+        for view in (code.view_commit(NAME, "HEAD"), code.view_diff(NAME, "HEAD~1", "HEAD")):
+            text = unescape(re.sub("<[^>]*>", " ", html(view)))
+            assert "Cell 2 (code)" in text
+            assert "1 cell unchanged" in text
+            assert "no cell changed" in text
+            assert "execution_count" not in text
+            assert view.files["patch"].str.contains("execution_count").all()  # the table has git's
+        first = unescape(html(code.view_commit(NAME, "HEAD~1")))
+    assert first.count("Cell 1 (code), added") == 2

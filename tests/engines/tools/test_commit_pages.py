@@ -43,7 +43,7 @@ def test_the_page_of_a_large_commit_takes_two_seconds_at_most(builder: Repositor
     call("commit_details", {"repo": "one", "revision": "HEAD~1"}, context)  # its history is read once, by workers
     began = time.thread_time()
     answer = call("commit_details", {"repo": "one", "revision": head}, context)
-    body = bytes(commit_page(answer, prefix="").body).decode()
+    body = bytes(commit_page(answer, {}, prefix="").body).decode()
     assert time.thread_time() - began <= CPU_S
     counts = {row["path"]: (row["additions"], row["deletions"]) for row in answer.table.to_pylist()}
     assert counts == numstat(builder.path, head)
@@ -67,7 +67,7 @@ def test_a_patch_of_many_short_lines_makes_no_large_page() -> None:
         "author_date": "",
         "parents": [],
     }
-    body = bytes(commit_page(ToolResult("file_diffs", table, attributes), prefix="").body).decode()
+    body = bytes(commit_page(ToolResult("file_diffs", table, attributes), {}, prefix="").body).decode()
     assert len(body) < 2_000_000
     assert "long patches not shown" in body
     assert body.count("<h3 ") == 9

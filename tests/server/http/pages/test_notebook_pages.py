@@ -222,6 +222,27 @@ def test_a_result_in_a_notebook_on_one_line_leads_to_the_cell(service: Service) 
     assert f'id="{anchor}"' in get(service, path).text
 
 
+@pytest.mark.parametrize("address", ["commit/HEAD", "compare/HEAD~1...HEAD", "compare/?base=HEAD~1&head=HEAD"])
+def test_changes_of_a_notebook_are_shown_by_cells(service: Service, address: str) -> None:
+    page = get(service, f"/{NAME}/-/{address}").text
+    changes = page.partition('aria-label="Changed cells of lamp.ipynb"')[2].partition("</div>")[0]
+    lines = re.findall(r"<tr(?: class=\"?(\w+)\"?)?><td>(\d*)</td><td>(\d*)</td><td>(.*?)</td></tr>", changes)
+    assert [(kind, old, new, text_of(text)) for kind, old, new, text in lines] == [
+        ("hunk", "", "", "Cell 2 (code)"),
+        ("", "1", "1", " import lamp"),
+        ("del", "2", "", f"-lamp.light('{ACT}')  # thread"),
+        ("add", "", "2", f"+lamp.light('{ACT}')  # needle"),
+    ]
+    assert "2 cells unchanged" in page
+    # What can't be read, or isn't worth it, has its patch.
+    assert 'aria-label="Changes of broken.ipynb"' in page
+    assert acting_parts(page) == ["script"]
+    lines_url = next(unescape(href) for href in re.findall(r'href="([^"]*)">Lines of the file<', page))
+    lines_page = get(service, lines_url).text
+    assert 'aria-label="Changes of lamp.ipynb"' in lines_page
+    assert "Changed cells" not in lines_page
+
+
 def test_a_private_notebook_is_as_one_that_is_not_there(service: Service) -> None:
     for query in ("", "?view=lines", "?cell=2", "?L3"):
         secret, absent = (get(service, f"/{name}/-/blob/b.ipynb{query}") for name in (SECRET, f"{SECRET}x"))

@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from sourcelight.core.cells.compare import NotebookDiff
 from sourcelight.core.markup import count_of, escape, one_line, visible
 from sourcelight.core.markup.highlighting import code_html
+from sourcelight.core.query.fields import CODE
 from sourcelight.core.query.languages import language_of
 from sourcelight.display.notebook.views.file_view import open_links
 from sourcelight.display.notebook.views.links import LinkResolver
@@ -17,6 +19,7 @@ from sourcelight.display.notebook.views.marked_text import STYLE, cut_window
 FILES = 20
 LINES = 400
 _ALL_OPEN = 5
+_SIGNS = {"added": "+", "removed": "\u2212", "context": " "}
 _CRLF, _LF = "\r\n", "\n"
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 
@@ -61,7 +64,7 @@ class DiffContent:
     """What a view of changes needs.
 
     `files` are rows of ``file_diffs``; `base` and `head` are commits; of a commit, `about` has its author, address,
-    date and message, and is empty for a comparison.
+    date and message, and is empty for a comparison. `notebooks` has the cells that differ, by path.
     """
 
     repository: str
@@ -71,6 +74,7 @@ class DiffContent:
     about: Mapping[str, str] = field(default_factory=dict)
     links: LinkResolver = field(default_factory=LinkResolver)
     notices: tuple[str, ...] = ()
+    notebooks: Mapping[str, NotebookDiff] = field(default_factory=dict)
 
 
 def _line_counts(content: DiffContent) -> tuple[int, int]:
@@ -150,37 +154,63 @@ def _file(file: Mapping[str, Any], content: DiffContent, *, is_open: bool) -> st
     )
     status = "" if file["status"] == "modified" else f' <span class="sl-dim">{escape(str(file["status"]))}</span>'
     name = escape(_file_name(file))
-    if file["patch"] is None:
+    if file["path"] in content.notebooks:
+        body = _cells(content.notebooks[file["path"]], file, content)
+    elif file["patch"] is None:
         body = '<div class="sl-dim">its content is missing from the clone</div>'
     else:
         body = _patch(file, content)
     return f"<details{' open' if is_open else ''}><summary>{name}{status} {numbers}</summary>{body}</details>"
 
 
+def _cells(diff: NotebookDiff, file: Mapping[str, Any], content: DiffContent) -> str:
+    """The cells of a notebook that differ, instead of the lines of its JSON."""
+    rows: list[str] = []
+    total = sum(len(text.lines) for text in diff.texts)
+    for text in diff.texts:
+        if len(rows) >= LINES:
+            break
+        rows.append(f'<tr class="sl-hunk"><td colspan="4">{escape(text.heading)}</td></tr>')
+        language = text.text.language if text.text.kind == CODE else ""
+        rows += [_row(line.side, line.old, line.new, line.text, language) for line in text.lines[:LINES]]
+    notes = [f"{LINES} of {total:,} lines"] if total > LINES else []
+    notes.append(f"{count_of(diff.equal_cells, 'cell')} unchanged" if diff.texts else "no cell changed")
+    return _table(rows[: LINES + len(diff.texts)], notes, file, content)
+
+
+def _row(side: str, old: int | None, new: int | None, text: str, language: str) -> str:
+    if side == "gap":
+        return '<tr class="sl-dim"><td class="sl-no" colspan="3"></td><td>\u22ef</td></tr>'
+    text, _, _ = cut_window(text, (), (), longest=1_000)
+    kind = f" class=sl-{side}" if side != "context" else ""
+    numbers = "".join(f'<td class="sl-no">{"" if n is None else n}</td>' for n in (old, new))
+    return f'<tr{kind}>{numbers}<td class="sl-no">{_SIGNS[side]}</td><td>{code_html(text, language)}</td></tr>'
+
+
 def _patch(file: Mapping[str, Any], content: DiffContent) -> str:
     rows = []
     changed_lines = list(changes(file["patch"]))
     language = language_of(file["path"])
-    signs = {"added": "+", "removed": "\u2212", "context": " "}
     for change in changed_lines[:LINES]:
-        text, _, _ = cut_window(change.text, (), (), longest=1_000)
         if change.side in {"hunk", "note"}:
+            text, _, _ = cut_window(change.text, (), (), longest=1_000)
             rows.append(f'<tr class="sl-hunk"><td colspan="4">{escape(text)}</td></tr>')
-            continue
-        kind = f" class=sl-{change.side}" if change.side != "context" else ""
-        numbers = "".join(f'<td class="sl-no">{"" if n is None else n}</td>' for n in (change.old, change.new))
-        rows.append(
-            f'<tr{kind}>{numbers}<td class="sl-no">{signs[change.side]}</td><td>{code_html(text, language)}</td></tr>'
-        )
+        else:
+            rows.append(_row(change.side, change.old, change.new, change.text, language))
     if not rows:
         return '<div class="sl-dim">no lines changed</div>'
-    html_lines = []
+    notes = []
     if len(changed_lines) > LINES:
-        html_lines.append(f"{LINES} of {len(changed_lines):,} lines")
+        notes.append(f"{LINES} of {len(changed_lines):,} lines")
     if file["truncated"]:
-        html_lines.append("a limit of the service truncated the patch")
+        notes.append("a limit of the service truncated the patch")
+    return _table(rows, notes, file, content)
+
+
+def _table(rows: Sequence[str], notes: Sequence[str], file: Mapping[str, Any], content: DiffContent) -> str:
+    """Rows in a region that scrolls, with notes and links below."""
     links = open_links(content.links.file(content.repository, content.head, file["path"]))
-    end = f'<div class="sl-dim">{", ".join(html_lines)} {links}</div>' if html_lines or links else ""
+    end = f'<div class="sl-dim">{", ".join(notes)} {links}</div>' if notes or links else ""
     label = escape(f"Changes of {_file_name(file)}")
     table = f"<table><tbody>{''.join(rows)}</tbody></table>"
     return f'<div class="sl-lines" role="region" tabindex="0" aria-label="{label}">{table}</div>{end}'

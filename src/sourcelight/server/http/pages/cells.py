@@ -1,4 +1,4 @@
-"""The cells of a Jupyter notebook on the page of its file: sources above their outputs, as text."""
+"""The cells of a Jupyter notebook on the pages of its file and of its changes: sources above their outputs, as text."""
 
 from __future__ import annotations
 
@@ -6,15 +6,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from sourcelight.core.cells import UnreadableNotebook
+from sourcelight.core.cells import CellText, UnreadableNotebook
+from sourcelight.core.cells.compare import DiffLine, NotebookDiff
 from sourcelight.core.cells.reading import CellLine, anchor_of, heading_of, lines_in_order, read_lines, tokens_of
 from sourcelight.core.markup import escape
 from sourcelight.core.markup.counts import count_of
+from sourcelight.core.markup.highlighting import code_tokens, highlight_code
 from sourcelight.server.http.pages.code import line_html
+
+LINES_VIEW = "lines"
+"""The value of the parameter ``view`` that shows the lines of a notebook's file instead of its cells."""
 
 _MAX_LINES, _CONTEXT_LINES = 5_000, 1_000
 _MAX_CHARS = 2_000_000
 """Characters of the lines on a page, which are cut one by one: a cell with pages of base64 must not fill it."""
+
+_MAX_CHANGED_LINES, _MAX_CHANGED_CHARS = 2_000, 500
+"""Lines of a notebook's changes on a page, and characters of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,3 +151,39 @@ def _rows(lines: Sequence[CellLine], marked_lines: range, blame: Mapping[int, st
                 f"<td>{line_html(line.plain_line, tokens[line.number])}</td></tr>\n"
             )
     return "".join(rows)
+
+
+def changed_cells(diff: NotebookDiff, label: str) -> str:
+    """Return HTML of the cells that differ between two versions; `label` is HTML of the notebook's path."""
+    rows: list[str] = []
+    size, total = 0, sum(len(text.lines) for text in diff.texts)
+    for text in diff.texts:
+        if size >= _MAX_CHANGED_LINES:
+            break
+        lines = text.lines[: _MAX_CHANGED_LINES - size]
+        size += len(lines)
+        rows.append(f'<tr class="hunk"><td></td><td></td><td>{escape(text.heading)}</td></tr>')
+        rows += [_changed_row(line, text.text) for line in lines]
+    notes = f"{count_of(diff.equal_cells, 'cell')} unchanged" if diff.texts else "No cell changed"
+    notes += f"; the first {size:,} of {total:,} lines are shown" if size < total else ""
+    table = (
+        f'<div class="scroll" role="region" tabindex="0" aria-label="Changed cells of {label}">'
+        f'<table class="lines patch"><tbody>{"".join(rows)}</tbody></table></div>'
+    )
+    return f'{table if rows else ""}<p class="quiet">{notes}.</p>'
+
+
+def _changed_row(line: DiffLine, text: CellText) -> str:
+    if line.side == "gap":
+        return '<tr class="gap"><td></td><td></td><td></td></tr>'
+    kind = {"added": " class=add", "removed": " class=del"}.get(line.side, "")
+    sign = {"added": "+", "removed": "-"}.get(line.side, " ")
+    numbers = "".join(f"<td>{number or ''}</td>" for number in (line.old, line.new))
+    plain_line = line.text[:_MAX_CHANGED_CHARS]
+    tokens = code_tokens(plain_line, text.language if text.kind == "code" else "")
+    cut = (
+        ""
+        if len(plain_line) == len(line.text)
+        else f'<span class="warn"> (truncated: {len(line.text):,} characters)</span>'
+    )
+    return f"<tr{kind}>{numbers}<td>{sign}{highlight_code(plain_line, tokens)}{cut}</td></tr>"

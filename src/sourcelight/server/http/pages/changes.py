@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
 from starlette.responses import Response
 
 from sourcelight.core.batches.results import ToolResult, file_url, repository_url
+from sourcelight.core.cells.compare import NotebookDiff
 from sourcelight.core.markup import escape, one_line
 from sourcelight.core.markup.counts import count_of
+from sourcelight.server.http.pages.cells import LINES_VIEW, changed_cells
 from sourcelight.server.http.pages.code import commit_url, tree_url
 from sourcelight.server.http.pages.conversations import page
 
@@ -23,12 +26,14 @@ _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 COMMITS = "commits"
 
 
-def commit_page(answer: ToolResult, *, prefix: str, use: str = "") -> Response:
-    """Render a commit: author, date, message and changes."""
+def commit_page(answer: ToolResult, notebooks: Mapping[str, NotebookDiff], *, prefix: str, use: str = "") -> Response:
+    """Render a commit: author, date, message and changes; `notebooks` has the cells that differ, by path."""
     info = answer.attributes
     name, commit = info["repository"], info["commit"]
     subject, _, description = str(info["message"]).replace("\r\n", "\n").partition("\n")
-    files = _changed_files(answer.table.to_pylist(), name, _Sides((info["parents"] or [""])[0], commit), prefix)
+    sides = _Sides((info["parents"] or [""])[0], commit)
+    lines_url = f"{commit_url(prefix, name, commit)}?view={LINES_VIEW}"
+    files = _changed_files(answer.table.to_pylist(), name, sides, prefix, _Notebooks(notebooks, lines_url))
     parents = ", ".join(_commit_link(name, parent, prefix) for parent in info["parents"])
     parent_word = "parents" if len(info["parents"]) > 1 else "parent"
     body = (
@@ -44,13 +49,25 @@ def commit_page(answer: ToolResult, *, prefix: str, use: str = "") -> Response:
     return page(f"{subject} \u00b7 {name}", body, prefix=prefix, use=use)
 
 
-def compare_page(answer: ToolResult, commits: ToolResult | str | None, *, prefix: str, use: str = "") -> Response:
-    """Render what two revisions have different; `commits` are those between, why they are missing, or not read yet."""
+def compare_page(
+    answer: ToolResult,
+    commits: ToolResult | str | None,
+    notebooks: Mapping[str, NotebookDiff],
+    *,
+    prefix: str,
+    use: str = "",
+) -> Response:
+    """Render what two revisions have different.
+
+    `commits` are those between, why they are missing, or not read yet; `notebooks` has the cells that differ, by path.
+    """
     info = answer.attributes
     name = info["repository"]
     base, head = str(info["base_revision"]), str(info["head_revision"])
     rows = answer.table.to_pylist()
-    files = _changed_files(rows, name, _Sides(info["base"], info["head"]), prefix)
+    ends = f"base={quote(base, safe='')}&head={quote(head, safe='')}"
+    lines_url = f"{repository_url(prefix, name)}/-/compare/?{ends}&view={LINES_VIEW}"
+    files = _changed_files(rows, name, _Sides(info["base"], info["head"]), prefix, _Notebooks(notebooks, lines_url))
     body = (
         f'<h1><a href="{escape(tree_url(prefix, name, "", ""))}">{escape(name)}</a>: '
         f"{escape(one_line(f'{base} to {head}', 200))}</h1>"
@@ -126,14 +143,31 @@ class _Sides:
         return file_url(prefix, name, commit, row["path"]) if commit else ""
 
 
-def _changed_files(changed: Sequence[Mapping[str, Any]], name: str, sides: _Sides, prefix: str) -> str:
+@dataclass(frozen=True, slots=True)
+class _Notebooks:
+    """The cells of notebooks that differ, by path, and the address of the page with lines instead."""
+
+    diffs: Mapping[str, NotebookDiff]
+    lines_url: str
+
+
+def _changed_files(
+    changed: Sequence[Mapping[str, Any]],
+    name: str,
+    sides: _Sides,
+    prefix: str,
+    notebooks: _Notebooks,
+) -> str:
     """The table of changed files, and their patches as far as they are short."""
     rows, patches, remaining_size, hidden_patches = [], [], _MAX_PATCHES_SIZE, 0
     for number, row in enumerate(changed[:_MAX_FILES], 1):
         path_html, patch = escape(row["path"]), row["patch"] or ""
         # A bound per patch and one per page: a commit of 24 MB must not become a page of 24 MB.
         size = len(patch) + _LINE_SIZE * patch.count("\n")
-        is_shown = bool(patch) and size <= min(_MAX_PATCH_SIZE, remaining_size)
+        cells_html = changed_cells(notebooks.diffs[row["path"]], path_html) if row["path"] in notebooks.diffs else ""
+        if cells_html:
+            size = len(cells_html)
+        is_shown = bool(cells_html or patch) and size <= min(_MAX_PATCH_SIZE, remaining_size)
         address = escape(sides.url(prefix, name, row))
         target = f"#file-{number}" if is_shown else address
         link = f'<a href="{target}">{path_html}</a>' if target else path_html
@@ -146,7 +180,9 @@ def _changed_files(changed: Sequence[Mapping[str, Any]], name: str, sides: _Side
             continue
         remaining_size -= size
         view = f' <a class="quiet" href="{address}">View file</a>' if address else ""
-        patches.append(f'<h3 id="file-{number}">{path_html}{view}</h3>{_patch(patch, path_html)}')
+        if cells_html:
+            view += f' <a class="quiet" href="{escape(notebooks.lines_url)}#file-{number}">Lines of the file</a>'
+        patches.append(f'<h3 id="file-{number}">{path_html}{view}</h3>{cells_html or _patch(patch, path_html)}')
     added, removed = (sum(row[side] or 0 for row in changed) for side in ("additions", "deletions"))
     summary = f"{count_of(len(changed), 'file')} changed, {_line_counts(added, removed)} lines"
     if len(changed) > _MAX_FILES:

@@ -18,6 +18,7 @@ from starlette.types import Scope
 
 from sourcelight.core.batches.results import ToolResult, file_url
 from sourcelight.core.cancellation import Cancellation
+from sourcelight.core.cells.compare import NotebookDiff, compare_versions
 from sourcelight.core.errors import (
     BinaryFile,
     Cancelled,
@@ -32,13 +33,16 @@ from sourcelight.engines.tools import ToolContext
 from sourcelight.server.http.pages import changes, code
 from sourcelight.server.http.pages.access import PageAccess
 from sourcelight.server.http.pages.browser import requested_lines
+from sourcelight.server.http.pages.cells import LINES_VIEW
 from sourcelight.server.http.pages.directory import Directory, DirectoryParts, directory_page
-from sourcelight.server.http.pages.file import LINES_VIEW, OUTLINE, FilePageView, file_page
+from sourcelight.server.http.pages.file import OUTLINE, FilePageView, file_page
 from sourcelight.server.http.pages.python import compared_revisions, notebook, number_of, python_block, python_call
 from sourcelight.server.identity import QueueFull
 
 _BESIDE_S, _ASKED_S = 0.4, 15.0
 """Seconds for what stands beside the contents of a page, and for what its reader has asked for."""
+_NOTEBOOKS_S, _MAX_NOTEBOOKS = 2.0, 10
+"""Seconds in which notebooks of a change are read, and how many: others have their patches."""
 _MAX_ENTRIES, _MAX_NAME_CHARS = 500, 200
 _KINDS = frozenset({"blob", "tree", "commit", "compare", "symbol"})
 _LONG = frozenset({"part", "blame", "history"})
@@ -153,7 +157,9 @@ class CodePages:
         match address.kind:
             case "commit":
                 answer = tools.call("commit_details", {"repo": repository, "revision": path.strip("/")}, context)
-                return changes.commit_page(answer, prefix=prefix, use=use)
+                base = next(iter(answer.attributes["parents"]), "")
+                notebooks = _notebooks(answer, base, answer.attributes["commit"], parameters, context)
+                return changes.commit_page(answer, notebooks, prefix=prefix, use=use)
             case "compare":
                 return self._compare_page(repository, compared_revisions(path, parameters), parameters, context, use)
             case "symbol":
@@ -174,7 +180,8 @@ class CodePages:
             arguments = {"repos": [repository], "revisions": revisions}
             commit_table, reason = _attempt("commit_search", arguments, context)
             commits = commit_table or reason
-        return changes.compare_page(answer, commits, prefix=self._access.prefix, use=use)
+        notebooks = _notebooks(answer, answer.attributes["base"], answer.attributes["head"], parameters, context)
+        return changes.compare_page(answer, commits, notebooks, prefix=self._access.prefix, use=use)
 
     def _file_page(
         self,
@@ -253,6 +260,33 @@ class CodePages:
         directory = Directory(answer, path, arguments.get("revision", ""), start=start)
         parts = self._parts.of(directory, parameters.get("part", ""), context, _ASKED_S)
         return directory_page(replace(directory, parts=parts), prefix=self._access.prefix, use=use)
+
+
+def _notebooks(
+    answer: ToolResult, base: str, head: str, parameters: Mapping[str, str], context: ToolContext
+) -> dict[str, NotebookDiff]:
+    """The cells that differ in the first changed notebooks, by path, as far as they are read in a moment."""
+    if parameters.get("view") == LINES_VIEW:
+        return {}
+    beside = replace(context, cancellation=Cancellation())
+
+    def version(path: str, commit: str) -> tuple[str, list[str]] | None:
+        arguments = {"repo": answer.attributes["repository"], "path": path, "revision": commit}
+        return path, tools.call("read_file", arguments, beside).table.column("line").to_pylist()
+
+    diffs: dict[str, NotebookDiff] = {}
+    rows = [row for row in answer.table.to_pylist() if row["path"].endswith(".ipynb") and row["patch"]]
+    with _time_limit(beside.cancellation, _NOTEBOOKS_S):
+        for row in rows[:_MAX_NOTEBOOKS]:
+            try:
+                old = None if row["status"] == "added" or not base else version(row["old_path"] or row["path"], base)
+                new = None if row["status"] == "deleted" else version(row["path"], head)
+            except (Cancelled, ToolError, RepositoryError):
+                continue  # its patch is shown
+            diff = None if beside.cancellation.cancelled else compare_versions(old, new)
+            if diff is not None:
+                diffs[row["path"]] = diff
+    return diffs
 
 
 def _parent(arguments: Mapping[str, Any], path: str) -> dict[str, Any]:

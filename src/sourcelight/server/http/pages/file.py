@@ -16,7 +16,7 @@ from sourcelight.core.markup import escape, one_line
 from sourcelight.core.markup.counts import count_of
 from sourcelight.core.markup.highlighting import Token, line_tokens
 from sourcelight.core.query.languages import language_of
-from sourcelight.server.http.pages.cells import CellTable, RequestedCells, cell_table
+from sourcelight.server.http.pages.cells import LINES_VIEW, CellTable, RequestedCells, cell_table
 from sourcelight.server.http.pages.code import MAX_LISTED, commit_url, head, line_html
 from sourcelight.server.http.pages.conversations import page
 
@@ -25,8 +25,6 @@ _CONTEXT_LINES = 1_000
 _MAX_COLORED_CHARS = 400_000
 OUTLINE = "outline"
 """The part of a page with the definitions of its file."""
-LINES_VIEW = "lines"
-"""The value of the parameter ``view`` that shows the lines of a notebook's file instead of its cells."""
 
 
 @dataclass(frozen=True, slots=True)

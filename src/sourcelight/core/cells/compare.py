@@ -1,0 +1,244 @@
+"""Two versions of a notebook, cell by cell: which cells came, went or changed, and in which lines.
+
+Cells are aligned by their sources. Execution counts, metadata, images and the layout of the JSON are no changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import cached_property
+from typing import Literal, NamedTuple, TypeAlias
+
+from sourcelight.core.cells.formats import UnreadableNotebook
+from sourcelight.core.cells.model import CellDocument, CellText
+from sourcelight.core.cells.reading import read_lines
+from sourcelight.core.query.fields import OUTPUT, RAW
+
+Status: TypeAlias = Literal["added", "removed", "changed"]
+
+MAX_CELLS = 2_000
+"""Cells of a version above which notebooks are not compared: alignment takes up to the square of it."""
+
+_MAX_PAIRS, _ALL_PAIRS = 40_000, 400_000
+"""Pairs of lines, or of cells, that are aligned at once and for a notebook: at worst 0.2 s and 2 s of work.
+
+What is beyond counts as replaced.
+"""
+
+_MAX_CANDIDATES = 20
+"""Cells among which a version of one is looked for."""
+
+_CONTEXT_LINES = 3
+_MIN_SHARE = 0.3
+"""Share of equal lines from which two cells at the same place are versions of one."""
+
+
+class DiffLine(NamedTuple):
+    """A line of a comparison; `old` and `new` are its numbers in both texts, from 1. A gap is of unchanged lines."""
+
+    side: Literal["added", "removed", "context", "gap"]
+    old: int | None
+    new: int | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedText:
+    """A source or an output that differs: `old` and `new` are its texts, None where there is none."""
+
+    old: CellText | None
+    new: CellText | None
+    lines: tuple[DiffLine, ...]
+
+    @property
+    def text(self) -> CellText:
+        """The newer text, or the older one if it is gone."""
+        text = self.new or self.old
+        assert text is not None  # noqa: S101 - no comparison has neither
+        return text
+
+    @property
+    def heading(self) -> str:
+        """What stands above it, such as ``Cell 3 (code), was cell 2``."""
+        heading = f"Cell {self.text.cell} ({self.text.kind})"
+        if self.old is None:
+            return f"{heading}, added"
+        if self.new is None:
+            return f"{heading}, removed"
+        return heading if self.old.cell == self.new.cell else f"{heading}, was cell {self.old.cell}"
+
+
+class NotebookDiff(NamedTuple):
+    """The sources and outputs that differ, in the order of the newer version, and how many cells are equal."""
+
+    texts: list[ChangedText]
+    equal_cells: int
+
+
+@dataclass(frozen=True)
+class _Cell:
+    kind: str
+    source: CellText | None
+    output: CellText | None
+
+    @property
+    def key(self) -> tuple[str, bytes]:
+        return self.kind, b"" if self.source is None else self.source.text
+
+    @cached_property
+    def lines(self) -> frozenset[bytes]:
+        return frozenset(self.key[1].splitlines())
+
+    @cached_property
+    def words(self) -> frozenset[bytes]:
+        return frozenset(self.key[1].split())
+
+
+_NO_CELL = _Cell(RAW, None, None)
+
+
+def compare_versions(
+    old: tuple[str, Sequence[str]] | None, new: tuple[str, Sequence[str]] | None
+) -> NotebookDiff | None:
+    """Return what differs between two versions of a file, each its path and lines, None where there is none.
+
+    None for a file that is no Jupyter notebook, can't be read, or has more cells than can be aligned.
+    """
+    try:
+        documents = [
+            CellDocument() if version is None or not version[0].endswith(".ipynb") else read_lines(*version)
+            for version in (old, new)
+        ]
+    except UnreadableNotebook:
+        return None
+    return compare_cells(*documents)
+
+
+def compare_cells(old: CellDocument, new: CellDocument) -> NotebookDiff | None:
+    """Return what differs between two versions of a notebook; None for more cells than can be aligned."""
+    if max(old.cells, new.cells) > MAX_CELLS:
+        return None
+    texts: list[ChangedText] = []
+    equal_cells = 0
+    alignment = _Alignment()
+    for before, after in alignment.pairs(_cells_of(old), _cells_of(new)):
+        changed_texts = [
+            text
+            for text in (
+                alignment.compare(before.source, after.source),
+                alignment.compare(before.output, after.output),
+            )
+            if text is not None
+        ]
+        equal_cells += not changed_texts
+        texts += changed_texts
+    return NotebookDiff(texts, equal_cells)
+
+
+def _cells_of(document: CellDocument) -> list[_Cell]:
+    texts: dict[int, dict[bool, CellText]] = {}
+    for text in document.texts:
+        texts.setdefault(text.cell, {})[text.kind == OUTPUT] = text
+    return [
+        _Cell(of_cell[False].kind if False in of_cell else RAW, of_cell.get(False), of_cell.get(True))
+        for _, of_cell in sorted(texts.items())
+    ]
+
+
+@dataclass(slots=True)
+class _Alignment:
+    """Aligns the cells and the lines of one notebook within its bounds."""
+
+    remaining_pairs: int = _ALL_PAIRS
+
+    def pairs(self, old: Sequence[_Cell], new: Sequence[_Cell]) -> Iterator[tuple[_Cell, _Cell]]:
+        """Yield pairs of cells, in the order of the newer version; what came or went has none on one side."""
+        keys = [cell.key for cell in old], [cell.key for cell in new]
+        for tag, old_start, old_end, new_start, new_end in self._opcodes(*keys):
+            old_cells, new_cells = old[old_start:old_end], new[new_start:new_end]
+            if tag == "equal":
+                yield from zip(old_cells, new_cells, strict=True)
+            else:
+                yield from _versions(old_cells, new_cells)
+
+    def compare(self, old: CellText | None, new: CellText | None) -> ChangedText | None:
+        """Return what differs between two texts; None for nothing."""
+        if (b"" if old is None else old.text) == (b"" if new is None else new.text):
+            return None
+        return ChangedText(old, new, tuple(self._lines(_lines(old), _lines(new))))
+
+    def _lines(self, old: Sequence[str], new: Sequence[str]) -> Iterator[DiffLine]:
+        """Yield changed lines with three around; a gap stands for unchanged lines between two places."""
+        for tag, old_start, old_end, new_start, new_end in self._opcodes(old, new):
+            if tag != "equal":
+                for number in range(old_start, old_end):
+                    yield DiffLine("removed", number + 1, None, old[number])
+                for number in range(new_start, new_end):
+                    yield DiffLine("added", None, number + 1, new[number])
+                continue
+            # Context follows the change before, and precedes the change after.
+            head_end = min(old_end, old_start + _CONTEXT_LINES) if old_start or new_start else old_start
+            is_last = old_end == len(old) and new_end == len(new)
+            tail_start = old_end if is_last else max(head_end, old_end - _CONTEXT_LINES)
+            for number in range(old_start, old_end):
+                if head_end <= number < tail_start:
+                    if number == head_end:
+                        yield DiffLine("gap", None, None, "")
+                    continue
+                yield DiffLine("context", number + 1, new_start + number - old_start + 1, old[number])
+
+    def _opcodes(self, old: Sequence[object], new: Sequence[object]) -> Iterator[tuple[str, int, int, int, int]]:
+        """Yield how `new` follows from `old`, as `difflib` says it, in bounded time."""
+        start = 0
+        while start < min(len(old), len(new)) and old[start] == new[start]:
+            start += 1
+        end = 0
+        while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
+            end += 1
+        old_end, new_end = len(old) - end, len(new) - end
+        if start:
+            yield "equal", 0, start, 0, start
+        pairs = (old_end - start) * (new_end - start)
+        if pairs > min(_MAX_PAIRS, self.remaining_pairs):
+            yield "replace", start, old_end, start, new_end
+        elif old_end > start or new_end > start:
+            self.remaining_pairs -= pairs
+            matcher = SequenceMatcher(None, old[start:old_end], new[start:new_end], autojunk=False)
+            for tag, *bounds in matcher.get_opcodes():
+                old_first, old_last, new_first, new_last = (bound + start for bound in bounds)
+                yield tag, old_first, old_last, new_first, new_last
+        if end:
+            yield "equal", old_end, len(old), new_end, len(new)
+
+
+def _versions(old: Sequence[_Cell], new: Sequence[_Cell]) -> Iterator[tuple[_Cell, _Cell]]:
+    """Pair cells that replace others with the first later one that is alike; what has no pair came or went."""
+    position = 0
+    for cell in new:
+        candidates = range(position, min(len(old), position + _MAX_CANDIDATES))
+        match = next((index for index in candidates if _is_version(old[index], cell)), None)
+        if match is None:
+            yield _NO_CELL, cell
+            continue
+        yield from ((other, _NO_CELL) for other in old[position:match])
+        yield old[match], cell
+        position = match + 1
+    yield from ((other, _NO_CELL) for other in old[position:])
+
+
+def _is_version(old: _Cell, new: _Cell) -> bool:
+    if old.kind != new.kind:
+        return False
+    longest = max(len(old.lines), len(new.lines))
+    # Of a cell with one or two lines nothing may be equal but words.
+    if longest <= 2:
+        return len(old.words & new.words) >= _MIN_SHARE * max(len(old.words), len(new.words), 1)
+    return len(old.lines & new.lines) >= _MIN_SHARE * longest
+
+
+def _lines(text: CellText | None) -> list[str]:
+    if text is None:
+        return []
+    return [text.line(number).decode("utf-8", "replace") for number in range(len(text.line_starts))]
