@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import json
 import os
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from asyncio import _set_running_loop, get_running_loop
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -100,19 +102,63 @@ def jupyter_lab(
                 server.wait()
 
 
+class _Chromium:
+    """The Chromium of this process of tests, started when a test first needs it: to start it takes seconds of a core.
+
+    Playwright's event loop runs in the thread of the tests from then on. Between pages it is not the running loop, so
+    that nothing else finds itself in one.
+    """
+
+    def __init__(self) -> None:
+        self._playwright: Any = None
+        self._browser: Any = None
+        self._loop: Any = None
+        self._pages = 0
+
+    @contextlib.contextmanager
+    def page(self, **options: Any) -> Iterator[Any]:
+        """A page in a context of its own: no cookie, cache or permission is shared."""
+        if self._pages == 0:
+            self._enter()
+        self._pages += 1
+        try:
+            page = self._browser.new_page(**options)
+            try:
+                yield page
+            finally:
+                page.context.close()
+        finally:
+            self._pages -= 1
+            if self._pages == 0:
+                for context in self._browser.contexts:
+                    context.close()
+                _set_running_loop(None)
+
+    def _enter(self) -> None:
+        from playwright.sync_api import sync_playwright
+
+        if self._playwright is None:
+            self._playwright = sync_playwright().start()
+            self._loop = get_running_loop()
+            atexit.register(self._close)
+        _set_running_loop(self._loop)
+        if self._browser is None or not self._browser.is_connected():
+            self._browser = self._playwright.chromium.launch(executable_path=CHROMIUM, args=_FLAGS)
+
+    def _close(self) -> None:
+        _set_running_loop(self._loop)
+        self._playwright.stop()
+
+
+_chromium = _Chromium()
+
+
 @contextlib.contextmanager
 def chromium_page(*, width: int = 1000, height: int = 640) -> Iterator[Any]:
     """A fresh page of headless Chromium."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=_FLAGS)
-        try:
-            page = browser.new_page(viewport={"width": width, "height": height})
-            page.set_default_timeout(30_000)
-            yield page
-        finally:
-            browser.close()
+    with _chromium.page(viewport={"width": width, "height": height}) as page:
+        page.set_default_timeout(30_000)
+        yield page
 
 
 def open_notebook(page: Any, address: str, name: str) -> None:
