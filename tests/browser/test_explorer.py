@@ -108,7 +108,7 @@ def test_rows_are_walked_sorted_and_looked_into_by_keyboard(page: Any) -> None:
         page.keyboard.press(key)
     box.locator(f'[aria-rowindex="{ROWS + 1}"][aria-selected="true"] .sl-x-path').wait_for()
     page.keyboard.press("Enter")
-    preview = box.get_by_role("region", name="Lines around the chosen row")
+    preview = box.get_by_role("region", name="Lines around the selected row")
     preview.get_by_text("the lines around can't be read", exact=False).wait_for()
     assert preview.locator("mark").first.inner_text() == "error"
     assert page.locator(".jp-Notebook.jp-mod-editMode").count() == 0

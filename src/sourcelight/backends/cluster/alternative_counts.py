@@ -1,7 +1,7 @@
 """Apply the ``count:`` of each alternative of a query to rows of all workers.
 
-A worker knows what it found, and not what the workers of earlier repositories found. So it sends the rows of each
-alternative apart, at most as many as its count allows, and here they are cut and united as on one machine.
+A worker knows its own matches, but not those of workers with earlier repositories. So it sends the rows of each
+alternative separately, at most as many as its count allows. This module truncates and unites them as one machine does.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sourcelight.engines.execution.results.select import unite
 
 
 class AlternativeCounts:
-    """Cuts rows of several alternatives at the ``count:`` of each.
+    """Truncates rows of several alternatives at the ``count:`` of each.
 
     Parameters
     ----------

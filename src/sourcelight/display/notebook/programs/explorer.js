@@ -52,7 +52,7 @@ class Page {
     this.shown = 0;
     this.all = 0;
     this.phase = "running";
-    this.at = -1; // the chosen row
+    this.at = -1; // the selected row
     this.open = null; // the row in the preview, with lines above and below
     this.timers = new Set();
     this.build(root);
@@ -107,7 +107,7 @@ class Page {
     const [repositories, repository] = choice("repository", "Repository");
     const [languages, language] = choice("language", "Language");
     const [paths, path] = field("path", "Path", "src *.py -test");
-    const [texts, text] = field("text", "Text", "in the lines found");
+    const [texts, text] = field("text", "Text", "in matched lines");
     Object.assign(this, { repository, language, path, text });
     this.clear = own(element("button", { type: "button", class: "sl-x-button" }, "Clear"));
     this.clear.addEventListener("click", () => {
@@ -138,7 +138,7 @@ class Page {
       if (row) this.choose(Number(row.dataset.at), true);
     });
     const keys = element("div", { class: "sl-x-keys", id: id("keys") }, "Arrow keys move, Enter shows the lines around a row, Escape closes them.");
-    this.preview = element("section", { class: "sl-x-preview", "aria-label": "Lines around the chosen row", hidden: "" });
+    this.preview = element("section", { class: "sl-x-preview", "aria-label": "Lines around the selected row", hidden: "" });
     this.preview.addEventListener("keydown", (event) => {
       if (event.key === "Escape") this.shut();
     });
@@ -182,7 +182,7 @@ class Page {
     const start = this.fresh ? 0 : this.window()[0];
     this.say({ kind: "view", id: mine, asked: this.asked, start, count: PAGE });
     this.later(() => {
-      if (this.waiting === mine) this.count.textContent = "The kernel is busy: rows come when it is free";
+      if (this.waiting === mine) this.count.textContent = "The kernel is busy; rows arrive when it is free";
     }, BUSY_MS);
   }
 

@@ -1,4 +1,4 @@
-// The facet panel's page: asks Python for the facets, says what is ticked, sets everything as text.
+// The facet panel's page: asks Python for the facets, says which are selected, sets everything as text.
 
 function group({ title, facets, first, more }, change, open) {
   const most = Math.max(1, ...facets.map(({ count }) => count));
@@ -29,7 +29,7 @@ function group({ title, facets, first, more }, change, open) {
     });
     box.append(all);
   }
-  if (more) box.append(element("div", { class: "sl-f-count" }, `${more.toLocaleString("en")} more are in .filters`));
+  if (more) box.append(element("div", { class: "sl-f-count" }, `${more.toLocaleString("en")} more in .filters`));
   return box;
 }
 
@@ -37,7 +37,7 @@ function render({ model, el }) {
   const open = new Set();
   const groups = element("div", { class: "sl-f-groups" });
   const query = own(element("input", { class: "sl-f-query", readonly: "", type: "text" }));
-  const line = element("label", { class: "sl-f-line" }, "The query with what is ticked (.query, .search())", query);
+  const line = element("label", { class: "sl-f-line" }, "Query with the selected filters (.query, .search())", query);
   const box = element("section", { class: "sl-f", "aria-label": "Suggested filters", hidden: "" }, groups, line);
   const change = () => {
     const at = [...groups.querySelectorAll("input:checked")].map((tick) => Number(tick.dataset.at));
@@ -50,7 +50,7 @@ function render({ model, el }) {
     box.hidden = false;
     const focused = groups.contains(document.activeElement) ? document.activeElement.dataset.at : undefined;
     groups.replaceChildren(...message.groups.map((item) => group(item, change, open)));
-    if (!message.groups.length) groups.replaceChildren(element("p", {}, "no filters were suggested"));
+    if (!message.groups.length) groups.replaceChildren(element("p", {}, "No filters suggested"));
     query.value = message.query;
     if (focused !== undefined) groups.querySelector(`input[data-at="${Number(focused)}"]`)?.focus();
   };
