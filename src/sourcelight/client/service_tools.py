@@ -1,7 +1,7 @@
 """Tools that a service advertises, called by their names: those without a method of their own too.
 
-The schema of a tool is the signature of its function. What it answers is kept as it was sent, and shown as a DataFrame
-where its structured content has rows.
+The schema of a tool is the signature of its function. An answer is kept as it was sent, and shown as a DataFrame if its
+structured content has rows.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sourcelight.core.backend import Backend
 
 _TYPES = {"string": str, "integer": int, "number": float, "boolean": bool, "array": list, "object": dict}
-_UNKNOWN = "This client doesn't know the tool: only the answer itself can say whether it is all there is."
+_UNKNOWN = "This client doesn't know the tool: only the answer itself can say whether it is complete."
 
 
 class AsyncServiceTools:
@@ -62,7 +62,7 @@ class AsyncServiceTools:
         bound = dict(signature_of(tool).bind(*values, **arguments).arguments)
         from sourcelight.display.frames.tables import payload_frame
 
-        requested_at, began = now(), time.monotonic()
+        requested_at, start_s = now(), time.monotonic()
         structured, texts, other = await service.call_advertised(name, bound)
         frame: DataFrame
         frame, complete = payload_frame(structured, texts)
@@ -76,7 +76,7 @@ class AsyncServiceTools:
             status="limited" if reasons else "complete",
             reasons=tuple(reasons),
             asked_at=requested_at,
-            duration_s=time.monotonic() - began,
+            duration_s=time.monotonic() - start_s,
         )
         payload = None if structured is None else dict(structured)
         attributes |= {"call": name, "query": asked_for(name, bound), "notices": [_UNKNOWN], "payload": payload}

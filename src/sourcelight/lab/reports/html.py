@@ -26,7 +26,10 @@ from sourcelight.lab.reports.model import (
 from sourcelight.lab.reports.text import format_cell, heading, is_number, is_unbroken, row_count_text, shown_rows
 
 _LONG = frozenset({"path", "directory", "old_path", "subject", "last_subject", "title"})
+# Longer words may be broken; shorter ones fit the narrowest column of a printed page.
 _SHORT = 18
+# Behind separators of paths, addresses and names, where a reader expects the next part. Browsers break long words only
+# where they are told to, and would otherwise widen the column.
 _BREAKS = re.compile(r"(?<=[/@.+])(?=\w)|(?<=[^\W_]_)(?=[^\W_])")
 
 
@@ -166,7 +169,7 @@ def _cell(table: ReportTable, row: Mapping[str, Any], column: str) -> str:
 
 
 def _broken(text: str) -> str:
-    """Text that may be broken within long words where a reader would: behind the signs of paths and addresses."""
+    """Return text that may be broken within long words: behind separators of paths and addresses."""
     if len(text) <= _SHORT:
         return escape(text)
     return "<wbr>".join(map(escape, _BREAKS.split(text)))

@@ -65,7 +65,7 @@ class McpEndpoints:
         the event loop.
     conversations
         Deep search; None without it.
-    noted
+    on_principal
         Receives the principal of each request, for the logs.
     """
 
@@ -100,7 +100,7 @@ class McpEndpoints:
             self._calls.stop()
 
     def load(self) -> None:
-        """Load the SDK and create the servers, which takes a second."""
+        """Load the SDK and create the servers; this takes a second."""
         from sourcelight.server.mcp.calls import ToolRunner
         from sourcelight.server.mcp.protocol import Context, make_server
 
@@ -132,7 +132,7 @@ class McpEndpoints:
             }
 
     def _offers_pages(self, suite: str) -> bool:
-        # A cut answer is of use only to a caller who knows how to go on.
+        # A truncated answer helps only a caller that can ask for the next page.
         return suite == "all" or self._options.max_tokens is not None
 
     def _list_tools(self, suite: str) -> bytes:
@@ -210,11 +210,11 @@ class McpEndpoints:
             return _plain_response(principal.status, principal.text, extra)
         self._on_principal(scope, principal)
 
-        def holds() -> bool:
+        def is_valid() -> bool:
             current = self._authenticate(headers)
             return not isinstance(current, Refusal) and current.covers(principal)
 
-        return CallIdentity(principal.viewer, base_url, holds)
+        return CallIdentity(principal.viewer, base_url, is_valid)
 
     def _refuse_message(self, scope: Scope, headers: Headers) -> Response | None:
         """Return the response to a request that is not a message for this service; None for a message."""

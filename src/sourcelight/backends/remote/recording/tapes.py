@@ -67,7 +67,7 @@ class Recording:
 
 
 def route() -> Route:
-    """Return who answers a request of this moment: the running recording or replay, or services alone."""
+    """Return what answers a request now: the running recording or replay, or services alone."""
     # Read once, without the lock: another thread may stop it between a check and its use.
     recording = _running
     return LIVE if recording is None else recording.deck
@@ -80,7 +80,7 @@ def _start(recording: Recording) -> Recording:
     return recording
 
 
-def _free(mode: str) -> None:
+def _check_free(mode: str) -> None:
     if _running is not None and (mode == "record" or isinstance(_running.deck, Recorder)):
         raise RecordingError(f"{_running!r} is running; stop() it first")
 
@@ -89,16 +89,16 @@ def _free(mode: str) -> None:
 def record(path: str | os.PathLike[str], *, append: bool = False, replace: bool = False) -> Recording:
     """Record everything that services send from now on; a later `replay` needs no service.
 
-    Kept are requests as they were asked and answers as they came: streams in their portions, tool calls with their
-    progress, readings of deep search, faults. No header is kept, and credentials that an answer repeats are blotted
-    out; what the answers say about your code is in the file. What this process searches itself is not recorded.
+    The file has each request, and each answer as it arrived: the blocks of a stream, tool calls with their progress,
+    polls of deep search, errors. It has no headers, and credentials that an answer repeats are masked. It does have
+    what the answers say about your code. Searches in this process are not recorded.
 
     Parameters
     ----------
     path
-        The file; it grows with every answer, and what a kill leaves can be replayed.
+        The file. It grows with every answer, so that a replay works even if this process is killed.
     append
-        Go on with a recording that is there.
+        Continue an existing recording.
     replace
         Replace the file when recording stops; until then the new one is ``NAME.new``.
 
@@ -110,11 +110,11 @@ def record(path: str | os.PathLike[str], *, append: bool = False, replace: bool 
     Raises
     ------
     RecordingInvalid
-        When there is a file already and neither is asked for, or it can't be written.
+        If the file exists and neither `append` nor `replace` is set, or if it can't be written.
     RecordingError
-        When another tape runs.
+        If another recording or a replay is running.
     """
-    _free("record")
+    _check_free("record")
     recording = _start(Recording(Recorder(path, append=append, replace=replace)))
     # With `replace=True`, the new file takes its final name only when it is closed.
     atexit.register(recording.deck.close)
@@ -125,15 +125,15 @@ def record(path: str | os.PathLike[str], *, append: bool = False, replace: bool 
 def replay(path: str | os.PathLike[str], *, speed: float | None = None) -> Recording:
     """Answer from a recording instead of services from now on; this sends nothing and needs no credential.
 
-    `connect` needs no address where the recording is of one service, and signs no one in. The n-th time that something
-    is asked, it is answered as it was the n-th time; from then on, as the last time.
+    `connect` needs no address if the recording is of one service, and signs no one in. The n-th request of a kind gets
+    the n-th recorded answer; later ones get the last.
 
     Parameters
     ----------
     path
-        What `record` wrote.
+        A file that `record` wrote.
     speed
-        1: answers take the time that they took; 2: half of it. None: no time at all.
+        1: answers take as long as recorded; 2: half as long. None: no delay.
 
     Returns
     -------
@@ -143,18 +143,18 @@ def replay(path: str | os.PathLike[str], *, speed: float | None = None) -> Recor
     Raises
     ------
     RecordingInvalid
-        For what is no recording, a damaged one, or one of a newer version.
+        If the file is no recording, is damaged, or is of a newer version.
     RecordingError
-        While something is recorded. A replay that runs is replaced.
+        While a recording runs. A running replay is replaced.
     """
-    _free("replay")
+    _check_free("replay")
     if speed is not None and not speed > 0:
         raise ValueError(f"speed must be a positive number, or None to replay without delays; got {speed}")
     return _start(Recording(Player(path, speed=speed)))
 
 
 def replayed_endpoint() -> str | None:
-    """The service that a running replay is of, where that is one."""
+    """Return the service of the running replay; None without a replay, or if it has several services."""
     deck = None if _running is None else _running.deck
     return deck.endpoints[0] if isinstance(deck, Player) and len(deck.endpoints) == 1 else None
 

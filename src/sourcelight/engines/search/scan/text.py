@@ -21,10 +21,10 @@ _CONTINUATION_MASK, _CONTINUATION = 0xC0, 0x80
 
 @dataclass(frozen=True, slots=True)
 class TextColumn:
-    """Pieces of text.
+    """Texts, one a row.
 
-    `strings` is an Arrow string array, invalid UTF-8 as U+FFFD. `raw` are the bytes of all pieces as stored and
-    `offsets` where each begins in them. `non_ascii_rows` lists the rows that hold a byte outside ASCII.
+    `strings` is an Arrow string array, invalid UTF-8 as U+FFFD. `raw` has the bytes of all texts as stored, `offsets`
+    where each starts in them. `non_ascii_rows` lists the rows with a byte outside ASCII.
     """
 
     strings: Any
@@ -34,23 +34,23 @@ class TextColumn:
     invalid_rows: frozenset[int]
 
     def bytes_of(self, row: int) -> bytes:
-        """Return a piece as stored."""
+        """Return the bytes of a row as stored."""
         return self.raw[self.offsets[row] : self.offsets[row + 1]].tobytes()
 
 
 def gather_texts(buffer: Any, starts: Int64Array, ends: Int64Array) -> TextColumn:
-    """Copy the pieces ``buffer[start:end]``, ascending and apart from one another, into an Arrow string array."""
+    """Copy the slices ``buffer[start:end]``, ascending and without overlaps, into an Arrow string array."""
     return text_column(take_slices(buffer, starts, ends))
 
 
 def take_slices(buffer: Any, starts: Int64Array, ends: Int64Array) -> Any:
-    """Copy pieces as `gather_texts` does, into an Arrow binary array."""
+    """Copy slices as `gather_texts` does, into an Arrow binary array."""
     import pyarrow as pa
 
     count = len(starts)
     if not count:
         return pa.Array.from_buffers(pa.binary(), 0, [None, pa.py_buffer(bytes(4)), pa.py_buffer(b"")])
-    # Pieces and the gaps between them are one Arrow array over the mapped bytes; taking every other item copies in C.
+    # Slices and the gaps between them are one Arrow array over the mapped bytes; taking every other item copies in C.
     # Offsets of `binary` are int32, so a buffer must stay below 2 GB; a shard does.
     offsets = np.empty(2 * count, dtype=np.int32)
     offsets[0::2] = starts
@@ -60,7 +60,7 @@ def take_slices(buffer: Any, starts: Int64Array, ends: Int64Array) -> Any:
 
 
 def arrow_binary(sizes: AnyArray, data: Any) -> Any:
-    """Make an Arrow binary array of pieces that follow one another in `data`."""
+    """Make an Arrow binary array of texts that follow one another in `data`."""
     import pyarrow as pa
 
     offsets = np.zeros(len(sizes) + 1, dtype=np.int32)
@@ -80,7 +80,7 @@ def text_column(binary: Any) -> TextColumn:
     strings = pa.Array.from_buffers(pa.string(), len(binary), [None, offset_buffer, data])
     rows = _beyond_ascii(raw, offsets)
     if not len(rows):
-        return TextColumn(strings, raw, offsets, _none(), frozenset())
+        return TextColumn(strings, raw, offsets, _no_rows(), frozenset())
     invalid: dict[int, str] = {}
     # Few rows are decoded one by one; of many, one check in C tells whether any is invalid.
     is_little = 4 * int((offsets[rows + 1] - offsets[rows]).sum()) < len(raw)
@@ -100,9 +100,9 @@ def text_column(binary: Any) -> TextColumn:
 
 
 def _beyond_ascii(raw: UInt8Array, offsets: NDArray[np.int32]) -> Int64Array:
-    """Return the texts that hold a byte outside ASCII."""
+    """Return the rows with a byte outside ASCII."""
     if not len(raw):
-        return _none()
+        return _no_rows()
     if len(raw) > _LONG_TEXT_BYTES * len(offsets):
         non_empty = np.flatnonzero(offsets[1:] > offsets[:-1])
         # `reduceat` gives an element and not the maximum of nothing for an empty text, so these are left out.
@@ -110,7 +110,7 @@ def _beyond_ascii(raw: UInt8Array, offsets: NDArray[np.int32]) -> Int64Array:
         return rows
     # Most batches are ASCII: `max` reads the bytes once, where a comparison would make a mask of them first.
     if int(raw.max()) < _ASCII_END:
-        return _none()
+        return _no_rows()
     positions = np.flatnonzero(raw >= _ASCII_END)
     return np.unique(np.searchsorted(offsets, positions, side="right") - 1)
 
@@ -158,7 +158,7 @@ def _continuing(texts: TextColumn, rows: Int64Array) -> Int64Array:
     starts, ends = texts.offsets[rows], texts.offsets[rows + 1]
     if 4 * int((ends - starts).sum()) < len(texts.raw) and len(texts.raw) > _LONG_TEXT_BYTES * len(texts.offsets):
         # A few short texts next to a long one: the long one is not read for them.
-        positions = [_none()]
+        positions = [_no_rows()]
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
             positions.append(np.flatnonzero((texts.raw[start:end] & _CONTINUATION_MASK) == _CONTINUATION) + start)
         return np.concatenate(positions)
@@ -166,5 +166,5 @@ def _continuing(texts: TextColumn, rows: Int64Array) -> Int64Array:
     return np.asarray(high_bytes[(texts.raw[high_bytes] & _CONTINUATION_MASK) == _CONTINUATION])
 
 
-def _none() -> Int64Array:
+def _no_rows() -> Int64Array:
     return np.zeros(0, dtype=np.int64)
