@@ -71,5 +71,5 @@ def test_the_tool_takes_them(embedded: sl.Client, other: sl.Client) -> None:
 
 
 def test_what_is_no_pattern_is_the_same_error(code: sl.Client) -> None:
-    with pytest.raises(QueryError, match="is no pattern of code in Python: Multiple AST nodes are detected"):
+    with pytest.raises(QueryError, match="isn't a pattern of code in Python: Multiple AST nodes are detected"):
         code.search("patternType:ast-grep lang:python a b c", progress=False)

@@ -182,7 +182,7 @@ def _serve_on(
             ),
         )
         for name in settings.unknown_tools:
-            say(f"mcp.tools.disabled names {name!r}, which is no tool of this version")
+            say(f"mcp.tools.disabled names {name!r}, which isn't a tool of this version")
         for name in settings.unserved:
             say(f"this version ignores the setting {name}: it has no such feature")
         say_warnings(engine.catalog)

@@ -16,7 +16,7 @@ from sourcelight.core.query.nodes import tree_text
 from sourcelight.core.wire.events import SuggestedFilter
 from sourcelight.core.wire.request import SearchRequest
 
-_UNTOLD = "{name} does not tell which repositories and files this comes down to; this is the query as it is read here."
+_UNTOLD = "{name} doesn't say which repositories and files the query selects; this is how this client reads it."
 
 
 class QueryExplanation:

@@ -127,7 +127,7 @@ def test_a_filter_without_effect_is_an_alert_beside_the_results(engine: LocalEng
         ("visibility:privat handleError", "visibility:privat is read as any; did you mean visibility:private?"),
         ("patternType:regxp handleError", "unknown type; did you mean patternType:regexp?"),
         ("patternType:structural handleError", "structural search is not offered"),
-        ("type:File type:file handleError", "type:File is no kind of result"),
+        ("type:File type:file handleError", "type:File isn't a kind of result"),
     ]:
         events = run(engine, query)
         reply = alert(events)

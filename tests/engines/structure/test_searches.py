@@ -132,7 +132,7 @@ def test_no_match_is_lost_and_none_is_made_up(
                 for match in naive(repository, path, other, pattern, language)
             }
         except RuntimeError:  # ast-grep says that it is no pattern
-            with pytest.raises(QueryError, match="is no pattern of code"):
+            with pytest.raises(QueryError, match="isn.t a pattern of code"):
                 embedded.search(query_of(pattern, f"lang:{language}"), progress=False)
             continue
         result = embedded.search(query_of(pattern, f'lang:"{language}"'), progress=False)
@@ -259,7 +259,7 @@ def test_a_pattern_can_be_asked_for_beside_the_query(small: sl.Client) -> None:
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        ("lang:python a b c", "is no pattern of code in Python: Multiple AST nodes are detected"),
+        ("lang:python a b c", "isn't a pattern of code in Python: Multiple AST nodes are detected"),
         ("lang:markdown $A", "structural search doesn't support Markdown"),
         ("type:symbol f($A)", "a pattern of code matches none"),
         ("lang:python " + "(" * 101 + "a" + ")" * 101, "100 brackets"),

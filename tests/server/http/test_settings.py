@@ -131,6 +131,6 @@ def test_the_environment_is_checked_too() -> None:
 def test_a_name_that_is_no_tool_is_a_warning_at_the_start(tmp_path: Path) -> None:
     RepositoryBuilder(tmp_path / "src" / "lamp").commit({"lamp.py": "lamp\n"})
     config = _file(tmp_path, '{"mcp.tools.disabled": ["nls_search", "serch"]}')
-    folder, pattern = str(tmp_path / "src"), r"mcp\.tools\.disabled names '(\w+)', which is no tool of this version"
+    folder, pattern = str(tmp_path / "src"), r"mcp\.tools\.disabled names '(\w+)', which isn't a tool of this version"
     with serving(folder, "--config", str(config), home=tmp_path / "home", token="t" * 20, pattern=pattern) as (_, name):
         assert name == "serch"

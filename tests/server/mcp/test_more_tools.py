@@ -275,7 +275,7 @@ def test_a_query_is_explained_without_a_search(lamps: LocalEngine) -> None:
     assert "no repository passes the filters" in answer.text
     glob = ask(lamps, "explain", query="file:*.py light")
     assert glob.failed
-    assert r"'*.py' of file: can't be read; it is no glob: instead of *.py type \.py$" in glob.text
+    assert r"'*.py' of file: can't be read; this is not a glob: instead of *.py type \.py$" in glob.text
     assert {row["part"] for row in rows(answer)} >= {"scope", "filter", "pattern", "warning"}
 
 

@@ -152,7 +152,7 @@ class EventReader:
         """Yield what is missing in a stream that reached its end, as skipped work, and what was replaced."""
         if self._matches.replaced_events:
             events = count_of(self._matches.replaced_events, "event")
-            yield Alert("Invalid UTF-8 was replaced", f"{events} had bytes that are no UTF-8; they are U+FFFD.", "info")
+            yield Alert("Invalid UTF-8 was replaced", f"{events} had invalid UTF-8, which is shown as U+FFFD.", "info")
         skipped = tuple(self._missing())
         if skipped:
             last = self._progress or Progress(done=False, match_count=self._matches.matches, duration_ms=0)

@@ -140,7 +140,7 @@ def _phrase(text: str) -> str:
 
 
 BACKSLASH = "put a backslash before literal special characters"
-_NO_GLOB = r"it is no glob: instead of *.py type \.py$"
+_NO_GLOB = r"this is not a glob: instead of *.py type \.py$"
 _SHOWN = 60
 """Characters of a regular expression that a hint quotes."""
 _MAX_PARTS = 1_000  # of a joined expression that are compiled alone: bounds the time of a hostile query

@@ -142,7 +142,7 @@ def without_effect(alternative: Alternative) -> Iterator[Advice]:
             yield Advice("no-effect", f"visibility:{item.value} is read as any", fix)
     for item in alternative.all("type") if types else ():
         if item.value and item.value not in RESULT_TYPES:
-            yield Advice("no-effect", f"type:{item.value} is no kind of result", _type_fix(item))
+            yield Advice("no-effect", f"type:{item.value} isn't a kind of result", _type_fix(item))
     for item in alternative.all("patterntype"):
         if item.value and effective_type(item.value) is None:
             is_structural = item.value == "structural"
@@ -172,7 +172,7 @@ def _unknown_types(alternative: Alternative, query: Query) -> Iterator[Advice]:
             intended = with_choice(query, "type", [near]) if near else ""
         except QueryError:
             intended = ""
-        yield Advice("unknown-value", f"type:{item.value} is no kind of result", _type_fix(item), intended)
+        yield Advice("unknown-value", f"type:{item.value} isn't a kind of result", _type_fix(item), intended)
 
 
 def _operators(query: Query) -> Iterator[Advice]:

@@ -92,7 +92,7 @@ def structure_pattern(pattern: Pattern, alternative: Alternative) -> StructurePa
     if not usable:
         language = languages[0] if len(languages) == 1 else "any language here"
         raise QueryError(
-            f"{pattern.value!r} is no pattern of code in {language}: {problems[languages[0]]}",
+            f"{pattern.value!r} isn't a pattern of code in {language}: {problems[languages[0]]}",
             query=pattern.value,
             hint=_HINT,
         )
@@ -135,7 +135,7 @@ def unread_patterns(patterns: Iterable[StructurePattern]) -> Iterator[Skipped]:
             yield Skipped(
                 reason="structure-language",
                 title=f"no pattern in {count_of(len(left_out), 'language')}: {text}",
-                message=f"`{text}` was looked for in files of {', '.join(pattern.languages)}. It is no pattern of "
+                message=f"`{text}` was looked for in files of {', '.join(pattern.languages)}. It isn't a pattern of "
                 f"code, or not a whole one, in\n{reason_list}\nName the language with `lang:` to say which is meant.",
             )
         for name, reason in doubtful:

@@ -132,7 +132,7 @@ def search_page(query: PageQuery, context: ToolContext, *, prefix: str, base_url
     if not view.done:
         context.cancellation.cancel()
         wait = escape(search_url(prefix, query.query, query.pattern_type, wait="1"))
-        live = f'<p class="message warn" id="wait">The search goes on. <a href="{wait}">Wait for all of it</a></p>'
+        live = f'<p class="message warn" id="wait">The search continues. <a href="{wait}">Wait for all of it</a></p>'
     body = (
         f'<h1 class="hidden">Search: {escape(one_line(query.query, 200))}</h1>'
         f"{_tools(query, prefix, base_url, actions)}{live}"
