@@ -35,6 +35,17 @@ settings.register_profile(
 )
 
 
+_LONG_FILES = frozenset(
+    {
+        "tests/docs/test_recipes.py",
+        "tests/docs/test_snippets.py",
+        "tests/oracles/test_share.py",
+        "tests/test_structure.py",
+    }
+)
+"""Files that take over half a minute of a core: more than those with the mark `slow`, which asks about each test."""
+
+
 def pytest_configure() -> None:
     """Let tests interrupt themselves: a run in the background, or one of several, starts with interrupts ignored."""
     ignored = signal.getsignal(signal.SIGINT) is not signal.default_int_handler
@@ -62,7 +73,7 @@ def _group_of(node_id: str) -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the cluster's tests first, then files with slow tests, where tests run in several processes.
+    """Put the cluster's tests first, then long files and those with slow tests, where tests run in several processes.
 
     A file that begins last may keep all other processes waiting. Tests in a folder `attacks` have the mark of that
     name.
@@ -73,7 +84,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.attack)
         slow[_group_of(item.nodeid)] += item.get_closest_marker("slow") is not None
     if "PYTEST_XDIST_WORKER" in os.environ:
-        items.sort(key=lambda item: (_group_of(item.nodeid) != "cluster", -slow[_group_of(item.nodeid)]))
+        groups = {item: _group_of(item.nodeid) for item in items}
+        items.sort(key=lambda item: (groups[item] != "cluster", groups[item] not in _LONG_FILES, -slow[groups[item]]))
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -25,3 +25,9 @@ def test_tests_of_a_file_run_in_one_process() -> None:
     assert set(processes) == set(FILES)
     assert [len(item) for item in processes.values()] == [1] * len(FILES)
     assert len(set.union(*processes.values())) > 1
+
+
+def test_files_that_begin_first_are_there() -> None:
+    names = re.findall(r'^ {8}"(tests/\S+\.py)",$', (ROOT / "tests" / "conftest.py").read_text("utf-8"), re.MULTILINE)
+    assert len(names) > 2
+    assert [name for name in names if not (ROOT / name).is_file()] == []
