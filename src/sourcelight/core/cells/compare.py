@@ -35,7 +35,7 @@ _MIN_SHARE = 0.3
 """Share of equal lines from which two cells at the same place are versions of one."""
 
 
-class DiffLine(NamedTuple):
+class ComparedLine(NamedTuple):
     """A line of a comparison; `old` and `new` are its numbers in both texts, from 1. A gap is of unchanged lines."""
 
     side: Literal["added", "removed", "context", "gap"]
@@ -50,7 +50,7 @@ class ChangedText:
 
     old: CellText | None
     new: CellText | None
-    lines: tuple[DiffLine, ...]
+    lines: tuple[ComparedLine, ...]
 
     @property
     def text(self) -> CellText:
@@ -78,7 +78,7 @@ class NotebookDiff(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Cell:
+class _NotebookCell:
     kind: str
     source: CellText | None
     output: CellText | None
@@ -96,7 +96,7 @@ class _Cell:
         return frozenset(self.key[1].split())
 
 
-_NO_CELL = _Cell(RAW, None, None)
+_NO_CELL = _NotebookCell(RAW, None, None)
 
 
 def compare_versions(
@@ -137,12 +137,12 @@ def compare_cells(old: CellDocument, new: CellDocument) -> NotebookDiff | None:
     return NotebookDiff(texts, equal_cells)
 
 
-def _cells_of(document: CellDocument) -> list[_Cell]:
+def _cells_of(document: CellDocument) -> list[_NotebookCell]:
     texts: dict[int, dict[bool, CellText]] = {}
     for text in document.texts:
         texts.setdefault(text.cell, {})[text.kind == OUTPUT] = text
     return [
-        _Cell(of_cell[False].kind if False in of_cell else RAW, of_cell.get(False), of_cell.get(True))
+        _NotebookCell(of_cell[False].kind if False in of_cell else RAW, of_cell.get(False), of_cell.get(True))
         for _, of_cell in sorted(texts.items())
     ]
 
@@ -153,7 +153,9 @@ class _Alignment:
 
     remaining_pairs: int = _ALL_PAIRS
 
-    def pairs(self, old: Sequence[_Cell], new: Sequence[_Cell]) -> Iterator[tuple[_Cell, _Cell]]:
+    def pairs(
+        self, old: Sequence[_NotebookCell], new: Sequence[_NotebookCell]
+    ) -> Iterator[tuple[_NotebookCell, _NotebookCell]]:
         """Yield pairs of cells, in the order of the newer version; what came or went has none on one side."""
         keys = [cell.key for cell in old], [cell.key for cell in new]
         for tag, old_start, old_end, new_start, new_end in self._opcodes(*keys):
@@ -169,14 +171,14 @@ class _Alignment:
             return None
         return ChangedText(old, new, tuple(self._lines(_lines(old), _lines(new))))
 
-    def _lines(self, old: Sequence[str], new: Sequence[str]) -> Iterator[DiffLine]:
+    def _lines(self, old: Sequence[str], new: Sequence[str]) -> Iterator[ComparedLine]:
         """Yield changed lines with three around; a gap stands for unchanged lines between two places."""
         for tag, old_start, old_end, new_start, new_end in self._opcodes(old, new):
             if tag != "equal":
                 for number in range(old_start, old_end):
-                    yield DiffLine("removed", number + 1, None, old[number])
+                    yield ComparedLine("removed", number + 1, None, old[number])
                 for number in range(new_start, new_end):
-                    yield DiffLine("added", None, number + 1, new[number])
+                    yield ComparedLine("added", None, number + 1, new[number])
                 continue
             # Context follows the change before, and precedes the change after.
             head_end = min(old_end, old_start + _CONTEXT_LINES) if old_start or new_start else old_start
@@ -185,9 +187,9 @@ class _Alignment:
             for number in range(old_start, old_end):
                 if head_end <= number < tail_start:
                     if number == head_end:
-                        yield DiffLine("gap", None, None, "")
+                        yield ComparedLine("gap", None, None, "")
                     continue
-                yield DiffLine("context", number + 1, new_start + number - old_start + 1, old[number])
+                yield ComparedLine("context", number + 1, new_start + number - old_start + 1, old[number])
 
     def _opcodes(self, old: Sequence[object], new: Sequence[object]) -> Iterator[tuple[str, int, int, int, int]]:
         """Yield how `new` follows from `old`, as `difflib` says it, in bounded time."""
@@ -213,7 +215,9 @@ class _Alignment:
             yield "equal", old_end, len(old), new_end, len(new)
 
 
-def _versions(old: Sequence[_Cell], new: Sequence[_Cell]) -> Iterator[tuple[_Cell, _Cell]]:
+def _versions(
+    old: Sequence[_NotebookCell], new: Sequence[_NotebookCell]
+) -> Iterator[tuple[_NotebookCell, _NotebookCell]]:
     """Pair cells that replace others with the first later one that is alike; what has no pair came or went."""
     position = 0
     for cell in new:
@@ -228,7 +232,7 @@ def _versions(old: Sequence[_Cell], new: Sequence[_Cell]) -> Iterator[tuple[_Cel
     yield from ((other, _NO_CELL) for other in old[position:])
 
 
-def _is_version(old: _Cell, new: _Cell) -> bool:
+def _is_version(old: _NotebookCell, new: _NotebookCell) -> bool:
     if old.kind != new.kind:
         return False
     longest = max(len(old.lines), len(new.lines))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from sourcelight.core.cells import CellText, UnreadableNotebook
-from sourcelight.core.cells.compare import DiffLine, NotebookDiff
+from sourcelight.core.cells.compare import ComparedLine, NotebookDiff
 from sourcelight.core.cells.reading import CellLine, anchor_of, heading_of, lines_in_order, read_lines, tokens_of
 from sourcelight.core.markup import escape
 from sourcelight.core.markup.counts import count_of
@@ -173,7 +173,7 @@ def changed_cells(diff: NotebookDiff, label: str) -> str:
     return f'{table if rows else ""}<p class="quiet">{notes}.</p>'
 
 
-def _changed_row(line: DiffLine, text: CellText) -> str:
+def _changed_row(line: ComparedLine, text: CellText) -> str:
     if line.side == "gap":
         return '<tr class="gap"><td></td><td></td><td></td></tr>'
     kind = {"added": " class=add", "removed": " class=del"}.get(line.side, "")
@@ -181,9 +181,9 @@ def _changed_row(line: DiffLine, text: CellText) -> str:
     numbers = "".join(f"<td>{number or ''}</td>" for number in (line.old, line.new))
     plain_line = line.text[:_MAX_CHANGED_CHARS]
     tokens = code_tokens(plain_line, text.language if text.kind == "code" else "")
-    cut = (
+    note = (
         ""
         if len(plain_line) == len(line.text)
         else f'<span class="warn"> (truncated: {len(line.text):,} characters)</span>'
     )
-    return f"<tr{kind}>{numbers}<td>{sign}{highlight_code(plain_line, tokens)}{cut}</td></tr>"
+    return f"<tr{kind}>{numbers}<td>{sign}{highlight_code(plain_line, tokens)}{note}</td></tr>"
