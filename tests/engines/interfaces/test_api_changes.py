@@ -33,6 +33,8 @@ def naive_python(tree: ast.AST, around: str = "") -> Iterator[tuple[str, str]]:
             for target in targets:
                 names = target.elts if isinstance(target, ast.Tuple) else [target]
                 yield from ((f"{around}{name.id}", "") for name in names if isinstance(name, ast.Name))
+                if around and isinstance(target, ast.Name) and target.id == "__slots__":
+                    yield from ((f"{around}{slot}", "") for slot in ast.literal_eval(node.value or ast.List([])))
         elif isinstance(node, ast.If | ast.Try | ast.With | ast.ExceptHandler):
             yield from naive_python(node, around)
 
@@ -137,7 +139,10 @@ def test_java_has_public_and_protected_members() -> None:
 public class A<T> extends B implements C {
   public static final int X = 1, Y[] = {};
   protected String s; int hidden; private int own;
+  @Deprecated
+  // why
   public A(int a) throws E {}
+  static final public int Z = 2;
   @Override public <Q> List<Q> m(final String a, /* why */ int... b) { return null; }
   public enum En { ONE, TWO(1); public int v() { return 1; } }
 }
@@ -149,7 +154,8 @@ public record R(int a, String b) { public R { } }
     assert symbols_of("x/A.java", text) == {
         "A": "public class A<T> extends B implements C", "A.X": "public static final int X",
         "A.Y": "public static final int Y[]", "A.s": "protected String s", "A.A": "public A(int a) throws E",
-        "A.m": "public <Q> List<Q> m(final String a, int... b)", "A.En": "public enum En", "A.En.ONE": "ONE",
+        "A.Z": "public static final int Z",
+        "A.m": "public <Q> List<Q> m(String a, int... b)", "A.En": "public enum En", "A.En.ONE": "ONE",
         "A.En.TWO": "TWO", "A.En.v": "public int v()", "I": "public interface I extends J", "I.m": "int m()",
         "I.K": "int K", "R": "public record R(int a, String b)",
     }  # fmt: skip
@@ -169,6 +175,18 @@ class Local { run(a: number): void {} }
 function hidden() {}
 export { g as gg, Local };
 export declare function over(a: string): void;
+export type U = | { a: 1; b: 2; }
+  | "c";
+export const w: Map<
+  string,
+  number,
+> = new Map();
+export class Both { own(): void {} }
+export interface Both { other: string }
+function twice(a: string): void;
+function twice(a: number): void;
+function twice(a: any) {}
+export { Both as Pair, twice };
 export namespace N { export const q = 1; const own = 2 }
 """
     assert symbols_of("x/index.ts", text) == {
@@ -179,7 +197,14 @@ export namespace N { export const q = 1; const own = 2 }
         '* from "./all"': '* from "./all"', "gg": "function g(a: number)", "Local": "class Local",
         "Local.run": "run(a: number): void", "over": "function over(a: string): void", "N": "namespace N",
         "N.q": "const q",
+        "U": 'type U = { a: 1; b: 2 } | "c"', "w": "const w: Map<string, number>", "Both": "interface Both",
+        "Both.own": "own(): void", "Both.other": "other: string", "Pair": "interface Both", "Pair.own": "own(): void",
+        "Pair.other": "other: string", "twice": "function twice(a: any)",
     }  # fmt: skip
+    module, _ = public_symbols("x/index.ts", text.encode())
+    assert [symbol.signature for symbol in module if symbol.name == "twice"] == [
+        "function twice(a: string): void", "function twice(a: number): void", "function twice(a: any)",
+    ]  # fmt: skip
 
 
 def test_differences_are_told_one_by_one(tmp_path: Path) -> None:
@@ -358,3 +383,38 @@ def test_hostile_sources_are_bounded() -> None:
     for path in ("a.py", "a.go", "a.ts", "A.java"):
         public_symbols(path, b"{([<" * 20_000)
         public_symbols(path, bytes(range(256)) * 50)
+
+
+def test_an_alias_has_the_declaration_of_what_it_is_bound_to(tmp_path: Path) -> None:
+    code = "def define(a{}): ...\n\nmutable = define\n\nclass _Own:\n    def m(self): ...\n\nOwn = _Own\nlimit = 1\n"
+    init = "from ._next import define, mutable, Own\nfrom .public import Far\n\ns = t = define\nnear = Far\n"
+    versions = [
+        {"lib/_next.py": code.format(value), "lib/__init__.py": init, "lib/public.py": "class Far:\n    x = 1\n"}
+        for value in ("", ", b=1")
+    ]
+    builder = RepositoryBuilder(tmp_path / "src" / "lib")
+    for number, files in enumerate(versions):
+        builder.commit(files, f"version {number}")
+        builder.tag(f"v{number}")
+    with sl.open(tmp_path / "src", index_dir=tmp_path / "index", index_workers=1, background_index=False) as client:
+        api = client.api_changes("lib", "v0", "v1")
+    assert api["symbol"].tolist() == ["define", "mutable", "s", "t"]
+    assert api["signature"].tolist() == [f"{name}def define(a, b=1)" for name in ("", "mutable = ", "s = ", "t = ")]
+    symbols = PythonExports(set(versions[0]), lambda path: read_module(path, versions[0][path].encode())[0])
+    public = {symbol.name: symbol.signature for _, symbol in symbols.public_symbols("lib/__init__.py")}
+    assert public["Own"] == "Own = class _Own"
+    assert public["near"] == "near = class Far"
+    assert "near.x" not in public  # they are listed where the class is
+    assert "Own.m" in public
+
+
+def test_aliases_in_a_circle_end() -> None:
+    names = symbols_of(
+        "lib/a.py", "a = b\nb = a\nc = c\nclass A:\n    __slots__ = ('x', \"_y\")\n    __slots__ += ('z',)\n"
+    )
+    assert names == {"a": "a", "b": "b", "c": "c", "A": "class A", "A.__slots__": "__slots__", "A.x": "x"}
+
+
+def test_equal_types_of_go_are_no_change(tmp_path: Path) -> None:
+    text = "package p\n\nfunc (r *R) F(v {}) error {{ return nil }}\n\ntype R struct{{}}\n"
+    assert changes_of(tmp_path, {"go/a.go": text.format("interface{}")}, {"go/a.go": text.format("any")}) == []

@@ -135,8 +135,8 @@ def test_a_definition_has_the_commits_that_changed_its_text(code: sl.Client, nam
         ["added", "Begin <b>here</b>"],
     ]
     assert values(report)["lines added"] == 6
-    assert report.lead[0].endswith("as main in app.py: \u201cBegin <b>here</b>\u201d.")
-    assert "main in lib/app.py" in report.to_html()
+    assert report.lead[0].endswith("in app.py: \u201cBegin <b>here</b>\u201d.")
+    assert "file renamed from app.py to lib/app.py" in report.to_html().replace("<wbr>", "")
 
 
 def test_a_commit_that_renames_the_file_and_changes_the_definition_is_a_move(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_a_commit_that_renames_the_file_and_changes_the_definition_is_a_move(tmp
     moves = report.tables["moves"]
     assert moves[["old_path", "path", "score"]].values.tolist() == [["old.py", "new.py", 75]]
     assert values(report)["moves"] == 1
-    assert report.lead[2].startswith("It moved once: from run in old.py by ")
+    assert report.lead[2].startswith("It moved once: from old.py by ")
 
 
 def test_people_who_tie_are_named_together_or_not_at_all(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ Source: the Java Language Specification, 6.6 (access control: protected members 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,12 @@ _METHODS = {
     "annotation_type_element_declaration": "method",
     "constructor_declaration": "constructor",
 }
+# The customary order of 8.1.1, 8.3.1 and 8.4.3; comments and annotations are nodes among them, too.
+_MODIFIERS = (
+    "public", "protected", "private", "abstract", "default", "static", "sealed", "non-sealed", "final", "transient",
+    "volatile", "synchronized", "native", "strictfp",
+)  # fmt: skip
+_FINAL = re.compile(r"\bfinal ")
 _FIELDS = {"field_declaration": "field", "constant_declaration": "constant"}
 
 
@@ -91,12 +98,17 @@ def _is_public(node: Node, data: bytes) -> bool:
 
 
 def _declaration(node: Node, end: Node | None, data: bytes) -> str:
-    """The declaration without annotations, up to `end`."""
+    """The declaration without annotations, up to `end`; modifiers are in the order of the specification.
+
+    `final` of a parameter is left out: it binds only the body (8.4.1).
+    """
     modifiers = next((child for child in node.children if child.type == "modifiers"), None)
     end_byte = node.end_byte if end is None else end.start_byte
     if modifiers is None:
         text = span_text(node, data, node.start_byte, end_byte)
     else:
-        words = [text_of(child, data) for child in modifiers.children if "annotation" not in child.type]
+        words = [text_of(child, data) for child in modifiers.children if child.type in _MODIFIERS]
+        words.sort(key=_MODIFIERS.index)
         text = " ".join([*words, span_text(node, data, modifiers.end_byte, end_byte)])
-    return one_line(text).removesuffix("default").rstrip()
+    head, opening, parameters = one_line(text).removesuffix("default").rstrip().partition("(")
+    return f"{head}{opening}{_FINAL.sub('', parameters)}"

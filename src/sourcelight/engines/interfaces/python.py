@@ -75,19 +75,23 @@ class Module:
         The names of ``__all__`` and their lines; None without one, or where it is computed.
     bases
         The base classes of each class, as they are written.
+    aliases
+        Names of the module that a statement like ``mutable = define`` binds to another name, which is the value.
     """
 
     symbols: Sequence[PublicSymbol] = ()
     imports: Sequence[ImportedName] = ()
     exports: Mapping[str, int] | None = None
     bases: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    aliases: Mapping[str, str] = field(default_factory=dict)
 
 
 def read(path: str, root: Node, data: bytes) -> Module:
     """Return what a module declares."""
     bases: dict[str, Sequence[str]] = {}
     symbols = list(_members(module_of(path), "", root, data, 0, bases))
-    return Module(symbols, list(_imports(root, data, 0)), _export_names(root, data), bases)
+    aliases = dict(_aliases(root, data, 0))
+    return Module(symbols, list(_imports(root, data, 0)), _export_names(root, data), bases, aliases)
 
 
 def is_public(name: str) -> bool:
@@ -114,6 +118,22 @@ def _imports(node: Node, data: bytes, depth: int) -> Iterator[ImportedName]:
                 alias = item.child_by_field_name("alias")
                 name = target if alias is None else text_of(alias, data)
                 yield ImportedName(name, source, target, line_of(item), is_export=alias is not None and name == target)
+
+
+def _aliases(node: Node, data: bytes, depth: int) -> Iterator[tuple[str, str]]:
+    for child in () if depth > MAX_DEPTH else node.named_children:
+        if child.type in _BLOCKS:
+            yield from _aliases(child, data, depth + 1)
+        elif child.type == "expression_statement" and child.named_children:
+            value: Node | None = child.named_children[0]
+            names: list[Node] = []
+            # ``a = b = c`` is an assignment whose value is one.
+            while value is not None and value.type == "assignment" and len(names) < MAX_DEPTH:
+                left = value.child_by_field_name("left")
+                names += [left] if left is not None and left.type == "identifier" else []
+                value = value.child_by_field_name("right")
+            if value is not None and value.type == "identifier":
+                yield from ((text_of(name, data), text_of(value, data)) for name in names)
 
 
 def _export_names(root: Node, data: bytes) -> dict[str, int] | None:
@@ -214,8 +234,21 @@ def _variables(module: str, container: str, node: Node, data: bytes) -> Iterator
                 signature = one_line(f"{text}: {text_of(kind, data)}") if kind is not None else text
                 symbol_kind = "field" if container else "variable"
                 yield PublicSymbol(module, f"{container}{text}", symbol_kind, signature, line_of(name))
+                if container and text == "__slots__":
+                    yield from _slots(module, container, assignment.child_by_field_name("right"), data)
         # ``a = b = 1`` is an assignment whose value is one.
         assignment = assignment.child_by_field_name("right")
+
+
+def _slots(module: str, container: str, value: Node | None, data: bytes) -> Iterator[PublicSymbol]:
+    """The attributes that ``__slots__`` declares."""
+    if value is None or value.type not in {"list", "tuple", "set"}:
+        return
+    for item in value.named_children:
+        content = next((part for part in item.named_children if part.type == "string_content"), None)
+        if item.type == "string" and content is not None:
+            text = text_of(content, data)
+            yield PublicSymbol(module, f"{container}{text}", "field", text, line_of(item))
 
 
 def _assigned_names(left: Node | None) -> list[Node]:

@@ -70,11 +70,12 @@ class PythonExports:
         symbols: list[tuple[str, PublicSymbol]] = []
         exported: list[tuple[str, PublicSymbol]] = []
         for name, line in self._exports_of(path).items():
-            definitions = self._symbols_of(path).get(name)
+            definitions = self._declarations(path, name)
             definition = None if definitions else self._follow_import(path, name)
             if definitions:
                 symbols += [(path, item) for item in definitions if _is_public_member(item.name)]
                 exported += self._list_inherited(_Definition(path, name), name, module)
+                exported += self._alias_members(_Definition(path, name), name, module)
             elif definition is None or self._is_listed(definition):
                 symbols.append((path, PublicSymbol(module, name, "variable", name, line)))
             else:
@@ -87,6 +88,9 @@ class PythonExports:
     def sources(self, path: str) -> set[str]:
         """Return the files that decide about the public names of a module: its own, and those it exports from."""
         files = {path} | {source for source, _ in self.public_symbols(path)}
+        for source in tuple(files):
+            aliased = (self._follow_alias(source, name) for name in self._module(source).aliases)
+            files |= {definition.path for definition in aliased if definition is not None}
         pending = [path]
         while pending:
             current = pending.pop()
@@ -110,6 +114,32 @@ class PythonExports:
                 symbols.setdefault(item.name.partition(".")[0], []).append(item)
             self._symbols[path] = symbols
         return self._symbols[path]
+
+    def _declarations(self, path: str, name: str) -> list[PublicSymbol]:
+        """Definitions of a name with their members; an alias has the declarations of what it is bound to."""
+        items = self._symbols_of(path).get(name, [])
+        definition = self._follow_alias(path, name)
+        if definition is None:
+            return items
+        return [
+            replace(items[0], kind=item.kind, signature=f"{name} = {item.signature}")
+            for item in self._symbols_of(definition.path)[definition.name]
+            if item.name == definition.name
+        ]
+
+    def _follow_alias(self, path: str, name: str) -> _Definition | None:
+        """The function or class that a name of a module is bound to by assignments; None for other names."""
+        definition: _Definition | None = _Definition(path, name)
+        for _ in range(MAX_CHAIN):
+            if definition is None:
+                return None
+            items = self._symbols_of(definition.path).get(definition.name, [])
+            target = self._module(definition.path).aliases.get(definition.name)
+            if target is None or len(items) != 1:
+                is_alias = definition != _Definition(path, name)
+                return definition if is_alias and items and items[0].kind in {"class", "function"} else None
+            definition = self._resolve(definition.path, target) if target != definition.name else None
+        return None
 
     def _exports_of(self, path: str) -> dict[str, int]:
         """The names that a module exports, and the lines that say so."""
@@ -171,7 +201,16 @@ class PythonExports:
 
     def _rename(self, definition: _Definition, name: str, module: str) -> list[tuple[str, PublicSymbol]]:
         """A definition and its members under the name that a module exports it by."""
-        return self._take_symbols(definition, name, module) + self._list_inherited(definition, name, module)
+        symbols = self._take_symbols(definition, name, module) + self._list_inherited(definition, name, module)
+        return symbols + self._alias_members(definition, name, module)
+
+    def _alias_members(self, alias: _Definition, name: str, module: str) -> list[tuple[str, PublicSymbol]]:
+        """The members of an internal class that an alias makes public."""
+        definition = self._follow_alias(alias.path, alias.name)
+        if definition is None or self._is_listed(definition):
+            return []
+        members = self._take_symbols(definition, name, module, without=())
+        return members + self._list_inherited(definition, name, module)
 
     def _take_symbols(
         self, definition: _Definition, name: str, module: str, *, without: Collection[str] | None = None
@@ -179,7 +218,7 @@ class PythonExports:
         """A definition's public symbols under another name; given the members to leave out, its members alone."""
         return [
             (definition.path, replace(item, module=module, name=f"{name}{item.name[len(definition.name) :]}"))
-            for item in self._symbols_of(definition.path)[definition.name]
+            for item in self._declarations(definition.path, definition.name)
             if _is_public_member(item.name)
             and (without is None or ("." in item.name and item.name.split(".")[1] not in without))
         ]

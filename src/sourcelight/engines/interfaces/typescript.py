@@ -6,7 +6,8 @@ see them. A module is a file; what `index.ts` exports from other files is public
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from sourcelight.engines.interfaces.model import MAX_DEPTH, PublicSymbol, before_body, line_of, one_line, text_of
@@ -28,6 +29,14 @@ _VARIABLES = frozenset({"lexical_declaration", "variable_declaration"})
 _CALLABLES = frozenset({"arrow_function", "function_expression", "generator_function"})
 
 
+# What formatters add where a declaration takes several lines: `< A, B, >`, `{ a: 1; }`, and the first `|` of a union.
+_LAYOUT = re.compile(r"(?<=<) |,? (?=>)|[;,](?= })|(?<=[=:(<,?] )[|&] |(?<=[(<])[|&] ")
+
+
+def _one_line(text: str) -> str:
+    return _LAYOUT.sub("", one_line(text))
+
+
 def read(path: str, root: Node, data: bytes) -> list[PublicSymbol]:
     """Return the exported declarations of a module with their public members."""
     name = path.rpartition("/")[2]
@@ -37,11 +46,12 @@ def read(path: str, root: Node, data: bytes) -> list[PublicSymbol]:
 
 def _exports(module: str, container: str, node: Node, data: bytes, depth: int) -> Iterator[PublicSymbol]:
     """What a module or namespace exports: declarations, and names in lists of exports."""
-    local = {
-        symbol_name: child
-        for child in node.named_children
-        for symbol_name in _names(child.named_children[0] if child.type == "ambient_declaration" else child, data)
-    }
+    # A name can have several declarations: overloads, and an interface beside a class.
+    local: dict[str, list[Node]] = {}
+    for child in node.named_children:
+        inner = _declaration(child)
+        for symbol_name in _names(inner, data):
+            local.setdefault(symbol_name, []).append(inner)
     for statement in node.named_children:
         if statement.type != "export_statement":
             continue
@@ -52,13 +62,13 @@ def _exports(module: str, container: str, node: Node, data: bytes, depth: int) -
             continue
         source, value = statement.child_by_field_name("source"), statement.child_by_field_name("value")
         if value is not None:
-            target = local.get(text_of(value, data)) if value.type == "identifier" else None
-            yield from _alias(module, container, "default", value, target, data, depth)
+            targets = local.get(text_of(value, data), []) if value.type == "identifier" else []
+            yield from _alias(module, container, "default", value, targets, data, depth)
         yield from _clause_exports(module, container, statement, {} if source is not None else local, data, depth)
 
 
 def _clause_exports(
-    module: str, container: str, statement: Node, local: dict[str, Node], data: bytes, depth: int
+    module: str, container: str, statement: Node, local: dict[str, list[Node]], data: bytes, depth: int
 ) -> Iterator[PublicSymbol]:
     """Names in ``export { … }``, and the whole of ``export * from``."""
     source = statement.child_by_field_name("source")
@@ -77,11 +87,11 @@ def _clause_exports(
             if name is None or alias is None:
                 continue
             if source is not None:
-                text = one_line(f"{text_of(item, data)}{origin}")
+                text = _one_line(f"{text_of(item, data)}{origin}")
                 yield PublicSymbol(module, f"{container}{text_of(alias, data)}", "variable", text, line_of(alias))
             else:
-                target = local.get(text_of(name, data))
-                yield from _alias(module, container, text_of(alias, data), name, target, data, depth)
+                targets = local.get(text_of(name, data), [])
+                yield from _alias(module, container, text_of(alias, data), name, targets, data, depth)
     if source is not None and not any(
         c.type in {"export_clause", "namespace_export"} for c in statement.named_children
     ):
@@ -89,19 +99,25 @@ def _clause_exports(
 
 
 def _alias(
-    module: str, container: str, name: str, node: Node, target: Node | None, data: bytes, depth: int
+    module: str, container: str, name: str, node: Node, targets: Sequence[Node], data: bytes, depth: int
 ) -> Iterator[PublicSymbol]:
-    """A name that is exported apart from its declaration: the declaration's own symbols under that name."""
-    if target is None:
+    """A name that is exported apart from its declarations: their own symbols under that name."""
+    if not targets:
         yield PublicSymbol(module, f"{container}{name}", "variable", name, line_of(node))
-        return
-    inner = target.named_children[0] if target.type == "ambient_declaration" else target
     own_name = text_of(node, data)
-    for symbol in _symbols_of(module, container, inner, data, depth, ""):
-        first, dot, remaining = symbol.name.removeprefix(container).partition(".")
-        if first == own_name:
-            renamed = f"{container}{name}{dot}{remaining}"
-            yield PublicSymbol(module, renamed, symbol.kind, symbol.signature, symbol.line)
+    for target in targets:
+        for symbol in _symbols_of(module, container, target, data, depth, ""):
+            first, dot, remaining = symbol.name.removeprefix(container).partition(".")
+            if first == own_name:
+                renamed = f"{container}{name}{dot}{remaining}"
+                yield PublicSymbol(module, renamed, symbol.kind, symbol.signature, symbol.line)
+
+
+def _declaration(statement: Node) -> Node:
+    """What a statement declares, without `export` and `declare`."""
+    exported = statement.child_by_field_name("declaration") if statement.type == "export_statement" else None
+    node = statement if exported is None else exported
+    return node.named_children[0] if node.type == "ambient_declaration" and node.named_children else node
 
 
 def _names(node: Node, data: bytes) -> list[str]:
@@ -126,15 +142,15 @@ def _symbols_of(module: str, container: str, node: Node, data: bytes, depth: int
         for child in node.named_children:
             yield from _symbols_of(module, container, child, data, depth, alias)
     elif node.type in _CLASSES:
-        yield PublicSymbol(module, label, _CLASSES[node.type], one_line(before_body(node, data)), line)
+        yield PublicSymbol(module, label, _CLASSES[node.type], _one_line(before_body(node, data)), line)
         for member in () if body is None else body.named_children:
             yield from _member(module, f"{label}.", member, data)
     elif node.type in _FUNCTIONS:
-        yield PublicSymbol(module, label, "function", one_line(before_body(node, data)), line)
+        yield PublicSymbol(module, label, "function", _one_line(before_body(node, data)), line)
     elif node.type == "type_alias_declaration":
-        yield PublicSymbol(module, label, "class", one_line(before_body(node, data)), line)
+        yield PublicSymbol(module, label, "class", _one_line(before_body(node, data)), line)
     elif node.type in {"internal_module", "module"}:
-        yield PublicSymbol(module, label, "namespace", one_line(before_body(node, data)), line)
+        yield PublicSymbol(module, label, "namespace", _one_line(before_body(node, data)), line)
         if body is not None:
             yield from _exports(module, f"{label}.", body, data, depth + 1)
     elif node.type in _VARIABLES:
@@ -153,7 +169,7 @@ def _variables(module: str, container: str, node: Node, data: bytes) -> Iterator
         text = f"{word} {text_of(name, data)}{text_of(declarator.child_by_field_name('type'), data)}"
         if value is not None and value.type in _CALLABLES:
             kind, text = "function", f"{text} = {before_body(value, data)}".rstrip().removesuffix("=>")
-        yield PublicSymbol(module, f"{container}{text_of(name, data)}", kind, one_line(text), line_of(name))
+        yield PublicSymbol(module, f"{container}{text_of(name, data)}", kind, _one_line(text), line_of(name))
 
 
 def _member(module: str, container: str, node: Node, data: bytes) -> Iterator[PublicSymbol]:
@@ -166,11 +182,11 @@ def _member(module: str, container: str, node: Node, data: bytes) -> Iterator[Pu
         return
     label = f"{container}{text_of(name, data)}"
     if node.type in _METHODS:
-        yield PublicSymbol(module, label, "method", one_line(before_body(node, data)), line_of(name))
+        yield PublicSymbol(module, label, "method", _one_line(before_body(node, data)), line_of(name))
     elif node.type in _PROPERTIES:
         value = node.child_by_field_name("value")
         end = node.end_byte if value is None else value.start_byte
-        text = one_line(data[node.start_byte : end].decode("utf-8", "replace")).removesuffix("=").rstrip()
+        text = _one_line(data[node.start_byte : end].decode("utf-8", "replace")).removesuffix("=").rstrip()
         yield PublicSymbol(module, label, "property", text, line_of(name))
 
 

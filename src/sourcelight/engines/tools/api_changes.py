@@ -170,13 +170,20 @@ def _signature(declarations: Iterable[tuple[str, PublicSymbol]]) -> str:
     return "\n".join(dict.fromkeys(symbol.signature for _, symbol in declarations))
 
 
+def _comparable(language: str, declarations: Iterable[tuple[str, PublicSymbol]]) -> set[str]:
+    """The signatures of a name in a form that is equal for equal types."""
+    signatures = {symbol.signature for _, symbol in declarations}
+    # `any` is an alias of the empty interface since Go 1.18.
+    return {text.replace("interface{}", "any") for text in signatures} if language == "Go" else signatures
+
+
 def _differences(old: _Declarations, new: _Declarations) -> list[_ApiChange]:
     changes = []
     for key in {**old, **new}:
         before, after = old.get(key, []), new.get(key, [])
         if not before or not after:
             changes.append(_ApiChange("removed" if before else "added", key, before, after))
-        elif set(_signature(before).split("\n")) != set(_signature(after).split("\n")):
+        elif _comparable(key[0], before) != _comparable(key[0], after):
             changes.append(_ApiChange("changed", key, before, after))
     return changes
 

@@ -25,7 +25,7 @@ from sourcelight.lab.reports.model import (
 )
 from sourcelight.lab.reports.text import format_cell, heading, is_number, is_unbroken, row_count_text, shown_rows
 
-_LONG = frozenset({"path", "directory", "old_path", "subject", "last_subject", "title"})
+_LONG = frozenset({"path", "directory", "old_path", "subject", "last_subject", "title", "reason"})
 # Longer words may be broken; shorter ones fit the narrowest column of a printed page.
 _SHORT = 18
 # Behind separators of paths, addresses and names, where a reader expects the next part. Browsers break long words only
@@ -216,7 +216,7 @@ list-style:none;margin:1em 0}
 .sl-report td.sl-n,.sl-report th.sl-n{text-align:right;font-variant-numeric:tabular-nums}
 .sl-report td{overflow-wrap:break-word;min-width:5em}
 .sl-report td.sl-n,.sl-report td.sl-w{white-space:nowrap;overflow-wrap:normal;min-width:0}
-.sl-report td.sl-p{min-width:15em}
+.sl-report td.sl-p{min-width:11em}
 .sl-report figure{margin:1em 0;padding:.6rem .8rem;border:1px solid var(--edge);border-radius:.5rem;
 background:var(--sl-back);color:var(--sl-text)}
 .sl-report figure svg{width:100%%;height:auto;display:block}

@@ -173,8 +173,8 @@ def _milestones(subject: Thing, changes: Frame, links: Links) -> Section:
 
 
 def _turn_text(row: Mapping[Any, Any]) -> str:
-    status, old, new = str(row["status"]), _location(row, "old_"), _location(row)
-    event_text = f"{status} from {old} to {new}" if status in MOVED else f"{status} as {new}"
+    status, (old, new) = str(row["status"]), _locations(row)
+    event_text = f"{status} from {old} to {new}" if status in MOVED else f"{status} as {_location(row)}"
     return f"{date_text(row['commit_date'])}: {event_text}"
 
 
@@ -182,6 +182,13 @@ def _location(row: Mapping[Any, Any], prefix: str = "") -> str:
     """A path, and of a definition its name before it."""
     path = str(row[f"{prefix}path"])
     return f"{row[f'{prefix}symbol']} in {path}" if "symbol" in row else path
+
+
+def _locations(row: Mapping[Any, Any]) -> tuple[str, str]:
+    """Where a thing was before a change and after it; a definition that kept its name only moved to another file."""
+    if "symbol" in row and str(row["symbol"]) == str(row["old_symbol"]):
+        return str(row["old_path"]), str(row["path"])
+    return _location(row, "old_"), _location(row)
 
 
 def _item(text: str, row: Mapping[Any, Any], links: Links) -> Item:
@@ -284,8 +291,9 @@ def _references(commits: Frame) -> Section:
 
 
 def _log(subject: Thing, commits: Frame, links: Links) -> Section:
-    columns = ["commit", "commit_date", "author", "subject", "reason", "references", "files", "status", "path",
-               "line_number", "additions", "deletions", "agent", "repository", "url"]  # fmt: skip
+    # What is narrow comes before the texts, so that it is in sight on a page of usual width.
+    columns = ["commit", "commit_date", "author", "subject", "additions", "deletions", "files", "status", "reason",
+               "references", "path", "line_number", "agent", "repository", "url"]  # fmt: skip
     left_out = {"status", "path"} if not subject.is_one else {"files"}
     rows = commits[[name for name in columns if name in commits and name not in left_out]].reset_index(drop=True)
     if subject.is_one and len(set(rows["path"])) <= 1:
@@ -321,8 +329,11 @@ def _beginning(story_subject: Thing, changes: Frame) -> str:
     name = _location(dict(first))
     if not story_subject.is_one:
         return f"The first file of {story_subject.name} was added {_by(first)} as {name}{subject}."
-    location = _location(dict(changes.iloc[0]))
-    return f"{story_subject.name} was added {_by(first)}{f' as {name}' if name != location else ''}{subject}."
+    newest = changes.iloc[0]
+    location = "" if name == _location(dict(newest)) else f" as {name}"
+    if location and "symbol" in changes and str(first["symbol"]) == str(newest["symbol"]):
+        location = f" in {first['path']}"
+    return f"{story_subject.name} was added {_by(first)}{location}{subject}."
 
 
 def _work(subject: Thing, commits: Frame) -> str:
@@ -348,7 +359,7 @@ def _move_text(subject: Thing, changes: Frame) -> str:
     if not subject.is_one:
         commits = rows["commit"].astype("str").nunique()
         return f"{count_of(len(rows), 'change')} in {count_of(commits, 'commit')} moved files within it or into it."
-    moves = [f"from {_location(row, 'old_')} {_by(row)}" for row in rows.head(_NAMES_SHOWN).to_dict("records")]
+    moves = [f"from {_locations(row)[0]} {_by(row)}" for row in rows.head(_NAMES_SHOWN).to_dict("records")]
     hidden_count = len(rows) - len(moves)
     times = "once" if len(rows) == 1 else f"{len(rows):,} times"
     return f"It moved {times}: {join_words(moves)}{f', and {hidden_count:,} times before' if hidden_count else ''}."
