@@ -1,0 +1,100 @@
+"""The commits of files and definitions, beside ``git log --follow`` and ``git log -L``, in one run.
+
+Run: ``python benchmarks/story.py REPOSITORY… [--files N] [--functions N]``. A seed draws source files and functions of
+the newest commit. For each it prints how many have exactly git's commits, each that differs with the number of commits
+that only one side has, and the seconds of CPU, without the first question, which reads the history.
+
+``git log --follow`` also follows copies, and matches empty files with each other; ``git log -L`` follows lines, stops
+where they came from another file, and counts a change of the lines around that it takes for the function's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import sourcelight as sl
+
+_SEED = 20261128
+
+
+def by_git(repository: Path, *arguments: str) -> tuple[list[str], float]:
+    """The lines that git prints, and its seconds of CPU."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(["git", "-C", str(repository), *arguments], capture_output=True, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return done.stdout.decode("utf-8", "replace").split(), seconds
+
+
+def print_result(kind: str, rows: Iterable[tuple[str, set[str], set[str]]], ours_s: float, git_s: float) -> None:
+    """Print what is equal, and each row that differs."""
+    pairs = list(rows)
+    differing = [(name, ours, theirs) for name, ours, theirs in pairs if ours != theirs]
+    print(f"{kind}: {len(pairs) - len(differing)} of {len(pairs)} equal; CPU s {ours_s:.2f}, git {git_s:.2f}")
+    for name, ours, theirs in differing:
+        print(f"  {name}: {len(ours - theirs)} only here, {len(theirs - ours)} only by git, {len(ours & theirs)} both")
+
+
+def compare(code: sl.Client, repository: Path, request: argparse.Namespace) -> None:
+    """Print the files and functions of one repository."""
+    generator = random.Random(_SEED)  # noqa: S311 - no secret
+    name = str(code.list_repos()["repository"].iloc[0])
+    names, _ = by_git(repository, "ls-tree", "-r", "--name-only", "HEAD")
+    paths = [path for path in names if path.endswith((".py", ".go", ".ts", ".java"))]
+    sample = generator.sample(paths, min(request.files, len(paths)))
+    functions = code.complexity(name, progress=False)
+    code.path_history(name, sample[0], progress=False)  # reads the history
+    rows, ours_s, git_s = [], 0.0, 0.0
+    for path in sample:
+        began = time.process_time()
+        commits = set(code.path_history(name, path, progress=False)["commit"].astype("str"))
+        ours_s += time.process_time() - began
+        log, seconds = by_git(repository, "log", "--follow", "--format=%H", "--", path)
+        git_s += seconds
+        rows.append((path, commits, set(log)))
+    print(f"\n{repository}")
+    print_result("files, git log --follow", rows, ours_s, git_s)
+    rows, ours_s, git_s = [], 0.0, 0.0
+    drawn = functions.sample(min(request.functions, len(functions)), random_state=_SEED)
+    for row in drawn.to_dict("records"):
+        path, symbol = str(row["path"]), str(row["symbol"])
+        began = time.process_time()
+        try:
+            commits = set(code.symbol_history(name, symbol, path, progress=False)["commit"].astype("str"))
+        except sl.SourcelightError as error:
+            print(f"  {path} {symbol}: {error}")
+            continue
+        ours_s += time.process_time() - began
+        span = f"{row['line_number']},{row['end_line']}:{path}"
+        log, seconds = by_git(repository, "log", "-s", "--format=%H", "-L", span)
+        git_s += seconds
+        rows.append((f"{path} {symbol}", commits, set(log)))
+    print_result("functions, git log -L", rows, ours_s, git_s)
+
+
+def main() -> int:
+    """Entry point."""
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("repositories", type=Path, nargs="+", metavar="REPOSITORY")
+    arguments.add_argument("--files", type=int, default=20)
+    arguments.add_argument("--functions", type=int, default=20)
+    request = arguments.parse_args()
+    for repository in request.repositories:
+        with (
+            tempfile.TemporaryDirectory() as index,
+            sl.open(repository, index_dir=index, background_index=False) as code,
+        ):
+            compare(code, repository, request)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
