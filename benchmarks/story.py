@@ -63,8 +63,8 @@ def compare(code: sl.Client, repository: Path, request: argparse.Namespace) -> N
     print(f"\n{repository}")
     print_result("files, git log --follow", rows, ours_s, git_s)
     rows, ours_s, git_s = [], 0.0, 0.0
-    drawn = functions.sample(min(request.functions, len(functions)), random_state=_SEED)
-    for row in drawn.to_dict("records"):
+    function_sample = functions.sample(min(request.functions, len(functions)), random_state=_SEED)
+    for row in function_sample.to_dict("records"):
         path, symbol = str(row["path"]), str(row["symbol"])
         began = time.process_time()
         try:
