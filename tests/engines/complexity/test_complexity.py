@@ -134,6 +134,8 @@ def test_rows_have_the_changes_the_age_and_the_place_of_git(tmp_path: Path) -> N
         files = code.complexity("lib", by="file")
         earlier = code.complexity("lib", by="file", revision="moved")
         part = code.complexity("lib", "b.py", limit=1)
+        behind = {path: code.drill_down(files, row) for row, path in enumerate(files["path"])}
+        behind_g = code.drill_down(rows, rows["symbol"].tolist().index("g"))
         with pytest.raises(sl.PathNotFound):
             code.complexity("lib", "absent")
     columns = ["path", "symbol", "line_number", "end_line", "cyclomatic", "cognitive", "test"]
@@ -149,6 +151,8 @@ def test_rows_have_the_changes_the_age_and_the_place_of_git(tmp_path: Path) -> N
     follow = builder.git("log", "--follow", "--format=%H", "--", "b.py").split("\n")
     hot = files.set_index("path").loc["b.py"]
     assert hot["commits"] == len(follow)
+    assert behind["b.py"]["commit"].tolist() == follow
+    assert behind_g["subject"].tolist() == ["edit g", "move", "one"]
     assert hot["hotspot"] == hot["cognitive"] * hot["commits"] == 6
     assert earlier.set_index("path").loc["b.py", "commits"] == 2
     assert (part.attrs["total"], len(part)) == (2, 1)

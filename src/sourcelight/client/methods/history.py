@@ -311,8 +311,9 @@ class HistoryMethods:
     async def drill_down(self: ToolCaller, frame: DataFrame, row: int, *, progress: ProgressChoice = None) -> DataFrame:
         """List the commits behind a row of a DataFrame that a method of history returned.
 
-        For `hotspots`, `coupling`, and `churn` by file, directory or kind of file, these are exactly the commits that
-        the row counts, including those under earlier names of its files. Lists for other rows also contain merges.
+        For `hotspots`, `coupling`, `complexity` by file, and `churn` by file, directory or kind of file, these are
+        exactly the commits that the row counts, including those under earlier names of its files. For `complexity` by
+        function they are those of `symbol_history`. Lists for other rows also contain merges.
 
         Parameters
         ----------

@@ -62,9 +62,18 @@ def _complexity(arguments: ComplexityArguments, context: ToolContext) -> ToolRes
         rows = rows[: arguments.limit]
         notices.append(f"The {arguments.limit:,} most complex of {total:,} rows are shown.")
     notices.append(f"Files of {', '.join(LANGUAGES)} are measured.")
-    attributes |= {"commit": snapshot.commits[0], "total": total}
+    attributes |= {"commit": snapshot.commits[0], "total": total, "drill_down": _drill_down(by, snapshot.commits[0])}
     is_complete = histories.complete and not unread and len(rows) == total
     return ToolResult("complexity", _table(snapshot, rows), attributes, is_complete, tuple(notices))
+
+
+def _drill_down(by: str, commit: str) -> dict[str, Any]:
+    """What lists the commits behind a row: those that `commits` of a file counts, or the history of a function."""
+    if by == "file":
+        columns = {"repos": "repository", "path": "path"}
+        return {"call": "commits_behind", "arguments": {"of": "hotspots", "revisions": [commit]}, "columns": columns}
+    columns = {"repo": "repository", "symbol": "symbol", "path": "path"}
+    return {"call": "symbol_history", "arguments": {"revision": commit}, "columns": columns}
 
 
 def measure_files(
