@@ -33,6 +33,7 @@ from sourcelight.engines.execution.protocol import ToolHandler
 from sourcelight.repos import Repository, Viewer
 
 if TYPE_CHECKING:
+    from sourcelight.engines.deepsearch.evidence.pins import StepRequest
     from sourcelight.engines.tools import ToolContext
 
 
@@ -240,11 +241,11 @@ def run_step(cluster: ClusterSnapshot, step: str, request: Any, context: Any, on
     return wait_for(cluster.fleet, work, context.cancellation)["answer"]["attributes"]["found"]
 
 
-def _pin(call: ClusterToolCall, request: Any) -> Any:
+def _pin(call: ClusterToolCall, request: StepRequest) -> Any:
     """The commits of a question; a repository that no worker answers for can't be pinned."""
     names = names_of_question(call, request.filters)
-    if request.named.repositories:
-        wanted_names = {name.casefold() for name in request.named.repositories}
+    if request.named_scope.repositories:
+        wanted_names = {name.casefold() for name in request.named_scope.repositories}
         visible = call.cluster.catalog.visible(call.context.viewer)
         # Workers apply the filters; here a repository that they leave out only costs a question.
         names = [repository.name for repository in visible if repository.name.casefold() in wanted_names]
