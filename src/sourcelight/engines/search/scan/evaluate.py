@@ -305,9 +305,9 @@ class CorpusSearch:
         term = self.prepared.terms[term_index]
         if not term.content:
             return _NO_UNITS
-        if selection is not None:
-            # The key of the cache names the filters of the query, so it can't serve another selection.
-            return self._find_candidates(term.pattern, selection)
+        if selection is not None or isinstance(term.pattern, StructurePattern):
+            # The key of the cache names the filters of the query, so it can't serve another selection, nor twins.
+            return self._find_candidates(term.pattern, selection or self.selection)
         query = self.prepared.query
         cached = self.corpus.pattern_cache.remember((term.pattern, query.files, query.languages), PatternSpans)
         # A match that crosses lines may span units, so its spans can't stand for the units that hold it.
@@ -319,10 +319,8 @@ class CorpusSearch:
             cached.units = units if len(units) <= MAX_CACHED_UNITS else None
         return units
 
-    def _required_candidates(self, pattern: TermPattern) -> UnitNumbers:
+    def _required_candidates(self, pattern: CompiledPattern) -> UnitNumbers:
         """Return the candidates of a pattern in the selected files; those of the last few required texts are cached."""
-        if isinstance(pattern, StructurePattern):
-            return self._find_candidates(pattern, self.selection)
         # By what is required: a text has the same candidates with and without regard to case.
         query = self.prepared.query
         return self.corpus.pattern_cache.remember(
