@@ -172,6 +172,8 @@ def test_a_trend_is_what_each_commit_measures_alone(tmp_path: Path) -> None:
         single_frames: dict[str, Any] = {
             commit: code.complexity("lib", by="file", revision=commit) for commit in trend["commit"]
         }
+        parts = code.drill_down(trend, -1)
+        functions = code.drill_down(revision_trend, 0)
         wrongs: list[dict[str, Any]] = [{"points": 1}, {"revisions": ["last"] * 201}, {"by": "class"}]
         for wrong in wrongs:
             with pytest.raises(sl.SourcelightError):
@@ -193,6 +195,8 @@ def test_a_trend_is_what_each_commit_measures_alone(tmp_path: Path) -> None:
         assert row["test_code_lines"] == tests["code_lines"].sum()
         assert row["comment_ratio"] == row["comment_lines"] / row["code_lines"]
         assert row["test_ratio"] == row["test_code_lines"] / row["code_lines"]
+    assert parts.equals(single_frames[trend["commit"].iloc[-1]])
+    assert functions["symbol"].tolist() == ["test_a"]
     assert revision_trend[["revision", "path", "symbol", "line_number"]].values.tolist() == [
         ["last", "tests/test_a.py", "test_a", 1]
     ]
@@ -224,10 +228,12 @@ def test_related_tests_import_a_file_or_change_with_it(tmp_path: Path) -> None:
     with sl.open(tmp_path / "src", index_dir=tmp_path / "index", index_workers=1) as code:
         rows = code.related_tests("lib", "lib/new.py")
         extra = code.related_tests("lib", "lib/new.py", min_commits=1)
+        behind = [set(code.drill_down(rows, row)["commit"]) for row in range(len(rows))]
         with pytest.raises(sl.PathNotFound):
             code.related_tests("lib", "absent.py")
     file, far = (set(builder.git("log", "--follow", "--format=%H", "--", path).split("\n"))
                  for path in ("lib/new.py", "tests/test_far.py"))  # fmt: skip
+    assert behind == [file, file & far]
     columns = ["path", "imports", "shared_commits", "commits"]
     assert rows[columns].values.tolist() == [
         ["tests/test_f.py", 1, 2, 2], ["tests/test_far.py", 0, len(file & far), len(far)]

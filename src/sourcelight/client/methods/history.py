@@ -313,7 +313,8 @@ class HistoryMethods:
 
         For `hotspots`, `coupling`, `complexity` by file, and `churn` by file, directory or kind of file, these are
         exactly the commits that the row counts, including those under earlier names of its files. For `complexity` by
-        function they are those of `symbol_history`. Lists for other rows also contain merges.
+        function they are those of `symbol_history`, and for `related_tests` the shared ones. Lists for other rows also
+        contain merges. For `complexity_trend` the result has the files, or functions, that add up to the row.
 
         Parameters
         ----------

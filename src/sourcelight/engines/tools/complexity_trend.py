@@ -78,7 +78,17 @@ def _complexity_trend(arguments: ComplexityTrendArguments, context: ToolContext)
         notices.append(f"{count_of(len(unread), 'file')} can't be parsed: {list_names(sorted(unread), _MAX_NAMED)}.")
     notices.append(f"Files of {', '.join(LANGUAGES)} are measured.")
     complete = histories.complete and not unread
+    attributes["drill_down"] = _drill_down(by, below)
     return ToolResult("complexity_trend", _table(snapshot, rows), attributes, complete, tuple(notices))
+
+
+def _drill_down(by: str, below: str) -> dict[str, Any]:
+    """What lists the measures that a row adds up: the files of a total, the functions of a file, at its commit."""
+    columns = {"repo": "repository", "revision": "commit"}
+    if by == "total":
+        path = {"path": below} if below else {}
+        return {"call": "complexity", "arguments": {"by": "file"} | path, "columns": columns}
+    return {"call": "complexity", "arguments": {"by": "function"}, "columns": columns | {"path": "path"}}
 
 
 def _points(snapshot: OpenedHistory, arguments: ComplexityTrendArguments, context: ToolContext) -> list[_Point]:

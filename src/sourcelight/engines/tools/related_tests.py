@@ -20,6 +20,8 @@ from sourcelight.repos import ObjectReader, find_entry
 
 CALL = "related_tests"
 _FEWEST = 2
+_ANY_SIZE = 2**31 - 1
+"""Files of a commit: here large ones count, too."""
 _RULE = "Imports are direct ones: a test that reaches the file through another module doesn't import it."
 
 
@@ -70,7 +72,14 @@ def _related_tests(arguments: RelatedTestsArguments, context: ToolContext) -> To
         len(related),
     )
     notices = (*histories.notices, *notices_of(workspace), _RULE)
-    attributes |= {"commit": snapshot.commits[0], "total": len(related), "min_commits": min_commits}
+    shared = {"of": "coupling", "path": path, "revisions": [snapshot.commits[0]], "maxFiles": _ANY_SIZE}
+    drill = {"call": "commits_behind", "arguments": shared, "columns": {"repos": "repository", "otherPath": "path"}}
+    attributes |= {
+        "commit": snapshot.commits[0],
+        "total": len(related),
+        "min_commits": min_commits,
+        "drill_down": drill,
+    }
     is_complete = histories.complete and not workspace.unparsed and not workspace.notices
     return ToolResult("related_tests", table, attributes, is_complete, notices)
 
