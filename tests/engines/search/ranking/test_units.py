@@ -124,6 +124,7 @@ def test_a_comment_is_with_what_it_is_about_or_left_out_whole() -> None:
     assert lead_start(short, 4) == 1
     assert lead_start([b"int a;", *[b"// words"] * 90, b"int f(void) {"], 91) == 91
     assert lead_start([b"int a; /* of a", b" */", b"int f(void) {"], 2) == 2
+    assert lead_start([b"# %%", b"# Read it.", b"def read():"], 2) == 1  # the marker of a cell is no comment
 
 
 def test_sections_and_cells_are_chunks() -> None:

@@ -140,7 +140,10 @@ _MAX_LEAD_LINES = 60
 _LEADS = (b"//", b"/*", b"*", b"#", b"--", b";;", b"@", b"%%")
 """Starts of lines above a definition that belong to it: comments, decorators, attributes."""
 
-_NOT_LEADS = (b"#include", b"#endif", b"#if", b"#else", b"#define", b"#undef", b"#pragma", b"#!")
+_NOT_LEADS = (
+    b"#include", b"#endif", b"#if", b"#else", b"#define", b"#undef", b"#pragma", b"#!",
+    b"# %%", b"#%%", b"// %%", b"-- %%",  # the line that starts a cell of a percent script
+)  # fmt: skip
 _HEADING = re.compile(rb"#{1,6} |={1,6} |[^\s`|>*-].{0,100}$")
 _FENCE = re.compile(rb" {0,3}(```+|~~~+)")
 _CELL = re.compile(rb'\s*"(?:cell_type|attachments)":')
