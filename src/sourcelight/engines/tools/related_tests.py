@@ -72,8 +72,8 @@ def _related_tests(arguments: RelatedTestsArguments, context: ToolContext) -> To
         len(related),
     )
     notices = (*histories.notices, *notices_of(workspace), _RULE)
-    shared = {"of": "coupling", "path": path, "revisions": [snapshot.commits[0]], "maxFiles": _ANY_SIZE}
-    drill = {"call": "commits_behind", "arguments": shared, "columns": {"repos": "repository", "otherPath": "path"}}
+    coupling = {"of": "coupling", "path": path, "revisions": [snapshot.commits[0]], "maxFiles": _ANY_SIZE}
+    drill = {"call": "commits_behind", "arguments": coupling, "columns": {"repos": "repository", "otherPath": "path"}}
     attributes |= {
         "commit": snapshot.commits[0],
         "total": len(related),
