@@ -7,13 +7,17 @@ import random
 import re
 import warnings
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import sourcelight as sl
+from sourcelight.backends.embedded import open_engine
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import QueryError
+from sourcelight.engines.search import SearchPart, TextQuery
 from sourcelight.testing.repositories import RepositoryBuilder
 
 Row = tuple[str, int, str, int, str, tuple[int, ...]]
@@ -308,3 +312,16 @@ def test_alternatives_of_cells_and_of_files_are_united(tmp_path: Path, cells: st
     expected = {key: value for key, value in expected.items() if key[1] is not None or key[0] not in paths}
     assert dict(united) == expected
     assert len(united) == len(expected)
+
+
+def test_cells_of_a_repository_without_an_index_are_not_counted(tmp_path: Path) -> None:
+    notebook = json.dumps({"cells": [code("import numpy")], "metadata": {}, "nbformat": 4, "nbformat_minor": 4})
+    RepositoryBuilder(tmp_path / "src" / "lib").commit({"a.ipynb": notebook}, "one")
+    engine = open_engine([tmp_path / "src"], index=tmp_path / "index", index_now=False)
+    target = engine.target_of(engine.catalog.repositories[0])
+    parts: list[SearchPart] = []
+    query = TextQuery(None, cells=frozenset({"code"}))
+    with closing(engine):
+        table = engine.store.count((target,), query, ["repository"], Cancellation(), parts.append)
+    assert table.num_rows == 0
+    assert [list(part.failed) for part in parts] == [["lib"]]  # so the stream answers, which waits for the index

@@ -61,6 +61,8 @@ class CellSearch:
         for group in self.open_groups(targets, cancellation):
             if group.failed:
                 yield SearchPart(failed=group.failed)
+            if not group.targets:
+                continue
             try:
                 for part in self._parts(group, prepared, options, cancellation):
                     yield part
