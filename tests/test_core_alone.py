@@ -77,6 +77,9 @@ with sl.open(src, background_index=False) as code:
     sentence("skipped", lambda: result.skipped)
     sentence("spans", result.spans)
     sentence("explore", result.explore)
+    last = code.last
+    sentence("search_explore", lambda: code.explore("greet"))
+    answers["searched"] = code.last is not last
     sentence("facets", result.facets)
     sentence("commit_search", lambda: code.commit_search(repos=["demo"]))
     sentence("count_by", lambda: code.count_by("greet", "path"))
@@ -158,11 +161,16 @@ def test_commands_need_no_frames(answers: dict[str, Any]) -> None:
         ("plot", "pandas"),
         ("magics", "pandas"),
         ("explore", "anywidget"),
+        ("search_explore", "anywidget"),
         ("facets", "anywidget"),
     ],
 )
 def test_frames_widgets_and_figures_say_what_to_install(answers: dict[str, Any], feature: str, library: str) -> None:
     assert answers[feature].endswith(f" needs {library}, which sourcelight-core leaves out: pip install sourcelight")
+
+
+def test_an_explorer_that_cannot_be_shown_starts_no_search(answers: dict[str, Any]) -> None:
+    assert answers["searched"] is False
 
 
 def test_nothing_of_notebooks_was_there(answers: dict[str, Any]) -> None:

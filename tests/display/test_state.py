@@ -74,6 +74,11 @@ def test_a_service_may_know_of_more_repositories_than_it_sent() -> None:
     assert search(Progress(False, 1, 1, 9)).snapshot().fields[0] == ("repositories", "9")
 
 
+def test_an_alert_with_a_list_is_one_line() -> None:
+    state = search(HIT, Alert("Not all", "Not searched:\n- `a`: gone\n- `b`: gone", "warning"), Done())
+    assert ("warning", "Not all: Not searched: `a`: gone, `b`: gone") in state.snapshot().notices
+
+
 def test_skipped_work_alerts_and_errors_become_notes() -> None:
     alerts = (Alert("a", "b", "warning"), Alert("c"))
     state = search(HIT, Progress(True, 1, 1, 1, (LIMIT, Skipped("x", severity="warn", title=""))), *alerts, Done())

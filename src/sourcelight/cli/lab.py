@@ -62,7 +62,11 @@ def open_lab(paths: Sequence[str], destination: str, *, browser: bool) -> int:
         demo_paths = [str(sample_repositories(directory / "samples"))]
     if demo_paths:
         environment["SOURCELIGHT_DEMO_PATHS"] = os.pathsep.join(str(Path(path).resolve()) for path in demo_paths)
-    command = [sys.executable, "-m", "jupyterlab", *([] if browser else ["--no-browser"]), str(directory)]
+    options = [] if browser else ["--no-browser"]
+    # In a container everybody is root, and JupyterLab starts for root only when told so.
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        options.append("--allow-root")
+    command = [sys.executable, "-m", "jupyterlab", *options, str(directory)]
     return subprocess.run(command, env=environment, check=False).returncode
 
 

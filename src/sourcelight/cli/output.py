@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from sourcelight.core.markup import one_line, visible
+from sourcelight.core.markup.counts import join_lines
 
 if TYPE_CHECKING:
     from sourcelight.client import Client
@@ -241,11 +242,7 @@ def for_terminals(text: str) -> str:
 
 def say(message: str) -> None:
     """Print one line on standard error, control characters made visible, with options for parameters of Python."""
-    text = ""
-    for line in filter(None, map(str.strip, visible(for_terminals(message)).splitlines())):
-        separator = " " if text.endswith(":") else ", " if line.startswith("- ") else "; "
-        text = f"{text}{separator}{line.removeprefix('- ')}" if text else line
-    sys.stderr.write(f"sourcelight: {text}\n")
+    sys.stderr.write(f"sourcelight: {join_lines(visible(for_terminals(message)))}\n")
     sys.stderr.flush()
 
 

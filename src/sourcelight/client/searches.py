@@ -17,6 +17,7 @@ from sourcelight.client.search_many import ManyResult, SearchManyRun, label_quer
 from sourcelight.client.search_run import RunSource, unbroken
 from sourcelight.core.arguments import checks_methods
 from sourcelight.core.batches import Event, MatchBatch
+from sourcelight.core.extras import require_notebook
 from sourcelight.core.wire.request import CLIENT_MATCHES, SearchRequest
 from sourcelight.display.notebook import ProgressChoice
 
@@ -177,7 +178,8 @@ class SearchMethods(CountMethods):
         )
 
     async def _start(self, query: QueryText, *, exhaustive: bool, **options: Any) -> RunSource:
-        """Start a search on this loop and leave it running."""
+        """Start a search on this loop and leave it running, for an explorer."""
+        require_notebook("anywidget", "the explorer")
         run = self._run(query, exhaustive=exhaustive, **options)
         self._last = run
         self._read_last = run.result

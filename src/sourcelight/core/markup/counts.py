@@ -53,6 +53,21 @@ def plural(noun: str) -> str:
     return f"{last}es" if last.endswith(("s", "x", "z", "ch", "sh")) else f"{last}s"
 
 
+def join_lines(text: str) -> str:
+    r"""Return a message of several lines, which may have a list, as one line.
+
+    Examples
+    --------
+    >>> join_lines("Not searched:\n- `a`\n- `b`\nAsk again.")
+    'Not searched: `a`, `b`; Ask again.'
+    """
+    result = ""
+    for line in filter(None, map(str.strip, text.splitlines())):
+        separator = " " if result.endswith(":") else ", " if line.startswith("- ") else "; "
+        result = f"{result}{separator}{line.removeprefix('- ')}" if result else line
+    return result
+
+
 def join_words(words: Sequence[str], conjunction: str = "and") -> str:
     """Return words as an enumeration.
 

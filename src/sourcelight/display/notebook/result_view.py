@@ -16,6 +16,7 @@ from sourcelight.core.batches.schema import MATCHES
 from sourcelight.core.cells.json_lines import context_lines, has_json_line, row_line
 from sourcelight.core.completeness import COUNT_ASKS, DISPLAY_ASKS, Status
 from sourcelight.core.markup import count_of, escape, highlight, link, one_line
+from sourcelight.core.markup.counts import join_lines
 from sourcelight.core.wire.events import Alert, Skipped
 from sourcelight.display.notebook.html_pages import whole_page
 from sourcelight.display.notebook.views.links import Link, LinkResolver, anchor
@@ -84,7 +85,7 @@ def statements(view: ResultView) -> Iterator[tuple[str, str]]:
         text = ": ".join(t for t in (alert.title, alert.description) if t)
         seen_texts |= {text, f"alert: {alert.title}"}
         hints = "".join(f" \u2014 try {p.query}" for p in alert.proposed_queries[:3])
-        yield {"error": "error", "warning": "warning"}.get(alert.kind, "info"), f"{text}{hints}"
+        yield {"error": "error", "warning": "warning"}.get(alert.kind, "info"), f"{join_lines(text)}{hints}"
     for reason in view.reasons:
         if reason not in seen_texts and reason != view.status:
             is_asked_for = reason.endswith((COUNT_ASKS, DISPLAY_ASKS))

@@ -23,6 +23,7 @@ from sourcelight.core.batches.events import (
 )
 from sourcelight.core.completeness import Status, limits, status_of
 from sourcelight.core.former_names import refuses_former_names
+from sourcelight.core.markup.counts import join_lines
 from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filters, Progress, Skipped, SuggestedFilter
 
 Phase = Literal["running", "complete", "partial", "limited", "unparsed", "interrupted", "failed"]
@@ -225,7 +226,8 @@ class SearchState:
         # Reasons of the status repeat skipped work and alerts; each is shown once.
         seen = {f"{s.reason}: {s.title}" for s in self.skipped}
         notices = [("info" if s.severity == "info" else s.severity, _note(s)) for s in self.skipped]
-        notices += [(a.kind or "info", ": ".join(t for t in (a.title, a.description) if t)) for a in self.alerts]
+        alert_texts = (": ".join(t for t in (a.title, a.description) if t) for a in self.alerts)
+        notices += [(a.kind or "info", join_lines(text)) for a, text in zip(self.alerts, alert_texts, strict=True)]
         notices += [
             ({"failed": "error", "partial": "info"}.get(self.phase, "warning"), r)
             for r in (self._end[1] if self._end else ())
