@@ -173,6 +173,18 @@ def test_reviews_merges_and_assistants_are_those_of_messages(full_report: Report
     assert {year: count for year, count in yearly_counts if count} == dict(by_year)
 
 
+def test_commits_of_assistants_are_said_once(full_report: Report, code: sl.Client, commits: list[Commit]) -> None:
+    agent_commits = sum(commit.agent for commit in commits)
+    (metric,) = [metric for metric in full_report.metrics if metric.name == "commits with an assistant"]
+    assert metric.value == agent_commits
+    assert "a lower bound" in metric.counts
+    assert not [notice for notice in full_report.notices if "coding assistant" in notice]
+    # Each commit changes two files: it is in two rows of the finest table.
+    for by in (["repository"], ["repository", "directory"], ["repository", "path"]):
+        notices = [text for text in code.churn(by=by).attrs["notices"] if "coding assistant" in text]
+        assert [text.partition(" ")[0] for text in notices] == [str(agent_commits)]
+
+
 def test_the_window_is_counted_alone(year: Report, commits: list[Commit]) -> None:
     start, end = (datetime.fromisoformat(text).replace(tzinfo=UTC) for text in (AFTER, BEFORE))
     within = [commit for commit in commits if start <= commit.time < end]

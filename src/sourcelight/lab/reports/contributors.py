@@ -90,7 +90,12 @@ _PATHS_COUNTED = {
     True: "Distinct paths of the changes that count, renamed files under their new names.",
 }
 # The numbers and tables say these themselves.
-_SAID = ("Merges are ", "Only files of these kinds")
+_SAID = (
+    "Merges are ",
+    "Only files of these kinds",
+    "commit names a coding assistant ",
+    "commits name a coding assistant ",
+)
 _STAGES = ("commits", "people", "folders", "files", "time before", "ownership", "identities")
 
 

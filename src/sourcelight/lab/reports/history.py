@@ -295,8 +295,14 @@ def name_subject(subject: str, frames: Sequence[Frame | None]) -> list[Frame]:
 
 
 def without_notices(frame: Frame, beginnings: tuple[str, ...]) -> Frame:
-    """An answer without those of its notices that a report says itself, with its numbers and tables."""
-    return _with_notices(frame, [text for text in frame.attrs.get("notices", ()) if not text.startswith(beginnings)])
+    """An answer without those of its notices that a report says itself, with its numbers and tables.
+
+    `beginnings` are those of the notices, without the number that some begin with.
+    """
+    notices = [
+        text for text in frame.attrs.get("notices", ()) if not text.lstrip("0123456789, ").startswith(beginnings)
+    ]
+    return _with_notices(frame, notices)
 
 
 def _with_notices(frame: Frame, notices: list[str]) -> Frame:

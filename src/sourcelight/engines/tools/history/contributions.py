@@ -56,7 +56,7 @@ class GroupSums:
 
     `keys` are the person, the start of the period (0 without one) and the index of the group (0 without one) of each
     row; `values` have a number for each row by name. `unknown` counts changes without known lines, `touched` the
-    distinct paths, those before a rename included.
+    distinct paths, those before a rename included, `by_agents` the distinct commits that name a coding assistant.
     """
 
     persons: PersonSet
@@ -65,6 +65,7 @@ class GroupSums:
     group_names: list[str] = field(default_factory=list)
     unknown: int = 0
     touched: int = 0
+    by_agents: int = 0
 
 
 def group_rows(
@@ -200,7 +201,8 @@ def _sums(selection: OpenedHistory, arguments: ChurnArguments, dates: Dates, con
     }
     # -1: contents are missing, so git couldn't count lines.
     uncounted = int((changes.additions[changes_kept] < 0).sum())
-    return GroupSums(people.person_set, keys, values, group_names, uncounted, touched)
+    by_agents = len(np.unique(commit_rows[commit_agents(history).mask[commit_rows]]))
+    return GroupSums(people.person_set, keys, values, group_names, uncounted, touched, by_agents)
 
 
 def _group_files(
@@ -287,7 +289,8 @@ def _combine_churn(arguments: ChurnArguments, context: ToolContext, part: Partia
         else []
     )
     notices += people.join_notices(groups[0].tolist()) if "author" in by else []
-    notices += agent_notices(int(summed["agent_commits"].sum()))
+    # A commit is in the rows of all its files, so their numbers don't add up.
+    notices += agent_notices(sum(sums.by_agents for sums in part.results.values()))
     drill = {"authors": "author"} if "author" in by else {}
     drill |= {argument: name for name, argument in _ROW_PLACES.items() if name in by}
     attributes = facts_of(arguments.revisions, part, people, by, period, drill)
