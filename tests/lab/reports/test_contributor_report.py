@@ -238,3 +238,16 @@ def test_a_text_that_is_no_date_is_refused_by_the_callers_name(code: sl.Client, 
     with pytest.raises(sl.ToolError, match=f"^contributors: {name}: ") as caught:
         contributors(code, **dates, progress=False)
     assert caught.value.argument == name
+
+
+def test_people_of_one_name_are_told_apart_in_the_lead(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "src" / "demo")
+    for number in range(6):
+        author = ("Ada <ada@one.example>", "Ada <ada@two.example>", BEN)[(0, 0, 0, 1, 1, 2)[number]]
+        repo.commit({"a.txt": f"{number}\n"}, f"commit {number}", author=author)
+    authors = Counter(repo.git("log", "--format=%an <%ae>").splitlines())
+    ada, other_ada, ben = (share_text(count / 6) for _, count in authors.most_common())
+    labels = f"Ada <ada@one.example> ({ada}), Ada <ada@two.example> ({other_ada}) and Ben ({ben})"
+    with sl.open(tmp_path / "src", index_dir=tmp_path / "index") as code:
+        assert f"Most commits by people are by {labels}." in contributors(code, ownership=False).lead
+        assert labels in sl.reports.file(code, "demo", "a.txt").lead[1]

@@ -14,7 +14,14 @@ from sourcelight.lab.reports.history import churn_figure, distinct_names, drill_
 from sourcelight.lab.reports.html import ThemedFigure
 from sourcelight.lab.reports.model import Frame, LinkOf, ReportTable, Section
 from sourcelight.lab.reports.people import APART, CO_AUTHORS, JOINED, Turnover
-from sourcelight.lab.reports.text import compare_counts, date_text, duration_text, share_text, shares_text
+from sourcelight.lab.reports.text import (
+    compare_counts,
+    date_text,
+    duration_text,
+    person_labels,
+    share_text,
+    shares_text,
+)
 
 if TYPE_CHECKING:
     from sourcelight.client import Client
@@ -254,7 +261,8 @@ def _top_authors_text(commits: Frame) -> str:
     )
     if len(counts) < 2:
         return ""
-    shares = shares_text([name for _, name in counts.index], counts.tolist(), float(len(human_commits)), _TOP)
+    labels = person_labels([person for person, _ in counts.index], _TOP)
+    shares = shares_text(labels, counts.tolist(), float(len(human_commits)), _TOP)
     if not shares:
         return ""
     text = f"Most commits by people are by {shares}"

@@ -13,7 +13,7 @@ from sourcelight.lab.reports.history import activity, add_periods, change_sizes,
 from sourcelight.lab.reports.html import ThemedFigure
 from sourcelight.lab.reports.model import Frame, Item, Listing, Metric, ReportTable, Section
 from sourcelight.lab.reports.people import JOINED
-from sourcelight.lab.reports.text import Links, date_text, shares_text
+from sourcelight.lab.reports.text import Links, date_text, person_labels, shares_text
 
 _PEOPLE_SHOWN = 15
 _NAMES_SHOWN = 3
@@ -347,8 +347,8 @@ def _work(subject: Thing, commits: Frame) -> str:
     text += (
         f": {len(human):,} by {count_of(len(counts), 'person')}" if bots else f", by {count_of(len(counts), 'person')}"
     )
-    names = [str(person).rpartition(" <")[0] for person in counts.index]
-    largest_shares = shares_text(names, counts.tolist(), float(len(human))) if len(counts) > 1 else names[0]
+    labels = person_labels(counts.index.tolist())
+    largest_shares = shares_text(labels, counts.tolist(), float(len(human))) if len(counts) > 1 else labels[0]
     return f"{text}{f': {largest_shares}' if largest_shares else ''}. The last was made {_by(commits.iloc[0])}."
 
 

@@ -173,6 +173,19 @@ def shares_text(names: Sequence[str], amounts: Sequence[float], total: float, li
     return join_words(texts)
 
 
+def person_labels(people: Sequence[str], limit: int = 3) -> list[str]:
+    """Names of people that are given as ``Name <address>``, for `shares_text`.
+
+    Those of the first `limit` that share a name keep their address: a reader knows them apart by it, as in figures.
+    """
+    names = [person.rpartition(" <")[0] for person in people]
+    first_names = names[:limit]
+    return [
+        person if position < limit and first_names.count(name) > 1 else name
+        for position, (person, name) in enumerate(zip(people, names, strict=True))
+    ]
+
+
 class Links:
     """Addresses of commits, files, people and pull requests; empty texts where no page is known.
 
