@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -86,3 +89,17 @@ def test_citations_lead_to_the_code_host_or_name_the_place(tmp_path: Path, capsy
     assert "a.py#L1-L2](<https://github.com/acme/demo/blob/" in messages["hosted"]
     assert "a.py#L1-L2)" in messages["local"]
     assert "](/" not in "".join(messages.values())
+
+
+def test_a_warning_is_a_message_and_shows_no_code(tmp_path: Path) -> None:
+    make_repo(tmp_path / "src" / "inner" / "one", {"a.txt": "x\n"})
+    (tmp_path / "src" / "inner" / "repos.toml").write_text("", "utf-8")
+    command = [sys.executable, "-c", "from sourcelight.cli import main; raise SystemExit(main())", "search", "x"]
+    environment = {**os.environ, "SOURCELIGHT_HOME": str(tmp_path / "home")}
+    ended = subprocess.run(
+        [*command, str(tmp_path / "src")], env=environment, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 0
+    root = tmp_path / "src"
+    message = f"{root}/inner/repos.toml is not read: settings of repositories belong in {root}/repos.toml"
+    assert ended.stderr == f"sourcelight: {message}\n"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
@@ -89,6 +91,31 @@ def root(
     del version
 
 
+@contextmanager
+def _say_python_warnings() -> Iterator[None]:
+    """Print warnings of the library like other messages, without the line of code that a script would get."""
+    show = warnings.showwarning
+
+    def say_warning(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        if issubclass(category, UserWarning):
+            say(str(message))
+        else:
+            show(message, category, filename, lineno, file, line)
+
+    warnings.showwarning = say_warning
+    try:
+        yield
+    finally:
+        warnings.showwarning = show
+
+
 def run(words: Sequence[str], early: EarlyAnswers | None = None) -> int:  # noqa: PLR0911 - one for each outcome
     """Run the command line; an error is one line on standard error, never a traceback.
 
@@ -97,7 +124,8 @@ def run(words: Sequence[str], early: EarlyAnswers | None = None) -> int:  # noqa
     # The framework's own class for usage errors, wherever the installed version keeps it.
     usage_error: Any = typer.BadParameter.__bases__[0]
     try:
-        status = app(list(words) or ["--help"], prog_name="sourcelight", standalone_mode=False, obj=early)
+        with _say_python_warnings():
+            status = app(list(words) or ["--help"], prog_name="sourcelight", standalone_mode=False, obj=early)
         sys.stdout.flush()
     except usage_error as exc:
         say(_usage_message(exc, words))
