@@ -23,8 +23,7 @@ from sourcelight.cli import main
 from sourcelight.engines.deepsearch.conversations import ConversationService
 from sourcelight.repos.state import ScryptCost, State
 
-# The gallery shows cells of notebooks, which their own stage runs; marimo runs its guide's in tests/frontends.
-ELSEWHERE = {"gallery.md", "marimo.md"}
+ELSEWHERE = {"marimo.md"}  # marimo runs its guide's in tests/frontends
 WITH_CODE = [page for page in PAGES if page.name not in ELSEWHERE and any(snippets(page))]
 
 
