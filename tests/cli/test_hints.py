@@ -96,10 +96,10 @@ def test_a_warning_is_a_message_and_shows_no_code(tmp_path: Path) -> None:
     (tmp_path / "src" / "inner" / "repos.toml").write_text("", "utf-8")
     command = [sys.executable, "-c", "from sourcelight.cli import main; raise SystemExit(main())", "search", "x"]
     environment = {**os.environ, "SOURCELIGHT_HOME": str(tmp_path / "home")}
-    ended = subprocess.run(
+    process = subprocess.run(
         [*command, str(tmp_path / "src")], env=environment, capture_output=True, text=True, check=False
     )
-    assert ended.returncode == 0
+    assert process.returncode == 0
     root = tmp_path / "src"
     message = f"{root}/inner/repos.toml is not read: settings of repositories belong in {root}/repos.toml"
-    assert ended.stderr == f"sourcelight: {message}\n"
+    assert process.stderr == f"sourcelight: {message}\n"
