@@ -296,12 +296,66 @@ def test_a_name_that_two_public_modules_have_has_its_members_where_it_is_defined
             "lib/client.py": CLIENT.format("proxy") + "late = 1\n",
         },
     )
-    client, init = "lib/client.py", "lib/__init__.py"
+    client = "lib/client.py"
     assert rows == [
-        ["added", "lib", "late", None, init],
+        ["added", "lib", "late", None, client],
         ["changed", "lib.client", "Client.get", client, client],
         ["added", "lib.client", "late", None, client],
     ]
+
+
+def test_a_name_keeps_its_definition_when_its_public_module_becomes_internal(tmp_path: Path) -> None:
+    api = "from .bases import Open\n\ndef get(url{}): ...\n\nclass Client(Open):\n    def send(self{}): ...\n"
+    bases = "class Open:\n    def close(self{}): ...\n    def open(self): ...\n"
+    status = "class Status:\n    OK = 1\n\ncodes = Status\n"
+    init = "from json import dumps, loads\nfrom .{0}api import Client, get\nfrom .{0}status import codes\n"
+    old = {
+        "lib/__init__.py": init.format("") + "__all__ = ['Client', 'get', 'codes', 'dumps', 'loads']\n",
+        "lib/api.py": api.format("", "") + "    def drop(self): ...\n",
+        "lib/bases.py": bases.format(""),
+        "lib/status.py": status,
+    }
+    new = {
+        "lib/__init__.py": init.format("_").replace("dumps, ", "")
+        + "def dumps(x): ...\n__all__ = ['Client', 'get', 'codes', 'dumps', 'loads']\n",
+        "lib/_api.py": api.replace(".bases", "._bases").format(", timeout=5", ", request"),
+        "lib/_bases.py": bases.format(", now"),
+        "lib/_status.py": status,
+    }
+    builder = RepositoryBuilder(tmp_path / "src" / "lib")
+    builder.commit(old, "public modules")
+    builder.tag("v0")
+    builder.commit({**dict.fromkeys(old), **new}, "internal modules")
+    builder.tag("v1")
+    with sl.open(tmp_path / "src", index_dir=tmp_path / "index", index_workers=1, background_index=False) as code:
+        there, back = code.api_changes("lib", "v0", "v1"), code.api_changes("lib", "v1", "v0")
+    columns = ["status", "symbol", "old_signature", "signature", "old_path", "path"]
+    of_package = there[there["module"] == "lib"][columns]
+    assert of_package.astype(object).where(of_package.notna(), None).values.tolist() == [
+        ["changed", "Client.close", "def close(self)", "def close(self, now)", "lib/bases.py", "lib/_bases.py"],
+        ["removed", "Client.drop", "def drop(self)", None, "lib/api.py", None],
+        ["changed", "Client.send", "def send(self)", "def send(self, request)", "lib/api.py", "lib/_api.py"],
+        ["changed", "get", "def get(url)", "def get(url, timeout=5)", "lib/api.py", "lib/_api.py"],
+    ]  # `dumps` of another package has no definition to compare with
+    assert set(there.loc[there["module"] != "lib", "status"]) == {"removed"}
+    reverse = {"added": "removed", "removed": "added", "changed": "changed"}
+    assert sorted(zip(back["symbol"], back["module"], back["status"], strict=True)) == sorted(
+        (symbol, module, reverse[status])
+        for symbol, module, status in zip(there["symbol"], there["module"], there["status"], strict=True)
+    )
+
+
+def test_a_name_that_only_a_package_exports_is_compared_there(tmp_path: Path) -> None:
+    init = "from .client import run, walk\nfrom .testing.client import check\n"
+    files = {
+        "lib/__init__.py": init,
+        "lib/client.py": "__all__ = ['walk']\ndef run({0}): ...\ndef walk({0}): ...\n",
+        "lib/testing/client.py": "def check({0}): ...\n",
+    }
+    versions = [{path: text.replace("{0}", value) for path, text in files.items()} for value in ("a", "b")]
+    versions[1]["lib/__init__.py"] += "\n"
+    rows = [(status, module, symbol) for status, module, symbol, *_ in changes_of(tmp_path, *versions)]
+    assert rows == [("changed", "lib", "check"), ("changed", "lib", "run"), ("changed", "lib.client", "walk")]
 
 
 def test_internal_names_that_nothing_exports_are_left_out(tmp_path: Path) -> None:

@@ -47,6 +47,10 @@ class PublicSymbol:
         Its declaration on one line, without body, documentation and values.
     line
         1-based line of its name.
+    listed_in
+        Module and name, with dots, under which another public module lists the same definition; empty for none.
+    is_resolved
+        Whether the definition is known; if not, the signature is only the name.
     """
 
     module: str
@@ -54,6 +58,8 @@ class PublicSymbol:
     kind: str
     signature: str
     line: int
+    listed_in: str = ""
+    is_resolved: bool = True
 
 
 def parse(language: str, data: bytes) -> tuple[Node | None, str]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
-from sourcelight.engines.interfaces.model import PublicSymbol
+from sourcelight.engines.interfaces.model import PublicSymbol, is_test
 from sourcelight.engines.interfaces.python import Module, is_public, is_public_path, module_of
 
 MAX_SYMBOLS = 50_000
@@ -63,8 +63,8 @@ class PythonExports:
     def public_symbols(self, path: str) -> list[tuple[str, PublicSymbol]]:
         """Return the public names of a module, each with the file that defines it.
 
-        A name that another public module defines is one symbol here, at the line of the import: its members are
-        symbols of that module.
+        A name that another public module defines is a symbol of both modules, with its members. Here `listed_in` says
+        so, also of members that come from a public base class.
         """
         module = module_of(path)
         symbols: list[tuple[str, PublicSymbol]] = []
@@ -76,8 +76,8 @@ class PythonExports:
                 symbols += [(path, item) for item in definitions if _is_public_member(item.name)]
                 exported += self._list_inherited(_Definition(path, name), name, module)
                 exported += self._alias_members(_Definition(path, name), name, module)
-            elif definition is None or self._is_listed(definition):
-                symbols.append((path, PublicSymbol(module, name, "variable", name, line)))
+            elif definition is None:
+                symbols.append((path, PublicSymbol(module, name, "variable", name, line, is_resolved=False)))
             else:
                 exported += self._rename(definition, name, module)
             if len(exported) > MAX_SYMBOLS:
@@ -201,16 +201,23 @@ class PythonExports:
 
     def _rename(self, definition: _Definition, name: str, module: str) -> list[tuple[str, PublicSymbol]]:
         """A definition and its members under the name that a module exports it by."""
-        symbols = self._take_symbols(definition, name, module) + self._list_inherited(definition, name, module)
-        return symbols + self._alias_members(definition, name, module)
+        listed_in = _label(definition) if self._is_listed(definition) else ""
+        symbols = self._take_symbols(definition, name, module)
+        symbols += self._list_inherited(definition, name, module, with_public=bool(listed_in))
+        symbols += self._alias_members(definition, name, module, with_public=bool(listed_in))
+        return [(path, replace(item, listed_in=item.listed_in or listed_in)) for path, item in symbols]
 
-    def _alias_members(self, alias: _Definition, name: str, module: str) -> list[tuple[str, PublicSymbol]]:
-        """The members of an internal class that an alias makes public."""
+    def _alias_members(
+        self, alias: _Definition, name: str, module: str, *, with_public: bool = False
+    ) -> list[tuple[str, PublicSymbol]]:
+        """The members of an internal class that an alias makes public; those of a public one, if wanted, are marked."""
         definition = self._follow_alias(alias.path, alias.name)
-        if definition is None or self._is_listed(definition):
+        if definition is None or (self._is_listed(definition) and not with_public):
             return []
         members = self._take_symbols(definition, name, module, without=())
-        return members + self._list_inherited(definition, name, module)
+        members += self._list_inherited(definition, name, module, with_public=with_public)
+        listed_in = _label(definition) if self._is_listed(definition) else ""
+        return [(path, replace(item, listed_in=item.listed_in or listed_in)) for path, item in members]
 
     def _take_symbols(
         self, definition: _Definition, name: str, module: str, *, without: Collection[str] | None = None
@@ -223,21 +230,28 @@ class PythonExports:
             and (without is None or ("." in item.name and item.name.split(".")[1] not in without))
         ]
 
-    def _list_inherited(self, class_: _Definition, name: str, module: str) -> list[tuple[str, PublicSymbol]]:
-        """Public members that a class gets from internal classes of the repository, as members of its own."""
+    def _list_inherited(
+        self, class_: _Definition, name: str, module: str, *, with_public: bool = False
+    ) -> list[tuple[str, PublicSymbol]]:
+        """Public members that a class gets from internal classes of the repository, as members of its own.
+
+        Members of public bases, if wanted, are marked: `listed_in` is the base.
+        """
         members_of_bases: list[tuple[str, PublicSymbol]] = []
         members = self._members(class_)
-        pending, visited = [class_], {class_}
+        pending, visited = [(class_, "")], {class_}
         while pending and len(members_of_bases) <= MAX_SYMBOLS:
-            current = pending.pop(0)
+            current, listed_in = pending.pop(0)
             for base in self._module(current.path).bases.get(current.name, ()):
                 parent = self._resolve(current.path, base)
                 # A public base, or another package's: its members are not listed again.
-                if parent is None or parent in visited or self._is_listed(parent):
+                if parent is None or parent in visited or (self._is_listed(parent) and not with_public):
                     continue
                 visited.add(parent)
-                pending.append(parent)
-                members_of_bases += self._take_symbols(parent, name, module, without=members)
+                public_base = listed_in or (_label(parent) if self._is_listed(parent) else "")
+                pending.append((parent, public_base))
+                additions = self._take_symbols(parent, name, module, without=members)
+                members_of_bases += [(path, replace(item, listed_in=public_base)) for path, item in additions]
                 members |= self._members(parent)
         return members_of_bases
 
@@ -246,7 +260,8 @@ class PythonExports:
 
     def _is_listed(self, definition: _Definition) -> bool:
         """Whether a definition is public where it stands, so that its members are symbols of that module."""
-        return is_public_path(definition.path) and is_public(definition.name)
+        path = definition.path
+        return is_public_path(path) and not is_test(path) and definition.name in self._exports_of(path)
 
     def _file_of(self, path: str, module: str) -> str | None:
         """The file of a module as another one names it; None for one that the tree doesn't have."""
@@ -270,6 +285,10 @@ class PythonExports:
                 if candidate in self._paths and candidate != path:
                     return candidate
         return None
+
+
+def _label(definition: _Definition) -> str:
+    return f"{module_of(definition.path)}.{definition.name}"
 
 
 def _is_public_member(name: str) -> bool:

@@ -181,18 +181,50 @@ def _differences(old: _Declarations, new: _Declarations) -> list[_ApiChange]:
     changes = []
     for key in {**old, **new}:
         before, after = old.get(key, []), new.get(key, [])
+        own_before, own_after = _own_declarations(key, old, new)
+        if not own_before and not own_after:
+            continue
         if not before or not after:
             changes.append(_ApiChange("removed" if before else "added", key, before, after))
-        elif _comparable(key[0], before) != _comparable(key[0], after):
+        elif _comparable(key[0], own_before) != _comparable(key[0], own_after):
             changes.append(_ApiChange("changed", key, before, after))
     return changes
+
+
+def _own_declarations(key: _Key, old: _Declarations, new: _Declarations) -> list[list[tuple[str, PublicSymbol]]]:
+    """The declarations of a name in both revisions, without those that the row of another name compares.
+
+    Python packages export what their public modules define. Both modules have the name, and one change is one row.
+    """
+    sides = [list(side.get(key, [])) for side in (old, new)]
+    owner = (key[0], key[1], key[2].partition(".")[0])
+    owners = [side.get(owner, []) for side in (old, new)]
+    labels = [{symbol.listed_in for _, symbol in declarations} - {""} for declarations in owners]
+    if all(owners):
+        if not all(any(symbol.is_resolved for _, symbol in declarations) for declarations in owners):
+            return [[], []]
+        sides = [[item for item in declarations if item[1].is_resolved] for declarations in sides]
+        if labels[0] & labels[1]:
+            sides = [[item for item in declarations if not item[1].listed_in] for declarations in sides]
+    if key != owner and not (old.get(key) and new.get(key)):
+        # A member that only one revision has: its class came or went, or it belongs to a public base.
+        sides = [
+            [item for item in declarations if not item[1].listed_in or (all(owners) and item[1].listed_in in mine)]
+            for declarations, mine in zip(sides, labels, strict=True)
+        ]
+    return sides
+
+
+def _is_listed_elsewhere(declarations: Iterable[tuple[str, PublicSymbol]]) -> bool:
+    return any(symbol.listed_in for _, symbol in declarations)
 
 
 def _with_moves(changes: list[_ApiChange]) -> list[_ApiChange]:
     """Join what one module lost and exactly one other got, under the same name and with the same signature."""
     sides: dict[str, dict[tuple[str, str, str], list[_ApiChange]]] = {"removed": {}, "added": {}}
     for change in changes:
-        if change.status in sides:
+        # What another public module defines doesn't move with the statement that exports it.
+        if change.status in sides and not _is_listed_elsewhere(change.old or change.new):
             identity = (change.key[0], change.key[2], _signature(change.old or change.new))
             sides[change.status].setdefault(identity, []).append(change)
     moved: list[_ApiChange] = []
