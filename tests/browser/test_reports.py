@@ -149,3 +149,30 @@ def test_figures_are_dark_in_a_dark_jupyterlab(tmp_path: Path) -> None:
             assert "rgb(255, 255, 255)" not in colors
             background = output.locator("figure").first.evaluate("f => getComputedStyle(f).backgroundColor")
             assert background == "rgb(21, 24, 28)"
+
+
+@pytest.mark.parametrize("width", [1000, 1280])
+def test_tables_of_a_story_fit_a_narrow_window(tmp_path: Path, width: int) -> None:
+    """No table scrolls sideways, and the reasons of commits have room."""
+    repo = RepositoryBuilder(tmp_path / "src" / "demo")
+    text = "".join(f"line {number}\n" for number in range(20))
+    reason = "The former name said nothing about what it is for, and nobody found it again. " * 4
+    path = ""
+    for number in range(4):
+        earlier, path = path, f"packages/component_{number}/source/implementation_{number}.py"
+        files = {earlier: None, path: text} if earlier else {path: text}
+        author = f"Adriana Someone-Lastname{number} <adriana{number}@department.example.org>"
+        repo.commit(files, f"Move the implementation, part {number} of 4 (#{number})\n\n{reason}", author=author)
+    with sl.open(tmp_path / "src", index_dir=tmp_path / "index", index_workers=1, background_index=False) as code:
+        stories = [sl.reports.file(code, "demo", path), sl.reports.directory(code, "demo", "packages")]
+        for number, story in enumerate(stories):
+            story.to_html(tmp_path / f"{number}.html")
+    with lab.chromium_page(width=width) as page:
+        for number in range(len(stories)):
+            page.goto((tmp_path / f"{number}.html").as_uri())
+            overflow = "all => all.filter(e => e.scrollWidth > e.clientWidth).map(e => e.ariaLabel)"
+            assert page.locator(".sl-wide").evaluate_all(overflow) == []
+            reasons = page.locator("td div.sl-about")
+            assert reasons.count() == 4
+            assert str(reasons.first.text_content()).startswith("The former name said nothing about what it is for, ")
+            assert min(reasons.evaluate_all("all => all.map(e => e.getBoundingClientRect().width)")) > 180

@@ -179,3 +179,18 @@ def test_people_who_tie_are_named_together_or_not_at_all(tmp_path: Path) -> None
 def test_a_period_that_is_none_is_refused(code: sl.Client, name: str) -> None:
     with pytest.raises(sl.ToolError, match="period must be day"):
         file(code, name, "lib/main.py", period="moon")
+
+
+def test_moves_beyond_those_named_are_counted(tmp_path: Path) -> None:
+    builder = RepositoryBuilder(tmp_path / "src" / "demo")
+    builder.commit({"f0.py": MAIN}, "Begin")
+    leads = []
+    for number in range(1, 6):
+        builder.commit({f"f{number - 1}.py": None, f"f{number}.py": MAIN}, f"Rename {number}")
+        if number >= 4:
+            with sl.open(tmp_path / "src", index_dir=tmp_path / f"index{number}") as code:
+                leads += [text for text in file(code, "demo", f"f{number}.py").lead if text.startswith("It moved")]
+    moves = builder.git("log", "--follow", "--diff-filter=R", "--format=%H", "--", "f5.py").split("\n")
+    assert leads[0].endswith(", and 1 time before.")
+    assert leads[1].startswith(f"It moved {len(moves)} times: ")
+    assert leads[1].endswith(f", and {len(moves) - 3} times before.")

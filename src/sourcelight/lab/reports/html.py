@@ -26,6 +26,8 @@ from sourcelight.lab.reports.model import (
 from sourcelight.lab.reports.text import format_cell, heading, is_number, is_unbroken, row_count_text, shown_rows
 
 _LONG = frozenset({"path", "directory", "old_path", "subject", "last_subject", "title", "reason"})
+# Columns whose text stands below that of another: a column of their own would be narrow, and its rows high.
+_BELOW = {"subject": "reason"}
 # Longer words may be broken; shorter ones fit the narrowest column of a printed page.
 _SHORT = 18
 # Behind separators of paths, addresses and names, where a reader expects the next part. Browsers break long words only
@@ -145,27 +147,32 @@ def _table(table: ReportTable, level: int, notes: Footnotes) -> str:
         about = f"{table.title}: no rows. {table.counts}"
         return f'<p class="sl-about">{escape(about)}{_mark(notes, excludes_note(table.excludes))}</p>'
     columns, rows = shown_rows(table)
+    below = {upper: lower for upper, lower in _BELOW.items() if {upper, lower} <= set(columns)}
+    columns = [column for column in columns if column not in below.values()]
     numeric = {c for c in columns if any(is_number(row[c]) for row in rows)}
     about = " ".join(part for part in (table.counts, row_count_text(table)) if part)
     above = (
         f'<h{level} class="sl-name">{escape(table.title)}{_mark(notes, excludes_note(table.excludes))}</h{level}>'
         f'<p class="sl-above sl-about">{escape(about)}</p>'
     )
-    head = "".join(f'<th scope="col"{_alignment(c in numeric)}>{escape(heading(c))}</th>' for c in columns)
-    body = "".join("<tr>" + "".join(_cell(table, row, c) for c in columns) + "</tr>" for row in rows)
+    titles = {c: f"{heading(c)} and {heading(below[c])}" if c in below else heading(c) for c in columns}
+    head = "".join(f'<th scope="col"{_alignment(c in numeric)}>{escape(titles[c])}</th>' for c in columns)
+    body = "".join("<tr>" + "".join(_cell(table, row, c, below.get(c, "")) for c in columns) + "</tr>" for row in rows)
     # A part that scrolls sideways must be reachable by keyboard, and has a name then.
     wide = f'<div class="sl-wide" tabindex="0" role="group" aria-label="{escape(table.title)}">'
     return f"{above}{wide}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
 
 
-def _cell(table: ReportTable, row: Mapping[str, Any], column: str) -> str:
+def _cell(table: ReportTable, row: Mapping[str, Any], column: str, column_below: str) -> str:
     value = row[column]
     text = format_cell(value, column)
     if not is_number(value):  # a table of a page is pasted into spreadsheets, which run text that begins like a formula
         text = escape_formula(text)
     text = escape(text) if is_unbroken(value, column) else _broken(text)
     url = table.link(column, row) if table.link is not None and text else ""
-    return f"<td{_class(value, column)}>{_with_link(text, url) if url else text}</td>"
+    text_below = format_cell(row[column_below], column_below) if column_below else ""
+    below = f'<div class="sl-about">{_broken(escape_formula(text_below))}</div>' if text_below else ""
+    return f"<td{_class(value, column)}>{_with_link(text, url) if url else text}{below}</td>"
 
 
 def _broken(text: str) -> str:
@@ -227,6 +234,7 @@ _PAGE = """
 :root{color-scheme:light dark}
 body{margin:0 auto;padding:1.5rem;max-width:78rem;font-family:system-ui,sans-serif;background:Canvas;color:CanvasText}
 @media screen and (prefers-color-scheme:dark){.sl-report{%s}}
+@media screen and (max-width:1150px){.sl-report th,.sl-report td{padding:.2em .4em}.sl-report td.sl-p{min-width:8em}}
 @page{size:A4;margin:15mm 14mm 18mm;
 @bottom-left{content:"%s";font:8pt system-ui,sans-serif;color:#555}
 @bottom-right{content:"Page " counter(page) " of " counter(pages);font:8pt system-ui,sans-serif;color:#555}}

@@ -19,6 +19,8 @@ _PEOPLE_SHOWN = 15
 _NAMES_SHOWN = 3
 MOVED = ("renamed", "moved", "file renamed")
 """Statuses of a change after which the thing has another name, or another file."""
+# Other tables of a page say what a reader wants of these, and they would take the room of its texts.
+_FILES_ONLY = ("status", "references", "path", "line_number", "url")
 _MERGED_RENAMES = "renames that a merge made."
 
 
@@ -71,7 +73,7 @@ def story_commits(changes: Frame, period: str) -> Frame:
 
 
 def _reason(message: str) -> str:
-    """The first paragraph behind the subject, unless it is one of trailers; empty for none."""
+    """The first paragraph after the subject, unless it is one of trailers; empty for none."""
     paragraphs = [" ".join(part.split()) for part in message.split("\n\n")[1:]]
     body = next((part for part in paragraphs if part), "")
     return "" if trailers_of(f"subject\n\n{body}") else body
@@ -298,10 +300,12 @@ def _log(subject: Thing, commits: Frame, links: Links) -> Section:
     rows = commits[[name for name in columns if name in commits and name not in left_out]].reset_index(drop=True)
     if subject.is_one and len(set(rows["path"])) <= 1:
         rows = rows.drop(columns="path")
+    names_agents = "agent" in rows and bool((rows["agent"].fillna("").astype("str") != "").any())
+    hidden = _FILES_ONLY if names_agents else (*_FILES_ONLY, "agent")
     table = ReportTable(
         "log", "Commits, newest first", rows,
-        f"Commits that changed the {subject.noun}, and its lines; reason is the first paragraph behind the subject.",
-        "merges.", "commits", ("commit",), max_rows=40, hidden=("url",), link=links.of_commits(),
+        f"Commits that changed the {subject.noun}, and its lines; reason is the first paragraph after the subject.",
+        "merges.", "commits", ("commit",), max_rows=40, hidden=hidden, link=links.of_commits(),
     )  # fmt: skip
     return Section("Commits", "", (table,))
 
@@ -362,7 +366,8 @@ def _move_text(subject: Thing, changes: Frame) -> str:
     moves = [f"from {_locations(row)[0]} {_by(row)}" for row in rows.head(_NAMES_SHOWN).to_dict("records")]
     hidden_count = len(rows) - len(moves)
     times = "once" if len(rows) == 1 else f"{len(rows):,} times"
-    return f"It moved {times}: {join_words(moves)}{f', and {hidden_count:,} times before' if hidden_count else ''}."
+    earlier_text = f", and {count_of(hidden_count, 'time')} before" if hidden_count else ""
+    return f"It moved {times}: {join_words(moves)}{earlier_text}."
 
 
 def _end(subject: Thing, changes: Frame) -> str:
