@@ -74,8 +74,8 @@ def test_each_number_is_that_of_git(release: Report, repository: Path) -> None:
     ]
     assert {metric.name: metric.value for metric in release.metrics} == {
         "files": len(diff),
-        "lines more": sum(int(row[0]) for row in diff),
-        "lines less": sum(int(row[1]) for row in diff),
+        "diff additions": sum(int(row[0]) for row in diff),
+        "diff deletions": sum(int(row[1]) for row in diff),
         "binary files": 0,
         "commits": len(log),
         "merges": len(git_lines(repository, "rev-list", "--merges", "v1..v2")),
@@ -101,7 +101,7 @@ def test_the_summary_says_the_numbers_in_words(release: Report) -> None:
         "v2, of 23 November 2023, has 11 commits since v1 of 17 November 2023: 10 by 3 people and 1 by bots; "
         "2 of the people are new: Cy and Ben."
     )
-    assert release.lead[1].startswith("6 files differ: 27 lines more and 1 less, most of them in src/ (86%)")
+    assert release.lead[1].startswith("6 files differ: 27 lines added and 1 removed, most of them in src/ (86%)")
     assert release.lead[2] == (
         "By their titles, the 7 changes are 1 breaking change, 1 feature, 1 fix, 1 change of documentation, "
         "1 change of tests, 1 change of dependencies and 1 other change."

@@ -124,7 +124,7 @@ def test_changes_are_those_between_the_tags(release: Report, repository: Path) -
     assert value(release, "commits") == len(git_lines(repository, "rev-list", "v1..v2"))
     assert value(release, "files") == len(git_lines(repository, "diff", "-M", "--name-only", "v1", "v2"))
     rows = [line.split("\t") for line in git_lines(repository, "diff", "-M", "--numstat", "v1", "v2")]
-    assert value(release, "lines more") == sum(int(row[0]) for row in rows)
+    assert value(release, "diff additions") == sum(int(row[0]) for row in rows)
 
 
 def test_a_changed_file_leads_to_its_commits_under_both_names(release: Report) -> None:

@@ -273,8 +273,8 @@ def metrics(diffs: Frame, commits: Frame, people: Frame, log: Frame, before: Fra
     new = people.loc[people["new"], "person"].tolist()
     metrics_list = [
         Metric("files", len(diffs), "Files that differ, renames counted once.", "", "changes"),
-        Metric("lines more", _sum(diffs, "additions"), "Lines that head has and base lacks.", excludes, "changes"),
-        Metric("lines less", _sum(diffs, "deletions"), "Lines that base has and head lacks.", excludes, "changes"),
+        Metric("diff additions", _sum(diffs, "additions"), "Lines that head has and base lacks.", excludes, "changes"),
+        Metric("diff deletions", _sum(diffs, "deletions"), "Lines that base has and head lacks.", excludes, "changes"),
         Metric("binary files", binary, "Files that git treats as binary.", "", "changes", {"binary": True}),
         Metric("commits", len(commits), "Commits from base to head, merges included.", "", "commits"),
         Metric("merges", int(commits["merge"].sum()), "Commits with two or more parents.", "", "commits",
@@ -355,7 +355,7 @@ def _size_text(diffs: Frame) -> str:
     folder = diffs["path"].map(lambda path: f"{path.partition('/')[0]}/" if "/" in path else "the top")
     totals = size.groupby(folder).sum()
     largest_shares = shares_text(totals.index.astype("str").tolist(), totals.tolist(), float(totals.sum()))
-    text += f": {count_of(additions, 'line')} more and {deletions:,} less"
+    text += f": {count_of(additions, 'line')} added and {deletions:,} removed"
     return f"{text}, most of them in {largest_shares}." if largest_shares else f"{text}."
 
 
