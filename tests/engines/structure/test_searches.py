@@ -29,7 +29,9 @@ Match = tuple[str, str, int, int, int, int]
 def naive(repository: str, path: str, text: str, pattern: str, language: str) -> set[Match]:
     root = ast_grep.SgRoot(text, LANGUAGES[language]).root()
     results = set()
-    for node in root.find_all(pattern=pattern):
+    reading = shared_pool().read(pattern, [language])[language]
+    in_context = {"rule": {"pattern": {"context": reading.context, "selector": reading.selector}}}
+    for node in root.find_all(in_context) if reading.context else root.find_all(pattern=pattern):
         node_range = node.range()
         if node_range.start.index < node_range.end.index:
             results.add(
@@ -137,7 +139,8 @@ def test_no_match_is_lost_and_none_is_made_up(
             continue
         result = embedded.search(query_of(pattern, f'lang:"{language}"'), progress=False)
         assert matches_of(result.matches) == expected, (location, pattern)
-        assert result.status == "complete"
+        in_part = shared_pool().read(pattern, [language])[language].has_errors
+        assert result.status == ("limited" if in_part else "complete")
         assert result.match_count == len(expected)
         compared += 1
     assert compared
@@ -176,6 +179,87 @@ def test_metavariables_are_parsed_as_ast_grep_parses_them(language: str) -> None
     read = re.escape(pattern.replace("$", expando_of(language)))
     with pytest.raises(RuntimeError, match=rf"pattern source `{read}`"):
         ast_grep.SgRoot("", LANGUAGES[language]).root().find(pattern=pattern)
+
+
+CALLS = {
+    "main.go": """package main
+
+import "net/http"
+
+type T struct{ rw http.ResponseWriter }
+
+func (t *T) serve(w http.ResponseWriter, r *http.Request) {
+	w.WriteHeader(404)
+	t.rw.WriteHeader(code(r))
+	defer w.WriteHeader(http.StatusOK)
+	http.NotFound(w, r)
+	// w.WriteHeader(1)
+	if r == nil {
+		panic("no request")
+	}
+	panic(errors.New("x"))
+	b := []byte(r.Host)
+	f := http.HandlerFunc(serve)
+}
+""",
+    "main.c": "void g(char *p) {\n  free(p);\n  if (malloc(3)) free(g(p));\n  // free(p)\n}\n",
+    "main.cpp": "int g(T p) {\n  auto q = std::move(p);\n  return h(std::move(q));\n}\n",
+    "A.java": "class A {\n  int g() {\n    log(1);\n    return log(log(2));\n  }\n}\n",
+    "main.rs": "fn g() {\n    drop(a);\n    let b = drop(c);\n}\n",
+}
+"""Code by its file, in languages that read a call alone otherwise than in a function."""
+
+
+@pytest.mark.parametrize(
+    ("language", "path", "pattern", "context", "selector", "count"),
+    [
+        ("go", "main.go", "$W.WriteHeader($C)", "func _() { $W.WriteHeader($C) }", "call_expression", 3),
+        ("go", "main.go", "http.NotFound($$$)", "func _() { http.NotFound($$$) }", "call_expression", 1),
+        ("go", "main.go", "panic($X)", "func _() { panic($X) }", "call_expression", 2),
+        ("go", "main.go", 'errors.New("x")', 'func _() { errors.New("x") }', "call_expression", 1),
+        ("go", "main.go", "http.StatusOK", "func _() { http.StatusOK }", "selector_expression", 1),
+        ("go", "main.go", "[]byte($X)", "func _() { []byte($X) }", "type_conversion_expression", 1),
+        ("c", "main.c", "free($X)", "void _() { free($X); }", "call_expression", 2),
+        ("c", "main.c", "free($X);", "void _() { free($X); }", "expression_statement", 2),
+        ("c", "main.c", "malloc($$$)", "void _() { malloc($$$); }", "call_expression", 1),
+        ("c++", "main.cpp", "std::move($X)", "void _() { std::move($X); }", "call_expression", 2),
+        ("java", "A.java", "log($X)", "class A { void a() { log($X); } }", "method_invocation", 3),
+        ("rust", "main.rs", "drop($X)", "fn a() { drop($X); }", "call_expression", 2),
+    ],
+)
+def test_a_call_alone_is_read_as_in_a_function(
+    tmp_path: Path, language: str, path: str, pattern: str, context: str, selector: str, count: int
+) -> None:
+    make_repo(tmp_path / "one", CALLS)
+    root = ast_grep.SgRoot(CALLS[path], LANGUAGES[language_of(path)]).root()
+    nodes = root.find_all({"rule": {"pattern": {"context": context, "selector": selector}}})
+    expected = {
+        (
+            "one",
+            path,
+            node.range().start.line,
+            node.range().start.column,
+            node.range().end.line,
+            node.range().end.column,
+        )
+        for node in nodes
+    }
+    assert len(expected) == count
+    with sl.open(tmp_path) as client:
+        result = client.search(query_of(pattern, f"lang:{language}"), progress=False)
+        assert matches_of(result.matches) == expected
+        assert (result.status, list(result.skipped["reason"])) == ("complete", [])
+
+
+@pytest.mark.parametrize(
+    ("language", "pattern"), [("go", "import $X"), ("go", "case $X:"), ("go", "w.WriteHeader($X"), ("c", "$A * $B")]
+)
+def test_a_pattern_that_is_read_in_part_is_not_complete(tmp_path: Path, language: str, pattern: str) -> None:
+    make_repo(tmp_path / "one", CALLS)
+    with sl.open(tmp_path) as client:
+        result = client.search(query_of(pattern, f"lang:{language}"), progress=False)
+        assert (result.status, list(result.skipped["reason"])) == ("limited", ["structure-in-part"])
+        assert "reads the pattern in part" in result.skipped["title"].iloc[0]
 
 
 FILES = {

@@ -140,7 +140,8 @@ def unread_patterns(patterns: Iterable[StructurePattern]) -> Iterator[Skipped]:
             )
         for name, reason in doubtful:
             yield Skipped(
-                reason="structure-language",
+                # The answer may lack what was meant: it is not complete.
+                reason="structure-in-part",
                 title=f"{name} reads the pattern in part: {text}",
-                message=f"`{text}` may match other code than is meant in {name}: {reason}.",
+                message=f"`{text}` may miss code that is meant in {name}, or match other code: {reason}.",
             )

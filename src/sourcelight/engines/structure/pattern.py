@@ -49,11 +49,16 @@ class PatternReading:
         What the text of every match holds, as it is written: the named leaves of the pattern's syntax tree. ast-grep
         compares these by their text, and skips none of them. Keywords and punctuation it compares by their kind, and
         a grammar may let case vary in them, so they are not among them.
+    context, selector
+        The function in which the pattern is parsed and the kind of its node there, as ast-grep's rules name them;
+        empty where the pattern alone is read as meant.
     """
 
     problem: str = ""
     has_errors: bool = False
     texts: tuple[bytes, ...] = ()
+    context: str = ""
+    selector: str = ""
 
 
 @dataclass(frozen=True)

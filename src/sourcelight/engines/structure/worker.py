@@ -10,13 +10,19 @@ import os
 import re
 import sys
 import threading
-from typing import IO
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import IO, TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
 from sourcelight.core.arrays import Int64Array
 from sourcelight.engines.structure.pattern import LANGUAGES, expando_of
+
+if TYPE_CHECKING:
+    from ast_grep_py import SgNode
 
 STACK_BYTES = 256 << 20
 """For code that calls itself for each level of a tree; pages that are not touched take no memory."""
@@ -28,6 +34,19 @@ _MAX_REASON_CHARS = 300
 _ASCII_END, _TWO_BYTES_END, _THREE_BYTES_END = 0x80, 0x800, 0x10000
 _SURROGATES, _SURROGATES_END = 0xD800, 0xE000
 _REPLACEMENT = "\ufffd"
+
+_CONTEXTS = {
+    "C": ("void _() { ", "; }"),
+    "C#": ("class A { void a() { ", "; } }"),
+    "C++": ("void _() { ", "; }"),
+    "Go": ("func _() { ", " }"),
+    "Java": ("class A { void a() { ", "; } }"),
+    "PHP": ("function _() { ", "; }"),
+    "Rust": ("fn a() { ", "; }"),
+}
+"""What stands around code in a function, in the languages whose grammars read an expression alone otherwise."""
+
+_ENDS_STATEMENTS = frozenset(_CONTEXTS) - {"Go"}
 
 
 class ReadOrder(msgspec.Struct, tag="read"):
@@ -51,6 +70,8 @@ class Reading(msgspec.Struct):
     problem: str = ""
     has_errors: bool = False
     texts: list[bytes] = []
+    context: str = ""
+    selector: str = ""
 
 
 class SpanAnswer(msgspec.Struct):
@@ -77,37 +98,130 @@ def read_message(stream: IO[bytes]) -> bytes | None:
     return data if len(data) == size else None
 
 
-def read_pattern(pattern: str, language: str) -> Reading:
-    """Read a pattern in a language."""
+@dataclass(frozen=True, slots=True)
+class _PatternRule:
+    """A pattern as ast-grep is given it: alone, or by the kind of its node in a context.
+
+    Attributes
+    ----------
+    node
+        Its node in the tree that was parsed; None where ast-grep reads something else there.
+    """
+
+    pattern: str
+    context: str = ""
+    selector: str = ""
+    node: SgNode | None = None
+    has_errors: bool = False
+
+    def find_all(self, root: SgNode) -> list[SgNode]:
+        """Return the matches in a tree."""
+        nodes: list[SgNode]
+        if self.context:
+            nodes = root.find_all({"rule": {"pattern": {"context": self.context, "selector": self.selector}}})
+        else:
+            nodes = root.find_all(pattern=self.pattern)
+        return nodes
+
+
+@lru_cache(maxsize=64)
+def _rule_of(pattern: str, language: str) -> _PatternRule:
+    """Return how ast-grep is asked for a pattern; raises what it raises for one that is none.
+
+    A grammar reads a piece of code at the level of a file in another way than in a function, or only in part: Go reads
+    ``w.Close($X)`` as the conversion to a type.
+    """
     from ast_grep_py import SgRoot
 
     name = LANGUAGES[language]
-    try:
-        SgRoot("", name).root().find(pattern=pattern)  # says why it is no pattern
-        root = SgRoot(_parsed_text(pattern, language), name).root()
-        is_own = root.find(pattern=pattern) is not None
-    except BaseException as error:  # noqa: BLE001 - a panic of native code is no Exception
-        return Reading(problem=_reason(error))
-    sign = expando_of(language)
-    metavariable = re.compile(rf"{re.escape(sign)}+\w*")
-    texts: dict[str, None] = {}
-    has_errors = False
+    SgRoot("", name).root().find(pattern=pattern)  # says why it is no pattern
+    root = SgRoot(_parsed_text(pattern, language), name).root()
+    match = root.find(pattern=pattern)
+    plain_rule = _PatternRule(pattern, node=None if match is None else root, has_errors=_has_errors(root, language))
+    # What ends as a statement does is read as one by itself, and may be a declaration, which means less in a function.
+    if language not in _CONTEXTS or (language in _ENDS_STATEMENTS and pattern.rstrip().endswith((";", "}"))):
+        return plain_rule
+    before, after = _CONTEXTS[language]
+    context = f"{before}{pattern.strip()}{after}"
+    tree = SgRoot(_parsed_text(context, language), name).root()
+    start, end = len(before), len(before) + len(_parsed_text(pattern.strip(), language))
+    node = _node_at(tree, start, end)
+    if node is None or _has_errors(tree, language) or _is_incomplete(node):
+        return plain_rule
+    if match is not None and _shape(match) == _shape(node):
+        # The same code: only what stands around it was missing.
+        return replace(plain_rule, node=node, has_errors=False)
+    first = tree.find(kind=node.kind())
+    if first is None or first.range() != node.range():
+        return plain_rule  # the context holds such a node itself, which ast-grep would take
+    rule = _PatternRule(pattern, context, node.kind(), node)
+    return rule if rule.find_all(tree) else plain_rule
+
+
+def _node_at(root: SgNode, start: int, end: int) -> SgNode | None:
+    """Return the node between two characters that ast-grep takes for a pattern: the outermost with several children."""
+    node = root
+    while (node.range().start.index, node.range().end.index) != (start, end):
+        inner = [
+            child for child in node.children() if child.range().start.index <= start and end <= child.range().end.index
+        ]
+        if not inner:
+            return None
+        node = inner[0]
+    while len(children := node.children()) == 1:
+        node = children[0]
+    return node
+
+
+def _code(root: SgNode, language: str) -> Iterator[SgNode]:
+    """Yield the nodes of a pattern's tree, without the metavariables."""
+    metavariable = re.compile(rf"{re.escape(expando_of(language))}+\w*")
     pending = [root]
     while pending:
         node = pending.pop()
         # A node of any kind whose text is a metavariable stands for other code, as in Shell `$A` with its parts.
-        if metavariable.fullmatch(node.text()):
-            continue
-        has_errors = has_errors or node.kind() == "ERROR"
-        if not node.is_leaf():
+        if not metavariable.fullmatch(node.text()):
+            yield node
             pending += node.children()
-        elif node.is_named():
-            texts[node.text()] = None
+
+
+def _has_errors(root: SgNode, language: str) -> bool:
+    return any(node.kind() == "ERROR" for node in _code(root, language))
+
+
+def _is_incomplete(root: SgNode) -> bool:
+    """Whether the grammar has added a node that the code lacks, such as a bracket: such a one has no text."""
+    pending = [root]
+    while pending:
+        children = pending.pop().children()
+        if any(not child.text() for child in children):
+            return True
+        pending += children
+    return False
+
+
+def _shape(root: SgNode) -> list[tuple[str, int]]:
+    """Return the kinds of the nodes of a tree, each with the number of its children."""
+    shape, pending = [], [root]
+    while pending:
+        children = pending.pop().children()
+        shape += [(child.kind(), len(child.children())) for child in children]
+        pending += children
+    return [(root.kind(), len(root.children())), *shape]
+
+
+def read_pattern(pattern: str, language: str) -> Reading:
+    """Read a pattern in a language."""
+    try:
+        rule = _rule_of(pattern, language)
+    except BaseException as error:  # noqa: BLE001 - a panic of native code is no Exception
+        return Reading(problem=_reason(error))
+    sign = expando_of(language)
+    code = () if rule.node is None else _code(rule.node, language)
+    texts = dict.fromkeys(node.text() for node in code if node.is_leaf() and node.is_named())
     # ast-grep looks for its own sign where one stands within a longer text, which no file has.
     required = [text.encode() for text in texts if text.strip() and sign not in text]
-    if not is_own:
-        required = []  # ast-grep has read something else
-    return Reading(has_errors=has_errors, texts=required)
+    return Reading(has_errors=rule.has_errors, texts=required, context=rule.context, selector=rule.selector)
 
 
 def _parsed_text(pattern: str, language: str) -> str:
@@ -143,7 +257,7 @@ def find_spans(pattern: str, language: str, data: bytes) -> tuple[Int64Array, In
         text = "".join(_REPLACEMENT if _SURROGATES <= ord(char) < _SURROGATES_END else char for char in text)
     # The syntax tree lives as long as its root: kept until the ranges are read.
     root = SgRoot(text, LANGUAGES[language])
-    ranges = [node.range() for node in root.root().find_all(pattern=pattern)]
+    ranges = [node.range() for node in _rule_of(pattern, language).find_all(root.root())]
     starts = np.array([span_range.start.index for span_range in ranges], dtype=np.int64)
     ends = np.array([span_range.end.index for span_range in ranges], dtype=np.int64)
     if offsets is not None:
