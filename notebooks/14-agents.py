@@ -94,7 +94,7 @@ activity = report.tables.get("agent_activity", pd.DataFrame())
 activity if len(activity) else "no commit names an assistant"
 
 # %%
-[notice for notice in report.notices if "lower bound" in notice]
+[f"{metric.value}: {metric.counts}" for metric in report.metrics if "lower bound" in metric.counts]
 
 # %% [markdown]
 # The commits behind a row:
