@@ -154,6 +154,18 @@ def test_a_commit_that_renames_the_file_and_changes_the_definition_is_a_move(tmp
     assert report.lead[2].startswith("It moved once: from old.py by ")
 
 
+def test_the_columns_of_the_log_do_not_depend_on_the_history(tmp_path: Path) -> None:
+    builder = RepositoryBuilder(tmp_path / "src" / "demo")
+    builder.commit({"old.py": "def run():\n    return 1\n", "b.py": "def stay():\n    return 1\n"}, "Begin")
+    builder.git("mv", "old.py", "new.py")
+    builder.commit({"b.py": "def stay():\n    return 2\n"}, "Rename and change")
+    with sl.open(tmp_path / "src", index_dir=tmp_path / "index", index_workers=1, background_index=False) as code:
+        moved, unmoved = symbol(code, "demo", "run"), symbol(code, "demo", "stay")
+    assert moved.tables["log"].columns.tolist() == unmoved.tables["log"].columns.tolist()
+    assert moved.tables["log"]["path"].tolist() == ["new.py", "old.py"]
+    assert unmoved.tables["log"]["path"].tolist() == ["b.py", "b.py"]
+
+
 def test_people_who_tie_are_named_together_or_not_at_all(tmp_path: Path) -> None:
     builder = RepositoryBuilder(tmp_path / "src" / "demo")
     authors = ["Ada", "Ada", "Ada", "Ben", "Ben", "Cleo", "Dan", "Eve"]

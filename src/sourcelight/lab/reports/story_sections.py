@@ -298,8 +298,6 @@ def _log(subject: Thing, commits: Frame, links: Links) -> Section:
                "references", "path", "line_number", "agent", "repository", "url"]  # fmt: skip
     left_out = {"status", "path"} if not subject.is_one else {"files"}
     rows = commits[[name for name in columns if name in commits and name not in left_out]].reset_index(drop=True)
-    if subject.is_one and len(set(rows["path"])) <= 1:
-        rows = rows.drop(columns="path")
     names_agents = "agent" in rows and bool((rows["agent"].fillna("").astype("str") != "").any())
     hidden = _FILES_ONLY if names_agents else (*_FILES_ONLY, "agent")
     table = ReportTable(
