@@ -225,6 +225,7 @@ def test_an_unknown_format_is_refused_by_name(report: Report, tmp_path: Path) ->
 
 
 def test_figures_are_drawn_without_the_global_state_of_pyplot() -> None:
+    before = _open_figures()
     drawing = [
         stacked_bars(["a"], {"x": [1], "y": [2]}, "u"),
         period_bars([(JANUARY, FEBRUARY), (FEBRUARY, MARCH)], {HOSTILE: [1, 2], "b": [0, 1]}, "u", [False, True], "b"),
@@ -232,7 +233,13 @@ def test_figures_are_drawn_without_the_global_state_of_pyplot() -> None:
         size_histogram([0, 5, 50_000]),
     ]
     assert all(figure.get_axes() for figure in drawing)
-    assert "matplotlib.pyplot" not in sys.modules or not sys.modules["matplotlib.pyplot"].get_fignums()
+    assert _open_figures() == before
+
+
+def _open_figures() -> list[int]:
+    """Figures that pyplot keeps: those of other tests, which may use it."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    return pyplot.get_fignums() if pyplot else []
 
 
 @pytest.mark.browser
