@@ -284,8 +284,8 @@ def change_report(code: sl.Client, name: str, folder_of: Path, base: str, compar
     commits = truth.commits.values()
     numbers = {
         "files": len(diffs),
-        "lines more": sum(row[1] for row in diffs.values()),
-        "lines less": sum(row[2] for row in diffs.values()),
+        "diff additions": sum(row[1] for row in diffs.values()),
+        "diff deletions": sum(row[2] for row in diffs.values()),
         "binary files": sum(row[3] for row in diffs.values()),
         "commits": len(commits),
         "merges": sum(commit.is_merge for commit in commits),
