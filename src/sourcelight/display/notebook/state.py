@@ -318,7 +318,7 @@ class IndexState:
             fields[:0] = [("files", f"{index.files:,}"), ("MB", f"{index.text_bytes / 1e6:,.1f}")]
         elif self._repositories:
             done = total = self._repositories
-            fields[:0] = [("index", "built in the background" if self._in_background else "current")]
+            fields[:0] = [("in the background", "indexing") if self._in_background else ("index", "current")]
         if isinstance(latest, CloneProgress):  # git's own name for what it does, with its own count
             step_text = f"{latest.step} {latest.done:,} of {latest.total:,}"
         notices = [("error", self._reason)] if self._reason else []
