@@ -287,9 +287,8 @@ def _say_alerts(alerts: Iterable[Alert], reasons: Iterable[str]) -> None:
     """Print the alerts of an answer and the queries to try instead; the reasons already name errors."""
     reason_text = " ".join(reasons)
     for alert in alerts:
-        text = ": ".join(part for part in (alert.title, alert.description) if part)
-        if text and text not in reason_text:
-            say(text)
+        if alert.text and alert.text not in reason_text:
+            say(alert.text)
         for proposal in alert.proposed_queries:
             say(f"try: {proposal.query}" + (f"  ({proposal.description})" if proposal.description else ""))
 

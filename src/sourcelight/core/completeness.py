@@ -59,7 +59,7 @@ def limits(skipped: Iterable[Skipped], alerts: Iterable[Alert]) -> tuple[str, ..
 
 def failures(alerts: Iterable[Alert], errors: Iterable[str]) -> tuple[str, ...]:
     """Reports of the service about what stopped the search: alerts of kind error, and error events."""
-    messages = [": ".join(t for t in (a.title, a.description) if t) for a in alerts if a.kind == "error"]
+    messages = [a.text for a in alerts if a.kind == "error"]
     messages += [e for e in errors if not any(e in s for s in messages)]
     return tuple(dict.fromkeys(messages))
 

@@ -257,6 +257,11 @@ class Alert:
     kind: str = ""
     proposed_queries: tuple[ProposedQuery, ...] = ()
 
+    @property
+    def text(self) -> str:
+        """Title and description, which may have several lines."""
+        return ": ".join(filter(None, (self.title, self.description)))
+
 
 @dataclass(frozen=True, slots=True)
 class Matches:

@@ -82,10 +82,9 @@ def statements(view: ResultView) -> Iterator[tuple[str, str]]:
         is_info = item.severity == "info" and text not in view.reasons
         yield ("info" if is_info else "warning"), f"skipped {text}{hint}"
     for alert in view.alerts:
-        text = ": ".join(t for t in (alert.title, alert.description) if t)
-        seen_texts |= {text, f"alert: {alert.title}"}
+        seen_texts |= {alert.text, f"alert: {alert.title}"}
         hints = "".join(f" \u2014 try {p.query}" for p in alert.proposed_queries[:3])
-        yield {"error": "error", "warning": "warning"}.get(alert.kind, "info"), f"{join_lines(text)}{hints}"
+        yield {"error": "error", "warning": "warning"}.get(alert.kind, "info"), f"{join_lines(alert.text)}{hints}"
     for reason in view.reasons:
         if reason not in seen_texts and reason != view.status:
             is_asked_for = reason.endswith((COUNT_ASKS, DISPLAY_ASKS))

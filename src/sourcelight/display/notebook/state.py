@@ -226,8 +226,7 @@ class SearchState:
         # Reasons of the status repeat skipped work and alerts; each is shown once.
         seen = {f"{s.reason}: {s.title}" for s in self.skipped}
         notices = [("info" if s.severity == "info" else s.severity, _note(s)) for s in self.skipped]
-        alert_texts = (": ".join(t for t in (a.title, a.description) if t) for a in self.alerts)
-        notices += [(a.kind or "info", join_lines(text)) for a, text in zip(self.alerts, alert_texts, strict=True)]
+        notices += [(a.kind or "info", join_lines(a.text)) for a in self.alerts]
         notices += [
             ({"failed": "error", "partial": "info"}.get(self.phase, "warning"), r)
             for r in (self._end[1] if self._end else ())
