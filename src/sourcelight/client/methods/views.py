@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from sourcelight.display.notebook.views.diff_view import DiffView
     from sourcelight.display.notebook.views.file_view import FileView
 
-_MAX_NOTEBOOKS = 10
-"""Notebooks of a change that are shown by their cells: each is read before and after it."""
-
 
 class Shower(Protocol):
     """What a method's `self` can do."""
@@ -138,8 +135,7 @@ class ViewMethods:
             "message": str(attrs.get("message") or ""),
         }
         head = str(attrs.get("commit") or revision)
-        notebooks = await _notebooks(self, frame, repo, next(iter(attrs.get("parents") or ()), ""), head)
-        return _diff(frame, repo, ("", head), about, await links_of(self.backend), notebooks)
+        return await _diff(self, frame, repo, ("", head), next(iter(attrs.get("parents") or ()), ""), about)
 
     async def view_diff(self: Shower, repo: str, base: str, head: str, *, progress: ProgressChoice = None) -> DiffView:
         """Show the differences between two revisions.
@@ -163,53 +159,47 @@ class ViewMethods:
         """
         frame = await self.compare_revisions(repo, base, head, progress=progress)
         revisions = (str(frame.attrs.get("base") or base), str(frame.attrs.get("head") or head))
-        notebooks = await _notebooks(self, frame, repo, *revisions)
-        return _diff(frame, repo, revisions, {}, await links_of(self.backend), notebooks)
+        return await _diff(self, frame, repo, revisions, revisions[0], {})
 
 
-async def _notebooks(reader: Shower, frame: DataFrame, repo: str, base: str, head: str) -> dict[str, NotebookDiff]:
-    """The cells that differ in the first changed notebooks, by path; `base` is empty before the first commit."""
-    from sourcelight.core.cells.compare import compare_versions
-
-    async def version(path: str, commit: str) -> tuple[str, list[str]] | None:
-        if not commit:
-            return None
-        lines = await reader.read_file(repo, path, revision=commit, progress=False)
-        return path, lines["line"].astype("object").tolist()
-
-    columns = ["path", "old_path", "status", "patch"]
-    rows = frame.loc[frame["path"].astype("object").str.endswith(".ipynb") & ~frame["binary"].astype(bool), columns]
-    diffs = {}
-    for path, old_path, status, patch in rows.head(_MAX_NOTEBOOKS).astype("object").itertuples(index=False, name=None):
-        if not patch:
-            continue
-        try:
-            old = None if status == "added" else await version(old_path or path, base)
-            new = None if status == "deleted" else await version(path, head)
-        except SourcelightError:
-            continue  # its patch is shown: a version is missing, too large or no text
-        diff = compare_versions(old, new)
-        if diff is not None:
-            diffs[path] = diff
-    return diffs
-
-
-def _diff(
-    frame: DataFrame,
-    repo: str,
-    ends: tuple[str, str],
-    about: dict[str, str],
-    links: LinkResolver,
-    notebooks: Mapping[str, NotebookDiff],
+async def _diff(
+    reader: Shower, frame: DataFrame, repo: str, ends: tuple[str, str], base: str, about: dict[str, str]
 ) -> DiffView:
+    """Return the view of changes; `ends` are the commits of its title, `base` is that before them, empty for none."""
     from sourcelight.display.notebook.views.diff_view import DiffContent, DiffView
 
     columns = ["path", "old_path", "status", "additions", "deletions", "binary", "patch", "truncated"]
     part = frame[columns].astype("object")
     rows = part.where(part.notna(), None).itertuples(index=False, name=None)
     files: list[dict[str, Any]] = [dict(zip(columns, row, strict=True)) for row in rows]
+    notebooks = await _notebooks(reader, files, repo, base, ends[1])
     notices = tuple(frame.attrs.get("notices", ()))
+    links = await links_of(reader.backend)
     return DiffView(DiffContent(repo, *ends, files, about, links, notices, notebooks), frame)
+
+
+async def _notebooks(
+    reader: Shower, files: Sequence[Mapping[str, Any]], repo: str, base: str, head: str
+) -> dict[str, NotebookDiff]:
+    """The cells that differ in the first changed notebooks, by path."""
+    from sourcelight.core.cells.compare import changed_notebooks, compare_versions
+
+    async def version(path: str, commit: str) -> tuple[str, list[str]] | None:
+        if not path:
+            return None
+        lines = await reader.read_file(repo, path, revision=commit, progress=False)
+        return path, lines["line"].astype("object").tolist()
+
+    diffs = {}
+    for path, old_path, new_path in changed_notebooks(files, base):
+        try:
+            old, new = await version(old_path, base), await version(new_path, head)
+        except SourcelightError:
+            continue  # its patch is shown: a version is missing, too large or no text
+        diff = compare_versions(old, new)
+        if diff is not None:
+            diffs[path] = diff
+    return diffs
 
 
 async def links_of(backend: Backend) -> LinkResolver:

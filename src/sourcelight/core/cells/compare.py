@@ -5,18 +5,17 @@ Cells are aligned by their sources. Execution counts, metadata, images and the l
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
-from typing import Literal, NamedTuple, TypeAlias
+from itertools import islice
+from typing import Any, Literal, NamedTuple
 
 from sourcelight.core.cells.formats import UnreadableNotebook
 from sourcelight.core.cells.model import CellDocument, CellText
 from sourcelight.core.cells.reading import read_lines
 from sourcelight.core.query.fields import OUTPUT, RAW
-
-Status: TypeAlias = Literal["added", "removed", "changed"]
 
 MAX_CELLS = 2_000
 """Cells of a version above which notebooks are not compared: alignment takes up to the square of it."""
@@ -29,6 +28,9 @@ What is beyond counts as replaced.
 
 _MAX_CANDIDATES = 20
 """Cells among which a version of one is looked for."""
+
+_MAX_NOTEBOOKS = 10
+"""Notebooks of a change that are shown by their cells: each is read before and after it."""
 
 _CONTEXT_LINES = 3
 _MIN_SHARE = 0.3
@@ -97,6 +99,22 @@ class _NotebookCell:
 
 
 _NO_CELL = _NotebookCell(RAW, None, None)
+
+
+def changed_notebooks(rows: Iterable[Mapping[str, Any]], base: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the notebooks of a change to show by their cells: path, old path and new path; empty for no version.
+
+    Parameters
+    ----------
+    rows
+        Rows of ``file_diffs``.
+    base
+        The older commit; empty before the first one.
+    """
+    notebooks = (row for row in rows if row["path"].endswith(".ipynb") and row["patch"])
+    for row in islice(notebooks, _MAX_NOTEBOOKS):
+        old = "" if row["status"] == "added" or not base else row["old_path"] or row["path"]
+        yield row["path"], old, "" if row["status"] == "deleted" else row["path"]
 
 
 def compare_versions(

@@ -18,7 +18,7 @@ from starlette.types import Scope
 
 from sourcelight.core.batches.results import ToolResult, file_url
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.cells.compare import NotebookDiff, compare_versions
+from sourcelight.core.cells.compare import NotebookDiff, changed_notebooks, compare_versions
 from sourcelight.core.errors import (
     BinaryFile,
     Cancelled,
@@ -41,8 +41,8 @@ from sourcelight.server.identity import QueueFull
 
 _BESIDE_S, _ASKED_S = 0.4, 15.0
 """Seconds for what stands beside the contents of a page, and for what its reader has asked for."""
-_NOTEBOOKS_S, _MAX_NOTEBOOKS = 2.0, 10
-"""Seconds in which notebooks of a change are read, and how many: others have their patches."""
+_NOTEBOOKS_S = 2.0
+"""Seconds in which notebooks of a change are read: others have their patches."""
 _MAX_ENTRIES, _MAX_NAME_CHARS = 500, 200
 _KINDS = frozenset({"blob", "tree", "commit", "compare", "symbol"})
 _LONG = frozenset({"part", "blame", "history"})
@@ -271,21 +271,21 @@ def _notebooks(
     beside = replace(context, cancellation=Cancellation())
 
     def version(path: str, commit: str) -> tuple[str, list[str]] | None:
+        if not path:
+            return None
         arguments = {"repo": answer.attributes["repository"], "path": path, "revision": commit}
         return path, tools.call("read_file", arguments, beside).table.column("line").to_pylist()
 
     diffs: dict[str, NotebookDiff] = {}
-    rows = [row for row in answer.table.to_pylist() if row["path"].endswith(".ipynb") and row["patch"]]
     with _time_limit(beside.cancellation, _NOTEBOOKS_S):
-        for row in rows[:_MAX_NOTEBOOKS]:
+        for path, old_path, new_path in changed_notebooks(answer.table.to_pylist(), base):
             try:
-                old = None if row["status"] == "added" or not base else version(row["old_path"] or row["path"], base)
-                new = None if row["status"] == "deleted" else version(row["path"], head)
+                old, new = version(old_path, base), version(new_path, head)
             except (Cancelled, ToolError, RepositoryError):
                 continue  # its patch is shown
             diff = None if beside.cancellation.cancelled else compare_versions(old, new)
             if diff is not None:
-                diffs[row["path"]] = diff
+                diffs[path] = diff
     return diffs
 
 
