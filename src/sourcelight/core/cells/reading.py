@@ -77,10 +77,9 @@ def heading_of(text: CellText) -> str:
 
 def tokens_of(text: CellText) -> list[list[Token]]:
     """Return the tokens of each line of a text; none of what is no code."""
-    lines = text.text.decode("utf-8", "replace").split("\n")
     if text.kind != CODE or len(text.text) > _MAX_TOKEN_CHARS:
-        return [[] for _ in lines]
-    return line_tokens(lines, text.language)
+        return [[] for _ in text.line_starts]
+    return line_tokens(text.text.decode("utf-8", "replace").split("\n"), text.language)
 
 
 def anchor_of(cell: int, kind: str, line: int = 0) -> str:

@@ -143,9 +143,8 @@ def _rows(lines: Sequence[CellLine], marked_lines: range, blame: Mapping[int, st
             is_hit = file_line in marked_lines
             focus = " autofocus" if is_hit and not is_focused else ""
             is_focused = is_focused or is_hit
-            classes = f"{'hit ' * is_hit}{text.kind}"
             rows.append(
-                f"<tr {identity}{f' class={chr(34)}{classes}{chr(34)}' if classes else ''}><td>"
+                f'<tr {identity} class="{"hit " * is_hit}{text.kind}"><td>'
                 f'<a id="{line_anchor}" href="#{line_anchor}" title="Line {file_line} of the file"{focus}>'
                 f"{line.number + 1}</a></td>{blame.get(file_line, empty) if blame else ''}"
                 f"<td>{line_html(line.plain_line, tokens[line.number])}</td></tr>\n"
