@@ -201,23 +201,25 @@ class PythonExports:
 
     def _rename(self, definition: _Definition, name: str, module: str) -> list[tuple[str, PublicSymbol]]:
         """A definition and its members under the name that a module exports it by."""
-        listed_in = _label(definition) if self._is_listed(definition) else ""
+        listed_in = self._listing_of(definition)
         symbols = self._take_symbols(definition, name, module)
         symbols += self._list_inherited(definition, name, module, with_public=bool(listed_in))
         symbols += self._alias_members(definition, name, module, with_public=bool(listed_in))
-        return [(path, replace(item, listed_in=item.listed_in or listed_in)) for path, item in symbols]
+        return _mark(symbols, listed_in)
 
     def _alias_members(
         self, alias: _Definition, name: str, module: str, *, with_public: bool = False
     ) -> list[tuple[str, PublicSymbol]]:
         """The members of an internal class that an alias makes public; those of a public one, if wanted, are marked."""
         definition = self._follow_alias(alias.path, alias.name)
-        if definition is None or (self._is_listed(definition) and not with_public):
+        if definition is None:
+            return []
+        listed_in = self._listing_of(definition)
+        if listed_in and not with_public:
             return []
         members = self._take_symbols(definition, name, module, without=())
         members += self._list_inherited(definition, name, module, with_public=with_public)
-        listed_in = _label(definition) if self._is_listed(definition) else ""
-        return [(path, replace(item, listed_in=item.listed_in or listed_in)) for path, item in members]
+        return _mark(members, listed_in)
 
     def _take_symbols(
         self, definition: _Definition, name: str, module: str, *, without: Collection[str] | None = None
@@ -244,24 +246,27 @@ class PythonExports:
             current, listed_in = pending.pop(0)
             for base in self._module(current.path).bases.get(current.name, ()):
                 parent = self._resolve(current.path, base)
+                if parent is None or parent in visited:
+                    continue
+                base_listing = self._listing_of(parent)
                 # A public base, or another package's: its members are not listed again.
-                if parent is None or parent in visited or (self._is_listed(parent) and not with_public):
+                if base_listing and not with_public:
                     continue
                 visited.add(parent)
-                public_base = listed_in or (_label(parent) if self._is_listed(parent) else "")
+                public_base = listed_in or base_listing
                 pending.append((parent, public_base))
-                additions = self._take_symbols(parent, name, module, without=members)
-                members_of_bases += [(path, replace(item, listed_in=public_base)) for path, item in additions]
+                members_of_bases += _mark(self._take_symbols(parent, name, module, without=members), public_base)
                 members |= self._members(parent)
         return members_of_bases
 
     def _members(self, class_: _Definition) -> set[str]:
         return {item.name.split(".")[1] for item in self._symbols_of(class_.path)[class_.name] if "." in item.name}
 
-    def _is_listed(self, definition: _Definition) -> bool:
-        """Whether a definition is public where it stands, so that its members are symbols of that module."""
+    def _listing_of(self, definition: _Definition) -> str:
+        """Module and name where a definition is public by itself, so that its members are listed there; or empty."""
         path = definition.path
-        return is_public_path(path) and not is_test(path) and definition.name in self._exports_of(path)
+        is_listed = is_public_path(path) and not is_test(path) and definition.name in self._exports_of(path)
+        return f"{module_of(path)}.{definition.name}" if is_listed else ""
 
     def _file_of(self, path: str, module: str) -> str | None:
         """The file of a module as another one names it; None for one that the tree doesn't have."""
@@ -287,8 +292,9 @@ class PythonExports:
         return None
 
 
-def _label(definition: _Definition) -> str:
-    return f"{module_of(definition.path)}.{definition.name}"
+def _mark(symbols: list[tuple[str, PublicSymbol]], listed_in: str) -> list[tuple[str, PublicSymbol]]:
+    """Return symbols with where another module lists them, unless they say so already."""
+    return [(path, replace(item, listed_in=item.listed_in or listed_in)) for path, item in symbols]
 
 
 def _is_public_member(name: str) -> bool:
