@@ -54,7 +54,6 @@ from sourcelight.repos import Repository
 GOAL = 15.0
 _MAX_FILES = 5
 _MIN_WORDS = 4
-_MIN_COMMITS = 400
 _DROPPED = re.compile(
     r"^(?:merge|bump|release|revert|typo|fix(?:ed)? typo|lint|version|prepare|update (?:to )?v?\d|"
     r"(?:chore|build|ci|fix|docs|deps)\((?:deps|release)|backport|cherry.?pick|\[?(?:pre-commit|automated|bot|deps))|"

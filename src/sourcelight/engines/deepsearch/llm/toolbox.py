@@ -104,7 +104,6 @@ NOTHING_NEW = 3
 """Calls in a row that bring no new evidence, after which the model is told to answer."""
 
 _REPO_ARGUMENTS = ("repo",)
-_REVISIONS = ("revision", "base", "head")
 
 
 def offered_tools() -> list[Tool[Any]]:
