@@ -116,10 +116,10 @@ def is_test(path: str) -> bool:
     return re.search(r"(^|/)(tests?|docs?|examples?)(/|$)|\.(md|rst|txt)$|(^|/)CHANGE", path) is not None
 
 
-def ranked(positions: Sequence[tuple[str, int, str]], terms: Sequence[str]) -> list[tuple[str, int]]:
+def ranked(lines: Sequence[tuple[str, int, str]], terms: Sequence[str]) -> list[tuple[str, int]]:
     """The place of each file with most terms; files that aren't tests first, then those with most terms."""
     best: dict[str, tuple[int, int]] = {}
-    for path, line, text in positions:
+    for path, line, text in lines:
         score = sum(term.lower() in f"{path} {text}".lower() for term in terms)
         if path not in best or score > best[path][0]:
             best[path] = (score, line)
@@ -135,13 +135,13 @@ def ripgrep_places(answer: str) -> list[tuple[str, int, str]]:
 
 def tool_places(answer: str) -> list[tuple[str, int, str]]:
     """Path, line and text of each line that an answer of the tools shows."""
-    positions, path = [], ""
+    lines, path = [], ""
     for line in answer.splitlines():
         if head := re.match("# .+? \N{EN DASH} (.+)", line):
             path = head[1]
         elif (match := re.match(r"(\d+): (.*)", line)) and path:
-            positions.append((path, int(match[1]), match[2]))
-    return positions
+            lines.append((path, int(match[1]), match[2]))
+    return lines
 
 
 async def shell_policy(task: Task, ask: Ask) -> None:
@@ -345,23 +345,22 @@ def rows(
 ) -> Iterator[tuple[str, ...]]:
     """A row for each policy and group of tasks, and for each kind."""
     groups = {"all tasks": list(range(len(tasks)))}
-    for location, task in enumerate(tasks):
-        groups.setdefault(task.group, []).append(location)
-    for location, task in sorted(enumerate(tasks), key=lambda pair: pair[1].kind):
-        groups.setdefault(task.kind, []).append(location)
+    for number, task in enumerate(tasks):
+        groups.setdefault(task.group, []).append(number)
+    for number, task in sorted(enumerate(tasks), key=lambda pair: pair[1].kind):
+        groups.setdefault(task.kind, []).append(number)
     units = [gold_units(task, folder / task.repository) for task in tasks]
-    for group, positions in groups.items():
+    for group, numbers in groups.items():
         for policy, (transcripts, listing) in results.items():
-            selected = [transcripts[location] for location in positions]
+            selected = [transcripts[number] for number in numbers]
             shares = []
             for budget in BUDGETS:
                 starts = [
-                    covered(tasks[location], units[location], transcripts[location].start(budget))
-                    for location in positions
+                    covered(tasks[number], units[number], transcripts[number].start(budget)) for number in numbers
                 ]
                 shares.append(f"{statistics.mean(starts):.0%}")
             tokens = [item.tokens() for item in selected]
-            yield (group, str(len(positions)), policy, f"{listing:,}", f"{statistics.median(tokens):,.0f}",
+            yield (group, str(len(numbers)), policy, f"{listing:,}", f"{statistics.median(tokens):,.0f}",
                    f"{sum(tokens):,}", f"{statistics.median(item.calls for item in selected):g}", *shares)  # fmt: skip
 
 
@@ -392,13 +391,13 @@ def main() -> None:
                 "8k", "16k", "32k")  # fmt: skip
         print(markdown(head, list(rows(tasks, results, corpus))))
         if request.details:
-            for location, task in enumerate(tasks):
+            for number, task in enumerate(tasks):
                 units = gold_units(task, corpus / task.repository)
                 for policy, (transcripts, _) in results.items():
-                    transcript = transcripts[location]
+                    transcript = transcripts[number]
                     share = covered(task, units, transcript.start(BUDGETS[1]))
                     print(
-                        f"{location:2} {task.kind:8} {policy:8} {transcript.tokens():6} {transcript.calls} {share:.0%}",
+                        f"{number:2} {task.kind:8} {policy:8} {transcript.tokens():6} {transcript.calls} {share:.0%}",
                         task.question,
                     )
 
