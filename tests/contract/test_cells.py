@@ -33,6 +33,8 @@ QUERIES: dict[str, tuple[str, dict[str, Any]]] = {
     "definitions": ("type:symbol x", {}),
     "changed": ("type:diff cell:any load", {}),
     "changed, on one line": ("type:diff cell:code show file:short", {}),
+    "changed lines of files": ("type:diff load", {}),
+    "changed lines of files, on one line": ("type:diff show file:short", {}),
     "commits that change cells": ("type:diff cell:output", {}),
 }
 COLUMNS = ["repository", "path", "type", "language", "line_number", "line", "start", "end", "match_count"]

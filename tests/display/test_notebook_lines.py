@@ -60,6 +60,14 @@ def test_spans_mark_the_same_text(text: str, first: int, second: int, ensure_asc
     assert display.text == text[text.rfind("\n", 0, start) + 1 :].split("\n", maxsplit=1)[0]
 
 
+def test_of_a_notebook_on_one_line_the_string_with_the_match_is_shown() -> None:
+    line = json.dumps(notebook("first\nprint(1)\nlast", "print(2)"))
+    places = [line.index("print(1)"), line.index("print(2)")]
+    display = cell_text(line, places, [place + 5 for place in places])
+    assert display == ("print(1)", [0], [5])
+    assert cell_text(line, [line.index('"cells"')], [line.index('"cells"') + 2]) is None
+
+
 def test_only_strings_of_lists_are_context() -> None:
     lines = ['   "source": [', '    "a = 1\\n",', '    "b"', "   ],", '   "cell_type": "code",', "  }"]
     assert context_lines(enumerate(lines, 1)) == [(2, "a = 1"), (3, "b")]
@@ -80,6 +88,22 @@ def test_results_show_the_line_of_the_cell(client: sl.Client, query: str) -> Non
         assert '<mark>print</mark>("na' in html.replace("&quot;", '"')
         assert "\\n" not in html
     assert "(cell 1, line 2)" in repr(result)
+
+
+@pytest.mark.parametrize("query", ["type:diff print file:a.ipynb", "type:diff print file:a.ipynb cell:code"])
+def test_changed_lines_show_the_line_of_the_cell(client: sl.Client, query: str) -> None:
+    result = client.search(query)
+    page = result._repr_mimebundle_()["text/html"]
+    assert all(f">{name}</th>" in page for name in ("cell", "cell_kind", "cell_line"))
+    for html in (page, frame_html(result.matches, lambda _: LinkResolver())):
+        assert '<mark>print</mark>("na' in html.replace("&quot;", '"')
+        assert "\\n" not in html
+    assert "(cell 1, line 2)" in repr(result)
+    explorer = result.explore()
+    messages: list[dict[str, Any]] = []
+    explorer.send = lambda content, buffers=None: messages.append(content)  # noqa: ARG005
+    explorer._on_message(explorer, {"from": "page", "id": 1, "kind": "lines", "row": 0, "above": 0, "below": 0}, [])
+    assert messages[-1]["about"].endswith("added, cell 1 (code), line 2")
 
 
 def test_the_file_is_shown_by_cells(client: sl.Client) -> None:

@@ -15,6 +15,8 @@ import pytest
 import sourcelight as sl
 from engines.execution.test_cells import ANY, code, drawn_notebook, markdown, notebook, stream
 from git_output import git_bytes
+from sourcelight.core.cells import read_cells
+from sourcelight.core.cells.json_lines import row_line
 from sourcelight.core.errors import QueryError
 from sourcelight.testing.repositories import RepositoryBuilder
 
@@ -203,3 +205,20 @@ def test_a_broken_notebook_is_no_complete_answer(small: sl.Client) -> None:
 def test_messages_have_no_cells(small: sl.Client) -> None:
     with pytest.raises(QueryError, match="type:commit searches messages"):
         small.search("type:commit cell:code x", progress=False)
+
+
+def test_changed_lines_of_files_name_their_cell(client: sl.Client, random_repos: Path) -> None:
+    """Without the filter lines and counts are those of git, and the columns say which line of a cell each is."""
+    rows = client.search("type:diff import count:all", progress=False).matches
+    for row in rows.to_dict("records"):
+        commit = row["commit"] if row["side"] == "added" else f"{row['commit']}^"
+        path = row["path"]
+        data = git_bytes(random_repos / "one", "show", f"{commit}:{path}")
+        assert data.split(b"\n")[row["line_number"] - 1].decode() == row["line"]
+        texts = {(text.cell, text.kind): text for text in read_cells(path, data).texts}
+        line = texts[row["cell"], str(row["cell_kind"])].line(row["cell_line"] - 1).decode()
+        assert "import" in line.lower()
+        # Of a line that the JSON splits, as no writer of notebooks does, the string with the match is shown.
+        assert row_line(row).text in line
+    assert len(rows) > _COMMITS
+    assert set(rows["cell_kind"].astype(str)) == {"code", "markdown", "output"}

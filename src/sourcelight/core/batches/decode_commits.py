@@ -23,6 +23,7 @@ from sourcelight.core.batches.columns import (
 from sourcelight.core.batches.records import WireRecord
 from sourcelight.core.batches.schema import COMMIT_KEYS
 from sourcelight.core.batches.wire_columns import LineColumns
+from sourcelight.core.query.languages import language_of
 
 
 def _spans_by_line(record: WireRecord) -> dict[int, list[tuple[int, int]]]:
@@ -102,7 +103,17 @@ def commits_of(
         }
         lines = LineColumns()
         lines.add(records)
-        return columns | lines.columns(take), take
+        of_lines = lines.columns(take)
+        if of_lines and any(record.language for record in records):
+            # Said of lines of files in cells; those of a search of cells have no language.
+            is_of_file = [bool(records[number].language) for number in take.tolist()]
+            columns["language"] = dictionary(
+                [
+                    language_of(row[0]) if cell is not None and of_file and row[0] else None
+                    for row, cell, of_file in zip(rows, of_lines["cell"].to_pylist(), is_of_file, strict=True)
+                ]
+            )
+        return columns | of_lines, take
 
     return build
 

@@ -259,7 +259,7 @@ def _commit(rows: MatchRows, kind: str, repositories: Mapping[str, RepositoryInf
     label = f"[{name}](/{name}) \u203a [{values['authorName']}]({url}): [{subject}]({url})"
     detail = f"[`{oid[:7]}` {values['authorDate']}]({url})"
     content, ranges = _diff_content(rows) if kind == "diff" else _message_content(rows, message)
-    entries = entries_of_rows(rows) if kind == "diff" else {}
+    entries = _diff_cells(rows) if kind == "diff" else {}
     return (
         {
             "type": options.diff_type if kind == "diff" else kind,
@@ -273,6 +273,21 @@ def _commit(rows: MatchRows, kind: str, repositories: Mapping[str, RepositoryInf
         | {"content": content, "ranges": ranges}
         | entries
     )
+
+
+def _diff_cells(rows: MatchRows) -> dict[str, Json]:
+    """Return the cells of the lines of a diff, in the order of its content.
+
+    The language says that the lines are those of files: in a notebook of JSON they are JSON, and not the cell's.
+    """
+    entries = entries_of_rows(rows)
+    if not entries:
+        return {}
+    if "preview" in rows and rows.first("preview"):
+        places = sorted((place, row) for row, place in enumerate(rows.column("preview_line").to_pylist()) if place)
+        entries = {key: [of_rows[row] for _, row in places] for key, of_rows in entries.items()}
+    language = next(filter(None, rows.texts("language")), None)
+    return {**entries, **({"language": language} if language else {})}
 
 
 _Triples = tuple[tuple[int, int, int], ...]

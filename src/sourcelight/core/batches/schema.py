@@ -170,6 +170,13 @@ MATCHES: tuple[Column, ...] = (
     Column(
         "preview_line", "int32", "line of the fenced preview that this row is", "not in the preview", is_visible=False
     ),
+    Column(
+        "cell_language",
+        "dict32",
+        "language of the cell of a line of JSON",
+        "in no cell, or not looked up",
+        is_visible=False,
+    ),
     Column("author_email", "dict32", "author's address, which the wire does not have", "other rows", is_visible=False),
     Column("detail", "string", "short Markdown on a commit", "other rows", is_visible=False, commit_key="detail"),
     Column("label", "string", "Markdown links to a commit", "other rows", is_visible=False, commit_key="label"),

@@ -15,13 +15,14 @@ from sourcelight.core.cells.formats import (
     is_script,
     read_cells,
 )
-from sourcelight.core.cells.model import CellDocument, CellText, Fragment
+from sourcelight.core.cells.model import CellDocument, CellPlace, CellText, Fragment
 
 __all__ = [
     "CELL_PATHS",
     "MARKER",
     "SCRIPT_PATHS",
     "CellDocument",
+    "CellPlace",
     "CellText",
     "Fragment",
     "UnreadableNotebook",

@@ -14,6 +14,7 @@ NOTEBOOK_LANGUAGE = "Jupyter Notebook"
 
 _ITEM = re.compile(r'\s*"((?:[^"\\]|\\.)*+)"\s*,?\s*')
 _VALUE = re.compile(r'\s*(?:"(?:[^"\\]|\\.)*+"\s*:\s*)?+\[?\s*"((?:[^"\\]|\\.)*+)"\s*[\],]*\s*')
+_STRING = re.compile(r'"((?:[^"\\]|\\.)*+)"')
 _ESCAPE = re.compile(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)", re.DOTALL)
 
 
@@ -34,15 +35,17 @@ def item_text(line: str) -> str | None:
 def cell_text(line: str, starts: Sequence[int] = (), ends: Sequence[int] = ()) -> ShownLine | None:
     """Return what a line of JSON holds of a cell: a string, also one with its key; None for any other line.
 
-    Of a string with several lines it is the one with the first span.
+    Of a line with several strings, such as a notebook that is one line, it is the string with the first span, and of a
+    string with several lines the line with that span.
     """
-    match = _VALUE.fullmatch(line)
+    match = _string_of(line, starts)
     if match is None:
         return None
     text, offset = match[1], match.start(1)
     spans = [
         (_decoded_offset(text, start - offset), _decoded_offset(text, end - offset))
         for start, end in zip(starts, ends, strict=False)
+        if offset <= start and end <= match.end(1)
     ]
     decoded = _decode(text)
     first = min((start for start, _ in spans), default=0)
@@ -55,6 +58,17 @@ def cell_text(line: str, starts: Sequence[int] = (), ends: Sequence[int] = ()) -
         if line_start <= end and start <= line_start + len(visible)
     ]
     return ShownLine(visible, [start for start, _ in inner], [end for _, end in inner])
+
+
+def _string_of(line: str, starts: Sequence[int]) -> re.Match[str] | None:
+    """Return the only string of a line of JSON, or the one with the first of some places."""
+    match = _VALUE.fullmatch(line)
+    if match is not None or not starts:
+        return match
+    first = min(starts)
+    strings = (string for string in _STRING.finditer(line) if string.end(1) >= first)
+    match = next(strings, None)
+    return match if match is not None and match.start(1) <= first else None
 
 
 def row_line(row: Mapping[str, Any]) -> ShownLine:
@@ -73,7 +87,7 @@ def with_cell_line(row: dict[str, Any]) -> dict[str, Any]:
     line = row.get("line")
     if line is None or not (row.get("path") or row.get("caller_path") or "").endswith(".ipynb"):
         return row
-    match = _VALUE.fullmatch(line) if row.get("cell") else None
+    match = _string_of(line, row.get("start") or ()) if row.get("cell") else None
     lines = [""] if match is None else _decode(match[1]).split("\n")
     # A source in one string is one line of the file, and all lines of the cell.
     number = row["cell_line"] - 1 if len(lines) > 2 and row["cell_line"] <= len(lines) else 0

@@ -157,6 +157,15 @@ class CellText:
         return [self.fragment_at(offset).line for offset in self.line_starts]
 
 
+class CellPlace(NamedTuple):
+    """Number and kind of a cell, the line in its source or output, from 1, and the cell's language."""
+
+    cell: int
+    kind: str
+    line: int
+    language: str
+
+
 @dataclass(frozen=True)
 class CellDocument:
     """The cells of one file.
@@ -196,3 +205,11 @@ class CellDocument:
         text = texts[number]
         fragment = text.fragments[bisect.bisect_right(text.fragments, offset, key=lambda item: item.start) - 1]
         return (text, fragment) if offset < fragment.end else None
+
+    def place_at(self, offset: int) -> CellPlace | None:
+        """Return what is at a byte of the file; None for a byte of no cell."""
+        position = self.text_at(offset)
+        if position is None:
+            return None
+        text, fragment = position
+        return CellPlace(text.cell, text.kind, text.line_at(fragment, offset) + 1, text.language)

@@ -168,7 +168,8 @@ _COLORS = {
 }
 _SPAN_COLUMNS = frozenset({"start", "end", "name_start", "name_end", "match_count", "repository_id", "type", "url"})
 _CHUNK_COLUMNS = frozenset({"chunk", "chunk_start_line", "truncated"})
-_OF_HISTORY = ("repository", "commit", "author", "author_date", "path", "line_number", "side", "line")
+_OF_LINES = ("line_number", "cell", "cell_kind", "cell_line")
+_OF_HISTORY = ("repository", "commit", "author", "author_date", "path", *_OF_LINES, "side", "line")
 _TEXT = frozenset({"repository", "author", "container", SERVICE.name})
 _CODE = frozenset({"path", "line", "symbol", "message"})
 _MAX_CHUNK_LINES = 200
@@ -260,7 +261,7 @@ def _columns(rows: list[dict[str, Any]]) -> list[str]:
     kinds = {row["type"] for row in rows}
     first = [SERVICE.name] if SERVICE.name in rows[0] else []
     if kinds <= {"commit", "diff"}:
-        return first + [c for c in _OF_HISTORY if c != "line_number" or "diff" in kinds]
+        return first + [c for c in _OF_HISTORY if c not in _OF_LINES or "diff" in kinds]
     hidden = _SPAN_COLUMNS | _CHUNK_COLUMNS | (frozenset() if kinds & {"commit", "diff"} else {"commit"})
     last_columns = {SERVICE.name, "language", *(["type"] if len(kinds) == 1 else [])}
     columns = [c for c in rows[0] if c not in hidden and c not in last_columns]

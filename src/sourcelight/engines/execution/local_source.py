@@ -65,7 +65,8 @@ class LocalSource:
 
     def __post_init__(self) -> None:
         task = self.task
-        self.commits = CommitSearch(self.repositories.histories, task.cancellation, task.request.diff_previews)
+        request, histories = task.request, self.repositories.histories
+        self.commits = CommitSearch(histories, task.cancellation, request.diff_previews, request.cells)
         self.scoper = ScopeResolver(self.repositories, task.viewer, task.cancellation)
 
     def prepare(self) -> Iterator[Skipped]:

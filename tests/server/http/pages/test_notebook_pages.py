@@ -215,6 +215,23 @@ def test_results_show_cells_and_lead_to_them(service: Service, query: str) -> No
     assert acting_parts(page) == ["script"]
 
 
+def test_code_in_a_notebook_has_the_colors_of_its_language(service: Service) -> None:
+    page = get(service, "/search", q="import file:lamp", wait="1").text
+    assert '<mark><span class="sl-k">import</span></mark> lamp' in page
+    page = get(service, "/search", q="Lamp case:yes file:lamp", wait="1").text
+    assert "# <mark>Lamp</mark>" in page  # prose has none
+
+
+@pytest.mark.parametrize("query", ["type:diff needle file:lamp", "type:diff needle cell:code file:lamp"])
+def test_changed_lines_in_results_show_cells(service: Service, query: str) -> None:
+    page = get(service, "/search", q=query, wait="1").text
+    diff = page.partition('<pre class="diff"')[2].partition("</pre>")[0]
+    heading, _, line = diff.partition("</span>")
+    assert heading.endswith("lamp.ipynb, cell 2 (code)")
+    assert text_of(line).split() == ["2", *f"+lamp.light('{ACT}') # needle".split()]
+    assert acting_parts(page) == ["script"]
+
+
 def test_a_result_in_a_notebook_on_one_line_leads_to_the_cell(service: Service) -> None:
     page = get(service, "/search", q="needle cell:code file:line.ipynb", wait="1").text
     assert ("2", "needle = 1") in rows_of(page)

@@ -242,12 +242,11 @@ def _title(row: Mapping[str, Any]) -> str:
 
 def _about(row: Mapping[str, Any]) -> str:
     """Author and date of a commit; kind of a definition; the cell of a line of a notebook."""
+    cell = f"cell {row['cell']} ({row['cell_kind']}), line {row['cell_line']}" if row["cell"] else ""
     if row["author"]:
-        when = f", {row['author_date']:%Y-%m-%d %H:%M} UTC" if row["author_date"] else ""
-        return one_line(f"{row['author']}{when}{', ' + row['side'] if row['side'] else ''}", 200)
-    if row["cell"]:
-        return one_line(f"cell {row['cell']} ({row['cell_kind']}), line {row['cell_line']}", 200)
-    return one_line(f"{row['symbol_kind']} {row['symbol']}", 200) if row["symbol"] else ""
+        when = f"{row['author_date']:%Y-%m-%d %H:%M} UTC" if row["author_date"] else ""
+        return one_line(", ".join(filter(None, (row["author"], when, row["side"], cell))), 200)
+    return one_line(cell or (f"{row['symbol_kind']} {row['symbol']}" if row["symbol"] else ""), 200)
 
 
 def _row(row: Mapping[str, Any]) -> dict[str, Any]:

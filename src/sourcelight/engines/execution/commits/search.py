@@ -34,6 +34,7 @@ from sourcelight.engines.history.search.find import (
     find_diffs,
     newest_first,
 )
+from sourcelight.engines.history.search.line_cells import LineCells
 from sourcelight.engines.history.search.matches import cell_diff_matches, commit_matches, diff_matches
 from sourcelight.engines.history.search.previews import DiffPreviews
 from sourcelight.engines.history.search.query import CommitQuery, DiffQuery
@@ -94,6 +95,8 @@ class CommitSearch:
     ----------
     with_previews
         Whether diffs get a preview.
+    with_cells
+        Whether changed lines of notebooks say in which cell they are.
     unread
         Repositories whose commits could not all be read, how many of those were searched, and names of some.
     shallow
@@ -107,12 +110,14 @@ class CommitSearch:
     updater: InitVar[HistoryUpdater]
     cancellation: Cancellation
     with_previews: bool = False
+    with_cells: bool = False
     unread: dict[str, UnreadCommits] = field(default_factory=dict)
     shallow: dict[str, str] = field(default_factory=dict)
     histories: SearchedHistories = field(init=False)
     done: list[str] = field(default_factory=list)
     without_owners: set[str] = field(default_factory=set)
     _yielded: dict[str, frozenset[str]] = field(init=False, default_factory=dict)
+    _line_cells: LineCells = field(init=False, default_factory=LineCells)
 
     def __post_init__(self, updater: HistoryUpdater) -> None:
         self.histories = SearchedHistories(updater, self.cancellation)
@@ -216,7 +221,9 @@ class CommitSearch:
         if kind == "diff":
             matches_of_plans = [self._diffs(history, plan, position) for plan, position in pairs]
             previews = DiffPreviews(repository.git_dir) if self.with_previews and repository.git_dir else None
-            return diff_matches(history, repository.info, unite(history, matches_of_plans), stopped, previews)
+            cells = self._line_cells.of_repository(repository) if self.with_cells else None
+            united = unite(history, matches_of_plans)
+            return diff_matches(history, repository.info, united, stopped, previews, cells)
         queries = [plan.history_query(position.revisions, position.without) for plan, position in pairs]
         matches = [
             self._commits(history, plan, position, find_commits(history, q, stopped), q)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sourcelight.core.arrays import Int64Array
 from sourcelight.core.batches import RepositoryInfo, arrow_type
@@ -20,6 +21,7 @@ from sourcelight.engines.history.model import ChangeNumbers, CommitNumbers, RowN
 from sourcelight.engines.history.search import tables
 from sourcelight.engines.history.search.cells import CellDiffMatches, ChangedCellLine, unite_changed_lines
 from sourcelight.engines.history.search.find import DiffMatches, newest_first, removed_rows
+from sourcelight.engines.history.search.line_cells import CellColumns
 from sourcelight.engines.history.search.lines import drop_repeats
 from sourcelight.engines.history.search.previews import DiffPreviews
 from sourcelight.engines.history.search.query import PatternTerm, Tree
@@ -98,11 +100,12 @@ def diff_matches(
     matches: DiffMatches,
     stopped: Stopped = never,
     previews: DiffPreviews | None = None,
+    cells: CellColumns | None = None,
 ) -> Iterator[Any]:
     """Yield batches of rows of type ``diff``, newest commit first.
 
     A row is a changed line with matches; a commit without any has one row, without path and line. `previews` adds the
-    columns ``preview`` and ``preview_line``.
+    columns ``preview`` and ``preview_line``, `cells` those of lines in cells of notebooks.
     """
     rows, changes = (
         (matches.rows, matches.row_changes)
@@ -129,6 +132,7 @@ def diff_matches(
             matches,
             stopped,
             previews,
+            cells,
         )
         start, size = end, min(2 * size, MAX_BATCH_ROWS)
 
@@ -142,6 +146,7 @@ def _diff_batch(
     matches: DiffMatches,
     stopped: Stopped,
     previews: DiffPreviews | None,
+    cells: CellColumns | None,
 ) -> Any:
     lines, of_row = tables.distinct_lines(history, rows)
     if matches.spans is None:
@@ -190,6 +195,16 @@ def _diff_batch(
         "match_count": pa.array(np.concatenate((counts, np.ones(len(without_match))))[order].astype(np.int32)),
         "side": sides.take(take).dictionary_encode().cast(arrow_type("dict8")),
     }
+    if cells is not None:
+        raw_lines = lines.take(of_row)
+        first_points = pc.list_element(starts.take(spans_of_row), 0)
+
+        def first_byte(row: int) -> int:
+            line = raw_lines[row].as_py().decode("utf-8", "surrogateescape")
+            return len(line[: first_points[row].as_py()].encode("utf-8", "surrogateescape"))
+
+        of_cells = cells(history, (changes, removed, numbers), first_byte)
+        columns |= {name: column.take(row_or_null) for name, column in of_cells.items()}
     if previews is not None:
         by_commit = np.argsort(commit_of_row, kind="stable")
         preview_columns = previews.columns(

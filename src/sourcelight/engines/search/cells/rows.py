@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from sourcelight.core.batches.raw_matches import RawMatches
 from sourcelight.core.batches.rows import MatchRows
 from sourcelight.core.batches.schema import arrow_type, matches_schema
-from sourcelight.core.cells import CellDocument, CellText
+from sourcelight.core.cells import CellDocument, CellPlace, CellText
 from sourcelight.engines.search.cells.evaluate import CellMatches, Spans
 from sourcelight.engines.search.model import SearchOptions, Target
 from sourcelight.engines.search.scan.chunks import truncate_line
@@ -150,7 +150,7 @@ def _is_next(text: CellText, number: int) -> bool:
 
 
 def add_cells(batch: Any, cells_of: CellsOf) -> Any:
-    """Return a batch with ``cell``, ``cell_kind`` and ``cell_line`` where lines of notebooks matched.
+    """Return a batch with the columns of cells where lines of notebooks matched.
 
     The cell is that of the first match of a line that is in the source or the output of one. A batch without notebooks
     is returned as it is.
@@ -167,7 +167,7 @@ def add_cells(batch: Any, cells_of: CellsOf) -> Any:
     paths = rows.column("path")
     if not any((path or "")[-6:].lower().endswith(_ENDINGS) for path in paths.dictionary.to_pylist()):
         return batch
-    entries: list[tuple[int, str, int] | tuple[None, None, None]] = [(None, None, None)] * len(rows)
+    entries: list[CellPlace | tuple[None, None, None, None]] = [(None, None, None, None)] * len(rows)
     counts, byte_starts = rows.lists("byte_start")
     ends = counts.cumsum().tolist()
     offsets = rows.numbers("line_offset").tolist()
@@ -180,21 +180,15 @@ def add_cells(batch: Any, cells_of: CellsOf) -> Any:
             continue
         for row in range(first, last):
             starts = byte_starts[ends[row] - int(counts[row]) : ends[row]].tolist()
-            positions = (place_at(cells, offsets[row] + start) for start in starts)
+            positions = (cells.place_at(offsets[row] + start) for start in starts)
             entries[row] = next(filter(None, positions), entries[row])
     if all(entry[0] is None for entry in entries):
         return batch
     for name, kind, values in zip(
-        ("cell", "cell_kind", "cell_line"), ("int32", "dict8", "int32"), zip(*entries, strict=True), strict=True
+        ("cell", "cell_kind", "cell_line", "cell_language"),
+        ("int32", "dict8", "int32", "dict32"),
+        zip(*entries, strict=True),
+        strict=True,
     ):
         batch = batch.append_column(pa.field(name, arrow_type(kind)), pa.array(values, arrow_type(kind)))
     return batch
-
-
-def place_at(cells: CellDocument, offset: int) -> tuple[int, str, int] | None:
-    """Return number and kind of the cell at a byte of the file, and the line in it; None for a byte of no cell."""
-    position = cells.text_at(offset)
-    if position is None:
-        return None
-    text, fragment = position
-    return text.cell, text.kind, text.line_at(fragment, offset) + 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from sourcelight.core.cells.json_lines import context_lines, has_json_line, row_line
@@ -78,27 +79,41 @@ def _lines(rows: Sequence[_Row], start: int, text: str) -> list[_ChunkLine]:
 
 def _chunk_rows(rows: Sequence[_Row], lines: Sequence[_ChunkLine], address: str) -> Iterator[str]:
     """Yield the rows of a chunk, in a notebook under the heading of each cell, with the numbers of its lines."""
-    texts = [line.text[:MAX_CHARS] for line in lines]
-    is_code = rows[0].get("cell_kind") in {None, "code"}
-    tokens = line_tokens(texts, str(rows[0].get("language") or "") if is_code else "")
     # The first match says in which cell the lines before it are, which are next to it.
     cell_row = next((line.row for line in lines if line.row is not None and line.row.get("cell")), None)
-    heading: tuple[int, str] | None = None
-    for line, text, line_token in zip(lines, texts, tokens, strict=True):
+    cell_rows: list[_Row | None] = []
+    for line in lines:
         if line.row is not None and line.row.get("cell"):
             cell_row = line.row
-        number, target = line.number, f"{escape(address)}?L{line.number}"
-        if cell_row is not None:
-            cell, kind = cell_row["cell"], str(cell_row["cell_kind"])
-            if (cell, kind) != heading:
-                heading = cell, kind
-                yield f'<tr class="cell"><td></td><th scope="rowgroup">Cell {cell} ({escape(kind)})</th></tr>'
-            if str(cell_row["path"]).endswith(".ipynb"):
+        cell_rows.append(cell_row)
+    position = 0
+    for place, group in groupby(cell_rows, key=_cell_of):
+        size = len(list(group))
+        of_group = slice(position, position + size)
+        position += size
+        if place is not None:
+            yield f'<tr class="cell"><td></td><th scope="rowgroup">Cell {place[0]} ({escape(place[1])})</th></tr>'
+        texts = [line.text[:MAX_CHARS] for line in lines[of_group]]
+        tokens = line_tokens(texts, _language(cell_rows[of_group.start] or rows[0]))
+        for line, row, text, line_token in zip(lines[of_group], cell_rows[of_group], texts, tokens, strict=True):
+            number, target = line.number, f"{escape(address)}?L{line.number}"
+            if row is not None and place is not None and str(row["path"]).endswith(".ipynb"):
                 # The page of a notebook has the lines of cells; that of a text notebook those of the file.
-                number = cell_row["cell_line"] + line.number - cell_row["line_number"]
-                target += f"#{escape(anchor_of(cell, kind, number))}"
-        class_attribute = " class=hit" if line.row is not None else ""
-        yield (
-            f'<tr{class_attribute}><td><a href="{target}">{number}</a></td>'
-            f"<td>{highlight_code(text, line_token, line.starts, line.ends)}</td></tr>"
-        )
+                number = row["cell_line"] + line.number - row["line_number"]
+                target += f"#{escape(anchor_of(*place, number))}"
+            class_attribute = " class=hit" if line.row is not None else ""
+            yield (
+                f'<tr{class_attribute}><td><a href="{target}">{number}</a></td>'
+                f"<td>{highlight_code(text, line_token, line.starts, line.ends)}</td></tr>"
+            )
+
+
+def _cell_of(row: _Row | None) -> tuple[int, str] | None:
+    return None if row is None else (row["cell"], str(row["cell_kind"]))
+
+
+def _language(row: _Row) -> str:
+    """Return the language of a line; empty for one that is no code."""
+    if row.get("cell_kind") not in {None, "code"}:
+        return ""
+    return str(row.get("cell_language") or row.get("language") or "")

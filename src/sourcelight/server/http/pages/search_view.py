@@ -13,6 +13,7 @@ from urllib.parse import quote, urlencode
 
 from sourcelight.core.batches import Event, MatchBatch
 from sourcelight.core.batches.results import file_url, repository_url
+from sourcelight.core.cells.json_lines import row_line
 from sourcelight.core.completeness import is_limiting, status_of
 from sourcelight.core.errors import PatternError, QueryError
 from sourcelight.core.markup import escape, highlight, one_line
@@ -30,7 +31,7 @@ _MAX_TITLE_CHARS = 80
 COLUMNS = (
     "type", "repository", "revision", "commit", "path", "language", "line_number", "line", "start", "end",
     "name_start", "name_end", "chunk", "chunk_start_line", "symbol", "symbol_kind", "container", "author",
-    "author_date", "message", "side", "cell", "cell_kind", "cell_line",
+    "author_date", "message", "side", "cell", "cell_kind", "cell_line", "cell_language",
 )  # fmt: skip
 _KINDS = {
     "lang": "Languages", "repo": "Repositories", "file": "Files", "type": "Kinds", "author": "Authors",
@@ -311,15 +312,19 @@ class SearchView:
         name, commit = first["repository"], str(first.get("commit") or "")
         message = str(first.get("message") or "")
         subject = one_line(message.partition("\n")[0], 200) or commit[:12]
-        lines, path = [], None
+        lines, place = [], None
         for row in [row for row in rows if row.get("line") is not None][:MAX_ROWS]:
-            if row["type"] == "diff" and row.get("path") != path:
-                path = row.get("path")
-                lines.append(f'<span class="path">{escape(str(path))}</span>')
+            cell = (row["cell"], str(row["cell_kind"])) if row.get("cell") else None
+            if row["type"] == "diff" and (row.get("path"), cell) != place:
+                place = row.get("path"), cell
+                heading = str(row.get("path")) if cell is None else f"{row.get('path')}, cell {cell[0]} ({cell[1]})"
+                lines.append(f'<span class="path">{escape(heading)}</span>')
             side = str(row.get("side") or "")
             style, sign = {"added": ("add", "+"), "removed": ("del", "-")}.get(side, ("", " " if side else ""))
-            text = highlight(str(row["line"])[:MAX_CHARS], row.get("start") or (), row.get("end") or ())
-            lines.append(f"<span{f' class={style}' if style else ''}>{sign}{text}</span>")
+            visible = row_line(row)
+            text = highlight(visible.text[:MAX_CHARS], visible.starts, visible.ends)
+            number = f'<span class="quiet">{row["cell_line"]:>4} </span>' if cell is not None else ""
+            lines.append(f"<span{f' class={style}' if style else ''}>{number}{sign}{text}</span>")
         date = first["author_date"].date().isoformat() if first.get("author_date") is not None else ""
         head = (
             f'{self._repository_link(name, "")} <a href="{escape(address)}">{escape(subject)}</a> <small>'
