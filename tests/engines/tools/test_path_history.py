@@ -67,6 +67,16 @@ def test_a_file_has_the_commits_of_git_log_follow(repo: RepositoryBuilder, code:
             name = row["old_path"]
 
 
+def test_all_tools_count_the_same_commits_of_a_file(repo: RepositoryBuilder, code: sl.Client) -> None:
+    hotspots = code.hotspots("line", limit=None)
+    counts = dict(zip(hotspots["path"], hotspots["commits"], strict=True))
+    for path in repo.git("ls-files").split("\n"):
+        log = repo.git("log", "--follow", "--format=%H", "--", path).split("\n")
+        assert counts[path] == len(log), path
+        row = hotspots.index[hotspots["path"] == path][0]
+        assert code.drill_down(hotspots, int(row))["commit"].tolist() == log
+
+
 def test_a_file_that_is_gone_still_has_a_past(repo: RepositoryBuilder, code: sl.Client) -> None:
     deleted_paths = repo.git("log", "--diff-filter=D", "--no-renames", "--name-only", "--format=").split("\n")
     path = next(path for path in deleted_paths if path and path not in repo.git("ls-files").split("\n"))
@@ -134,6 +144,36 @@ def test_branches_are_followed_apart(tmp_path: Path) -> None:
     assert first in ids
     assert renamed in ids
     assert stranger in ids  # it had the name b.txt on the branch that was merged
+
+
+def test_a_branch_keeps_the_former_name_of_a_file(tmp_path: Path) -> None:
+    generator = random.Random(11)  # noqa: S311 - no secret
+    text, other = content(generator), content(generator)
+    builder = RepositoryBuilder(tmp_path / "src" / "branches")
+    stranger = builder.commit({"b.py": other}, "another file under the later name")
+    builder.commit({"b.py": None}, "which goes")
+    first = builder.commit({"a.py": text}, "begin")
+    builder.branch("side")
+    builder.switch("main")
+    renamed = builder.commit({"a.py": None, "b.py": text}, "rename a to b")
+    builder.switch("side")
+    # After the rename by date, before it by history: git log --follow looks for b.py alone by then.
+    edited = builder.commit({"a.py": text + "more = 1\n"}, "edit a on a branch")
+    builder.switch("main")
+    builder.merge("side", "merge the branch")
+    # Another file takes the free name: the past of that name belongs to both, but they never changed together.
+    newcomer = builder.commit({"a.py": content(generator)}, "a new a")
+    with sl.open(tmp_path / "src", index_dir=tmp_path / "index", index_workers=1, background_index=False) as code:
+        story = code.path_history("branches", "b.py")["commit"].tolist()
+        hotspots = code.hotspots("branches", limit=None).set_index("path")["commits"]
+        measured = code.complexity("branches", by="file").set_index("path")["commits"]
+        coupling = code.coupling("branches", min_commits=1, min_degree=0)
+    assert story == [edited, renamed, first]
+    assert stranger not in story
+    assert hotspots["b.py"] == measured["b.py"] == 3
+    # As in git, an older file of the same name counts: begin, edit, rename and the new file.
+    assert hotspots["a.py"] == measured["a.py"] == len({first, edited, renamed, newcomer})
+    assert coupling.empty
 
 
 @pytest.mark.parametrize(

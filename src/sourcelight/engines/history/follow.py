@@ -1,4 +1,4 @@
-"""Follow files and directories back through renames.
+"""Follow directories back through renames.
 
 The walk goes from a commit to its parents and carries, for each commit, the names that the thing has there. So a name
 that two branches use for two files is not mixed up, as it is where one name holds for all commits older than a rename.
@@ -36,16 +36,6 @@ class _PathNames:
 
     def __or__(self, other: _PathNames) -> _PathNames:
         return self if self == other else _PathNames(self.files | other.files, self.directories | other.directories)
-
-
-def follow_file(history: History, layout: Layout, tip: int, path: bytes, cancellation: Cancellation) -> ChangeNumbers:
-    """Return the changes of the file that `tip`, or a commit before it, calls `path`, newest commit first.
-
-    A commit that renamed another file to the name ends that name: before it, the other file's name counts. Older files
-    of the same name count too, as ``git log --follow`` has them. Merges have no changes, and copies aren't followed.
-    """
-    files = frozenset(number for number, name in enumerate(layout.names) if name == path)
-    return _PathWalk(history, layout, cancellation, lambda _commit, _directory: True).run(tip, _PathNames(files))
 
 
 def follow_directory(

@@ -179,7 +179,7 @@ def _sums(selection: OpenedHistory, arguments: ChurnArguments, dates: Dates, con
     layout = selection.layout(context)
     changes_kept = np.flatnonzero(commit_mask(selection, *dates)[changes.commit])
     changes_kept = changes_kept[
-        are_of_kinds(selection, layout, layout.path[changes_kept], arguments.file_kinds, context)
+        are_of_kinds(selection, layout.names, layout.path[changes_kept], arguments.file_kinds, context)
     ]
     commit_rows = changes.commit[changes_kept].astype(np.int64)
     persons = people.of_identities(selection)[commits.author[commit_rows]]
@@ -233,7 +233,9 @@ def changes_of_row(
     """Numbers of the commits whose changes count for a row of `path` or `directory`, and `fileKind`, where given."""
     layout = selection.layout(context)
     change_rows = np.flatnonzero(commit_mask(selection, *dates)[selection.history.changes.commit])
-    change_rows = change_rows[are_of_kinds(selection, layout, layout.path[change_rows], arguments.file_kinds, context)]
+    change_rows = change_rows[
+        are_of_kinds(selection, layout.names, layout.path[change_rows], arguments.file_kinds, context)
+    ]
     values = {"directory": arguments.directory, "path": arguments.path, "file_kind": arguments.file_kind}
     by = [name for name, value in values.items() if value is not None]
     if by:

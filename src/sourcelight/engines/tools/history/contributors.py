@@ -95,7 +95,7 @@ def _line_sums(
     history, layout = selection.history, selection.layout(context)
     row_of_change = row_of_commit[history.changes.commit]
     changed = np.flatnonzero(row_of_change >= 0)
-    changed = changed[are_of_kinds(selection, layout, layout.path[changed], arguments.file_kinds, context)]
+    changed = changed[are_of_kinds(selection, layout.names, layout.path[changed], arguments.file_kinds, context)]
     row_of_change = row_of_change[changed]
     return {
         "additions": total(row_of_change, np.maximum(history.changes.additions[changed], 0), count),

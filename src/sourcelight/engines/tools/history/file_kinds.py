@@ -10,7 +10,6 @@ from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.query.attributes import Attributes
 from sourcelight.core.query.file_kinds import ATTRIBUTES, FILE_KINDS, SOURCE, kind_of_content, kind_of_path
-from sourcelight.engines.history.subtrees import Layout
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.history.histories import OpenedHistory
 from sourcelight.repos import ObjectReader
@@ -81,14 +80,18 @@ def selected_kinds(kinds: Sequence[str] | None) -> frozenset[str] | None:
 
 
 def are_of_kinds(
-    selection: OpenedHistory, layout: Layout, paths: Int64Array, file_kinds: Sequence[str] | None, context: ToolContext
+    selection: OpenedHistory,
+    names: Sequence[bytes],
+    paths: Int64Array,
+    file_kinds: Sequence[str] | None,
+    context: ToolContext,
 ) -> BoolArray:
-    """Return, for numbers of paths in `layout`, whether they are of the requested kinds."""
+    """Return, for indices of `names`, whether these paths are of the requested kinds."""
     kinds = selected_kinds(file_kinds)
     if kinds is None:
         return np.ones(len(paths), np.bool_)
     distinct, which = np.unique(paths, return_inverse=True)
-    path_kinds = kinds_of(selection, (layout.names[index] for index in distinct.tolist()), context)
+    path_kinds = kinds_of(selection, (names[index] for index in distinct.tolist()), context)
     mask: BoolArray = np.array([kind in kinds for kind in path_kinds] or [False], np.bool_)[which]
     return mask
 

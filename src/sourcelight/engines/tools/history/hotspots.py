@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sourcelight.core.arrays import BoolArray, Int64Array
+from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array
 from sourcelight.core.batches.results import ToolResult, columns_of, group_order
 from sourcelight.core.cancellation import ScanStopped
 from sourcelight.core.markup.counts import count_of
@@ -24,6 +24,7 @@ from sourcelight.core.tools.analyses import CommitsBehindArguments, CouplingArgu
 from sourcelight.core.tools.tool import Arguments
 from sourcelight.engines.history import History
 from sourcelight.engines.history.blame.line_origins import is_binary_text, line_count
+from sourcelight.engines.history.file_history import FileChanges, follow_files
 from sourcelight.engines.history.model import CommitNumbers
 from sourcelight.engines.history.search.find import filter_changes, filter_commits, newest_first
 from sourcelight.engines.history.search.query import ChangedFileFilter, CommitFilter
@@ -117,15 +118,19 @@ def _countable_changes(
     file_kinds: Sequence[str] | None,
     context: ToolContext,
 ) -> tuple[Int64Array, Int64Array, CommitTree]:
-    """The changes that count, the place of the file of each among today's, and today's files."""
-    mask = commit_mask(snapshot, *dates)[snapshot.history.changes.commit]
+    """The changes that count, the place of the file of each among today's, and today's files.
+
+    A change may belong to two files: one that was renamed, and a later one of its former name.
+    """
     layout = snapshot.layout(context)
-    newest, tree, file_positions = _today(snapshot, layout)
+    tree, file_changes = _today(snapshot, layout, context)
+    file_of, change_rows = file_changes.file, file_changes.change
+    mask = commit_mask(snapshot, *dates)[snapshot.history.changes.commit[change_rows]]
     passing = filter_changes(snapshot.history, file_filter, layout=layout)
-    change_rows = np.flatnonzero(mask if passing is None else mask & passing)
-    change_rows = change_rows[are_of_kinds(snapshot, layout, newest[layout.path[change_rows]], file_kinds, context)]
-    file_of = file_positions[newest[layout.path[change_rows]]]
-    return change_rows[file_of >= 0], file_of[file_of >= 0], tree
+    mask = mask if passing is None else mask & passing[change_rows]
+    file_of, change_rows = file_of[mask], change_rows[mask]
+    kinds_mask = are_of_kinds(snapshot, tree.paths, file_of, file_kinds, context)
+    return change_rows[kinds_mask], file_of[kinds_mask], tree
 
 
 def hot_commits(
@@ -153,14 +158,23 @@ def commits_beside(
 ) -> dict[str, tuple[int, int]]:
     """For each of `other_paths`: how many commits changed it and the file `path`, and how many changed it."""
     change_rows, file_of, tree = _countable_changes(selection, ChangedFileFilter(), (None, None), None, context)
-    commit = selection.history.changes.commit[change_rows].astype(np.int64)
-    commits_of_path = np.unique(commit[np.isin(file_of, _files_named(tree, path))])
+    changed_in = selection.history.changes.commit
+    of_path = change_rows[np.isin(file_of, _files_named(tree, path))]
     position_of = {name.decode("utf-8", "replace"): index for index, name in enumerate(tree.paths)}
     counts = {}
     for other in other_paths:
-        commits = np.unique(commit[file_of == position_of.get(other, -1)])
-        counts[other] = (len(np.intersect1d(commits_of_path, commits)), len(commits))
+        of_other = change_rows[file_of == position_of.get(other, -1)]
+        counts[other] = (len(_common_commits(changed_in, of_path, of_other)), len(np.unique(changed_in[of_other])))
     return counts
+
+
+def _common_commits(changed_in: AnyArray, changes: Int64Array, other_changes: Int64Array) -> Int64Array:
+    """Commits that changed two files, each by a change of its own."""
+    common = np.intersect1d(changed_in[changes], changed_in[other_changes])
+    # Of a file and a later one of its former name, the shared past has one change a commit.
+    distinct = np.union1d(changes, other_changes)
+    commits, counts = np.unique(changed_in[distinct], return_counts=True)
+    return np.intersect1d(common, commits[counts > 1]).astype(np.int64)
 
 
 def paired_commits(
@@ -170,13 +184,12 @@ def paired_commits(
     change_rows, file_of, tree = _countable_changes(
         selection, ChangedFileFilter(), dates, arguments.file_kinds, context
     )
-    commit = selection.history.changes.commit[change_rows]
-    first, other = (
-        np.unique(commit[np.isin(file_of, _files_named(tree, path))]) for path in (arguments.path, arguments.other_path)
+    changes, other_changes = (
+        change_rows[np.isin(file_of, _files_named(tree, path))] for path in (arguments.path, arguments.other_path)
     )
-    common = np.intersect1d(first, other)
+    common = _common_commits(selection.history.changes.commit, changes, other_changes)
     sizes = np.diff(selection.history.commits.change_starts)[common]
-    return common[sizes <= (arguments.max_files or _LARGE)].astype(np.int64)
+    return common[sizes <= (arguments.max_files or _LARGE)]
 
 
 def _files_named(tree: CommitTree, path: str | None) -> list[int]:
@@ -217,27 +230,30 @@ def _pairs(
     """Pairs of files of one repository, and how many commits have too many files to count."""
     min_commits, degree = _thresholds(arguments)
     max_files = arguments.max_files or _LARGE
-    history, layout = snapshot.history, snapshot.layout(context)
-    newest, tree, file_positions = _today(snapshot, layout)
+    history = snapshot.history
     starts = history.commits.change_starts
     shared_counts: Counter[tuple[int, int]] = Counter()
     single_counts: Counter[int] = Counter()
     latest: dict[tuple[int, int], int] = {}
     times = history.commits.commit_time
-    skipped = 0
-    numbers = np.flatnonzero(commit_mask(snapshot, *dates) & (np.diff(starts) > 0))
-    is_counted = are_of_kinds(snapshot, layout, newest[layout.path], arguments.file_kinds, context)
-    files = np.where(is_counted, file_positions[newest[layout.path]], -1).tolist()
-    sizes, commit_starts = np.diff(starts)[numbers].tolist(), starts[numbers].tolist()
-    for number, size, start in zip(numbers.tolist(), sizes, commit_starts, strict=True):
-        files_of_commit = sorted({file for file in files[start : start + size] if file >= 0})
+    change_rows, file_of, tree = _countable_changes(snapshot, ChangedFileFilter(), dates, arguments.file_kinds, context)
+    sizes = np.diff(starts)
+    skipped = int((commit_mask(snapshot, *dates) & (sizes > max_files)).sum())
+    order = np.lexsort((file_of, change_rows))
+    change_rows, file_of = change_rows[order], file_of[order]
+    numbers, first_rows = np.unique(history.changes.commit[change_rows], return_index=True)
+    ends = [*first_rows[1:].tolist(), len(change_rows)]
+    files, changes = file_of.tolist(), change_rows.tolist()
+    for number, start, end in zip(numbers.tolist(), first_rows.tolist(), ends, strict=True):
         # A large commit counts for each of its files, but for no pair: it would pair all of them.
-        single_counts.update(files_of_commit)
-        if size > max_files:
-            skipped += 1
+        single_counts.update(set(files[start:end]))
+        if sizes[number] > max_files:
             continue
-        for pair in combinations(files_of_commit, 2):
-            shared_counts[pair] += 1
+        entries = sorted(zip(files[start:end], changes[start:end], strict=True))
+        pairs = {(file, other) for (file, change), (other, other_change) in combinations(entries, 2)
+                 if file != other and change != other_change}  # fmt: skip
+        shared_counts.update(pairs)
+        for pair in pairs:
             latest[pair] = max(latest.get(pair, _NEVER), int(times[number]))
     rows: list[tuple[Any, ...]] = []
     for (first, other), count in shared_counts.items():
@@ -295,30 +311,16 @@ def _drill(call: str, arguments: Arguments, part: PartialResult) -> dict[str, An
     }
 
 
-def _today(snapshot: OpenedHistory, layout: Layout) -> tuple[Int64Array, CommitTree, Int64Array]:
-    """The newest name of each path (by number), today's files, and the place of each path among these or -1."""
-    history = snapshot.history
-    newest = np.arange(len(layout.names) or 1)
+def _today(snapshot: OpenedHistory, layout: Layout, context: ToolContext) -> tuple[CommitTree, FileChanges]:
+    """Return the files of the commit, and the changes of each under any of its names."""
     with ObjectReader(snapshot.repository) as reader:
         tree = reader.tree(snapshot.commits[0])
-    today = {path: index for index, path in enumerate(tree.paths)}
-    positions = np.array([today.get(path, -1) for path in layout.names] or [-1], np.int64)
-    changes = history.changes
-    renamed = np.flatnonzero((changes.status == ord("R")) & snapshot.mask[changes.commit])
-    # The newest rename of a name counts, by date: the order of an index depends on when its commits were read.
-    renamed = renamed[np.lexsort((-renamed, -history.commits.commit_time[changes.commit[renamed]]))]
-    following: dict[int, int] = {}
-    for old, new in zip(layout.old_path[renamed].tolist(), layout.path[renamed].tolist(), strict=True):
-        if positions[old] < 0:  # a name that is in use stays its own
-            following.setdefault(old, new)
-    for old in following:
-        name, visited = old, {old}
-        # A file that was renamed back and forth makes a cycle.
-        while name in following and following[name] not in visited:
-            name = following[name]
-            visited.add(name)
-        newest[old] = name
-    return newest, tree, positions
+
+    def follow() -> FileChanges:
+        return follow_files(snapshot.history, layout, snapshot.mask, tree.paths, context.cancellation)
+
+    # Kept with the snapshot: each row's commits are asked for one by one.
+    return tree, snapshot.history.remember(f"file changes {snapshot.commits} {snapshot.without}", follow)
 
 
 def _lines(snapshot: OpenedHistory, tree: CommitTree, files: Int64Array, context: ToolContext) -> Int64Array:

@@ -11,7 +11,8 @@ from sourcelight.core.batches.commit_messages import references_of
 from sourcelight.core.batches.results import ToolResult, repository_url
 from sourcelight.core.errors import PathNotFound
 from sourcelight.core.tools.evolution import PATH_HISTORY, PathHistoryArguments
-from sourcelight.engines.history.follow import follow_directory, follow_file
+from sourcelight.engines.history.file_history import follow_file
+from sourcelight.engines.history.follow import follow_directory
 from sourcelight.engines.history.history import UNKNOWN
 from sourcelight.engines.history.model import ChangeNumbers, CommitNumbers
 from sourcelight.engines.history.search import tables as change_tables
@@ -71,7 +72,7 @@ def _follow(snapshot: OpenedHistory, layout: Layout, path: str, kind: str, conte
         return ChangeNumbers(np.zeros(0, np.int64))
     raw = path.encode("utf-8", "surrogateescape")
     if kind == "file":
-        return follow_file(history, layout, tip, raw, context.cancellation)
+        return follow_file(history, layout, snapshot.mask, raw, context.cancellation)
     with ObjectReader(snapshot.repository) as reader:
 
         def has_directory(commit: int, directory: bytes) -> bool:
