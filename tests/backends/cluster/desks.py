@@ -17,6 +17,7 @@ from sourcelight.backends.cluster.storage import ShardStorage
 from sourcelight.backends.cluster.transport.exchange import serve_orders
 from sourcelight.backends.cluster.worker.handler import RequestHandler
 
+WORKERS = ("w1", "w2", "w3")
 T = TypeVar("T")
 Message = dict[str, Any]
 Messages = AsyncGenerator[Message, None]
@@ -63,7 +64,7 @@ class HarmedDesk:
 class DeskCell:
     """A scheduler, as far as services ask it, and workers; each with a server of its own on one loop."""
 
-    def __init__(self, storage: str, folder: Path, names: tuple[str, ...] = ("w1", "w2", "w3")) -> None:
+    def __init__(self, storage: str, folder: Path, names: tuple[str, ...] = WORKERS) -> None:
         self.desks = {name: HarmedDesk(RequestHandler(ShardStorage(storage), folder / name)) for name in names}
         self.servers: dict[str, Server] = {}
         self._loop = asyncio.new_event_loop()
