@@ -264,7 +264,7 @@ _JUDGES: Mapping[str, Callable[[Any, str, str, Path], bool]] = {
     ),
     "bases": lambda truth, lead, _, __: all(f"`{base}`" in lead for base in truth) if truth else "no class" in lead,
     "callees": lambda truth, lead, markdown, _: _calls_are(truth, lead, markdown),
-    "absent": lambda truth, lead, _, __: lead.startswith(f"Nothing searched has `{truth}`"),
+    "absent": lambda truth, lead, _, __: lead.startswith(f"No searched file has `{truth}`"),
     "count": lambda truth, lead, _, __: truth in lead,
     "configured": lambda truth, lead, _, __: truth in lead,
     "tests": lambda truth, lead, _, repository: _cited_lines_have(truth, lead, repository),

@@ -35,6 +35,7 @@ LONG_MODULES = {
     "core.errors": "all errors, so that one table restores them by name",
     "core.query.language_table": "a table: one language a line",
     "engines.deepsearch.question.counts": "the kinds of counts that a question can ask for",
+    "engines.deepsearch.question.lookups": "the forms of questions that lines of code answer",
     "engines.execution.advice": "all proposals to change a query, in the order in which they are tried",
     # One grammar, language or file format each.
     "core.patterns.syntax": "the grammar of RE2",

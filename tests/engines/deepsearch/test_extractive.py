@@ -68,7 +68,7 @@ def test_two_runs_are_equal(engine: LocalEngine) -> None:
 def test_nonsense_gets_no_answer(engine: LocalEngine) -> None:
     """Words that nobody wrote are named, and no answer is claimed."""
     answer = research(engine, "how does `FluxCapacitor` regulate zorgblatt plumbing in the kubelet")
-    assert answer.text.startswith("Nothing searched has ")
+    assert answer.text.startswith("No searched file has ")
     assert not answer.draft.confident
     for word in ("FluxCapacitor", "zorgblatt", "kubelet"):
         assert f"`{word}`" in answer.text.split("\n\n")[0]
@@ -80,7 +80,7 @@ def test_a_name_that_is_nowhere_is_no_answer(engine: LocalEngine) -> None:
     answer = research(engine, "how does `Cart` compute the total")
     assert answer.draft.confident
     answer = research(engine, "how does `ShoppingBasket` compute the total price of the cart")
-    assert answer.text.startswith("Nothing searched has `ShoppingBasket`.\n\nNo direct answer found")
+    assert answer.text.startswith("No searched file has `ShoppingBasket`.\n\nNo direct answer found")
 
 
 def test_who_and_when_are_answered_from_history(engine: LocalEngine, fleet: Fleet) -> None:
@@ -93,18 +93,18 @@ def test_who_and_when_are_answered_from_history(engine: LocalEngine, fleet: Flee
 
 
 def test_an_explanation_has_the_order_of_a_reader(engine: LocalEngine) -> None:
-    """Overview, use, step, test: each quotes what stands in the lines that it cites."""
+    """Overview, use, definition, test: each quotes what stands in the lines that it cites."""
     answer = research(engine, f"repo:^{OPEN}$ How is the checkout total of a cart computed?")
-    steps = answer.text.split("## In order")[1].split("##")[0].strip().split("\n")
+    steps = answer.text.split("## At a glance")[1].split("##")[0].strip().split("\n")
     kinds = [step.split(" ")[1].rstrip(":") for step in steps]
-    assert kinds == [kind for kind in ("Overview", "Used", "The", "Tested") if kind in kinds]
-    assert {"The", "Tested"} <= set(kinds)
+    assert kinds == [kind for kind in ("Overview", "Use", "Definition", "Test") if kind in kinds]
+    assert {"Definition", "Test"} <= set(kinds)
     citation_list = [item.evidence for item in answer.finished.citations if isinstance(item.evidence, FileEvidence)]
-    step = next(step for step in steps if "The step" in step)
+    step = next(step for step in steps if "Definition:" in step)
     quoted = re.search(r"“([^”]+)”", step)
     assert quoted is not None
     assert any(quoted[1] in " ".join(item.text.split()) for item in citation_list)
-    assert "## In order" not in research(engine, f"repo:^{OPEN}$ checkout total").text
+    assert "## At a glance" not in research(engine, f"repo:^{OPEN}$ checkout total").text
 
 
 def test_uses_are_listed_outside_tests(engine: LocalEngine) -> None:

@@ -153,7 +153,7 @@ def test_a_count_tells_its_scope_and_its_query(engine: LocalEngine) -> None:
     answer = research(engine, "How many functions does shop/prices.py define in shop?")
     assert answer.text.startswith("**2** functions in `shop/prices.py` are defined")
     assert f"`shop` in the question is the repository `{OPEN}`" in answer.text
-    assert "To get it again: `repo:^example\\.org/team/shop$" in answer.text
+    assert "To reproduce: `repo:^example\\.org/team/shop$" in answer.text
     assert answer.finished.stats["complete"] is True
 
 
@@ -219,7 +219,7 @@ def test_prose_is_answered_with_code(engine: LocalEngine, question: str) -> None
     """Words such as "how long" and "which files" alone make no question for a number."""
     answer = research(engine, question)
     assert "count" not in answer.finished.stats
-    assert answer.text.startswith(("Most relevant:", "Nothing searched has", "No direct answer", "This can't"))
+    assert answer.text.startswith(("Most relevant:", "No searched file has", "No direct answer", "This can't"))
     assert "## How it works" in answer.text or "## Closest code" in answer.text
 
 

@@ -11,6 +11,7 @@ from engines.deepsearch.asking import research
 from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.lookups.initial_values import normal_words
 from sourcelight.engines.deepsearch.lookups.values import parameter_names, parameters_of
+from sourcelight.engines.deepsearch.question.lookups import Lookup, read_lookup
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.testing import RepositoryBuilder
 
@@ -44,6 +45,47 @@ class SocketServer {
     };
     const other = { maxPayload: 5 };
   }
+}
+"""
+APP = """class Relay {
+  constructor(options) {
+    this.proxyHeader = options.proxyHeader || 'X-Forwarded-For'
+    this.relayDepth = options.relayDepth || measure()
+  }
+
+  /**
+   * @return {String} what a relay is called
+   */
+  relayTitle() {
+    return ''
+  }
+
+  /**
+   * @brief Closes a relay for good.
+   * @param {Number} code of the reason
+   */
+  closeRelay(code) {
+  }
+}
+"""
+LINK = """export function batchLink(opts) {
+  const maxLinkLength = opts.maxLinkLength ?? 2083;
+  return open(opts.retryCount, maxLinkLength);
+}
+"""
+ERRORS = '''class LeakError(Exception):
+    """Water is where none should be."""
+
+
+def check_seal(seal):
+    if seal.wet:
+        raise LeakError("wet")
+'''
+HEADER = """#if defined(WIRE_FAST)
+#  define WIRE_STEP 2
+#endif
+int wire_step(int from) {
+  return from + WIRE_STEP;
 }
 """
 BUFFERS = """package wire
@@ -117,6 +159,11 @@ def wire(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         {
             "server.c": SERVER,
             "lib/sockets.js": SOCKETS,
+            "lib/relay.js": APP,
+            "lib/link.js": LINK,
+            "errors.py": ERRORS,
+            "step.h": HEADER,
+            "packages/core/package.json": '{"dependencies": {"qs": "^6.0"}}\n',
             "buffers.go": BUFFERS,
             "tool.py": TOOL,
             "logger.pyi": STUBS,
@@ -140,6 +187,8 @@ STATED = [
     ("What is the default read buffer size in acme/wire?", ["`defaultReadBufferSize` is set to `4096`"]),
     ("What is the default maxPayload of the wire SocketServer?", ["is set to `100 * 1024`", "sockets.js`, line 10"]),
     ("What is the default idleTime of SocketServer?", ["documentation says that the default of `idleTime` is `30`"]),
+    ("What is the default value of proxyHeader?", ["`proxyHeader` is `'X-Forwarded-For'`", "relay.js`, line 3"]),
+    ("What does closeRelay do?", ["`closeRelay` is a method in `lib/relay.js`, line 18: “Closes a relay for good.”"]),
     ("What is the default of skip_missing?", ["The default of `skip_missing` is `False`, in `tool.py`"]),
     ("What is the value of LIMIT?", ["is set to `_LIMIT_OF_ITEMS`", "which is `12`"]),
     ("Which file defines the Logger class?", ["`Logger` is defined in `logger.py`, line 1"]),
@@ -155,6 +204,14 @@ STATED = [
         "Which environment variables does wire read?",
         ["4 variables", "`WIRE_CI`, `WIRE_COLOR`, `WIRE_LEVEL` and `WIRE_PORT`; others are read by names that no line"],
     ),
+    ("What is the default value of maxLinkLength in batchLink?", ["`maxLinkLength` is `2083`", "link.js`, line 2"]),
+    ("Where is LeakError raised?", ["`LeakError` is raised on 1 line of 1 file: `check_seal` of `errors.py`"]),
+    ("Which environment variable sets the wire port?", ["`WIRE_PORT` is read from the environment in `env.py`"]),
+    ("How do I change the wire level from an environment variable?", ["`WIRE_LEVEL` is read from the environment"]),
+    ("Does the core package depend on qs?", ["Yes: `packages/core/package.json` lists `qs` `^6.0`"]),
+    ("Does the core package depend on lodash?", ["No: no manifest of `core` lists `lodash`"]),
+    ("Where is the Frobnicator class?", ["No searched file has `Frobnicator`"]),
+    ("Where's the LeakError class?", ["`LeakError` is defined in `errors.py`, line 1, as a class"]),
     ("What is the max-width of lint set to?", ["`lint.max-width` is set to `90`"]),
 ]  # fmt: skip
 
@@ -174,16 +231,45 @@ def test_the_first_sentence_states_what_a_line_assigns(wire: LocalEngine, questi
         "What is the default depth of wire?",  # set where a connection is made, to whatever is right there
         "What is the default path of wire?",  # a call, whose value no line has
         "What is the default handler of SocketServer?",
+        "What is the default relayDepth?",  # a call replaces an absent option
+        "What is the default retryCount of batchLink?",  # a member of its options, which is no parameter
+        "What throws batchLink?",
+        "Which environment variable sets the wire?",  # the names of several have the word
         "Which classes implement Runnable?",  # none says so, which proves nothing
     ],
 )
 def test_what_may_be_something_else_is_not_stated(wire: LocalEngine, question: str) -> None:
-    assert research(wire, question).text.startswith(("Most relevant", "No direct answer", "Nothing searched has"))
+    assert research(wire, question).text.startswith(("Most relevant", "No direct answer", "No searched file has"))
+
+
+def test_a_tag_of_a_comment_is_no_description(wire: LocalEngine) -> None:
+    assert "“@return" not in research(wire, "What does relayTitle do?").text
+
+
+def test_a_directive_of_the_preprocessor_is_no_description(wire: LocalEngine) -> None:
+    assert "“define" not in research(wire, "What does wire_step do?").text
+
+
+def test_dependencies_are_those_of_the_package_and_not_of_its_documents(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "reed")
+    manifest = '[project]\nname = "reed"\ndependencies = ["idna"]\n\n[build-system]\nrequires = ["hatchling"]\n'
+    repo.commit({"docs-requirements.in": "sphinx\n", "pyproject.toml": manifest}, "Plant reed")
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    answer = research(engine, "What does reed depend on?")
+    assert answer.text.startswith("`pyproject.toml` lists 1 dependency: `idna`"), answer.text
+
+
+def test_a_runtime_is_asked_for_with_a_pronoun_too() -> None:
+    assert read_lookup("Which minimum Rust version does it need?") == Lookup("runtime", "rust")
+
+
+def test_a_verb_that_no_file_has_is_not_called_absent(wire: LocalEngine) -> None:
+    assert "`chosen`" not in research(wire, "How is the proxy header chosen?").text.split("\n\n")[0]
 
 
 def test_absent_is_what_no_line_has_also_within_other_words(wire: LocalEngine) -> None:
     assert "`num_work`" not in research(wire, "How is `num_work` set?").text.split("\n\n")[0]
-    assert research(wire, "Does wire support HTTP/9?").text.startswith("Nothing searched has `HTTP/9`.")
+    assert research(wire, "Does wire support HTTP/9?").text.startswith("No searched file has `HTTP/9`.")
 
 
 def test_a_constructor_is_no_second_thing_of_the_name_of_its_class(wire: LocalEngine) -> None:

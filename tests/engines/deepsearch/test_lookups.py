@@ -163,8 +163,8 @@ def market(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         ("Does wire depend on h2?", ["Yes: `pyproject.toml` lists `h2>=3,<5` (optional: http2)", "pyproject.toml#L6"]),
         ("What version of idna does wire require?", ["lists `idna>=2.5,<4`"]),
         ("Does wire depend on lodash?", ["No: no manifest that is searched lists `lodash` (`pyproject.toml`)"]),
-        ("Where is QuicTransport defined?", ["Nothing searched has `QuicTransport`"]),
-        ("Is there a class called YamlReader in wire?", ["Nothing searched has `YamlReader`"]),
+        ("Where is QuicTransport defined?", ["No searched file has `QuicTransport`"]),
+        ("Is there a class called YamlReader in wire?", ["No searched file has `YamlReader`"]),
         ("Who last changed line 3 of client/http.py?", ["was last changed by Grace", "“Write the client”"]),
         ("Who last changed line 300 of client/http.py?", ["`client/http.py` has no line 300"]),
     ],
@@ -199,7 +199,7 @@ def test_a_stated_value_stands_on_the_lines_that_are_cited(wire: LocalEngine) ->
 )
 def test_what_no_line_proves_is_not_stated(wire: LocalEngine, question: str) -> None:
     answer = research(wire, question)
-    assert answer.text.startswith(("Most relevant:", "Nothing searched has", "No direct answer")), answer.text
+    assert answer.text.startswith(("Most relevant:", "No searched file has", "No direct answer")), answer.text
     assert "unit" not in answer.finished.stats
 
 
@@ -319,7 +319,7 @@ def test_manifests_of_all_kinds_are_read() -> None:
             "What parameters does weigh take?",
             ["is the name of 2 functions", "`unit`", "`scale`, `unit` and `rounding`"],
         ),
-        ("What is the default of rounding?", ["The default of `rounding` is `3`", "and 1 further place"]),
+        ("What is the default of rounding?", ["The default of `rounding` is `3`", "and 1 further location"]),
         ("What is the default of `salt` in `Rack.pick`?", ["`pick` has no parameter `salt`", "`rounding`"]),
         ("What is the default of the rounding parameter of Rack's pick?", ["The default of `rounding`", "`3`"]),
         ("What parameters does `Shel` take?", ["No definition of `Shel`", "always within other names"]),

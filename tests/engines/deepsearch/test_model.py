@@ -119,7 +119,7 @@ def test_the_routes_are_a_tool_of_a_model(engine: LocalEngine) -> None:
         "What is the base class of Cart?": "no class in",
         "How many files are there in shop?": "**5** files",
         "Who last changed line 3 of shop/prices.py?": "was last changed by Ada",
-        "Where is FluxCapacitor defined?": "Nothing searched has `FluxCapacitor`",
+        "Where is FluxCapacitor defined?": "No searched file has `FluxCapacitor`",
         "What parameters does add_item take?": "`add_item` has the parameters `name` and `price`",
         "What does round_price do?": "“Round a price to whole cents",
         "Which classes inherit from Cart?": "No line proves an answer",

@@ -163,8 +163,8 @@ def test_a_quote_ends_with_the_function_around_the_line(tanks: LocalEngine) -> N
 def test_a_place_has_only_words_that_stand_there(tanks: LocalEngine) -> None:
     """A part of a name that was asked for is not the name."""
     answer = research(tanks, "How does NestedTankFiller work?")
-    assert answer.text.startswith("Nothing searched has `NestedTankFiller`.")
-    assert "It has `NestedTankFiller`" not in answer.text
+    assert answer.text.startswith("No searched file has `NestedTankFiller`.")
+    assert "Matches `NestedTankFiller`" not in answer.text
 
 
 @pytest.mark.parametrize(

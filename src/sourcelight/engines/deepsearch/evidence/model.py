@@ -176,7 +176,7 @@ class Finding:
     unit: str
     quotes: list[FileEvidence] = field(default_factory=list)
     details: list[Statement] = field(default_factory=list)
-    heading: str = "Further places"
+    heading: str = "Further locations"
     method: list[str] = field(default_factory=list)
     queries: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)

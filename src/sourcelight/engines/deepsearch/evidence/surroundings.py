@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence
@@ -23,6 +23,11 @@ what stands elsewhere beside what is in the best file."""
 _KINDS = frozenset({"function", "method", "constructor", "class", "interface", "struct", "enum", "constant", "module"})
 _MARKS = re.compile(r"^\s*(?:///?|/\*+|\*+/|\*+|#+!?|--|;+|[rRuUbB]?(?:\"\"\"|'''))\s?|\s*(?:\*+/|\"\"\"|''')\s*$")
 _SENTENCE = re.compile(r"(.+?[.!?])(?=\s|$)", re.DOTALL)
+_SUMMARY_TAG = re.compile(r"^[@\\](?:brief|summary|description|short)\b\s*", re.IGNORECASE)
+_TAG = re.compile(r"^(?:[@\\][a-zA-Z]\w*|:(?:param|returns?|rtype|type|raises?)\b)")
+"""Begins what a comment says of parameters, results and the like: no sentence about the definition."""
+_DIRECTIVE = re.compile(r"^\s*#\s*(?:if|ifdef|ifndef|elif|else|endif|define|undef|include|pragma|error)\b")
+"""A line for the preprocessor of C, which looks like a comment of other languages."""
 _MIN_SAID = 12
 
 
@@ -109,14 +114,25 @@ def first_sentence(lines: Sequence[str], definition: Definition) -> str:
     above = comment_start(lines, definition.begin_line - 1)
     comment = [line for line in lines[above : definition.begin_line - 1] if not line.lstrip().startswith(("@", "#["))]
     for block in (docstring, comment):
-        text = " ".join(
-            stripped for stripped in (_MARKS.sub("", _MARKS.sub("", line)).strip() for line in block) if stripped
-        )
+        text = " ".join(_lines_before_tags(block))
         match = _SENTENCE.match(text)
         summary = (match[1] if match is not None else text).strip()
         if len(summary) >= _MIN_SAID:
             return summary
     return ""
+
+
+def _lines_before_tags(block: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of the first paragraph of a comment without marks, up to its first tag."""
+    directives = [index for index, line in enumerate(block) if _DIRECTIVE.match(line)]
+    has_text = False
+    for line in block[directives[-1] + 1 :] if directives else block:
+        stripped = _SUMMARY_TAG.sub("", _MARKS.sub("", _MARKS.sub("", line)).strip())
+        if _TAG.match(stripped) or (has_text and not stripped):
+            return
+        if stripped:
+            has_text = True
+            yield stripped
 
 
 def paragraph_of(evidence: FileEvidence) -> str:

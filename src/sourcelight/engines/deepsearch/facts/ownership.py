@@ -62,7 +62,7 @@ def find_main_author(work: Work, paths: PathNames) -> Fact | None:
     notes = []
     if len(targets) > _MAX_OWNED:
         notes.append(
-            f"Lines of the first {_MAX_OWNED} of {len(targets):,} places were counted; name a repository or a path."
+            f"Only the lines of the first {_MAX_OWNED} of {len(targets):,} paths were counted; name one of them."
         )
     counts: Counter[tuple[str, str]] = Counter()
     queries = []

@@ -85,12 +85,10 @@ def run_searches(
                 if isinstance(event, MatchBatch):
                     batches.append(event.batch)
                 elif isinstance(event, Progress) and event.done:
-                    notes += [" ".join(item.message.split()) for item in event.skipped if is_limiting(item)]
+                    notes += [_sentence_of(item.message).rstrip(".") for item in event.skipped if is_limiting(item)]
                     if left_out is not None:
                         left_out += [
-                            _large_files_notice(item.message)
-                            for item in event.skipped
-                            if item.reason.endswith("too-large")
+                            _sentence_of(item.message) for item in event.skipped if item.reason.endswith("too-large")
                         ]
                 elif isinstance(event, Alert) and event.kind != "info":
                     notes.append(event.title)
@@ -106,10 +104,10 @@ def run_searches(
     return rows
 
 
-def _large_files_notice(message: str) -> str:
-    """Write what a search says of large files, a line and a list, as a sentence."""
+def _sentence_of(message: str) -> str:
+    """Write what a search says of files that it left out, a line and a list, as a sentence."""
     head, *names = message.strip().split("\n")
-    name_list = ", ".join(name.strip().removeprefix("- ") for name in names if name.strip())
+    name_list = ", ".join(name.strip().removeprefix("- ").strip("`") for name in names if name.strip())
     return f"{' '.join(head.split()).rstrip(':').removesuffix(', in')}{f' ({name_list})' if name_list else ''}."
 
 

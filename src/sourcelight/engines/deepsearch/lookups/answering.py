@@ -26,6 +26,7 @@ from sourcelight.engines.deepsearch.lookups.defaults import (
     find_value,
 )
 from sourcelight.engines.deepsearch.lookups.dependencies import find_dependency, find_runtime, list_dependencies
+from sourcelight.engines.deepsearch.lookups.environment import find_variable, list_environment
 from sourcelight.engines.deepsearch.lookups.initial_values import find_constant_of, find_initial_value
 from sourcelight.engines.deepsearch.lookups.names import (
     WITHIN_NAMES,
@@ -39,7 +40,7 @@ from sourcelight.engines.deepsearch.lookups.uses import (
     find_example,
     find_key_uses,
     find_tests,
-    list_environment,
+    find_throws,
 )
 from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.deepsearch.question.lookups import Lookup, read_lookup
@@ -195,9 +196,11 @@ def find_line_author(  # noqa: PLR0911 - what is not one line of one file is lef
 
 _WITHOUT_DEFINITION: Mapping[str, Callable[[Lookup, Work, list[str]], Finding | None]] = {
     "line": lambda lookup, work, _: find_line_author(work, PathNames(work.inquiry), lookup.path, lookup.line),
-    "dependency": lambda lookup, work, notes: find_dependency(work, lookup.name, notes),
+    "dependency": lambda lookup, work, notes: find_dependency(work, lookup.name, lookup.owner, notes),
     "dependencies": lambda _, work, notes: list_dependencies(work, notes),
     "environment": lambda _, work, notes: list_environment(work, notes),
+    "variable": lambda lookup, work, notes: find_variable(work, lookup.name, notes),
+    "throws": lambda lookup, work, notes: find_throws(work, lookup.name, notes),
     "runtime": lambda lookup, work, notes: find_runtime(work, lookup.name, notes),
     "default": _find_default,
     "difference": lambda lookup, work, notes: find_difference(work, lookup.name, lookup.owner, notes),

@@ -270,7 +270,7 @@ def state_values(
         location_text = _location_text(first, names_repository=names_repository)
         text = f"{subject} {verb} {code(_shorten(first.value))}, in {location_text}"
         if len(best) > 1:
-            text += f" and {count_of(len(best) - 1, 'further place')}"
+            text += f" and {count_of(len(best) - 1, 'further location')}"
         evidence = tuple(first.evidence)
     else:
         visible = list(by_value.values())[:SHOWN]
@@ -361,6 +361,10 @@ def find_lacking_parameter(
         return None
     location, texts = best[0], FileTexts(work.context)
     definition = location.definition
+    body = texts.lines(location.target, location.path)[definition.begin_line - 1 : definition.end_line]
+    # A member of an object of options is no parameter, and yet what is asked about.
+    if any(re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", line) for line in body):
+        return None
     read = parameters_of(texts.lines(location.target, location.path), definition.name, definition.line, location.path)
     names = None if read is None else parameter_names(read[0], location.path)
     # `*args`, `&block`, `...rest` and destructured objects accept names that the head doesn't list.

@@ -19,6 +19,7 @@ from sourcelight.engines.deepsearch.lookups.manifests import (
     is_same,
     read_requirements,
     read_runtime,
+    requirements_rank,
 )
 from sourcelight.engines.deepsearch.lookups.names import MAX_DETAILS, SHOWN, rank_of
 from sourcelight.engines.search import Target
@@ -39,11 +40,19 @@ _NAMES = {
 def _manifests(
     work: Work, texts: FileTexts, notes: list[str], queries: list[str]
 ) -> Iterator[tuple[Target, str, list[str]]]:
-    """Yield the manifests of each repository: those at the top first."""
+    """Yield the manifests of each repository: those at the top first, lists of requirements behind other manifests."""
     searches = make_queries(work, f"type:path file:{quote_value(MANIFESTS)}")
     queries += searches
     rows = [row for row in run_searches(work, searches, notes) if row["path"]]
-    rows.sort(key=lambda row: (row["repository"], rank_of(row["path"]) > 1, row["path"].count("/"), row["path"]))
+    rows.sort(
+        key=lambda row: (
+            row["repository"],
+            rank_of(row["path"]) > 1,
+            row["path"].count("/"),
+            requirements_rank(row["path"]),
+            row["path"],
+        )
+    )
     for row in rows[:_MAX_MANIFESTS]:
         target = work.inquiry.pins.of(row["repository"])
         if target is not None:
@@ -52,25 +61,33 @@ def _manifests(
         notes.append(f"The first {_MAX_MANIFESTS} of {len(rows):,} manifests were read.")
 
 
-def find_dependency(work: Work, name: str, notes: list[str]) -> Finding | None:
-    """Return whether and in which version manifests list a package; None where there are none to read."""
+def find_dependency(work: Work, name: str, owner: str, notes: list[str]) -> Finding | None:
+    """Return whether and in which version manifests list a package; None where there are none to read.
+
+    With an `owner`, those count that are in a directory of this name: the packages of a repository with several.
+    """
     texts = FileTexts(work.context)
     queries: list[str] = []
     matches: list[tuple[Target, str, Requirement]] = []
     read, unread = [], []
+    directory = owner.rpartition("/")[2].casefold()
     for target, path, lines in _manifests(work, texts, notes, queries):
+        if directory and path.casefold().split("/")[-2:-1] != [directory]:
+            continue
         requirements = read_requirements(path, lines)
         if requirements is None:
             unread.append(path)
             continue
         read.append(path)
+        # It is listed, but no line can be cited: neither yes nor no.
+        unread += [path for item in requirements if not item.line and is_same(item.name, name)]
         matches += [
             (target, path, requirement)
             for requirement in requirements
             if requirement.line and is_same(requirement.name, name)
         ]
     if not matches:
-        return _no_dependency(work, texts, name, read, unread, queries, notes)
+        return _no_dependency(work, texts, name, owner, read, unread, queries, notes)
     many_repositories = len(work.inquiry.pins) > 1
     statements = [
         _statement(texts, target, path, requirement, many_repositories=many_repositories)
@@ -118,7 +135,14 @@ def _statement(
 
 
 def _no_dependency(
-    work: Work, texts: FileTexts, name: str, read: list[str], unread: list[str], queries: list[str], notes: list[str]
+    work: Work,
+    texts: FileTexts,
+    name: str,
+    owner: str,
+    read: list[str],
+    unread: list[str],
+    queries: list[str],
+    notes: list[str],
 ) -> Finding | None:
     # A manifest that can't be read may list it.
     if not read or unread or notes:
@@ -129,7 +153,7 @@ def _no_dependency(
     if notes:
         return None
     manifests = list_names([code(path) for path in read], SHOWN)
-    text = f"No: no manifest that is searched lists {code(name)} ({manifests})"
+    text = f"No: no manifest{' of ' + code(owner) if owner else ' that is searched'} lists {code(name)} ({manifests})"
     finding = Finding(
         Statement(text), "dependency", queries=[join_queries(queries), join_queries(searches)], is_negative=True
     )
@@ -156,10 +180,18 @@ def list_dependencies(work: Work, notes: list[str]) -> Finding | None:
     # One list for several repositories would be true of none of them.
     if len({pin.repository for pin in work.inquiry.pins}) > 1:
         return None
-    for target, path, lines in _manifests(work, texts, notes, queries):
-        requirements = [requirement for requirement in read_requirements(path, lines) or () if requirement.line]
+    manifests = [
+        (target, path, [requirement for requirement in read_requirements(path, lines) or () if requirement.line])
+        for target, path, lines in _manifests(work, texts, notes, queries)
+        if rank_of(path) <= 1
+    ]
+    # A list of what is always needed comes before one of what building, testing, documents or an option needs.
+    manifests.sort(
+        key=lambda manifest: requirements_rank(manifest[1]) > 1 or all(requirement.group for requirement in manifest[2])
+    )
+    for target, path, requirements in manifests:
         required = [requirement for requirement in requirements if not requirement.group] or requirements
-        if rank_of(path) > 1 or not required:
+        if not required:
             continue
         statements = [
             _statement(texts, target, path, requirement, many_repositories=False) for requirement in requirements

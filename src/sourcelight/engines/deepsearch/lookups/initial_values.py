@@ -28,7 +28,7 @@ _CONSTANTS = frozenset({"constant", "variable", "field", "enummember", "property
 _PREPARING = re.compile(r"default|settings|config|option", re.IGNORECASE)
 _FUNCTIONS = frozenset({"function", "method", "constructor"})
 _LITERAL = re.compile(
-    r"-?\d[\w.]*(?:\s*(?:\*|<<|\+|-)\s*[\d.]+)*|\"[^\"]*\"|'[^']*'|`[^`$]*`|(?i:true|false|none|nil|null|undefined)"
+    r"-?\d[\w.]*(?:\s*(?:\*|<<|\+|-)\s*[\d.]+)*|\"[^\"]*\"|'[^']*'|`[^`$]*`|(?i:true|false|none|nil|null|undefined)|Infinity"
 )
 _MERGED = re.compile(r"\.\.\.\s*\w|\bObject\.assign\(|\bdefaults?\b", re.IGNORECASE)
 _MOST_ROWS = 200
@@ -88,8 +88,9 @@ def find_constant_of(work: Work, text: str, queries: list[str], notes: list[str]
 def find_initial_value(work: Work, text: str, owner: str, queries: list[str], notes: list[str]) -> Finding | None:
     """Return the value that code gives to a setting before anyone else does; None if no line is certain.
 
-    Members count that a function for settings or defaults sets to a literal, keys of literals that options are merged
-    into, and defaults in the documentation of parameters. With an `owner`, only what stands within it counts.
+    Members count that a function for settings or defaults sets to a literal, literals that replace an absent option
+    (``options.size || 10``), keys of literals that options are merged into, and defaults in the documentation of
+    parameters. With an `owner`, only what stands within it counts.
     """
     words = normal_words(text)
     if not words or any(not word.isalnum() for word in words):
@@ -97,7 +98,9 @@ def find_initial_value(work: Work, text: str, owner: str, queries: list[str], no
     texts = FileTexts(work.context)
     # The words may stand in another order, with others such as num_ and _count: they are compared below.
     name = rf"\b\w*{escape_regexp(max(words, key=len))}\w*\b"
-    pattern = rf"(?:\.|->){name}\s*=|^\s*[\"']?{name}[\"']?\s*(?::|=>?)|\[[\w.]*{name}\s*="
+    pattern = (
+        rf"(?:\.|->){name}\s*=|\b{name}\s*=\s*[\w$@.?]*{name}\b|^\s*[\"']?{name}[\"']?\s*(?::|=>?)|\[[\w.]*{name}\s*="
+    )
     searches = make_queries(work, f"case:no type:file /{pattern}/")
     queries += searches
     rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
@@ -111,7 +114,7 @@ def find_initial_value(work: Work, text: str, owner: str, queries: list[str], no
     candidates = [
         candidate for row in rows[:_MOST_ROWS] for candidate in _candidates_at(work, texts, row, matcher, words, owner)
     ]
-    order: Mapping[str, int] = {"merged": 0, "set": 0, "documented": 1}
+    order: Mapping[str, int] = {"merged": 0, "set": 0, "fallback": 0, "documented": 1}
     best = min((order[kind] for kind, _ in candidates), default=0)
     return _state_one(work, [item for kind, item in candidates if order[kind] == best], queries, notes)
 
@@ -165,8 +168,13 @@ def _candidates_at(
             yield "documented", ValueCandidate(value[1], claim, path, [evidence], 0, row["repository"], "is")
         return
     expression = read_expression(lines, number - 1, match.end(), path, ",;", ends_with_line=True)
-    value_text = "" if expression is None else " ".join(expression.text.rstrip(",;").split())
-    if expression is None or expression.line != number - 1 or _LITERAL.fullmatch(value_text) is None:
+    is_on_line = expression is not None and expression.line == number - 1
+    value_text = " ".join(expression.text.rstrip(",;").split()) if expression is not None and is_on_line else ""
+    if match["sign"] == "=" and (fallback := _fallback_of(name, value_text)):
+        claim = f"The default of {code(name)}"
+        yield "fallback", ValueCandidate(fallback, claim, path, [evidence], 0, row["repository"], "is")
+        return
+    if _LITERAL.fullmatch(value_text) is None:
         return
     enclosing = next((definition for definition in holders if definition.kind in _FUNCTIONS), None)
     before = row["line"][: match.start("name")]
@@ -184,6 +192,13 @@ def _candidates_at(
             value_text, code(subject), path, [evidence], 0, row["repository"], "is set to", owners
         )
         yield kind, candidate
+
+
+def _fallback_of(name: str, expression: str) -> str:
+    """Return the literal that replaces an absent option of this name; empty for another expression."""
+    option = rf"(?:[\w$@]+(?:\??\.|->))*[$@]?{re.escape(name)}|[\w$@.]+\[[\"':]{re.escape(name)}[\"']?\]"
+    match = re.fullmatch(rf"(?:{option})\s*(?:\|\||\?\?|\bor\b)\s*({_LITERAL.pattern})", expression)
+    return match[1] if match is not None else ""
 
 
 def _holders(texts: FileTexts, target: Target, path: str, lines: Sequence[str], number: int) -> list[Definition]:

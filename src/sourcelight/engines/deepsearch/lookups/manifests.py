@@ -69,6 +69,17 @@ class Requirement:
     line: int
 
 
+_PLAIN_REQUIREMENTS = re.compile(r"^requirements\.(?:txt|in)$")
+
+
+def requirements_rank(path: str) -> int:
+    """Return 0 for the manifest of a package, 1 for ``requirements.txt``, 2 for lists for documents and the like."""
+    name = path.rpartition("/")[2]
+    if "requirements" not in name:
+        return 0
+    return 1 if _PLAIN_REQUIREMENTS.match(name) else 2
+
+
 def normalize(name: str) -> str:
     """Return a name as registries compare it: small letters, dashes."""
     return re.sub(r"[-_.]+", "-", name.lower())
@@ -188,9 +199,11 @@ def _json(lines: Sequence[str], keys: Sequence[str]) -> Iterator[Requirement]:
     data = json.loads("\n".join(lines))
     for key in keys:
         for name, version in (data.get(key) or {}).items():
-            start = next((index for index, line in enumerate(lines) if re.match(rf'\s*"{key}"', line)), 0)
-            member = re.compile(rf'^\s*"{re.escape(name)}"\s*:')
-            line = next((number for number, text in enumerate(lines[start:], start + 1) if member.match(text[:500])), 0)
+            start = next((index for index, line in enumerate(lines) if re.search(rf'"{key}"\s*:', line[:500])), 0)
+            # A whole list may be on one line.
+            member = re.compile(rf'"{re.escape(name)}"\s*:')
+            numbers = (number for number, text in enumerate(lines[start:], start + 1) if member.search(text[:2_000]))
+            line = next(numbers, 0)
             yield Requirement(name, str(version), "" if key == keys[0] else key, line)
 
 

@@ -239,9 +239,9 @@ def state_definitions(
     if len(best) == 1:
         text = f"{code(name)} is defined in {described[0]}"
     elif len(best) <= SHOWN:
-        text = f"{code(name)} is defined in {len(best)} places: {'; '.join(described)}"
+        text = f"{code(name)} has {len(best)} definitions: {'; '.join(described)}"
     else:
-        text = f"{code(name)} is defined in {len(best):,} places, among them {'; '.join(described)}"
+        text = f"{code(name)} has {len(best):,} definitions, among them {'; '.join(described)}"
     finding = Finding(Statement(text, evidence), "definition", queries=[join_queries(queries)], notes=notes)
     finding.quotes = [head_at(texts, location) for location in visible_locations[:1]]
     visible_ids = {id(location) for location in visible_locations}
@@ -294,7 +294,7 @@ def find_absence(work: Work, name: str, notes: list[str], *, noun: str = "") -> 
         return None
     searched_repositories = _repositories_text(work)
     if not rows:
-        headline = Statement(f"Nothing searched has {code(simple)}: no line of {searched_repositories} contains it")
+        headline = Statement(f"No searched file has {code(simple)}: no line of {searched_repositories} contains it")
         method = ["Upper and lower case were taken as equal; names of files were not looked at."]
         return Finding(headline, "absence", method=method, queries=[join_queries(queries)], is_negative=True)
     texts = FileTexts(work.context)

@@ -16,33 +16,24 @@ from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import TEST_FILES
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.lookups.names import MAX_DETAILS, SHOWN, DefinitionLocation, rank_of, split_name
-from sourcelight.engines.deepsearch.lookups.values import parameters_of
 from sourcelight.engines.symbols.definition_parser import Definition
 
 _IMPORT = re.compile(
     r"\s*(?:import|from|use|using|require(?:_relative)?|include|#\s*include|export\s+\{)\b|.*=\s*require\("
 )
-_COMMENT = re.compile(r"\s*(?:#(?!\s*(?:define|if|elif))|//|/?\*|--|;|\"\"\"|''')")
+COMMENT = re.compile(r"\s*(?:#(?!\s*(?:define|if|elif))|//|/?\*|--|;|\"\"\"|''')")
 _EXAMPLES = re.compile(r"(^|/)(?:_?examples?|samples?|demos?|docs_src|tutorials?|cookbook)(/|[._-])", re.IGNORECASE)
-_DOCUMENTS = re.compile(r"\.(?:md|mdx|rst|adoc|txt)$", re.IGNORECASE)
+DOCUMENTS = re.compile(r"\.(?:md|mdx|rst|adoc|txt)$", re.IGNORECASE)
 _LOGS = re.compile(r"(?:^|/)(?:changes|changelog|history|news|upgrading|release)[^/]*$|/changelogs?/", re.IGNORECASE)
-_FUNCTIONS = frozenset({"function", "method", "constructor", "class"})
+FUNCTIONS = frozenset({"function", "method", "constructor", "class"})
 _ENVIRONMENT = (
     r"(?:(?:environ(?:\.get|\.setdefault|\.pop)?\s*[\[(]|[gG]et[eE]nv\s*\(|LookupEnv\s*\(|ENV\s*\[|ENV\.fetch\s*\("
     r"|process\.env\[|env::var(?:_os)?\s*\()\s*[\"'`]|process\.env\.)"
 )
-_CHECKED = re.compile(r"[\"']([A-Za-z_]\w*)[\"']\s+(?:not\s+)?in\s+(?:os\.)?environ\b")
-"""A variable that is looked for in the environment of Python."""
-_BY_PARAMETER = re.compile(
-    r"(?:environ(?:\.get)?\s*[\[(]|[gG]et[eE]nv\s*\(|LookupEnv\s*\(|ENV\s*\[|ENV\.fetch\s*\(|process\.env\[|env::var(?:_os)?\s*\()"
-    r"\s*&?([A-Za-z_]\w*)\s*[\]),]"
-)
-"""A variable whose name another one holds."""
-_VARIABLE = re.compile(_ENVIRONMENT + r"([A-Za-z_][A-Za-z0-9_]*)[\"'`]?(\]\s*=(?!=))?")
+VARIABLE = re.compile(_ENVIRONMENT + r"([A-Za-z_][A-Za-z0-9_]*)[\"'`]?(\]\s*=(?!=))?")
 """A variable of the environment by its name, and whether it is set there."""
 _KEY_FILES = r"\.(?:toml|ya?ml|json|jsonc|json5|ini|cfg|conf|properties|env)$|(^|/)\.[\w-]+rc$|(^|/)\.env"
 _AROUND_LINES = 24
-_VAGUE_HELPERS = frozenset({"get", "set", "read", "find", "main", "open", "load"})
 _OPENED = ("[", "{", "(", "|", ">", "|-", ">-", "\\", '"""')
 
 
@@ -59,12 +50,12 @@ def find_tests(work: Work, locations: Sequence[DefinitionLocation], name: str, n
         method = ["Files count as tests by their paths; what tests reach through other names is not looked at."]
         return Finding(Statement(text), "tests", queries=[join_queries(queries)], is_negative=True, method=method)
     texts = FileTexts(work.context)
-    using = [row for row in rows if not _IMPORT.match(row["line"]) and not _COMMENT.match(row["line"])]
+    using = [row for row in rows if not _IMPORT.match(row["line"]) and not COMMENT.match(row["line"])]
     if not using:
         return None
     defining = {(location.target.repository.name, location.path, location.definition.line) for location in locations}
     using = [row for row in using if (row["repository"], row["path"], row["line_number"]) not in defining] or using
-    holders = [_holder(work, texts, row) for row in using]
+    holders = [holder_of(work, texts, row) for row in using]
     lowered_name = simple.casefold().strip("_")
     order = sorted(
         range(len(using)),
@@ -82,8 +73,8 @@ def find_tests(work: Work, locations: Sequence[DefinitionLocation], name: str, n
     for index in order:
         firsts.setdefault((using[index]["path"], holders[index]), index)
     first_uses = list(firsts.values())
-    statements = [_statement(work, texts, using[index], holders[index]) for index in first_uses[: MAX_DETAILS + SHOWN]]
-    holder_names = join_words([_location_in(using[index], holders[index]) for index in first_uses[:SHOWN]])
+    statements = [state_use(work, texts, using[index], holders[index]) for index in first_uses[: MAX_DETAILS + SHOWN]]
+    holder_names = join_words([location_in(using[index], holders[index]) for index in first_uses[:SHOWN]])
     files = count_of(len({(row["repository"], row["path"]) for row in using}), "test file")
     text = f"{code(simple)} is used on {count_of(len(using), 'line')} of {files}, such as in {holder_names}"
     evidence = tuple(item for statement in statements[:SHOWN] for item in statement.evidence)
@@ -91,7 +82,7 @@ def find_tests(work: Work, locations: Sequence[DefinitionLocation], name: str, n
         Statement(text, evidence), "tests", queries=[join_queries(queries)], heading="In tests", notes=notes
     )
     finding.details = statements
-    finding.quotes = [_around(work, texts, using[first_uses[0]])]
+    finding.quotes = [quote_around(work, texts, using[first_uses[0]])]
     finding.method.append("Imports and comments don't count; another thing of the same name would.")
     return finding
 
@@ -114,9 +105,9 @@ def find_example(work: Work, locations: Sequence[DefinitionLocation], name: str,
         is_definition = (row["repository"], row["path"]) in defining and _is_definition(work, texts, row, simple)
         if usage_pattern.search(line) is None or _IMPORT.match(line) or is_definition:
             continue
-        is_document = _DOCUMENTS.search(row["path"]) is not None
+        is_document = DOCUMENTS.search(row["path"]) is not None
         if (is_document and (_LOGS.search(row["path"]) or not _is_code(work, texts, row))) or (
-            not is_document and _COMMENT.match(line)
+            not is_document and COMMENT.match(line)
         ):
             continue
         using.append(row)
@@ -129,15 +120,51 @@ def find_example(work: Work, locations: Sequence[DefinitionLocation], name: str,
     first_rows = list(firsts.values())
     row = first_rows[0]
     line = _evidence(work, texts, row)
-    location_text = f"{_location_in(row, _holder(work, texts, row))}, line {row['line_number']:,}"
+    location_text = f"{location_in(row, holder_of(work, texts, row))}, line {row['line_number']:,}"
     text = f"{code(simple)} is used in {location_text}: {code(row['line'].strip()[:160])}"
     finding = Finding(Statement(text, (line,) if line else ()), "example", queries=[join_queries(queries)], notes=notes)
-    finding.quotes = [_around(work, texts, row)]
+    finding.quotes = [quote_around(work, texts, row)]
     finding.heading = "Further uses"
     finding.details = [
-        _statement(work, texts, use_row, _holder(work, texts, use_row)) for use_row in first_rows[1:MAX_DETAILS]
+        state_use(work, texts, use_row, holder_of(work, texts, use_row)) for use_row in first_rows[1:MAX_DETAILS]
     ]
     finding.method.append("Examples come first, then code in documents, tests, and other code.")
+    return finding
+
+
+def find_throws(work: Work, name: str, notes: list[str]) -> Finding | None:
+    """Return the lines of code that throw or raise an exception; None if none does by its name."""
+    simple = split_name(name)[1]
+    pattern = rf"\b(?:throw|raise)\b.*(?<![\w$]){re.escape(simple)}(?![\w$])"
+    queries = make_queries(work, f"case:yes type:file {_word(simple)} /\\b(?:throw|raise)\\b/")
+    rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
+    throwing = [
+        row
+        for row in rows
+        if rank_of(row["path"]) < 2
+        and not DOCUMENTS.search(row["path"])
+        and not COMMENT.match(row["line"])
+        and re.search(pattern, row["line"])
+    ]
+    if not throwing:
+        return None
+    throwing.sort(key=lambda row: (rank_of(row["path"]), row["path"], row["line_number"]))
+    texts = FileTexts(work.context)
+    statements = [state_use(work, texts, row, holder_of(work, texts, row)) for row in throwing[:MAX_DETAILS]]
+    holders = list(dict.fromkeys(location_in(row, holder_of(work, texts, row)) for row in throwing[:MAX_DETAILS]))
+    files = count_of(len({(row["repository"], row["path"]) for row in throwing}), "file")
+    verb = "raised" if re.search(r"\braise\b", throwing[0]["line"]) else "thrown"
+    text = f"{code(simple)} is {verb} on {count_of(len(throwing), 'line')} of {files}"
+    text += f"{', such as in' if len(holders) > SHOWN else ':'} {join_words(holders[:SHOWN])}"
+    evidence = tuple(item for statement in statements[:SHOWN] for item in statement.evidence)
+    finding = Finding(
+        Statement(text, evidence), "throws", queries=[join_queries(queries)], notes=notes, heading="Lines"
+    )
+    finding.quotes = [quote_around(work, texts, throwing[0])]
+    finding.details = statements
+    finding.method.append(
+        "Code outside of tests and examples counts; an exception that another function makes does not."
+    )
     return finding
 
 
@@ -146,7 +173,7 @@ def _example_rank(path: str) -> int:
         return 2
     if _EXAMPLES.search(path):
         return 0
-    return 1 if _DOCUMENTS.search(path) else 3 + rank_of(path)
+    return 1 if DOCUMENTS.search(path) else 3 + rank_of(path)
 
 
 def find_key_uses(work: Work, name: str, notes: list[str]) -> Finding | None:
@@ -159,15 +186,15 @@ def find_key_uses(work: Work, name: str, notes: list[str]) -> Finding | None:
         row
         for row in rows
         if rank_of(row["path"]) < 2
-        and not _DOCUMENTS.search(row["path"])
-        and not _COMMENT.match(row["line"])
+        and not DOCUMENTS.search(row["path"])
+        and not COMMENT.match(row["line"])
         and key.search(row["line"])
     ]
     if not using:
         return None
 
     def reads(row: Mapping[str, Any]) -> bool:
-        return any(match[1] == name and not match[2] for match in _VARIABLE.finditer(row["line"]))
+        return any(match[1] == name and not match[2] for match in VARIABLE.finditer(row["line"]))
 
     key_access = re.compile(
         rf"(?:(?:get|pop|lookup|fetch|find|read|has|setting|option|flag|env|conf|param)\w*\s*\(|\[)\s*[\"'`]-{{0,2}}{re.escape(name)}"
@@ -184,10 +211,10 @@ def find_key_uses(work: Work, name: str, notes: list[str]) -> Finding | None:
             row["line_number"],
         )
     )
-    statements = [_statement(work, texts, row, _holder(work, texts, row)) for row in using[: MAX_DETAILS + 1]]
+    statements = [state_use(work, texts, row, holder_of(work, texts, row)) for row in using[: MAX_DETAILS + 1]]
     verb = "is read from the environment" if reads(using[0]) else "is a quoted key"
     first = using[0]
-    location_text = f"{_location_in(first, _holder(work, texts, first))}, line {first['line_number']:,}"
+    location_text = f"{location_in(first, holder_of(work, texts, first))}, line {first['line_number']:,}"
     text = f"{code(name)} {verb} in {location_text}: {code(first['line'].strip()[:160])}"
     finding = Finding(
         Statement(text, statements[0].evidence),
@@ -196,72 +223,12 @@ def find_key_uses(work: Work, name: str, notes: list[str]) -> Finding | None:
         notes=notes,
         heading="Other lines",
     )
-    finding.quotes = [_around(work, texts, first)]
+    finding.quotes = [quote_around(work, texts, first)]
     finding.details = statements[1:]
     finding.method.append(
         "Code outside of tests and examples counts; a key that is put together at run time is not found."
     )
     return finding
-
-
-def list_environment(work: Work, notes: list[str]) -> Finding | None:
-    """Return the variables of the environment that code reads by name."""
-    anything = r"\benviron\b|[gG]et[eE]nv\s*\(|LookupEnv\s*\(|\bENV(\[|\.fetch)|process\.env\b|env::var"
-    queries = make_queries(work, f"case:yes type:file /{anything}/")
-    rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
-    texts = FileTexts(work.context)
-    first_rows: dict[str, dict[str, Any]] = {}
-    helpers: dict[str, None] = {}
-    is_unresolved = False
-    for row in sorted(rows, key=lambda row: (row["path"], row["line_number"])):
-        if rank_of(row["path"]) < 2 and not _DOCUMENTS.search(row["path"]) and not _COMMENT.match(row["line"]):
-            for match in _VARIABLE.finditer(row["line"]):
-                if not match[2]:
-                    first_rows.setdefault(match[1], row)
-            for match in _CHECKED.finditer(row["line"]):
-                first_rows.setdefault(match[1], row)
-            for match in _BY_PARAMETER.finditer(row["line"]):
-                helper = _helper_around(work, texts, row, match[1])
-                is_unresolved = is_unresolved or not helper
-                helpers |= {helper: None} if helper else {}
-    for helper in helpers:
-        called = make_queries(work, rf"case:yes type:file /\b{escape_regexp(helper)}\(\s*[\"'][A-Za-z_]/")
-        queries += called
-        for row in sorted(run_searches(work, called, notes), key=lambda row: (row["path"], row["line_number"] or 0)):
-            call_match = re.search(rf"\b{re.escape(helper)}\(\s*[\"']([A-Za-z_]\w*)[\"']", row["line"] or "")
-            if call_match is not None and rank_of(row["path"]) < 2 and not _DOCUMENTS.search(row["path"]):
-                first_rows.setdefault(call_match[1], row)
-    if not first_rows:
-        return None
-    names = sorted(first_rows)
-    name_list = join_words([code(name) for name in names[:MAX_DETAILS]])
-    among = ", among them" if len(names) > MAX_DETAILS else ":"
-    verb = "is" if len(names) == 1 else "are"
-    text = f"{count_of(len(names), 'variable')} of the environment {verb} read by name{among} {name_list}"
-    text += "; others are read by names that no line spells" if is_unresolved else ""
-    statements = [
-        Statement(f"{code(name)}: {statement.text}", statement.evidence)
-        for name in names[:MAX_DETAILS]
-        for statement in [_statement(work, texts, first_rows[name], "")]
-    ]
-    evidence = tuple(item for statement in statements[:SHOWN] for item in statement.evidence)
-    finding = Finding(
-        Statement(text, evidence), "environment", queries=[join_queries(queries)], notes=notes, heading="Read at"
-    )
-    finding.details = statements
-    finding.method.append("Code outside of tests and examples counts; names that are put together at run time do not.")
-    return finding
-
-
-def _helper_around(work: Work, texts: FileTexts, row: Mapping[str, Any], parameter: str) -> str:
-    """Return the function around a line that is given the name of a variable as its first parameter; else nothing."""
-    around = _definition_around(work, texts, row, lambda entry: entry.kind in _FUNCTIONS and entry.kind != "class")
-    target = work.inquiry.pins.of(row["repository"])
-    if around is None or target is None or len(around.name) < 3 or around.name in _VAGUE_HELPERS:
-        return ""
-    read = parameters_of(texts.lines(target, row["path"]), around.name, around.line, row["path"])
-    names = [entry.name for entry in read[0] if entry.name not in {"self", "cls"}] if read is not None else []
-    return around.name if names[:1] == [parameter] else ""
 
 
 def find_configured(work: Work, name: str, notes: list[str]) -> Finding | None:
@@ -328,9 +295,10 @@ def _word(name: str) -> str:
     return f"/{left}{escape_regexp(name)}{right}/"
 
 
-def _definition_around(
+def definition_around(
     work: Work, texts: FileTexts, row: Mapping[str, Any], accept: Callable[[Definition], bool]
 ) -> Definition | None:
+    """Return the smallest definition around a line that `accept` takes; None for none."""
     target = work.inquiry.pins.of(row["repository"])
     definitions = None if target is None else texts.engine.store.definitions_of(target, row["path"])
     around = [
@@ -341,10 +309,10 @@ def _definition_around(
     return min(around, key=lambda definition: definition.end_line - definition.begin_line, default=None)
 
 
-def _holder(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> str:
+def holder_of(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> str:
     """Return the name of the function around a line; empty at the top of a file."""
-    around = _definition_around(
-        work, texts, row, lambda definition: definition.kind in _FUNCTIONS and definition.line != row["line_number"]
+    around = definition_around(
+        work, texts, row, lambda definition: definition.kind in FUNCTIONS and definition.line != row["line_number"]
     )
     return around.name if around is not None else ""
 
@@ -377,7 +345,7 @@ def _evidence(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> FileEvide
     return None if target is None else texts.evidence(target, row["path"], line, line, "usage")
 
 
-def _around(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> FileEvidence:
+def quote_around(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> FileEvidence:
     """Return the whole unit around a line: its function if that is short, else some lines."""
     target = work.inquiry.pins.of(row["repository"])
     assert target is not None  # noqa: S101 - rows come from searches of the pins
@@ -386,7 +354,7 @@ def _around(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> FileEvidenc
     line = row["line_number"]
     units = list(definitions.definitions()) if definitions is not None else []
     # What follows the function around the line is about something else.
-    around = _definition_around(work, texts, row, lambda definition: definition.kind in _FUNCTIONS)
+    around = definition_around(work, texts, row, lambda definition: definition.kind in FUNCTIONS)
     first_line, last_line = (1, len(lines)) if around is None else (around.begin_line, min(around.end_line, len(lines)))
     start, end = fit_to_units(
         lines, max(first_line, line - 2), min(last_line, line + 6), units, row["path"].rpartition(".")[2]
@@ -396,10 +364,12 @@ def _around(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> FileEvidenc
     return texts.evidence(target, row["path"], start, min(end, start + MAX_LINES - 1), "usage", 1.0)
 
 
-def _location_in(row: Mapping[str, Any], holder: str) -> str:
+def location_in(row: Mapping[str, Any], holder: str) -> str:
+    """Write the file of a line, and the function around it if there is one."""
     return f"{code(holder)} of {code(row['path'])}" if holder else code(row["path"])
 
 
-def _statement(work: Work, texts: FileTexts, row: Mapping[str, Any], holder: str) -> Statement:
+def state_use(work: Work, texts: FileTexts, row: Mapping[str, Any], holder: str) -> Statement:
+    """Write where a line is, and the line itself."""
     line = _evidence(work, texts, row)
-    return Statement(f"{_location_in(row, holder)}: {code(row['line'].strip()[:160])}", (line,) if line else ())
+    return Statement(f"{location_in(row, holder)}: {code(row['line'].strip()[:160])}", (line,) if line else ())

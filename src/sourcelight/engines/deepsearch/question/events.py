@@ -70,7 +70,7 @@ _OWNER = re.compile(
 )
 _TOP = re.compile(
     r"\b(?:(?:has|have|had|made|with|did|wrote|written|authored|pushed)\s+(?:made\s+|written\s+)?(?:the\s+)?(?P<most>most|fewest)\s+(?P<noun>commits"
-    r"|merges|changes)|(?:committed|contributed|commits|contributes)\s+(?:the\s+)?most(?: often)?|most "
+    r"|merges|changes)|(?:committed|contributed|commits|contributes)\s+(?:the\s+)?most(?: often)?(?: commits)?|most "
     r"active|top|busiest)\b(?:\s+(?:author|contributor|committer|developer)s?)?",
     re.IGNORECASE,
 )

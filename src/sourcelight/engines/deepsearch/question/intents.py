@@ -72,6 +72,9 @@ implement improve keep know launch limit load locate look make manage mean measu
 perform pick prevent process produce protect read receive remove render report resolve respond retrieve return
 rotate run save select send serve show solve start stop store support switch take tell track transform trigger try
 turn understand update use validate verify wait work write
+begun bound broken brought built caught chosen done drawn driven fed forgotten found frozen given gone grown held
+hidden kept known left lost made meant met put ran run sent shown spent split taken thrown told understood woken won
+written
 """
 _VERBS = frozenset(_VERBS_TEXT.split())
 _FORM_OF_VERB = re.compile(r".*(?:ed|ing|ly|ize[sd]?|ise[sd]?)")

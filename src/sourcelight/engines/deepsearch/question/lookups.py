@@ -46,12 +46,14 @@ class Lookup:
     ----------
     kind
         ``definition``, ``existence``, ``value``, ``default``, ``configured``, ``callers``, ``callees``, ``bases``,
-        ``difference``, ``tests``, ``example``, ``parameters``, ``purpose``, ``key``, ``environment``, ``dependency``,
-        ``dependencies``, ``runtime`` or ``line``.
+        ``difference``, ``tests``, ``example``, ``parameters``, ``purpose``, ``key``, ``environment``, ``variable``,
+        ``throws``, ``dependency``, ``dependencies``, ``runtime`` or ``line``.
     name
-        What it is about, as it is written, without quotation marks: a definition, a setting, a package, a language.
+        What it is about, as it is written, without quotation marks: a definition, a setting, a package, a language; of
+        a variable of the environment, what it is for.
     owner
-        Of a default: the function, class or program whose it is; of a difference: the other name; empty for none.
+        Of a default: the function, class or program whose it is; of a difference: the other name; of a dependency: the
+        package of a repository with several; empty for none.
     symbol_kind
         The noun beside the name, such as ``class``; empty for none.
     path, line
@@ -91,7 +93,8 @@ _LINE = (
 _RUNTIME_FORMS = (
     _pattern(
         rf"(?:which|what)\s+(?:(?:is\s+the\s+)?(?:minimum|minimal|lowest|oldest)\s+)?(?:version\s+of\s+)?"
-        rf"(?P<name>{_RUNTIME})(?:\s+versions?)?(?:\s+(?:does|do|is|are))?\s+(?:needed|required?|supported?|need)"
+        rf"(?P<name>{_RUNTIME})(?:\s+versions?)?(?:\s+(?:does|do|is|are))?(?:\s+(?:it|this|one|we|you|i))?\s+"
+        rf"(?:needed|required?|supported?|need)"
         rf"(?:\s+(?:by|for|in|to run|to use))?"
     ),
     _pattern(rf"{_WHAT}\s+(?:the\s+)?(?:minimum|minimal|lowest|oldest|required)\s+(?P<name>{_RUNTIME})(?:\s+version)?"
@@ -100,6 +103,10 @@ _RUNTIME_FORMS = (
 _DEPENDS = r"(?:depends?\s+(?:up)?on|requires?|needs?|uses?|imports?|pins?)"
 _DEPENDENCY_NOUN = r"(?:\s+(?:package|library|module|crate|gem|dependency))?"
 _DEPENDENCY = (
+    _pattern(
+        rf"(?:does|do)\s+(?:the\s+)?(?P<owner>{_PACKAGE})\s+(?:package|crate|module|workspace|library)\s+"
+        rf"(?:depend\s+(?:up)?on|require|use)\s+(?:the\s+)?(?P<name>{_TICKED}|{_PACKAGE}){_DEPENDENCY_NOUN}"
+    ),
     _pattern(
         rf"(?:which|what)\s+version\s+of\s+(?:the\s+)?(?P<name>{_TICKED}|{_PACKAGE}){_DEPENDENCY_NOUN}"
         rf"(?:\s+(?:does|do|is|are))?\s+{_DEPENDS}(?:d|\s+by|\s+on)?"
@@ -148,6 +155,11 @@ _DEFINITION = (
         rf"\s+{_DET}(?:(?P<kind>{KINDS})\s+)?(?P<name>{_NAME})(?:\s+(?P<after>{KINDS}))?"
     ),
 )
+_LOCATED = (
+    _pattern(rf"where(?:'s|\u2019s|\s+is|\s+are)\s+the\s+(?P<kind>{KINDS})\s+(?:called\s+|named\s+)?(?P<name>{_NAME})"),
+    _pattern(rf"where(?:'s|\u2019s|\s+is|\s+are)\s+the\s+(?P<name>{_NAME})\s+(?P<kind>{KINDS})"),
+)
+"""Where a definition is, without a verb: "where is the Session class?"."""
 _CALLERS = (
     _pattern(
         rf"(?:what|who|which\s+(?:functions?|methods?|code|places?))\s+(?:calls?|invokes?)\s+{_DET}{_OF_KIND}"
@@ -294,6 +306,26 @@ _ENVIRONMENT = (
         r"(?:\s+it)?\s+(?:read|use|used|supported?|understood|respected|honou?r(?:ed)?|checked?|consulted|set))?(?:\s+by)?"
     ),
 )
+_VARIABLE = (
+    _pattern(
+        r"(?:which|what)\s+(?:environment|env)\s+(?:variable|var)\s+(?:can\s+|is\s+used\s+to\s+)?(?:sets?|controls?|changes?"
+        r"|configures?|defines?|determines?|selects?|limits?|enables?|disables?|overrides?)\s+(?P<name>[A-Za-z][\w\s-]{1,60})"
+    ),
+    _pattern(
+        r"how\s+(?:do|can|could|should)\s+(?:i|you|we|one)\s+(?:set|control|change|configure|limit|enable|disable|override)\s+"
+        r"(?P<name>[A-Za-z][\w\s-]{1,60}?)\s+(?:from|with|by|through|via|using|in)\s+(?:an?\s+|the\s+)?(?:environment|env)"
+        r"(?:\s+(?:variable|var))?"
+    ),
+)
+_THROWS = (
+    _pattern(
+        rf"where\s+(?:is|are|does)\s+{_DET}{_OF_KIND}(?P<name>{_NAME}){_AFTER_KIND}\s+(?:thrown|raised)(?:\s+from)?"
+    ),
+    _pattern(
+        rf"(?:what|who|which\s+(?:functions?|methods?|code))\s+(?:throws?|raises?)\s+{_DET}{_OF_KIND}(?P<name>{_NAME}){_AFTER_KIND}"
+    ),
+    _pattern(rf"when\s+is\s+{_DET}{_OF_KIND}(?P<name>{_NAME}){_AFTER_KIND}\s+(?:thrown|raised)"),
+)
 _CONFIGURED = (
     _pattern(rf"what\s+(?:is|are)\s+(?:the\s+)?{_KEY_NOUN}\s+(?P<name>{_SETTING})\s+set\s+to"),
     _pattern(rf"what\s+(?:is|are)\s+(?:the\s+)?(?P<name>{_SETTING})(?:\s+{_KEY_NOUN})?\s+set\s+to"),
@@ -384,7 +416,10 @@ _FORMS: Sequence[tuple[str, Sequence[re.Pattern[str]]]] = (
     ("dependency", _DEPENDENCY),
     ("existence", _EXISTENCE),
     ("definition", _DEFINITION),
+    ("definition", _LOCATED),
     ("environment", _ENVIRONMENT),
+    ("variable", _VARIABLE),
+    ("throws", _THROWS),
     ("dependencies", _DEPENDENCIES),
     ("difference", _DIFFERENCE),
     ("tests", _TESTS),

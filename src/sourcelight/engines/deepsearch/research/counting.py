@@ -188,7 +188,7 @@ def _format_method(request: FactRequest, fact: Fact, inquiry: ResearchRequest, u
         names = list_names([code(name) for name in excluded], _NAMED_REPOSITORIES)
         lines.append(f"- Left out, since forks and archived repositories count only where they are named: {names}.")
     if fact.query:
-        lines.append(f"- To get it again: {code(fact.query)}")
+        lines.append(f"- To reproduce: {code(fact.query)}")
     if fact.rule:
         lines.append(f"- {fact.rule.strip()}")
     return lines

@@ -233,7 +233,11 @@ def _uses(defined: DefinitionExcerpt, inquiry: ResearchRequest, texts: FileTexts
         inquiry.context.cancellation.check()
         return []
     rows = answer.table.to_pylist()
-    emit(ResearchEvent("turn", {"tool": "find_references", "query": name, "result": f"{count_of(len(rows), 'place')}"}))
+    emit(
+        ResearchEvent(
+            "turn", {"tool": "find_references", "query": name, "result": f"{count_of(len(rows), 'reference')}"}
+        )
+    )
     uses: list[FileEvidence] = []
     per_file: dict[str, int] = {}
     for row in rows:

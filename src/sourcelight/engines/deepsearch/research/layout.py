@@ -43,7 +43,7 @@ def write_finding(finding: Finding, inquiry: ResearchRequest, draft: Draft) -> N
     draft.parts.append(Heading("Looked up"))
     lines = list(finding.method)
     lines += scope_lines(None, inquiry.scope)
-    lines += [f"To get it again: {code(query)}" for query in finding.queries if query]
+    lines += [f"To reproduce: {code(query)}" for query in finding.queries if query]
     lines += [f"Not read: {inline(note)}" for note in dict.fromkeys(finding.notes)]
     draft.parts.append(Paragraph("\n".join(f"- {line}" for line in lines) or "- As cited."))
     draft.parts.append(Heading("Searched"))
@@ -125,7 +125,7 @@ def lay_out(
     if lead:
         parts += [Paragraph(text) for text in _lead(findings, past, ledger, unread)]
     if lead and not findings.weak and HOW.match(inquiry.question) and (steps := _steps(findings, ledger)):
-        parts.append(Heading("In order"))
+        parts.append(Heading("At a glance"))
         parts.append(Paragraph("\n".join(steps)))
     if past:
         parts.append(Heading("History"))
@@ -154,7 +154,8 @@ def lay_out(
     if untold := [word for word in ranking.unknown if word not in absent]:
         parts.append(Heading("Not found"))
         # They may stand within other words, which is no match.
-        parts.append(Paragraph(f"No place has the words {join_words([code(word) for word in untold])}."))
+        noun = "words" if len(untold) > 1 else "word"
+        parts.append(Paragraph(f"No file has the {noun} {join_words([code(word) for word in untold])}."))
     parts.append(Heading("Searched"))
     parts.append(Paragraph("\n".join(_format_searched(findings, inquiry)), says_no_model=True))
     draft.searches.append(" ".join(inquiry.question.split()))
@@ -177,7 +178,7 @@ def _lead(
     """Write the first paragraphs: what is absent, then the most relevant passages, and nothing that is not certain."""
     paragraphs = []
     if absent := findings.absent:
-        paragraphs.append(f"Nothing searched has {', '.join(code(word) for word in absent)}.")
+        paragraphs.append(f"No searched file has {', '.join(code(word) for word in absent)}.")
     if past and not findings.weak:
         commit = past[0]
         note = f", {commit.note}" if commit.note else ""
@@ -203,7 +204,7 @@ def _relevant(passage: RelevantPassage, ledger: EvidenceLedger) -> str:
     """Write one passage with the reason why it is relevant."""
     name = f"{code(passage.name)} in " if passage.name else ""
     description = f": “{inline(passage.description, 160)}”" if passage.description else ""
-    words = f" It has {join_words([code(word) for word in passage.words])}." if passage.words else ""
+    words = f" Matches {join_words([code(word) for word in passage.words])}." if passage.words else ""
     return f"{name}{code(passage.evidence.path)}{description} [{ledger.add(passage.evidence)}].{words}"
 
 
@@ -216,17 +217,17 @@ def _steps(findings: Findings, ledger: EvidenceLedger) -> list[str]:
     document = next((candidate for candidate in findings.docs if _WHOLE.fullmatch(paragraph_of(candidate))), None)
     if document is not None:
         steps.append(f"Overview: “{inline(paragraph_of(document), 300)}” [{ledger.add(document)}]")
-    steps += [f"Used from {_use(use, ledger)}" for use in findings.uses[:1]]
+    steps += [f"Use: {_use(use, ledger)}" for use in findings.uses[:1]]
     described = [passage for passage in findings.relevant if passage.name]
     unit = next((passage for passage in described if passage.description), described[0] if described else None)
     if unit is not None:
         description = f": “{inline(unit.description, 300)}”" if unit.description else ""
         steps.append(
-            f"The step: {code(unit.name)} in {code(unit.evidence.path)}{description} [{ledger.add(unit.evidence)}]"
+            f"Definition: {code(unit.name)} in {code(unit.evidence.path)}{description} [{ledger.add(unit.evidence)}]"
         )
     for test in findings.tests[:1]:
         name = f"{code(test.symbols[0])} in " if test.symbols else ""
-        steps.append(f"Tested by {name}{code(test.path)} [{ledger.add(test)}]")
+        steps.append(f"Test: {name}{code(test.path)} [{ledger.add(test)}]")
     return [f"- {step}" for step in steps] if len(steps) > 1 else []
 
 
@@ -253,9 +254,10 @@ def _format_searched(findings: Findings, inquiry: ResearchRequest) -> list[str]:
     ranking, pins = findings.ranking, list(inquiry.pins)
     question = inline(inquiry.question, 200)
     counts = (
-        f"{count_of(ranking.matched_chunks, 'place')} in {ranking.matched_files:,} of {ranking.searched_files:,} files"
+        f"{ranking.matched_files:,} of {count_of(ranking.searched_files, 'file')} share words with the question "
+        f"({count_of(ranking.matched_chunks, 'passage')})"
     )
-    lines = [f"- “{question}”: {counts} share words with it."]
+    lines = [f"- “{question}”: {counts}."]
     pin_texts = [f"{code(pin.repository)} at {code(pin.commit[:12])}" for pin in pins[:10]]
     suffix = f" and {count_of(len(pins) - 10, 'further repository')}" if len(pins) > 10 else ""
     lines.append(f"- Searched {', '.join(pin_texts)}{suffix}.")

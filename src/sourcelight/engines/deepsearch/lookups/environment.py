@@ -1,0 +1,146 @@
+"""Variables of the environment that code reads: all of them, or the one that some words name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sourcelight.core.markup import code, count_of, join_words
+from sourcelight.core.query.regexps import escape_regexp
+from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
+from sourcelight.engines.deepsearch.lookups.names import MAX_DETAILS, SHOWN, rank_of
+from sourcelight.engines.deepsearch.lookups.uses import (
+    COMMENT,
+    DOCUMENTS,
+    FUNCTIONS,
+    VARIABLE,
+    definition_around,
+    holder_of,
+    location_in,
+    quote_around,
+    state_use,
+)
+from sourcelight.engines.deepsearch.lookups.values import parameters_of
+
+_CHECKED = re.compile(r"[\"']([A-Za-z_]\w*)[\"']\s+(?:not\s+)?in\s+(?:os\.)?environ\b")
+"""A variable that is looked for in the environment of Python."""
+_BY_PARAMETER = re.compile(
+    r"(?:environ(?:\.get)?\s*[\[(]|[gG]et[eE]nv\s*\(|LookupEnv\s*\(|ENV\s*\[|ENV\.fetch\s*\(|process\.env\[|env::var(?:_os)?\s*\()"
+    r"\s*&?([A-Za-z_]\w*)\s*[\]),]"
+)
+"""A variable whose name another one holds."""
+_VAGUE_HELPERS = frozenset({"get", "set", "read", "find", "main", "open", "load"})
+_GRAMMAR = frozenset({"the", "a", "an", "of", "for", "in", "its", "number"})
+
+
+@dataclass(slots=True)
+class _Variables:
+    """The first line that reads each variable by name, the searches, and whether other variables are read, too."""
+
+    first_rows: dict[str, dict[str, Any]] = field(default_factory=dict)
+    queries: list[str] = field(default_factory=list)
+    is_unresolved: bool = False
+
+
+def _read_variables(work: Work, texts: FileTexts, notes: list[str]) -> _Variables:
+    anything = r"\benviron\b|[gG]et[eE]nv\s*\(|LookupEnv\s*\(|\bENV(\[|\.fetch)|process\.env\b|env::var"
+    queries = make_queries(work, f"case:yes type:file /{anything}/")
+    rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
+    first_rows: dict[str, dict[str, Any]] = {}
+    helpers: dict[str, None] = {}
+    is_unresolved = False
+    for row in sorted(rows, key=lambda row: (row["path"], row["line_number"])):
+        if rank_of(row["path"]) < 2 and not DOCUMENTS.search(row["path"]) and not COMMENT.match(row["line"]):
+            for match in VARIABLE.finditer(row["line"]):
+                if not match[2]:
+                    first_rows.setdefault(match[1], row)
+            for match in _CHECKED.finditer(row["line"]):
+                first_rows.setdefault(match[1], row)
+            for match in _BY_PARAMETER.finditer(row["line"]):
+                helper = _helper_around(work, texts, row, match[1])
+                is_unresolved = is_unresolved or not helper
+                helpers |= {helper: None} if helper else {}
+    for helper in helpers:
+        called = make_queries(work, rf"case:yes type:file /\b{escape_regexp(helper)}\(\s*[\"'][A-Za-z_]/")
+        queries += called
+        for row in sorted(run_searches(work, called, notes), key=lambda row: (row["path"], row["line_number"] or 0)):
+            call_match = re.search(rf"\b{re.escape(helper)}\(\s*[\"']([A-Za-z_]\w*)[\"']", row["line"] or "")
+            if call_match is not None and rank_of(row["path"]) < 2 and not DOCUMENTS.search(row["path"]):
+                first_rows.setdefault(call_match[1], row)
+    return _Variables(first_rows, queries, is_unresolved)
+
+
+def list_environment(work: Work, notes: list[str]) -> Finding | None:
+    """Return the variables of the environment that code reads by name."""
+    texts = FileTexts(work.context)
+    variables = _read_variables(work, texts, notes)
+    first_rows = variables.first_rows
+    if not first_rows:
+        return None
+    names = sorted(first_rows)
+    name_list = join_words([code(name) for name in names[:MAX_DETAILS]])
+    among = ", among them" if len(names) > MAX_DETAILS else ":"
+    verb = "is" if len(names) == 1 else "are"
+    text = f"{count_of(len(names), 'variable')} of the environment {verb} read by name{among} {name_list}"
+    text += "; others are read by names that no line spells" if variables.is_unresolved else ""
+    statements = [
+        Statement(f"{code(name)}: {statement.text}", statement.evidence)
+        for name in names[:MAX_DETAILS]
+        for statement in [state_use(work, texts, first_rows[name], "")]
+    ]
+    evidence = tuple(item for statement in statements[:SHOWN] for item in statement.evidence)
+    finding = Finding(
+        Statement(text, evidence),
+        "environment",
+        queries=[join_queries(variables.queries)],
+        notes=notes,
+        heading="Read at",
+    )
+    finding.details = statements
+    finding.method.append("Code outside of tests and examples counts; names that are put together at run time do not.")
+    return finding
+
+
+def find_variable(work: Work, words: str, notes: list[str]) -> Finding | None:
+    """Return where the variable is read whose name has all words of a text; None for none, or for several."""
+    texts = FileTexts(work.context)
+    variables = _read_variables(work, texts, notes)
+    parts = [_bare(word) for word in re.findall(r"\w+", words.lower()) if word not in _GRAMMAR]
+    names = [name for name in variables.first_rows if all(part in _bare(name.lower()) for part in parts)]
+    if not parts or len(names) != 1:
+        return None
+    name, row = names[0], variables.first_rows[names[0]]
+    location = f"{location_in(row, holder_of(work, texts, row))}, line {row['line_number']:,}"
+    statement = state_use(work, texts, row, "")
+    text = f"{code(name)} is read from the environment in {location}: {code(row['line'].strip()[:160])}"
+    finding = Finding(
+        Statement(text, statement.evidence), "environment", queries=[join_queries(variables.queries)], notes=notes
+    )
+    finding.quotes = [quote_around(work, texts, row)]
+    finding.method.append(
+        f"It is the only one of {count_of(len(variables.first_rows), 'variable')} whose name has all of "
+        f"{join_words([code(part) for part in parts])}."
+    )
+    return finding
+
+
+def _bare(word: str) -> str:
+    """Return a word without underscores and the ending of a plural."""
+    text = word.replace("_", "")
+    return text[:-1] if len(text) > 3 and text.endswith("s") and not text.endswith("ss") else text
+
+
+def _helper_around(work: Work, texts: FileTexts, row: Mapping[str, Any], parameter: str) -> str:
+    """Return the function around a line that is given the name of a variable as its first parameter; else nothing."""
+    around = definition_around(work, texts, row, lambda entry: entry.kind in FUNCTIONS and entry.kind != "class")
+    target = work.inquiry.pins.of(row["repository"])
+    if around is None or target is None or len(around.name) < 3 or around.name in _VAGUE_HELPERS:
+        return ""
+    read = parameters_of(texts.lines(target, row["path"]), around.name, around.line, row["path"])
+    names = [entry.name for entry in read[0] if entry.name not in {"self", "cls"}] if read is not None else []
+    return around.name if names[:1] == [parameter] else ""
