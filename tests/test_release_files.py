@@ -110,6 +110,13 @@ def test_workflows_ask_for_no_more_rights_than_they_use(path: Path) -> None:
     assert "secrets." not in path.read_text("utf-8")
 
 
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_workflows_run_actions_of_one_commit(path: Path) -> None:
+    """A tag of another project can be moved to other code; the version behind the commit is for readers."""
+    actions = re.findall(r"uses: (?!\./)(.+)$", path.read_text("utf-8"), flags=re.MULTILINE)
+    assert all(re.fullmatch(r"[\w.-]+/[\w.-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action) for action in actions), actions
+
+
 def test_workflows_try_each_interpreter_and_system() -> None:
     matrix = yaml.safe_load(read(".github/workflows/test.yml"))["jobs"]["systems"]["strategy"]["matrix"]
     assert matrix["python"] == ["3.11", "3.12", "3.13", "3.14"]
