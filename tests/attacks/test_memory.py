@@ -44,7 +44,7 @@ def test_tree_bombs_are_refused_by_name_and_the_rest_is_searched(tmp_path: Path)
     peak, answer = peak_bytes(SEARCH, tmp_path, places=locations, index=str(tmp_path / "index"))
     assert answer.startswith("1 ")
     assert "`nested`: nested has a path of" in answer
-    assert "`wide`: wide names 4,121,760 files and folders in one commit by naming the same 480 again" in answer
+    assert "`wide`: wide lists 4,121,760 files and directories in one commit by repeating the same 480" in answer
     assert peak < MOST, f"{peak:,}"
 
 

@@ -34,6 +34,6 @@ def test_a_worker_that_takes_too_much_memory_dies_and_is_not_started_again(tmp_p
 def test_a_worker_that_says_nothing_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker_pool, "MAX_SILENCE_S", 0.5)
     (failed,) = run(tmp_path, "silence", do="sleep")
-    assert "said nothing for 0.5 s and was killed" in failed["reason"]
+    assert "sent nothing for 0.5 s and was killed" in failed["reason"]
     (refusal,) = run(tmp_path, "silence", do="sleep")
     assert "not tried again" in refusal["reason"]

@@ -85,7 +85,7 @@ def test_a_run_once_says_what_failed_and_status_shows_it(run: Run, tmp_path: Pat
     assert head.split() == ["address", "fetched", "failures", "next", "error"]
     assert first.startswith(absent)
     assert second.startswith(origin.path.as_uri())
-    assert last == f"2 mirrors in {tmp_path}/mirrors; sync does not run"
+    assert last == f"2 mirrors in {tmp_path}/mirrors; sync is not running"
     assert run("sync", "--once", *dest)[:2] == (0, f"fetched {origin.path.as_uri()}\n1 mirror, 0 failing\n")
     for wrong in (("--every", "soon"), ("--timeout", "0s"), ("--jobs", "0")):
         assert run("sync", *dest, *wrong)[0] == 2

@@ -118,7 +118,7 @@ def test_a_frame_leads_to_what_answered_as_long_as_it_lives() -> None:
     assert backend_of(attrs) is second.backend
     del item, second, client
     gc.collect()
-    with pytest.raises(sl.ClientNotFound, match=r"origin of this frame \(alone\) is not open"):
+    with pytest.raises(sl.ClientNotFound, match=r"client of this DataFrame \(alone\) is not open"):
         backend_of(attrs)
     with pytest.raises(sl.ClientNotFound, match="no endpoint"):
         backend_of({})

@@ -59,7 +59,7 @@ def restore(state: State, file: str, *, is_confirmed: bool) -> None:
     before = f"{state.database.path}.before-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
     state.database.copy_to(before)
     state.database.replace_from(file)
-    print_line(f"restored {file}; the contents of before are in {before}")
+    print_line(f"restored {file}; the previous contents are in {before}")
 
 
 def _user() -> str:
@@ -272,8 +272,8 @@ def grant_repository(state: State, repository: str, *, user: str, role: str) -> 
         return
     print_line(f"granted {repository} to {user or role}")
     say(
-        f"no service has served {repository} yet: the next start of a service ties the grant to the directory that has "
-        "this name then; pass a directory to choose it now"
+        f"no service has served {repository} yet: the next start of a service binds the grant to the directory that "
+        "then has this name; pass a directory to choose it now"
     )
 
 

@@ -41,7 +41,7 @@ User = Annotated[str, typer.Argument(metavar="ACCOUNT", help="Name of an account
 RoleName = Annotated[str, typer.Argument(metavar="ROLE", help="Name of a role, in quotes if it has spaces.")]
 Permission = Annotated[str, typer.Argument(metavar="PERMISSION", help="Such as MCP#ACCESS.")]
 Repo = Annotated[
-    str, typer.Argument(metavar="REPOSITORY", help="Full name as `sourcelight repos` shows it, or a directory.")
+    str, typer.Argument(metavar="REPOSITORY", help="Full name, as `sourcelight repos` shows it, or a directory.")
 ]
 ToUser = Annotated[str, typer.Option("--user", metavar="ACCOUNT", help="The account.")]
 ToRole = Annotated[str, typer.Option("--role", metavar="ROLE", help="The role: every account that has it.")]

@@ -72,7 +72,7 @@ def examine() -> int:
     print_table(
         ("what", "version", "where"),
         [
-            ("sourcelight", __version__, ", ".join(_distributions()) or "no distribution: a folder on PYTHONPATH"),
+            ("sourcelight", __version__, ", ".join(_distributions()) or "no distribution: a directory on PYTHONPATH"),
             ("Python", platform.python_version(), visible(sys.executable)),
             ("system", system, f"{_cores()} cores"),
             ("git", *_git(problems)),
@@ -130,7 +130,7 @@ def _git(problems: list[HostProblem]) -> tuple[str, str]:
         problems.append(
             HostProblem(
                 f"a process takes {took_ms:.0f} ms to start; searches of history and indexing start many. "
-                "A scanner of viruses or a loaded machine does that"
+                "A virus scanner or a loaded machine can cause that"
             )
         )
     return version, visible(shutil.which("git") or "")

@@ -63,7 +63,7 @@ def open_lab(paths: Sequence[str], destination: str, *, browser: bool) -> int:
     if demo_paths:
         environment["SOURCELIGHT_DEMO_PATHS"] = os.pathsep.join(str(Path(path).resolve()) for path in demo_paths)
     options = [] if browser else ["--no-browser"]
-    # In a container everybody is root, and JupyterLab starts for root only when told so.
+    # Users of containers are often root, and JupyterLab starts as root only with this option.
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         options.append("--allow-root")
     command = [sys.executable, "-m", "jupyterlab", *options, str(directory)]

@@ -171,7 +171,7 @@ def show_mirrors(directory: str) -> int:
     print_table(("address", "fetched", "failures", "next", "error"), rows)
     is_running = MirrorSchedule.is_locked(directory)
     print_line(
-        f"{count_of(len(rows), 'mirror')} in {visible(directory)}; sync {'runs' if is_running else 'does not run'}"
+        f"{count_of(len(rows), 'mirror')} in {visible(directory)}; sync is {'running' if is_running else 'not running'}"
     )
     return DONE
 
@@ -203,19 +203,19 @@ class _Addresses:
         return self._addresses is not None and bool(self._addresses.rejected)
 
     def read(self) -> dict[str, str]:
-        """Return the addresses; those of before, with a message, when the list can't be read any more."""
+        """Return the addresses, or the previous ones with a message if the list can't be read any more."""
         if self._list_file is None or self._addresses is None:
             return self._urls
         try:
             if str(self._list_file) != "-":  # standard input can be read once
                 self._addresses = _read_list(self._list_file, allow_local=self._allow_local, previous=self._addresses)
         except (OSError, RepositoryError) as exc:
-            say(f"{self._list_file}: {exc}; the addresses of before stay")
+            say(f"{self._list_file}: {exc}; the previous addresses stay in use")
         return {**self._addresses.addresses, **self._urls}
 
 
 def _read_list(path: Path, *, allow_local: bool, previous: AddressList | None = None) -> AddressList:
-    """Read a list of addresses; say which lines are none, unless `previous` has the same ones."""
+    """Read a list of addresses, and report invalid lines unless `previous` has the same ones."""
     from sourcelight.repos.remotes import read_addresses
 
     if str(path) == "-":

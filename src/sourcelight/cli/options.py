@@ -93,7 +93,7 @@ def read_duration(option: str, text: str) -> float:
     Raises
     ------
     ConfigurationError
-        When `text` is none; the message names `option`.
+        If `text` is not a duration; the message names `option`.
     """
     match = re.fullmatch(r"([1-9][0-9]{0,5})([smhdw])", text.strip())
     if match is None:

@@ -136,11 +136,11 @@ def check_unlimited(request: SearchRequest) -> Query:
     """The query of a request for everything; raises `QueryError` for one that limits itself."""
     query = parse(request.query, request.pattern_type, version=request.version)
     if query.root is None:
-        raise QueryError("no query found", query=request.query, position=0, hint="type what to search for")
+        raise QueryError("no query found", query=request.query, position=0, hint="enter text or a filter")
     if request.display >= 0 or any(a.count_limit(default=None) is not None for a in query.plan):
         limit_name = "limit" if request.display >= 0 else "count:"
         raise QueryError(
-            f"exhaustive=True requests all matches, and {limit_name} for a part of it",
+            f"exhaustive=True requests all matches, but {limit_name} only a part of them",
             query=request.query,
             hint=f"leave out {limit_name} or exhaustive=True",
             stage="parse",

@@ -195,7 +195,7 @@ class _Task(Generic[T]):
         self._function = function
         self._cancelled = False
         self._task: asyncio.Task[Any] | None = None
-        # A list, because None is a valid result: empty means that there is none yet.
+        # A list, because None is a valid result. Empty means no result yet.
         self._done: list[T] = []
         self._error: BaseException | None = None
 

@@ -61,11 +61,11 @@ def backend_of(attrs: Mapping[Any, Any]) -> Backend:
     Raises
     ------
     ClientNotFound
-        When there is none; says what to open.
+        If there is none; the message says what to open.
     """
     endpoint = attrs.get("endpoint")
     if not endpoint:
-        raise ClientNotFound("this frame has no origin (its attrs have no endpoint); pass a client (client=…)")
+        raise ClientNotFound("this DataFrame has no origin (its attrs have no endpoint); pass a client (client=…)")
     with _lock:
         backend = _living.get(str(attrs.get("backend_id", "")))
         peers = [candidate for candidate in _living.values() if candidate.name == endpoint]
@@ -75,7 +75,7 @@ def backend_of(attrs: Mapping[Any, Any]) -> Backend:
         return peers[0]
     if peers:
         raise ClientNotFound(
-            f"the client of this frame is closed, and {len(peers)} others are open; pass one as client="
+            f"the client of this DataFrame is closed, and {len(peers)} others are open; pass one as client="
         )
     call_text = "sourcelight.open(…)" if endpoint == "embedded" else f"sourcelight.connect({str(endpoint)!r})"
     if str(endpoint).startswith(FEDERATION):
@@ -83,7 +83,8 @@ def backend_of(attrs: Mapping[Any, Any]) -> Backend:
     elif str(endpoint).startswith(CLUSTER):
         call_text = "sourcelight.open_cluster(…)"
     raise ClientNotFound(
-        f"the origin of this frame ({endpoint}) is not open: keep the client of {call_text}, or name one (client=…)"
+        f"the client of this DataFrame ({endpoint}) is not open; keep the client of {call_text} open, or "
+        "pass one (client=…)"
     )
 
 

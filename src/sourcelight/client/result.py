@@ -228,7 +228,7 @@ class SearchResult:
 
     def _search_again(self, query: str) -> SearchResult:
         if self._rerun is None:
-            raise UnsupportedTool("this result is not of a single search, so it can't be repeated")
+            raise UnsupportedTool("this result doesn't come from a single search, so it can't be repeated")
         return call(self._rerun, query)
 
     def with_blame(self, *, progress: ProgressChoice = None) -> Frame:
@@ -293,7 +293,7 @@ class SearchResult:
 
     def _backend_or_raise(self) -> Backend:
         if self._answerer is None:
-            raise UnsupportedTool("this result is not of a single search, so it has no backend for history")
+            raise UnsupportedTool("this result doesn't come from a single search, so it has no backend for history")
         return self._answerer
 
     def to_polars(self) -> Any:

@@ -90,7 +90,7 @@ class SearchMethods(CountMethods):
             timeout_s=timeout_s,
         )
         self._last = run
-        # A function and no result: `last` is read rarely, and making tables of a search that nobody looks at would cost
+        # A function and no result: `last` is read rarely, and making tables of a search that nothing reads would cost
         # time.
         self._read_last = run.result
 

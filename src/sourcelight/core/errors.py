@@ -170,7 +170,7 @@ class RevisionNotFound(RepositoryError):
 
 
 class PathNotFound(RepositoryError):
-    """Raised when a revision of a repository holds no such file or folder."""
+    """Raised when a revision of a repository has no such file or directory."""
 
     def __init__(self, repository: str, revision: str, path: str, hint: str = "") -> None:
         location = f"{repository}@{revision}" if revision else repository
@@ -299,7 +299,7 @@ class ToolError(SourcelightError, ValueError):
     tool
         Name of the tool or analysis.
     argument
-        The invalid argument; empty if it is none in particular.
+        The invalid argument; empty if no single argument is at fault.
     accepted
         Accepted values; empty if they can't be listed.
     """

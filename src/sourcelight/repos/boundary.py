@@ -63,7 +63,7 @@ class Boundary:
     Parameters
     ----------
     roots
-        Real paths: what lies below one of them. None: everything, as for somebody who searches their own files.
+        Real paths below which files may be read. None: everything, as for a user who searches local files.
     """
 
     roots: tuple[str, ...] | None = None

@@ -98,7 +98,7 @@ def _file_identities(discovered: DiscoveredRepository) -> tuple[tuple[int, int],
         except OSError as error:
             raise UnusableRepository("gone", "the git directory no longer exists") from error
         if os.path.realpath(path) != path:
-            raise UnusableRepository("gone", "a link took the place of the git directory")
+            raise UnusableRepository("gone", "a link replaced the git directory")
         identities.append((info.st_dev, info.st_ino))
     if os.path.realpath(common_dir(discovered.git_dir)) != discovered.git_common_dir:
         raise UnusableRepository("gone", "it names another git directory now")

@@ -69,7 +69,7 @@ def clone(
     Raises
     ------
     RepositoryError
-        If the URL is none of these.
+        If the URL has none of these forms.
     GitFailed
         If git is missing, too old, or fails; the message ends with git's last lines, without credentials.
     """
@@ -189,7 +189,7 @@ def _check_place(folder: str, target: str) -> None:
         above = os.path.dirname(directory)
         depth += 1
         if above == directory or depth > _MAX_NAME_PARTS:
-            raise RepositoryError(f"{target} is not a place for a mirror below {folder}")
+            raise RepositoryError(f"can't create a mirror at {target}: it isn't below {folder}")
         if os.path.islink(directory) or is_repository:
             reason = "a repository" if is_repository else "a link"
             raise RepositoryError(f"can't make a mirror at {target}: {directory} is {reason}")

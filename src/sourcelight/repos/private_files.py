@@ -71,7 +71,7 @@ def repair_private_folder(path: str | os.PathLike[str], marker: str) -> None:
     _repaired.add(folder)
     try:
         info = os.lstat(folder)
-        # Never a directory of somebody else, nor one behind a link.
+        # Never a directory of another user, or one behind a link.
         if not stat.S_ISDIR(info.st_mode) or info.st_uid != os.geteuid() or not info.st_mode & _OTHERS:
             return
         names = [os.path.join(folder, name) for name in os.listdir(folder)]

@@ -116,7 +116,7 @@ def check_address(address: str, *, allow_local: bool) -> str:
     Raises
     ------
     RepositoryError
-        If it is none; the message has no part of it.
+        If it is invalid; the message quotes no part of it.
     """
     try:
         remote = parse_remote(address)

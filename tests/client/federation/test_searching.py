@@ -137,7 +137,7 @@ def test_a_silent_service_is_given_up() -> None:
     assert result.status == "limited"
     assert set(result.matches["repository"]) >= {"r1"}
     assert set(result.skipped["reason"]) == {"service-timeout"}
-    assert result.skipped["title"].iloc[0] == "b: it said nothing for 0.2 s"
+    assert result.skipped["title"].iloc[0] == "b: it sent nothing for 0.2 s"
     assert remote.closed.wait(BOUND_S)
 
 

@@ -61,7 +61,7 @@ def test_the_version_picks_the_pattern_type_when_none_is_given(version: str, rea
 
 
 def test_structural_is_refused_in_clear_text() -> None:
-    with pytest.raises(UnsupportedQuery, match="structural search is not offered"):
+    with pytest.raises(UnsupportedQuery, match="structural search isn't supported"):
         SearchRequest.from_params([("q", "x"), ("t", "structural")])
 
 

@@ -295,8 +295,8 @@ def test_what_can_have_no_result_says_why(owned: LocalEngine) -> None:
         ("type:diff retry select:file", "select:file keeps only files"),
         ("type:commit begin select:commit.diff", "select:commit.diff keeps only"),
         ("type:repo app file:a.py", "repo:has.path()"),
-        ("type:symbol not x", "all patterns are negated"),
-        ("content:app type:repo", "names of repositories only"),
+        ("type:symbol not x", "needs a pattern that isn't negated"),
+        ("content:app type:repo", "only names of repositories"),
     ]:
         alerts = [event for event in run(owned, query) if isinstance(event, Alert)]
         assert [item.title for item in alerts] == ["No results"], query

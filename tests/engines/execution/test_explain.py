@@ -123,10 +123,10 @@ def test_the_choice_of_pattern_type_is_told(engine: LocalEngine, query: str, pat
 
 def test_a_filter_without_effect_is_an_alert_beside_the_results(engine: LocalEngine) -> None:
     for query, part in [
-        ("-repo:web rev:nowhere handleError", "rev: is about the repositories"),
+        ("-repo:web rev:nowhere handleError", "rev: applies to the repositories"),
         ("visibility:privat handleError", "visibility:privat is read as any; did you mean visibility:private?"),
         ("patternType:regxp handleError", "unknown type; did you mean patternType:regexp?"),
-        ("patternType:structural handleError", "structural search is not offered"),
+        ("patternType:structural handleError", "structural search isn't supported"),
         ("type:File type:file handleError", "type:File isn't a kind of result"),
     ]:
         events = run(engine, query)

@@ -104,7 +104,7 @@ def test_commits_cannot_be_selected_from_files(engine: LocalEngine, path: str) -
     assert rows(events) == []
     assert final(events).match_count == 0
     assert output is not None
-    assert f"select:{path} keeps only commits, and none are searched for".lower() in output.description.lower()
+    assert f"select:{path} keeps only commits, but the query searches for none".lower() in output.description.lower()
 
 
 def test_a_limit_counts_what_was_selected(engine: LocalEngine) -> None:
@@ -189,7 +189,7 @@ def test_owners_are_the_lines_that_name_them(engine: LocalEngine) -> None:
     assert reply is not None
     assert reply.title == "Some results have no owners"
     assert "team/three" in reply.description
-    assert "an owner to 2 of the files found" in reply.description  # src/gen/c.py, twice
+    assert "an owner to 2 of the matching files" in reply.description  # src/gen/c.py, twice
 
 
 def test_an_owner_comes_once_and_only_for_what_was_found(engine: LocalEngine) -> None:

@@ -259,7 +259,7 @@ def test_a_pattern_that_is_read_in_part_is_not_complete(tmp_path: Path, language
     with sl.open(tmp_path) as client:
         result = client.search(query_of(pattern, f"lang:{language}"), progress=False)
         assert (result.status, list(result.skipped["reason"])) == ("limited", ["structure-in-part"])
-        assert "reads the pattern in part" in result.skipped["title"].iloc[0]
+        assert "parses only a part of the pattern" in result.skipped["title"].iloc[0]
 
 
 FILES = {

@@ -129,7 +129,7 @@ def test_a_file_opens_at_its_line_and_runs_nothing(code: sl.Client) -> None:
     assert 'href="https://github.com/acme/thing/blob/' in html
     hostile = frame.code.open(-1)._repr_mimebundle_()["text/html"]
     assert "<script>" not in hostile
-    with pytest.raises(sl.ToolError, match="no row 9: there are 2"):
+    with pytest.raises(sl.ToolError, match="no row 9; the DataFrame has 2 rows"):
         frame.code.open(9)
 
 
@@ -174,7 +174,7 @@ def test_groups_are_refused_in_words(code: sl.Client) -> None:
         frame.code.groups()
     with pytest.raises(sl.PatternError):
         frame.code.groups("(?P<a>x)(?=y)")
-    with pytest.raises(sl.ToolError, match="the query of this frame is unknown"):
+    with pytest.raises(sl.ToolError, match="the query of this DataFrame is unknown"):
         pd.DataFrame({"repository": ["r"], "path": ["p"], "line": ["x"]}).code.groups()
     with pytest.raises(sl.ToolError, match="no column line"):
         pd.DataFrame({"repository": ["r"], "path": ["p"]}).code.groups("(?P<a>x)")

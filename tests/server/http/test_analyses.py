@@ -248,7 +248,7 @@ def test_a_call_that_takes_too_long_is_stopped_and_says_so(world: World, blame: 
     with running(world.engine, Settings(max_analysis_s=1), state=world.state) as service:
         with (
             sl.connect(service.url, TOKEN) as code,
-            pytest.raises(sl.ToolError, match="stopped after 1 s, the most that this service works"),
+            pytest.raises(sl.ToolError, match="stopped after 1 s, the limit of this service"),
         ):
             code.blame(OPEN, "a.txt")
         assert stopped.is_set()

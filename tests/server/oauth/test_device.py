@@ -94,7 +94,7 @@ def test_a_denied_request_ends(flow: Flow) -> None:
 def test_opening_a_link_decides_nothing(flow: Flow) -> None:
     request = started(flow)
     page = open_page(flow, request["verification_uri_complete"])
-    assert "If somebody sent you a link, deny it." in page.text
+    assert "If someone sent you this link, deny it." in page.text
     assert error_of(poll(flow, request["device_code"])) == "authorization_pending"
 
 

@@ -48,7 +48,7 @@ class ClusterConnection:
     Raises
     ------
     ConfigurationError
-        For an address that is none or not encrypted, or storage that holds no generation.
+        If the address is invalid or not encrypted, or storage has no generation.
     MissingExtra
         When Dask distributed or fsspec is not installed.
     StorageError

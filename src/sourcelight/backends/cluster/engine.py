@@ -86,7 +86,7 @@ class ClusterView:
     def replicas(self, repository: str) -> list[str]:
         """Addresses of the workers that hold a repository, the preferred one first: for ``workers=`` of Dask.
 
-        Raises `RepositoryNotFound` for a name that is none.
+        Raises `RepositoryNotFound` if no repository has the name.
         """
         holders = self._fleet.holders()
         if repository not in holders:

@@ -294,7 +294,7 @@ def unanswered_items(skipped: dict[str, tuple[FailedAttempt, ...]], partly_shown
         yield Skipped(
             reason="backend-missing",
             title=f"{name} did not answer",
-            message=f"`{name}` was not searched to its end. {partly}Asked: {reasons(attempts)}. "
+            message=f"`{name}` was not searched completely. {partly}Tried: {reasons(attempts)}. "
             "Run the search again in a moment.",
             severity="error",
         )

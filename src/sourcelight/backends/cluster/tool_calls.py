@@ -57,7 +57,7 @@ def route(
     Raises
     ------
     RepositoryNotFound
-        For a name that is none, or not for this viewer.
+        If no repository has this name, or the viewer may not see it.
     ClusterError
         When no worker answers, or a call on one worker needs more than `GATHER_BYTES` of shards.
     Cancelled

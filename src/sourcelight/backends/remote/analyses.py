@@ -109,7 +109,7 @@ class RemoteAnalyses:
         for event in events:
             reader.read(_from_json(event))
         if reader.answer is None:
-            raise StreamBroken(f"the recorded answer to {name} has no end")
+            raise StreamBroken(f"the recorded answer to {name} is incomplete")
         return reader.answer
 
     def _record(self, name: str, arguments: Mapping[str, Any]) -> Callable[[Callable[[Any], None]], Any]:

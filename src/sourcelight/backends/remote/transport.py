@@ -282,7 +282,7 @@ class HttpTransport:
             target = url.join(response.headers["Location"])
         except httpx2.InvalidURL:
             raise ProtocolError(f"{self._endpoint.url} redirects to an invalid address") from None
-        # The one change of origin that can't send the token to somebody else, if the host stays.
+        # The only change of origin that can't send the token to another party, if the host stays the same.
         upgraded = (url.scheme, target.scheme) == ("http", "https")
         same_origin = (target.scheme, target.host, target.port) == (url.scheme, url.host, url.port)
         if target.userinfo or not (same_origin or (upgraded and target.host == url.host)):

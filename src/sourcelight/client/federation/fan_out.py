@@ -181,7 +181,7 @@ def page_of(parts: Parts, arguments: Mapping[str, Any]) -> tuple[MergedTable, di
     Raises
     ------
     ToolError
-        For a cursor that is none.
+        If the cursor is invalid.
     """
     merged = join(parts, ("repository",))
     names = merged.table["repository"].to_pylist()

@@ -305,7 +305,7 @@ class StreamMerge:
         except StopAsyncIteration:
             error = StreamBroken("the stream ended without its last event")
         except TimeoutError:
-            error = TimedOut(f"it said nothing for {idle_timeout_s:g} s")
+            error = TimedOut(f"it sent nothing for {idle_timeout_s:g} s")
         except SourcelightError as exc:
             error = exc
         # A bug and not a service's fault: the end marker is sent first, or the reader would wait forever.

@@ -106,7 +106,9 @@ class FederatedTools:
             # A cursor belongs to the service that made it.
             services = tuple(service for service in services if service.name == owner)
             if not services:
-                raise ToolError(f"{name}: after belongs to an unknown service: {owner}", tool=name, argument="after")
+                raise ToolError(
+                    f"{name}: after is a cursor of an unknown service: {owner}", tool=name, argument="after"
+                )
         missing: list[SourcelightError] = []
         broken: list[tuple[Service, SourcelightError]] = []
         for service in services:

@@ -343,7 +343,7 @@ class HistoryMethods:
         try:
             name, arguments = drill_down({str(key): value for key, value in frame.attrs.items()}, values)
         except KeyError as error:
-            raise ToolError("this frame has no details of its rows", tool="drill_down") from error
+            raise ToolError("this DataFrame has no details of its rows", tool="drill_down") from error
         tool = find_tool(name)
         if "repos" in tool.input_schema["required"]:
             arguments = {"repos": [], **arguments}

@@ -134,7 +134,7 @@ class MatchDecoder:
 
     def _read(self, data: bytes) -> list[WireRecord]:
         try:
-            # The strict decoder is the fast path: it makes no Python objects for the fields of a record that nobody
+            # The strict decoder is the fast path: it makes no Python objects for the fields of a record that nothing
             # reads.
             records = DECODER.decode(data) or []
         except (msgspec.DecodeError, UnicodeDecodeError):

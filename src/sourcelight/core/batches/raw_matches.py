@@ -3,7 +3,7 @@
 `encode_files` writes the JSON of record batches.
 
 Making a record batch of a few hundred rows costs more than finding them, and a stream of events needs none. What is
-here holds arrays as an engine has them; the record batch is made when somebody asks for it.
+here holds arrays as an engine has them; the record batch is made on first use.
 """
 
 from __future__ import annotations

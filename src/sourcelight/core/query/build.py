@@ -322,7 +322,7 @@ def files_query(text: str) -> str:
     """The query with files and paths as the only results, best first; all of them, unless it says how many."""
     query: Query = parse(text, "keyword")
     if query.root is None:
-        raise ToolError("keyword_search: the query is empty; type what to search for", tool="keyword_search")
+        raise ToolError("keyword_search: the query is empty; enter text or a filter", tool="keyword_search")
     for alternative in query.plan:
         for name in ("type", "select"):
             found_filter = alternative.first(name)

@@ -90,7 +90,7 @@ class Explanation:
     """What a query means, over the repositories that the reader may see.
 
     `tree` is the canonical form in plain lists and dicts, `tree_text` the same to be read. `pattern_type_source` says
-    where the pattern type is from: the query, beside it, or the default, also where somebody asked for just that.
+    where the pattern type comes from: the query, an argument, or the default, even if the caller passed that value.
     """
 
     query: str

@@ -101,7 +101,7 @@ class DeepSearchChangeArguments(Arguments, frozen=True):
     reset_link: Annotated[bool | None, Meta(description="Replace its link; the former one stops working.")] = field(
         default=None, name="reset_link"
     )
-    cancel: Annotated[bool | None, Meta(description="Cancel the question that is being worked on.")] = None
+    cancel: Annotated[bool | None, Meta(description="Cancel the running question.")] = None
     delete: Annotated[bool | None, Meta(description="Delete it.")] = None
 
 

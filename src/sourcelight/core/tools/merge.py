@@ -243,7 +243,7 @@ def _one_name_each(parts: Parts, arguments: Arguments) -> Parts:
                 spellings = commits.setdefault(person_key(name, email), {})
                 spellings[name, email] = spellings.get((name, email), 0) + count
     names = {pair: shown_pair(spellings) for spellings in commits.values() for pair in spellings}
-    # Most often there is nothing to rename, and copying dictionary columns of large tables would be in vain.
+    # Usually there is nothing to rename, and copying dictionary columns of large tables is expensive.
     if all(pair == other for pair, other in names.items()):
         return parts
     renamed_parts = []

@@ -181,7 +181,7 @@ def _pattern_type(values: dict[str, str], query: str) -> tuple[str, str]:
         return _TYPE_OF_VERSION[version], version
     if requested == "structural":
         raise UnsupportedQuery(
-            "structural search is not offered in this form: use patternType:ast-grep",
+            "structural search isn't supported in this form; use patternType:ast-grep",
             query=query,
             hint="write patterns as code with $NAME for any node and $$$ for any number of them, as in foo($A, $$$)",
         )

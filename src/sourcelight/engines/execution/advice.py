@@ -99,7 +99,7 @@ def _all(query: Query) -> Iterator[Advice]:
 
 
 def unknown_predicates(text: str) -> Iterator[Advice]:
-    """What looks like a predicate in a query's text and is none, so that it is read as an expression."""
+    """Texts of a query that look like a predicate but are read as expressions."""
     for match in _LIKE_PREDICATE.finditer(text):
         on, name = ALIASES[match[1].lower()], match[2].lower()
         if name not in PREDICATE_NAMES[on]:
@@ -127,13 +127,13 @@ def without_effect(alternative: Alternative) -> Iterator[Advice]:
     """Filters without an effect."""
     types = set(alternative.types)
     if alternative.all("committer") and not types & {"commit", "diff"}:
-        yield Advice("no-effect", "committer: is about commits, and none are searched for", "add type:commit")
+        yield Advice("no-effect", "committer: selects commits, but the query searches for none", "add type:commit")
     if (alternative.all("rev") or alternative.predicates("rev")) and not any(
         item.value and not item.negated for item in alternative.all("repo")
     ):
         yield Advice(
             "no-effect",
-            "rev: is about the repositories that a repo: filter names, and none names any",
+            "rev: applies to the repositories of a repo: filter, but the query has none",
             "add repo: with a name; repo:. names all",
         )
     for item in alternative.all("visibility"):
@@ -146,11 +146,11 @@ def without_effect(alternative: Alternative) -> Iterator[Advice]:
     for item in alternative.all("patterntype"):
         if item.value and effective_type(item.value) is None:
             is_structural = item.value == "structural"
-            offered = "structural search is not offered in this form" if is_structural else "unknown type"
+            offered = "structural search isn't supported in this form" if is_structural else "unknown type"
             fix = _did_you_mean(item, "use keyword, standard, regexp, literal or ast-grep")
             if is_structural:
                 fix = "use patternType:ast-grep, with patterns of code such as foo($A, $$$)"
-            yield Advice("no-effect", f"patternType:{item.value} is passed over: {offered}", fix)
+            yield Advice("no-effect", f"patternType:{item.value} is ignored: {offered}", fix)
 
 
 def _did_you_mean(item: Filter, otherwise: str) -> str:
@@ -183,7 +183,7 @@ def _operators(query: Query) -> Iterator[Advice]:
         yield Advice(
             "operator",
             f"the word `{word}` is read as the operator {word.upper()}",
-            f'write {word.upper()} to make that plain, or "{word}" to look for the word',
+            f'write {word.upper()} to make that clear, or "{word}" to search for the word',
         )
     for groups in _EDGE_OPERATOR.finditer(bare):
         word = groups.group().strip()
@@ -215,13 +215,11 @@ def _contradictions(alternative: Alternative, query: Query) -> Iterator[Advice]:
         if alternative.types == (kind,) and any(leaf.content for leaf in leaves):
             yield Advice(
                 "contradiction",
-                f"content: looks into files, but type:{kind} looks at {subject} only",
+                f"content: searches files, but type:{kind} searches only {subject}",
                 f"leave type:{kind} out",
             )
     if leaves and all(leaf.negated for leaf in leaves) and alternative.types == ("symbol",):
-        yield Advice(
-            "contradiction", "type:symbol shows definitions that match, and all patterns are negated", "add a name"
-        )
+        yield Advice("contradiction", "type:symbol needs a pattern that isn't negated", "add a name")
     yield from _kinds(alternative)
     if not alternative.types:
         yield Advice(
@@ -236,15 +234,15 @@ def _kinds(alternative: Alternative) -> Iterator[Advice]:
         selector = ".".join(select)
         subject, fix = _SELECTED[select[0]]
         yield Advice(
-            "contradiction", f"select:{selector} keeps only {subject}, and none are searched for", f"add {fix}"
+            "contradiction", f"select:{selector} keeps only {subject}, but the query searches for none", f"add {fix}"
         )
     files = [f"{name}:" for name in FILE_FIELDS if alternative.all(name)]
     files += [f"file:{predicate.name}()" for predicate in alternative.predicates("file")]
     if types == {"repo"} and files:
         yield Advice(
             "contradiction",
-            f"{files[0]} keeps only files, but type:repo looks at names of repositories only",
-            "use repo:has.path() or repo:has.file() for repositories that hold a file",
+            f"{files[0]} keeps only files, but type:repo searches only names of repositories",
+            "use repo:has.path() or repo:has.file() to find repositories with a file",
         )
     commits = types & {"commit", "diff"}
     keeping = keeps_no_commits(alternative, "diff" if "diff" in types else "commit") if commits else ""
@@ -253,13 +251,13 @@ def _kinds(alternative: Alternative) -> Iterator[Advice]:
         yield Advice(
             "contradiction",
             f"file:{keeping}() keeps {kinds}",
-            "use author: for who made a commit" if keeping == "has.contributor" else "use type:diff",
+            "use author: to find the author of a commit" if keeping == "has.contributor" else "use type:diff",
         )
     for item in (*alternative.all("author"), *alternative.all("committer")):
         if item.value.startswith("@"):
             yield Advice(
                 "account",
-                f"{item.name}:{item.value} is looked for in names and addresses: accounts are not known here",
+                f"{item.name}:{item.value} matches names and addresses, because there are no accounts here",
                 f"use a name or an address, such as {item.name}:{item.value[1:] or 'ann'}",
             )
 
@@ -272,7 +270,7 @@ def _values(alternative: Alternative) -> Iterator[Advice]:
         if _GLOB.search(item.value) and not item.value.endswith(".*"):
             yield Advice("glob", f"{filter_text} is a regular expression, not a glob", r"write file:\.go$ for *.go")
         escaped = _BARE_DOT.sub(r"\\.", item.value)
-        # A host such as github.com has a dot that everybody leaves unescaped.
+        # A host such as github.com has a dot that users rarely escape.
         if escaped != item.value and not (item.name == "repo" and "/" in item.value):
             yield Advice("dot", f"a dot in {filter_text} stands for any character", f"write {item.name}:{escaped}")
 
@@ -367,7 +365,7 @@ def _in_keyword(text: str) -> str:
 
 
 def _intended_filter(dash: str, name: str, value: str) -> str:
-    """The filter that somebody means who writes ``name:value``, as other tools spell it or misspelt; empty: unknown."""
+    """The filter that ``name:value`` probably means: another tool's spelling or a typo; empty if unknown."""
     if name in _ENDINGS:
         return rf"{dash}file:\.{re.escape(value.lstrip('.'))}$"
     if name in _DEFINITIONS and not dash:
@@ -386,11 +384,11 @@ def _regexp(leaf: Pattern, *, sensitive: bool) -> Iterator[Advice]:
         yield Advice("never", f"{quoted} can't match any text", "check its character classes and anchors")
     elif pattern.matches_empty:
         yield Advice(
-            "empty", f"{quoted} matches the empty text, so every file has it", "use + instead of *, or add a word"
+            "empty", f"{quoted} matches the empty text, so it matches every file", "use + instead of *, or add a word"
         )
     elif pattern.required == ALWAYS:
         yield Advice(
-            "unindexed", f"{quoted} has no text that every match holds: all files are read", "add a word to it"
+            "unindexed", f"{quoted} has no text that every match contains, so all files are read", "add a word to it"
         )
     elif _BARE_DOT.search(leaf.value):
         escaped = _BARE_DOT.sub(r"\\.", leaf.value)
@@ -413,7 +411,7 @@ def _other_type(query: Query) -> Iterator[Advice]:
     words = next((leaf.value for leaf in _leaves(query) if " " in leaf.value), "")
     separate = " AND ".join(f"`{leaf.value}`" for leaf in _leaves(other))
     advice_text = (
-        f"{query.pattern_type} search looks for the text `{words}`; keyword search would look for files with "
+        f"{query.pattern_type} search finds the text `{words}`; keyword search would find files with "
         f"{separate}, anywhere and in any order"
         if words and not any(isinstance(a.pattern, Or) for a in other.plan)
         else f"keyword search reads this query differently from {query.pattern_type} search"

@@ -54,7 +54,7 @@ def escaped_parentheses(query: Query) -> Iterator[tuple[str, str, str]]:
         unclosed = escaped.count("\\)") == pattern.value.count("\\)")
         kind, problem = ("unclosed-as-text", "is never closed") if unclosed else ("empty-as-text", "holds nothing")
         message = f"`{pattern.value}` is read as `{escaped}`: a parenthesis that {problem} is text"
-        yield kind, message, f"write `{escaped}` to make that plain, or complete the group"
+        yield kind, message, f"write `{escaped}` to make that clear, or complete the group"
 
 
 def _cut_values(query: Query) -> Iterator[tuple[str, str]]:
@@ -73,7 +73,9 @@ def _cut_values(query: Query) -> Iterator[tuple[str, str]]:
             if not leaf.quoted and leaf.predicate is None:
                 dash = "-" if leaf.negated else ""
                 effect = f"only `{leaf.value}` is its value" if leaf.value else "it is left out"
-                message = f"is followed by a parenthesis that is never closed, so {effect} and the rest is text to find"
+                message = (
+                    f"is followed by a parenthesis that is never closed, so {effect} and the rest is searched as text"
+                )
                 fix = f'close the parenthesis, or quote the value: {dash}{leaf.field}:"…"'
                 yield f"`{dash}{leaf.field}:` {message}", fix
         position = lexer.skip_white(max(end, position + 1))

@@ -153,8 +153,8 @@ def removed_repositories(repositories: Sequence[str]) -> Iterator[Skipped]:
     if repositories:
         yield Skipped(
             reason="repository-gone",
-            title=f"{amount(len(repositories))} gone",
-            message=f"These repositories were there before and are not any more:\n{names(list(repositories))}",
+            title=f"{amount(len(repositories))} removed",
+            message=f"These repositories have been removed since they were opened:\n{names(list(repositories))}",
             severity="warn",
         )
 
@@ -173,21 +173,21 @@ def changed_worktrees(files_by_repository: Mapping[str, int]) -> Iterator[Skippe
 
 _NOT_THERE = "are not in this clone, or can't be read, so their content was not searched"
 _FILE_MEANINGS: Mapping[str, tuple[str, str, str, str]] = {
-    "binary": ("document-binary", "binary files", "hold a NUL byte", "info"),
+    "binary": ("document-binary", "binary files", "have a NUL byte", "info"),
     "too-large": ("document-too-large", "large files", "are above the size limit `search.maxFileSize`", "info"),
     "missing": ("document-missing", "files missing", _NOT_THERE, "warn"),
     "symbols-pending": ("symbols-pending", "files without definitions yet", "have not been parsed yet", "warn"),
     UNRANKED: (
         "symbols-pending",
         "files ranked without definitions",
-        "have not been parsed yet, so that the same limit may keep other matches later",
+        "have not been parsed yet, so the same limit may select other matches later",
         "warn",
     ),
     **UNREAD_STRUCTURES,
     UNREADABLE: (
         UNREADABLE,
         "notebooks without cells",
-        "are broken, too large, or no notebooks but by name, so that no cell of them was searched",
+        "are broken, too large, or notebooks only by name, so none of their cells was searched",
         "warn",
     ),
     "symbols-incomplete": (
@@ -305,7 +305,7 @@ def _candidates(query: Query, advices: Sequence[Advice], in_any_case: Callable[[
 
 def _variants(query: Query, advices: Sequence[Advice], in_any_case: Callable[[], bool]) -> Iterator[tuple[str, str]]:
     if any(alternative.case_sensitive() for alternative in query.plan) and in_any_case():
-        yield _without(query, {"case"}), "without regard to case"
+        yield _without(query, {"case"}), "ignoring case"
     meanings = {
         "quotes": "with quotes around a phrase",
         "regexp-as-text": "as a regular expression",

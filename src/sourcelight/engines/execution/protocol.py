@@ -77,7 +77,7 @@ def timed_out(repositories: list[str], limit_s: float | None, untold: Collection
     return Skipped(
         reason="shard-timeout",
         title=f"{amount(len(repositories))} timed out",
-        message=f"These repositories were not searched to their end{after}:\n{names(repositories)}"
+        message=f"These repositories were not searched completely{after}:\n{names(repositories)}"
         + (unwritten if untold else ""),
         severity="warn",
         suggested=QuerySuggestion(title="increase timeout", query_expression=f"timeout:{longer_timeout(limit_s)}"),

@@ -79,7 +79,7 @@ class QueryReader:
 def check_query(query: Query, request: SearchRequest) -> Query:
     """Return a query that the engines can answer; raises `QueryError` for another."""
     if query.root is None:
-        raise QueryError("no query found", query=request.query, position=0, hint="type what to search for")
+        raise QueryError("no query found", query=request.query, position=0, hint="enter text or a filter")
     for alternative in query.plan:
         refuse_unsupported(alternative, SUPPORTED)
         check_structures(alternative)

@@ -25,14 +25,14 @@ UNREAD_STRUCTURES: Mapping[str, tuple[str, str, str, str]] = {
         (
             "too-large",
             "files too large for their structure",
-            f"have more than {MAX_TEXT_BYTES >> 20} MB, so that no pattern of code was looked for in them",
+            f"have more than {MAX_TEXT_BYTES >> 20} MB, so no structural pattern was searched in them",
         ),
         (
             "timed-out",
             "files too slow for their structure",
-            f"kept ast-grep busy for {MAX_TEXT_S:g} s, so that the pattern was not looked for in all of them",
+            f"took ast-grep more than {MAX_TEXT_S:g} s, so the pattern was searched only in part of them",
         ),
-        ("failed", "files that ast-grep fails on", "ended the process that looked for the pattern in them"),
+        ("failed", "files that ast-grep fails on", "crashed the process that searched for the pattern in them"),
     )
 }
 """Reason, noun, meaning and severity of what is said of files whose syntax could not be read."""
@@ -135,13 +135,13 @@ def unread_patterns(patterns: Iterable[StructurePattern]) -> Iterator[Skipped]:
             yield Skipped(
                 reason="structure-language",
                 title=f"no pattern in {count_of(len(left_out), 'language')}: {text}",
-                message=f"`{text}` was looked for in files of {', '.join(pattern.languages)}. It isn't a pattern of "
-                f"code, or not a whole one, in\n{reason_list}\nName the language with `lang:` to say which is meant.",
+                message=f"`{text}` was searched in files of {', '.join(pattern.languages)}. It isn't a complete "
+                f"pattern of code in\n{reason_list}\nUse `lang:` to choose the language.",
             )
         for name, reason in doubtful:
             yield Skipped(
                 # The answer may lack what was meant: it is not complete.
                 reason="structure-in-part",
-                title=f"{name} reads the pattern in part: {text}",
-                message=f"`{text}` may miss code that is meant in {name}, or match other code: {reason}.",
+                title=f"{name} parses only a part of the pattern: {text}",
+                message=f"`{text}` may miss matches in {name}, or match other code: {reason}.",
             )

@@ -34,7 +34,7 @@ class BackgroundUpdater(Generic[K, W]):
     batch
         Whether `work` gets all that is queued at once; otherwise one key at a time, oldest first.
     retry_s
-        Seconds for which a key that was tried in vain is not tried again, so that a search that comes again and again
+        Seconds for which a key is not tried again after a failure, so that a repeated search
         doesn't start hopeless work every time.
 
     Notes
@@ -67,7 +67,7 @@ class BackgroundUpdater(Generic[K, W]):
         self._changed = threading.Condition()
 
     def request(self, requested: Mapping[K, W]) -> set[K]:
-        """Queue the work that is not done, and return its keys; those tried in vain just now are not queued again."""
+        """Queue the work that is not done, and return its keys; keys that failed recently are not queued again."""
         is_ready = self._is_ready
         while True:
             rounds = self._rounds

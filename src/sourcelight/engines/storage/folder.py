@@ -67,7 +67,7 @@ def read_manifest(path: Path) -> Any:
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise IndexDamaged(str(path), f"it can't be read ({error})") from error
     if not is_intact:
-        raise IndexDamaged(str(path), "it is altered")
+        raise IndexDamaged(str(path), "it is damaged")
     return content
 
 

@@ -162,7 +162,7 @@ class SectionFile:
             self.size = info.st_size
             self._inode = (info.st_dev, info.st_ino)
             if self.size < _HEAD.size + TAIL:
-                raise self._damage_error("the file ends within its head")
+                raise self._damage_error("the file ends inside its header")
             self.map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         # The time of a view's file says when it was used, so it says nothing of the content.
         self.identity = (info.st_ino, info.st_size, 0 if kind == "view" else info.st_mtime_ns)
@@ -171,10 +171,10 @@ class SectionFile:
         if magic != _MAGIC[kind]:
             raise self._damage_error(f"not a {kind} file")
         if version != FORMAT:
-            raise IndexDamaged(str(path), f"format {version}, this version reads {FORMAT}")
+            raise IndexDamaged(str(path), f"its format is {version}; this version reads {FORMAT}")
         text = self.map[_HEAD.size : _HEAD.size + min(length, _MAX_TABLE_BYTES)]
         if len(text) != length or zlib.crc32(text) != crc:
-            raise self._damage_error("the table of sections is altered")
+            raise self._damage_error("the table of sections is damaged")
         table = json.loads(text)
         self.metadata: dict[str, Any] = table["facts"]
         if path.name != self.metadata.get("name", _content_name(kind, text)):
@@ -255,7 +255,7 @@ class SectionFile:
         offset, length, _, checksum = self._section(name)
         content = memoryview(self.map)[self._body + offset : self._body + offset + length]
         if xxhash.xxh3_64_intdigest(content) != checksum:
-            raise self._damage_error(f"section {name} is altered")
+            raise self._damage_error(f"section {name} is damaged")
 
     def _damage_error(self, reason: str) -> IndexDamaged:
         # The name may stand for a file built again since this one was opened; a mapped file's inode is not used again.

@@ -135,7 +135,7 @@ class _Worker:
     def check(self) -> None:
         """Kill it when it has said nothing of its job for too long."""
         if self.job is not None and time.monotonic() - self.heard_s > MAX_SILENCE_S:
-            self._killed_for = f"the process that {self._done} it said nothing for {MAX_SILENCE_S:g} s and was killed"
+            self._killed_for = f"the process that {self._done} it sent nothing for {MAX_SILENCE_S:g} s and was killed"
             self.heard_s = time.monotonic()
             self._process.kill()
 

@@ -112,7 +112,7 @@ def _render_asked(answer: ToolResult, context: ToolContext) -> Rendered:
     text = f"Link: {url}\n\n"
     if status == "processing":
         text += (
-            f"The question is still being worked on. Call deepsearch_read with the identifier {url} in some seconds, "
+            f"The question is still running. Call deepsearch_read with the identifier {url} in a few seconds, "
             "and again until it says completed.\n"
         )
     else:

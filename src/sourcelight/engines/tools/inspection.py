@@ -198,7 +198,7 @@ def _explain(arguments: ExplainArguments, context: ToolContext) -> ToolResult:
     rows: list[tuple[int | None, str, str, str, int | None, int | None]] = []
     for number, meaning in enumerate(explanation.alternatives, 1):
         types = ", ".join(meaning.types)
-        # Without an index nobody knows the files yet; a number of those that are known would be too small.
+        # Without an index the files are not known yet, and a count of the known ones would be too small.
         is_known = not meaning.without_index
         rows.append(
             (number, "scope", types, meaning.phrase, meaning.passing if is_known else None, meaning.repositories)

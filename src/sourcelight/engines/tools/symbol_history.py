@@ -302,7 +302,7 @@ def _contents(
         path = clean_path(arguments.path)
         entry = find_entry(reader, commit, path, arguments.revision or "")
         if entry.kind != "file":
-            raise ToolError(f"{CALL}: {path} is a {entry.kind}; a file is needed", tool=CALL, argument="path")
+            raise ToolError(f"{CALL}: {path} is a {entry.kind}; pass a file", tool=CALL, argument="path")
         return [(path.encode("utf-8", "surrogateescape"), reader.read(entry.object_id, _MAX_BYTES) or b"")]
     tree = reader.tree(commit)
     files = [

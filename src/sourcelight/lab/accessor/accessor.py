@@ -133,7 +133,11 @@ class CodeAccessor:
 
         self._need("open", "path")
         if not -len(self._frame) <= row < len(self._frame):
-            raise ToolError(f"open: no row {row}: there are {len(self._frame):,}", tool="open", argument="row")
+            raise ToolError(
+                f"open: no row {row}; the DataFrame has {count_of(len(self._frame), 'row')}",
+                tool="open",
+                argument="row",
+            )
         return open_row(self._frame, row, backend_for(self._frame, client))
 
     def groups(

@@ -86,12 +86,14 @@ def _matches(grouping: _Grouping, line: str) -> Iterator[tuple[int, int, str, di
 def _of_query(attrs: Any, case_sensitive: bool | None) -> list[_Grouping]:  # noqa: FBT001 - None is an answer of its own
     query = attrs.get("query")
     if not isinstance(query, str) or "call" in attrs:
-        raise ToolError("groups: the query of this frame is unknown; pass a pattern", tool="groups", argument="pattern")
+        raise ToolError(
+            "groups: the query of this DataFrame is unknown; pass a pattern", tool="groups", argument="pattern"
+        )
     try:
         tree = parse(query, str(attrs.get("pattern_type") or "standard"))
     except QueryError as error:
         raise ToolError(
-            f"groups: this frame has no single query ({error}): give a pattern", tool="groups", argument="pattern"
+            f"groups: this DataFrame has no single query ({error}); pass a pattern", tool="groups", argument="pattern"
         ) from error
     patterns: dict[tuple[str, bool], None] = {}
     for alternative in tree.plan:

@@ -37,7 +37,7 @@ def add_links(frame: DataFrame, backend: Backend, kind: str | None) -> DataFrame
 
     if kind is not None and kind not in KINDS:
         raise ToolError(
-            f"link: kind is {' or '.join(KINDS)}, not {kind!r}", tool="link", argument="kind", accepted=KINDS
+            f"link: kind must be {' or '.join(KINDS)}, got {kind!r}", tool="link", argument="kind", accepted=KINDS
         )
     resolver = resolver_for(backend)
     if kind == "host" and not backend.local:  # a service has its own pages, and is asked for others only when wanted
@@ -108,12 +108,12 @@ def compare_results(before: Any, after: Any, *, by: str = "line") -> DataFrame:
     frames = [side.matches if isinstance(side, SearchResult) else side for side in (before, after)]
     if by not in GRAINS:
         raise ToolError(
-            f"compare_results: by is {', '.join(GRAINS)}, not {by!r}", argument="by", accepted=tuple(GRAINS)
+            f"compare_results: by must be one of {', '.join(GRAINS)}, got {by!r}", argument="by", accepted=tuple(GRAINS)
         )
     for frame in frames:
         missing = {"repository", "path"} - set(frame.columns if isinstance(frame, pd.DataFrame) else ())
         if missing:
-            raise ToolError(f"compare_results: a side has no column {', '.join(sorted(missing))}")
+            raise ToolError(f"compare_results: one side has no column {', '.join(sorted(missing))}")
     comparison: DataFrame = compare_frames(frames[0], frames[1], by)
     incomplete = [
         f"{name}: {frame.attrs.get('status')} ({frame.attrs.get('reasons') or 'no reason given'})"

@@ -63,7 +63,7 @@ class ClientChoice:
         Raises
         ------
         ClientNotFound
-            When there is none; says how to open one.
+            If there is none; the message says how to open one.
         """
         if name or self._name:
             return self.client_named(name or self._name)

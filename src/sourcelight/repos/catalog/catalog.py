@@ -105,7 +105,7 @@ class Catalog:
             A `repos.toml`; None: the one in or beside each given directory, if any.
         policy
             For a service with accounts: its memory of privacy, and the directories it may read from. None:
-            for somebody's own files, which may be linked from anywhere.
+            for a user's own files, which may be linked from anywhere.
         progress
             Called with directories read and repositories found.
         cancellation
@@ -207,7 +207,7 @@ class Catalog:
         Raises
         ------
         RepositoryNotFound
-            If there is none, or `viewer` (None: the owner) may not see it.
+            If it doesn't exist, or `viewer` (None: the owner) may not see it.
         """
         repository = self._by_name.get(name)
         if repository is None or not (viewer or Viewer.owner()).may_see(repository):

@@ -150,7 +150,7 @@ def read_annotations(path: str) -> ReposConfig:
 
 
 def _read_stable(path: str) -> bytes:
-    """Read a file as of one moment: retry while somebody writes it, then refuse."""
+    """Read a consistent version of a file: retry while it is being written, then raise."""
     for _ in range(_ATTEMPTS):
         before = _file_state(path)
         raw = read_small_file(path, _MAX_BYTES + 1)

@@ -113,7 +113,7 @@ class RepositoryMemory:
     Attributes
     ----------
     register
-        Where they are kept over restarts; None: nowhere, for somebody who searches their own files.
+        Where they are stored across restarts; None: nowhere, for a user who searches local files.
     private_roots
         Real paths of searched directories in which anything is or was private.
     """

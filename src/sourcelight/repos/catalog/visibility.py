@@ -1,10 +1,10 @@
 """Decide which repositories are private. No other module decides it.
 
 What an operator wrote counts first. Privacy holds for every clone of the same origin, and is never lost by silence:
-what was private stays so until somebody writes ``private = false``. Where anything is private and others than the owner
-may read, a repository that no setting names is private, too.
+private repositories stay private until the operator writes ``private = false``. If any repository is private and others
+than the owner may read, a repository that no setting names is private, too.
 
-What a service with accounts asks of its repositories, beyond what somebody asks who searches their own files.
+What a service with accounts requires of its repositories, beyond the rules for local searches.
 """
 
 from __future__ import annotations

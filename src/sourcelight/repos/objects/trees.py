@@ -148,8 +148,8 @@ def _check_count(entries: int, stored: int, path_bytes: int, repository: str) ->
     # A few trees that name each other many times stand for millions of files in some hundred bytes.
     if entries > FREE_ENTRIES and entries > MAX_REPEATS * stored:
         raise RepositoryError(
-            f"{repository} names {entries:,} files and folders in one commit by naming the same {stored:,} again and "
-            f"again; at most {MAX_REPEATS} times are read"
+            f"{repository} lists {entries:,} files and directories in one commit by repeating the same {stored:,}; at "
+            f"most {MAX_REPEATS} repetitions are read"
         )
     if path_bytes > FREE_PATH_BYTES + MAX_AVERAGE_PATH_BYTES * stored:
         raise RepositoryError(f"{repository} has {path_bytes:,} bytes of paths in one commit, more than are read")

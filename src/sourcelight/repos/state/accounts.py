@@ -207,7 +207,7 @@ class Accounts:
         password_hash = self._hash(password) if password else ""
         with self._database.write() as connection:
             connection.execute("UPDATE accounts SET password = ? WHERE id = ?", (password_hash, account.id))
-            # In the same transaction: whoever knew the old password must not stay signed in.
+            # In the same transaction: a user of the old password must not stay signed in.
             connection.execute("DELETE FROM sessions WHERE account = ?", (account.id,))
 
     def check_password(self, name: str, password: str) -> Account | None:

@@ -97,6 +97,6 @@ class Attempts:
 
 
 def _digest(secret: bytes, limit: AttemptLimit) -> bytes:
-    # A keyed hash: the table of somebody's backup must not reveal which names or addresses were tried.
+    # A keyed hash: a backup of the table must not reveal which names or addresses were tried.
     text = f"attempt\0{limit.kind}\0{limit.key}".encode("utf-8", "surrogatepass")
     return hmac.new(secret, text, hashlib.sha256).digest()

@@ -142,7 +142,7 @@ class AccessTokens:
             if scope not in SCOPES:
                 raise StateError(f"unknown scope {scope!r}; available: {', '.join(SCOPES)}")
         if not unique_scopes:
-            raise StateError(f"a token needs a scope out of {', '.join(SCOPES)}")
+            raise StateError(f"a token needs a scope: {' or '.join(SCOPES)}")
         if lifetime_s is not None and lifetime_s <= 0:
             raise StateError("a token that expires needs a lifetime above 0")
         secret = make_token("p")

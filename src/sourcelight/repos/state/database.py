@@ -148,10 +148,10 @@ class Database:
             with contextlib.closing(sqlite3.connect(partial)) as copy:
                 with self.read() as connection:
                     connection.backup(copy)
-                # One file: a copy with a log beside it would lose that when somebody moves it.
+                # One file: a copy with a log beside it would lose the log when a user moves the file.
                 copy.execute("PRAGMA journal_mode = DELETE")
                 _check_copy(copy, target)
-            os.link(partial, target)  # fails, unlike a rename, if somebody made the target meanwhile
+            os.link(partial, target)  # fails, unlike a rename, if the target was created meanwhile
         except (OSError, sqlite3.Error) as exc:
             raise StateError(f"can't write {target}: {exc}") from exc
         finally:
@@ -226,7 +226,7 @@ class Database:
                 raise StateUnusable(
                     self.path,
                     f"was written by a later version (its number is {have}, this version knows {len(MIGRATIONS)}); "
-                    "update sourcelight or restore a back-up",
+                    "update sourcelight or restore a backup",
                 )
             for migration in MIGRATIONS[have:]:
                 for statement in migration.statements:

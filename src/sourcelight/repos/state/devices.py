@@ -53,12 +53,12 @@ class DeviceCodes:
             # Kept for a while after they expire, so that a late poll is told "expired" and not "unknown".
             connection.execute("DELETE FROM device_codes WHERE expires_at < ?", (now_s - DEVICE_CODE_S,))
             (pending,) = connection.execute("SELECT count(*) FROM device_codes").fetchone()
-            # More open codes make guessing one easier, and anybody may start requests.
+            # More open codes make it easier to guess one, and anyone may start requests.
             if pending >= MAX_PENDING:
                 raise StateError("too many pending sign-ins; try again in a few minutes")
             if client == COMMAND_LINE_CLIENT:
                 connection.execute(
-                    # Made on first use: services that nobody uses this way shouldn't list a client.
+                    # Created on first use, so that services without such sign-ins list no client.
                     "INSERT OR IGNORE INTO oauth_clients "
                     "(id, name, secret, redirect_uris, scopes, dynamic, metadata, created_at) "
                     "VALUES (?, 'Command-line client', NULL, '[]', ?, 0, '{}', ?)",

@@ -1,7 +1,7 @@
 """Remembered repositories: which name belongs to which directory, and whether it is private.
 
 A repository is known by its canonical path, which no content can claim. Names, once given, stay with their path, and
-what was private stays so until somebody says otherwise: also after a restart, and without `repos.toml`.
+private repositories stay private until the operator changes that, also after a restart and without `repos.toml`.
 """
 
 from __future__ import annotations

@@ -294,8 +294,8 @@ class Analyses:
         if isinstance(exc, Cancelled | asyncio.CancelledError):
             if call.has_expired:
                 reason = (
-                    f"stopped after {self._timeout_s:g} s, the most that this service works on one call; narrow it, as "
-                    "by fewer repositories, a path or a period"
+                    f"stopped after {self._timeout_s:g} s, the limit of this service for one call; narrow it to fewer "
+                    "repositories, a path or a period"
                 )
                 return _refusal(call.tool, reason)
             return _refusal(call.tool, "the service stopped the call before it had a result; retry later")

@@ -62,7 +62,7 @@ MCP_PATHS = ("/.api/mcp", "/.api/mcp/{rest:path}", METADATA_PREFIX, METADATA_PRE
 _ANY = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - recognized, not bound
 _HOME = (
     '<h1>Search code and its history</h1><p>Type a query above, open the <a href="{prefix}/search">list of '
-    'repositories</a>, or go on in Python:</p><pre tabindex="0">import sourcelight as sl\n\n'
+    'repositories</a>, or continue in Python:</p><pre tabindex="0">import sourcelight as sl\n\n'
     'code = sl.connect("{address}")  # the token is in SRC_ACCESS_TOKEN\ncode.search("TODO").matches</pre>'
 )
 

@@ -66,17 +66,17 @@ class Metrics:
         self.requests = Counter("sourcelight_requests", "Answered requests", labels, registry=self._registry)
         self.seconds = Histogram(
             "sourcelight_request_seconds",
-            "Time from a request to the end of its answer",
+            "Time from a request to the end of its response",
             ("route",),
             buckets=_BUCKETS_S,
             registry=self._registry,
         )
         self.open = 0
-        open_requests = Gauge("sourcelight_open_requests", "Requests that are answered now", registry=self._registry)
+        open_requests = Gauge("sourcelight_open_requests", "Requests in progress", registry=self._registry)
         open_requests.set_function(lambda: float(self.open))
-        running = Gauge("sourcelight_running_searches", "Searches of the stream that run now", registry=self._registry)
+        running = Gauge("sourcelight_running_searches", "Stream searches in progress", registry=self._registry)
         running.set_function(lambda: float(searches()))
-        served = Gauge("sourcelight_repositories", "Repositories that are served", registry=self._registry)
+        served = Gauge("sourcelight_repositories", "Served repositories", registry=self._registry)
         served.set_function(lambda: float(len(catalog.repositories)))
         ProcessCollector(registry=self._registry)
 

@@ -339,7 +339,7 @@ def _headers_of(scope: Scope) -> Mapping[str, str]:
 
 
 def _pairs(query: bytes) -> list[tuple[str, str]]:
-    # latin-1 accepts every byte; percent-decoding then reads UTF-8, with U+FFFD for what is none.
+    # latin-1 accepts every byte; percent-decoding then reads UTF-8, with U+FFFD for invalid bytes.
     return parse_qsl(query.decode("latin-1"), keep_blank_values=True)
 
 

@@ -1,6 +1,6 @@
 """Sign-in of command-line clients (RFC 8628): the client shows a code, and its user allows it in a browser.
 
-Anyone can start such a request and send its address to somebody else, so the page shows the code, asks to compare it
+Anyone can start such a request and send its address to another user, so the page shows the code, asks to compare it
 with the terminal, and never decides on opening. Clients that registered themselves can't use it, since no one vouches
 for their names.
 """

@@ -127,7 +127,7 @@ def sign_in_limits(options: OAuthOptions, name: str, network: str) -> Sequence[A
     """Return the limits of a sign-in: of account and address, of the address, of the account."""
     account = name.casefold()[:64]
     # The narrow limit meets a forgotten password. The others meet one address that tries many accounts, and many
-    # addresses that try one account; these are higher, so that a stranger can't easily lock somebody out.
+    # addresses that try one account; these are higher, so that a stranger can't easily lock a user out.
     return (
         AttemptLimit("sign-in", f"{account}\0{network}", options.failures, _SIGN_IN_WINDOW_S),
         AttemptLimit("sign-in by address", network, 4 * options.failures, _SIGN_IN_WINDOW_S),

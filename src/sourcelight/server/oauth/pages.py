@@ -163,7 +163,7 @@ def device_page(
     body = (
         f"<h1>Allow {escape(client_name)} to use your account?</h1>"
         '<p class="warning">Allow it only if you started a sign-in in your own terminal just now, and the terminal or '
-        "the address that it opened shows this code. If somebody sent you a link, deny it.</p>"
+        "the address that it opened shows this code. If someone sent you this link, deny it.</p>"
         f"<dl><dt>Code</dt><dd><strong>{escape(user_code)}</strong></dd>"
         f"<dt>Your account</dt><dd>{escape(account)}</dd></dl>"
         f"<p>It requests permission to:</p><ul>{scope_items}</ul>"

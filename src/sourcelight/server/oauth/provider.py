@@ -146,7 +146,7 @@ class Provider:
             name,
             digest_of(secret) if secret else None,
             tuple(uris),
-            # Whatever scope was requested: nobody vouches for a client that registered itself.
+            # Whatever scope was requested: no administrator approved a client that registered itself.
             (MCP,),
             dynamic=True,
             metadata=metadata,
@@ -186,7 +186,7 @@ class Provider:
         if code is None or code.client != client.client_id:
             return None
         if code.is_used:
-            # A second use means that somebody else has the code, so the tokens of the first use end, too (OAuth 2.1,
+            # A second use means that the code leaked, so the tokens of the first use end, too (OAuth 2.1,
             # 4.1.3).
             await _in_thread(lambda: self._state.authorizations.end(code.family))
             return None

@@ -63,13 +63,13 @@ class FailedAttempt:
         if isinstance(error, WorkersUnreachable):
             return cls(worker, error.reason, died=isinstance(error, ConnectionBroke))
         if isinstance(error, TimeoutError):
-            return cls(worker, f"it said nothing for {silence_s:g} s")
+            return cls(worker, f"it sent nothing for {silence_s:g} s")
         return cls(worker, str(error) or type(error).__name__, engine=not isinstance(error, _ELSEWHERE))
 
 
 def reasons(attempts: Iterable[FailedAttempt]) -> str:
     """Return a text of the workers that were asked, and why none answered."""
-    return "; ".join(f"{attempt.worker}: {attempt.reason}" for attempt in attempts) or "no worker that holds it answers"
+    return "; ".join(f"{attempt.worker}: {attempt.reason}" for attempt in attempts) or "none of its workers answers"
 
 
 def is_poisoned(attempts_made: Iterable[FailedAttempt]) -> bool:

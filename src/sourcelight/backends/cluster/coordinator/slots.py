@@ -250,7 +250,7 @@ class OrderedMerge:
                     return True
             elif now >= look:
                 look = now + TOGETHER_S
-            # The writer skips its notification while nobody waits: most results are not the ones that the reader needs.
+            # The writer notifies only a waiting reader: most results are not the ones that the reader needs next.
             self.waiting = True
             self.changed.wait(look - now)
             self.waiting = False

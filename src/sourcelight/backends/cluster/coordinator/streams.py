@@ -125,7 +125,7 @@ class WorkerStreams:
         """Give up repositories without a pending request; there are some only after an internal error."""
         incomplete = [name for name, slot in self.slots.slots.items() if not slot.complete and not slot.given_up]
         if self._error is not None:
-            reason = f"asking failed ({type(self._error).__name__}: {self._error})"
+            reason = f"the request failed ({type(self._error).__name__}: {self._error})"
             for name in incomplete:
                 self.turns.add_failure(name, FailedAttempt("service", reason))
         self.slots.give_up(incomplete)
@@ -248,7 +248,7 @@ class WorkerStreams:
     def _finish(self, stream: _Stream, outcome: SearchOutcome) -> None:
         for name, reason in (outcome.failed | outcome.unfit).items():
             self._retry(stream, (name,), FailedAttempt(stream.member.name, reason, engine=name in outcome.failed))
-        with self.slots.changed:  # whoever sees that all is told finds what was said of it
+        with self.slots.changed:  # a reader that sees the end must also see its report
             first = self.slots.complete(stream.copies)
             self.outcomes.append((outcome, frozenset(first)))
         # What another worker told whole by now need not be told twice.
@@ -283,7 +283,7 @@ class WorkerStreams:
         """Give up workers that have their request and sent nothing for `silence_s` seconds."""
         for stream in self._open:
             if stream.exchange is not None and stream.exchange.listening:
-                # Ticks and not seconds: a loop that was busy for two seconds ticks once, and didn't hear anybody in
+                # Ticks, not seconds: a loop that was busy for two seconds ticks once, and heard no worker in
                 # that time.
                 stream.silent_ticks += 1
                 if (stream.silent_ticks - 1) * _TICK_S >= self.silence_s:

@@ -138,7 +138,7 @@ def read_generation(storage: ShardStorage, generation: str) -> Generation:
         table = pq.read_table(pa.BufferReader(content))
         about = json.loads(table.schema.metadata[b"sourcelight"])
         if about["format"] not in {FORMAT, _WITHOUT_LENDERS}:
-            raise StorageError(storage.url, f"generation of format {about['format']}, this version reads {FORMAT}")
+            raise StorageError(storage.url, f"the generation has format {about['format']}; this version reads {FORMAT}")
         # Inside the `try`: a missing column is a KeyError of the row, and means the same to a caller as a damaged file.
         entries = tuple(_entry(row) for row in table.to_pylist())
         skipped = tuple(SkippedRepository(**item) for item in about.get("skipped", ()))  # absent before this was kept

@@ -143,7 +143,7 @@ class ShardStorage:
         # absent.
         except FileNotFoundError as error:
             if digest:
-                raise ShardDamaged(name, "storage does not have it") from error
+                raise ShardDamaged(name, "it is not in storage") from error
             raise StorageError(_without_password(self.url), f"{name}: {error}") from error
         except Exception as error:  # every library below fsspec raises errors of its own
             raise StorageError(_without_password(self.url), f"{name}: {type(error).__name__}: {error}") from error

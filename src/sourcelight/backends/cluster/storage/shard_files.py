@@ -87,7 +87,7 @@ class ShardFiles:
         name = f"shards/{shard}.parquet"
         content = storage.read(name)
         if content is None:
-            raise ShardDamaged(name, "storage does not have it")
+            raise ShardDamaged(name, "it is not in storage")
         try:
             rows = pq.read_table(pa.BufferReader(content)).to_pylist()
             files = cls(tuple(StoredFile(os.fsdecode(r["path"]), r["digest"], r["size"]) for r in rows))

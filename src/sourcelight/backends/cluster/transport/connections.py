@@ -33,7 +33,7 @@ def require_distributed() -> None:
 
 
 def check_address(address: str, tls: Mapping[str, str] | None) -> None:
-    """Raise `ConfigurationError` for an address that is none, is not encrypted off this machine, or wants files."""
+    """Raise `ConfigurationError` if an address is invalid, needs encryption, or needs certificate files."""
     scheme, separator, host = address.partition("://")
     if not separator or scheme not in {"tcp", "tls"} or not host:
         raise ConfigurationError(f"invalid scheduler address {address!r}; use tls://HOST:PORT, or tcp:// on loopback")
@@ -137,7 +137,7 @@ CONNECT_S, GREET_S = 0.4, 2.0
 """Seconds that a machine has to take a connection, and a worker on it to greet: it may be busy."""
 
 _LOOK_S = 0.1
-"""Seconds after which somebody looks whether there is a machine at all: Dask tries a refused port again and again."""
+"""Seconds after which a separate check finds out whether the machine exists: Dask retries a refused port."""
 
 _TRIES = 5
 """Dask gives its first try one in so many of the seconds that it is allowed."""

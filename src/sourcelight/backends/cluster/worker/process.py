@@ -70,7 +70,7 @@ async def work(
     Raises
     ------
     ConfigurationError
-        For an address that is none, or not encrypted.
+        If the address is invalid or not encrypted.
     WorkersUnreachable
         When the scheduler does not answer.
     """

@@ -216,7 +216,7 @@ class ShardCache:
             self.on_removed(evicted)
             for other_key in evicted:
                 with self._lock_of(other_key):
-                    if other_key not in self._shards:  # somebody may have asked for it again meanwhile
+                    if other_key not in self._shards:  # another request may have fetched it meanwhile
                         self._delete(other_key)
             self._sweep()
 

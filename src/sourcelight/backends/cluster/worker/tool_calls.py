@@ -193,7 +193,7 @@ def _explain(
 ) -> ToolResult:
     del missing, outbox, posts
     if order.request is None:
-        raise ClusterError("an order to explain nothing")
+        raise ClusterError("a request to explain without a query")
     return _carrier("explained", context.engine.explain(order.request, context.viewer, context.cancellation))
 
 

@@ -18,7 +18,7 @@ _QUESTION = re.compile(r"^# (.+)$", re.MULTILINE)
 _SOURCE = re.compile(r"^- \[(.*)\]\((\S*)\)$", re.MULTILINE)
 _CONVERSATION = re.compile(r"/deepsearch/([^/?#]+)$")
 _LINES = re.compile(r"L(\d+)(?:-(\d+))?")
-_STILL = "The question is still being worked on; read the conversation later with deepsearch_read."
+_STILL = "The question is still running; read the conversation later with deepsearch_read."
 Facts = Mapping[str, Any]
 
 

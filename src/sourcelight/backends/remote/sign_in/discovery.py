@@ -36,12 +36,12 @@ async def discover(url: str, resource: str, get: GetJson) -> AuthorizationServer
     resource
         Address of what tokens are for.
     get
-        Gives the JSON object at an address, None where there is none.
+        Returns the JSON object at an address, None if there is none.
 
     Raises
     ------
     SignInFailed
-        When there is none, or it does what no client should trust.
+        If there is none, or its metadata is unsafe to trust.
     """
     parts = urlsplit(resource)
     origin = f"{parts.scheme}://{parts.netloc}"
@@ -49,7 +49,7 @@ async def discover(url: str, resource: str, get: GetJson) -> AuthorizationServer
     resource_metadata = resource_metadata or await get(f"{origin}/.well-known/oauth-protected-resource") or {}
     issuers = str(resource_metadata.get("resource") or "")
     if issuers and not _is_within(resource, issuers):
-        raise SignInFailed(f"{url} says that its tokens are for {issuers}, which is something else")
+        raise SignInFailed(f"{url} says that its tokens are for {issuers}, not for this service")
     servers = resource_metadata.get("authorization_servers") or [url]
     issuer = str(servers[0])
     metadata = await _metadata(issuer, get)

@@ -95,7 +95,7 @@ class OAuthCredential:
         Raises
         ------
         SignInFailed
-            When it can't be renewed: somebody has to sign in again.
+            If it can't be renewed and the user must sign in again.
         """
         if self._tokens is None or not self._tokens.fresh:
             async with self._lock:

@@ -266,7 +266,7 @@ class OwnerPredicate:
                 f"{', '.join(PLACES)}), so none of their files has an owner:\n{names(list(self.unknown))}"
             )
         if unowned := self.unowned.total():
-            sentences.append(f"No rule of a CODEOWNERS file gives an owner to {unowned:,} of the files found.")
+            sentences.append(f"No CODEOWNERS rule assigns an owner to {unowned:,} of the matching files.")
         if self.later:
             sentences.append(
                 f"In these repositories some commits have no CODEOWNERS file yet:\n{names(list(self.later))}"

@@ -99,10 +99,10 @@ def targets_of(
 def fault_of(revision: str) -> str:
     """Explain why `revision` can't exist in any repository; empty when it may exist."""
     if revision.startswith(_EXCLUDED):
-        return "" if revision.startswith(f"{_EXCLUDED}refs/") else "a glob of refs to leave out begins with `*!refs/`"
+        return "" if revision.startswith(f"{_EXCLUDED}refs/") else "a glob of excluded refs begins with `*!refs/`"
     if revision.startswith("*"):
         return "" if revision != "*" else "a glob of refs needs a pattern after its `*`"
-    return "" if is_revision(revision) else "it is not a branch, tag or commit, with `~n` or `^n` behind it"
+    return "" if is_revision(revision) else "it is not a branch, tag or commit, with or without `~n` or `^n` at the end"
 
 
 def _resolve(repository: Repository, revisions: Sequence[str]) -> RevisionRequest:

@@ -161,7 +161,7 @@ class FilePredicates:
         cached = self._cache.get((target_key(target), question))
         if cached is not None:
             return cached
-        # One match decides, and nobody sees its line.
+        # One match decides, and its line is never shown.
         options = SearchOptions(max_matches=1, lines=False)
         missing = 0
         for part in self.searcher.search((target,), question, options, self.cancellation):

@@ -179,7 +179,7 @@ def open_histories(
     Raises
     ------
     RepositoryNotFound
-        For a name that is none, or not for this viewer.
+        If no repository has this name, or the viewer may not see it.
     RevisionNotFound
         When no repository has a revision.
     ToolError

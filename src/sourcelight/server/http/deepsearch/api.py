@@ -92,7 +92,7 @@ class Api:
         body = await read_json_object(request)
         text, scope = _question_in(request, body), _scope_in(body)
         if body.get("conversation_id", number) != number:
-            raise RequestRefused(400, "conversation_id is not the one of the address.")
+            raise RequestRefused(400, "conversation_id differs from the one in the address.")
 
         def work() -> Any:
             question = caller.service.ask_in(number, text, caller.context, scope)
@@ -157,7 +157,7 @@ class Api:
         for name, value in body.items():
             if name not in _CHANGES or not isinstance(value, _CHANGES[name]):
                 raise RequestRefused(
-                    400, "Accepted are title (text), is_starred, is_shared and reset_link (true or false)."
+                    400, "Accepted fields: title (text); is_starred, is_shared and reset_link (true or false)."
                 )
         changes = {_RECORD_NAMES.get(name, name): value for name, value in body.items()}
 
@@ -266,7 +266,7 @@ def _scope_in(body: dict[str, Any]) -> NamedScope:
         raise RequestRefused(400, "repos must be a list of names, and revision a string.")
     names = tuple(name for name in names_in if isinstance(name, str) and name)
     if len(names) < len(names_in):
-        raise RequestRefused(400, "repos must be a list of names that are not empty.")
+        raise RequestRefused(400, "repos must be a list of non-empty names.")
     return NamedScope(names, revision or "")
 
 

@@ -143,7 +143,7 @@ def text_in(body: dict[str, Any], name: str) -> str:
     """Return a text of a body. Raises `RequestRefused`."""
     value = body.get(name)
     if not isinstance(value, str) or not value.strip():
-        raise RequestRefused(400, f"{name} must be a string that is not empty.")
+        raise RequestRefused(400, f"{name} must be a non-empty string.")
     return value
 
 

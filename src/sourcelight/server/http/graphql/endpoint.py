@@ -33,7 +33,7 @@ _HEADERS = {"Cache-Control": "no-store", "Vary": "Authorization"}
 _AT_ONCE, _PER_ACCOUNT, _WAITING, _WAIT_S = 8, 4, 32, 10.0
 _ANSWERS = (
     "This service answers currentUser, site, search, repository and repositories over GraphQL, read-only; "
-    "for all else use /.api/search/stream or the MCP tools at /.api/mcp."
+    "for everything else use /.api/search/stream or the MCP tools at /.api/mcp."
 )
 _CHANGES = f"This GraphQL endpoint changes nothing. {_ANSWERS}"
 
@@ -137,7 +137,7 @@ async def _read_request(request: Request) -> tuple[DocumentNode, dict[str, Any] 
     value = await read_json_object(request, unpacks=True)
     text = value.get("query")
     if not isinstance(text, str) or not text.strip():
-        raise RequestRefused(400, "query must be a string that is not empty.")
+        raise RequestRefused(400, "query must be a non-empty string.")
     if len(text) > limits.MAX_QUERY_CHARS:
         raise RequestRefused(400, f"The query is longer than {limits.MAX_QUERY_CHARS:,} characters.")
     variables, operation = value.get("variables"), value.get("operationName")

@@ -132,7 +132,7 @@ class PageAccess:
 
     def busy(self) -> Response:
         """Return the page of a reader who asks for too much at a time."""
-        text = "Too many pages are being made; reload this one in a moment."
+        text = "The service is rendering too many pages; reload this one in a moment."
         answer = error_page(429, "Busy", text, prefix=self.prefix)
         answer.headers["Retry-After"] = "2"
         return answer

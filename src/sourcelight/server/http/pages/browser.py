@@ -19,7 +19,7 @@ _ASSET_HEADERS = {"Cache-Control": "max-age=3600"}
 
 
 def is_own_request(request: Request) -> bool:
-    """Whether a request comes from the service's own page or a person, as the browser says; a cookie of others is none.
+    """Whether the browser reports that a page of the service, or its user, made a request; other cookies don't count.
 
     Old browsers don't say; then ``SameSite=Strict`` of the cookie must do.
     """
@@ -27,7 +27,7 @@ def is_own_request(request: Request) -> bool:
 
 
 def is_foreign_link(request: Request, base_url: str) -> bool:
-    """Whether somebody followed a link of another site, so that the browser left their cookie out.
+    """Whether the reader followed a link on another site, so the browser sent no cookie.
 
     A page that this service sent for such a link asks for the address once more, as a page of its own; it names itself
     as the referrer, so that no browser is sent in circles.

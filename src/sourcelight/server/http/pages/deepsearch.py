@@ -132,10 +132,11 @@ class ConversationPages:
         )
         older = urlencode({"text": text, "after": str(skip + _LISTED)}, errors="replace")
         more_html = f'<p><a href="{prefix}{PATH}?{escape(older)}">Older conversations</a></p>' * (len(rows) > _LISTED)
-        empty = "" if items else f'<p class="quiet">{"No conversation has this text." if text else "None yet."}</p>'
+        reason = "No conversation contains this text." if text else "None yet."
+        empty = "" if items else f'<p class="quiet">{reason}</p>'
         return (
             f'<h1>Deep search</h1><form class="ask" method="post" action="{prefix}{PATH}">'
-            f"{QUESTION_FIELD.format(label='What do you want to know of the code?', text=escape(question))}"
+            f"{QUESTION_FIELD.format(label='What do you want to know about the code?', text=escape(question))}"
             '<p class="quiet">Filters narrow it, such as <code>repo:acme</code>. Every citation of an answer is '
             'checked.</p><button name="do" value="ask">Ask</button></form><h2>Your conversations</h2>'
             f'<form class="inline" action="{prefix}{PATH}"><input name="text" aria-label="Text in conversations" '

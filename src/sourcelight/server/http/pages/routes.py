@@ -114,7 +114,7 @@ class Pages:
             async with self._access.turn(request, context):
                 return await anyio.to_thread.run_sync(answer, query, context)
         except (QueryError, PatternError, RepositoryError, ToolError) as exc:
-            return error_page(400, "This search can't be made", str(exc), prefix=self._access.prefix)
+            return error_page(400, "This search can't run", str(exc), prefix=self._access.prefix)
         except ClusterError as exc:
             return self._access.unavailable(exc)
         except QueueFull:

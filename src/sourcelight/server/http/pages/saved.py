@@ -183,7 +183,7 @@ class SavedPages:
             if answer.owner == context.viewer.name:
                 notes = "".join(f"<li>{escape(note)}</li>" for note in answer.attributes["notes"])
         else:
-            notes = "<li>Results of repositories that you may not see, or that are gone, are left out.</li>"
+            notes = "<li>Results from repositories that you may not see, or that no longer exist, are left out.</li>"
         statements.append(f"status then: {escape(answer.attributes['status'])}")
         return (
             f'<h1 class="hidden">Saved answer: {escape(one_line(answer.query, 200))}</h1>'

@@ -243,6 +243,6 @@ def _start(context: ToolContext, prefix: str) -> str:
         len(visible) > 200
     )
     return (
-        "<h1>Search code</h1><p>Type a query above. <kbd>/</kbd> goes to the box, <kbd>j</kbd> and <kbd>k</kbd> go "
-        f'through results.</p><ul class="examples">{examples}</ul><h2>Repositories</h2><ul>{items}</ul>{more_html}'
+        "<h1>Search code</h1><p>Type a query above. <kbd>/</kbd> focuses the box, <kbd>j</kbd> and <kbd>k</kbd> "
+        f'move through results.</p><ul class="examples">{examples}</ul><h2>Repositories</h2><ul>{items}</ul>{more_html}'
     )

@@ -40,7 +40,7 @@ _KINDS = {
 _MAX_FACETS = 12
 _STATUS = {
     "complete": ("good", "complete"),
-    "partial": ("quiet", "the part that the query names"),
+    "partial": ("quiet", "the part that the query asks for"),
     "limited": ("warn", "limited: there may be more"),
     "failed": ("bad", "failed"),
 }

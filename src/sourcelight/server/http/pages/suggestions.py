@@ -1,4 +1,4 @@
-"""What the query box offers while somebody types: filters, their values, and names of repositories."""
+"""Suggestions of the query box: filters, their values, and names of repositories."""
 
 from __future__ import annotations
 
