@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from sourcelight.backends.embedded import EmbeddedBackend, open_engine
 from sourcelight.client import Client
+from sourcelight.core.batches import CommitId
 from sourcelight.engines.search.model import DEFAULT_MAX_FILE_SIZE
 from sourcelight.repos import ObjectReader, Repository
 
@@ -122,7 +123,7 @@ class Corpus:
             export(repository, repository.info.commit, folder / repository.name)
 
 
-def export(repository: Repository, commit: str, folder: Path) -> None:
+def export(repository: Repository, commit: CommitId, folder: Path) -> None:
     """Write the files of one commit whose text is searched: no NUL byte, at most 2 MiB."""
     with ObjectReader(repository) as reader:
         tree = reader.tree(commit)

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sourcelight.core.batches import CommitId
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.tools.catalog import COLUMNS
 from sourcelight.display.frames.tables import to_pandas
@@ -357,13 +358,13 @@ def compared(history: History, repository: Repository, revisions: str, rounds: i
 def owned(store: LocalHistoryStore, repository: Repository, sample: int, results: Results) -> None:
     """Time the replay of all files, whole and after ten commits, beside ``git blame`` of some, and compare lines."""
     history = store.open(repository)
-    head = history.tips["HEAD"]
+    head = CommitId(history.tips["HEAD"])
     previous = git(repository, ["rev-list", "--first-parent", "--max-count=1", f"--skip={NEW_COMMITS}", "HEAD"])
     folder = store.folder / repository.key
     for cache_file in folder.glob("own-*"):
         cache_file.unlink()
     replays._cache.clear()  # noqa: SLF001 - replay as for the first time
-    whole_s, _, _ = timed(lambda: line_ownership(history, repository, previous.decode().strip()))
+    whole_s, _, _ = timed(lambda: line_ownership(history, repository, CommitId(previous.decode().strip())))
     later_s, _, ownership = timed(lambda: line_ownership(history, repository, head))
     names = sorted(path for path in ownership.files if len(ownership.files[path].lines))
     selected = names[len(names) // sample // 2 :: max(1, len(names) // sample)]

@@ -34,6 +34,7 @@ import numpy as np
 from corpus import Corpus, machine, markdown
 from numpy.typing import NDArray
 
+from sourcelight.core.batches import CommitId
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import SourcelightError
 from sourcelight.engines.deepsearch.evidence.commits import CommitRanker
@@ -83,10 +84,10 @@ class Sample:
     def groups(self) -> Iterator[tuple[Target, Sequence[Row]]]:
         """Give the questions with what they are asked of."""
         if self.base is not None:
-            yield Target(self.repository, self.base, self.base), self.rows
+            yield Target(self.repository, self.base, CommitId(self.base)), self.rows
             return
         for row in self.rows:
-            yield Target(self.repository, row.parent, row.parent), [row]
+            yield Target(self.repository, row.parent, CommitId(row.parent)), [row]
 
 
 def sample(repository: Repository, max_rows: int, *, exact: bool) -> Sample | None:

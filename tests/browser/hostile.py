@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from sourcelight.core.batches import CommitId
 from sourcelight.testing import RepositoryBuilder
 
 ACT = (
@@ -40,7 +41,7 @@ BRANCH = "\"><svg/onload=window.ran='branch'>"
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
-def build(folder: Path) -> list[str]:
+def build(folder: Path) -> list[CommitId]:
     """Write the repository into a folder; gives the commits."""
     repository = RepositoryBuilder(folder / NAME)
     commits = [repository.commit(dict.fromkeys(PATHS, CODE), f"light {ACT} {HIDDEN}", author=f"{AUTHOR} <m@x.org>")]

@@ -14,7 +14,7 @@ from client.scripted import ScriptedBackend, run
 from sourcelight.client import AsyncClient, Client, DeepSearchAnswer
 from sourcelight.client.answer_cache import AnswerCache
 from sourcelight.client.methods import conversations
-from sourcelight.core.batches import RepositoryInfo
+from sourcelight.core.batches import CommitId, RepositoryInfo
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import ConnectFailed, ToolError
 from sourcelight.core.tools.catalog import table_of
@@ -113,7 +113,7 @@ class _Local(ScriptedBackend):
 
     async def repositories(self) -> tuple[RepositoryInfo, ...]:
         """One repository at a commit."""
-        return (RepositoryInfo("r1", commit="a" * 40),)
+        return (RepositoryInfo("r1", commit=CommitId("a" * 40)),)
 
 
 def test_in_this_process_the_same_question_over_the_same_commits_is_not_asked_twice() -> None:

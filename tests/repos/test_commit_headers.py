@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engines.history.hostile import ADA, raw_commit
+from sourcelight.core.batches import CommitId
 from sourcelight.repos import Catalog, ObjectReader
 from sourcelight.repos.objects.commits import read_commit
 from sourcelight.testing import RepositoryBuilder
@@ -29,7 +30,7 @@ def test_a_commit_reads_as_git_shows_it(tmp_path_factory: pytest.TempPathFactory
     (repository,) = Catalog.open([repo.path]).repositories
     with ObjectReader(repository) as reader:
         header = read_commit(reader, repo.head)
-        assert read_commit(reader, "0" * 40) is None
+        assert read_commit(reader, CommitId("0" * 40)) is None
     assert header is not None
     subject = repo.git("log", "-1", "--format=%s").strip()
     assert header.subject == subject.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
@@ -48,6 +49,6 @@ def test_a_message_in_another_encoding_is_text(tmp_path_factory: pytest.TempPath
     repo.git("update-ref", "HEAD", oid)
     (repository,) = Catalog.open([repo.path]).repositories
     with ObjectReader(repository) as reader:
-        header = read_commit(reader, oid)
+        header = read_commit(reader, CommitId(oid))
     assert header is not None
     assert header.message == "caf\u00e9"

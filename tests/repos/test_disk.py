@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from repos.catalogs import only
+from sourcelight.core.batches import CommitId
 from sourcelight.core.errors import RepositoryNotFound, RevisionNotFound
 from sourcelight.repos import (
     WORKTREE,
@@ -19,7 +20,7 @@ from sourcelight.repos import (
 from sourcelight.testing import RepositoryBuilder, make_repo
 
 
-def contents(repository: Repository, commit: str) -> dict[bytes, bytes | None]:
+def contents(repository: Repository, commit: CommitId) -> dict[bytes, bytes | None]:
     with ObjectReader(repository) as reader:
         tree = reader.tree(commit)
         return {path: reader.read(tree.blob_id(i)) for i, path in enumerate(tree.paths)}

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from sourcelight.core.batches import CommitId
 from sourcelight.repos import Catalog
 from sourcelight.repos.revisions import newest_before
 from sourcelight.testing import RepositoryBuilder
@@ -43,6 +44,6 @@ def test_it_is_the_newest_of_all_that_git_log_lists(tmp_path: Path, depth: int, 
     times = {name: int(time_s) for name, time_s in (row.split() for row in rows)}
     assert depth >= 5 or len(times) < 14, "the clone is shallow"
     for before_s in sorted({time_s + later for time_s in times.values() for later in (-1, 0, 1)}):
-        newest = newest_before(repository, tip, before_s)
+        newest = newest_before(repository, CommitId(tip), before_s)
         expected = max((time_s for time_s in times.values() if time_s < before_s), default=None)
         assert (times[newest] if newest else None) == expected

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from repos.catalogs import only
+from sourcelight.core.batches import CommitId
 from sourcelight.core.errors import RevisionNotFound
 from sourcelight.engines.history import LocalHistoryStore
 from sourcelight.repos import Catalog, ObjectReader
@@ -38,7 +39,7 @@ def test_a_missing_object_is_none_and_a_missing_commit_is_not_found(tmp_path: Pa
     assert reader.size(b"\1" * 20) is None
     for commit in ("1" * 40, "zz", "", "-"):
         with pytest.raises(RevisionNotFound):
-            reader.tree(commit)
+            reader.tree(CommitId(commit))
 
 
 def test_a_closed_reader_reads_again(tmp_path: Path) -> None:
@@ -129,7 +130,7 @@ def test_nested_trees_that_name_endless_files_are_refused(tmp_path: Path, monkey
     repo.git("update-ref", "refs/heads/main", commit)
     monkeypatch.setattr("sourcelight.repos.objects.trees.MAX_FILES", 1000)
     with ObjectReader(only(tmp_path)) as reader, pytest.raises(Exception, match="more than 1,000 files"):
-        reader.tree(commit)
+        reader.tree(CommitId(commit))
 
 
 def test_an_object_store_borrowed_from_another_repository_is_read(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engines.history.hostile import ADA, raw_commit
+from sourcelight.core.batches import CommitId
 from sourcelight.engines.history.compare import compare
 from sourcelight.repos import Catalog, Repository, matching_refs, resolve
 from sourcelight.repos.revisions import has_commit_after, is_ancestor, newest_before
@@ -52,7 +53,7 @@ def test_all_refs_are_listed(repo: RepositoryBuilder, repository: Repository) ->
 
 
 def test_walks_go_on_behind_such_commits(repo: RepositoryBuilder, repository: Repository) -> None:
-    log = repo.git("log", "--format=%H").split("\n")
+    log = [CommitId(oid) for oid in repo.git("log", "--format=%H").split("\n")]
     for index, oid in enumerate(log):
         assert is_ancestor(repository, oid, repo.head), index
     assert not is_ancestor(repository, repo.head, log[-1])

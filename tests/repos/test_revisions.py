@@ -4,13 +4,14 @@ from pathlib import Path
 import pytest
 
 from repos.catalogs import only
+from sourcelight.core.batches import CommitId
 from sourcelight.core.errors import RepositoryNotFound, RevisionNotFound
 from sourcelight.repos import WORKTREE, Catalog, Repository, resolve
 from sourcelight.testing import RepositoryBuilder, make_repo
 
 
 @pytest.fixture(scope="module")
-def history(tmp_path_factory: pytest.TempPathFactory) -> tuple[RepositoryBuilder, Repository, list[str]]:
+def history(tmp_path_factory: pytest.TempPathFactory) -> tuple[RepositoryBuilder, Repository, list[CommitId]]:
     path = tmp_path_factory.mktemp("history") / "app"
     repo = RepositoryBuilder(path)
     commits = [repo.commit({"a": str(n)}) for n in range(4)]
@@ -36,7 +37,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> tuple[RepositoryBuilder
     ],
 )  # fmt: skip
 def test_a_revision_is_a_commit(
-    history: tuple[RepositoryBuilder, Repository, list[str]], revision: str, index: int
+    history: tuple[RepositoryBuilder, Repository, list[CommitId]], revision: str, index: int
 ) -> None:
     repo, repository, commits = history
     assert resolve(repository, revision) == commits[index]
@@ -44,7 +45,7 @@ def test_a_revision_is_a_commit(
         assert repo.git("rev-parse", f"{revision}^{{commit}}") == commits[index]
 
 
-def test_full_and_short_hashes_name_commits(history: tuple[RepositoryBuilder, Repository, list[str]]) -> None:
+def test_full_and_short_hashes_name_commits(history: tuple[RepositoryBuilder, Repository, list[CommitId]]) -> None:
     _, repository, commits = history
     for commit in commits:
         assert resolve(repository, commit) == commit
@@ -62,7 +63,7 @@ def test_full_and_short_hashes_name_commits(history: tuple[RepositoryBuilder, Re
     ],
 )  # fmt: skip
 def test_what_is_no_commit_is_not_found(
-    history: tuple[RepositoryBuilder, Repository, list[str]], revision: str
+    history: tuple[RepositoryBuilder, Repository, list[CommitId]], revision: str
 ) -> None:
     with pytest.raises(RevisionNotFound) as caught:
         resolve(history[1], revision)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from sourcelight.core.batches import NO_COMMIT, CommitId
 from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import RepositoryNotFound, RevisionNotFound
@@ -35,7 +36,7 @@ _STEP = re.compile(r"~\d*|\^\{\w*\}|\^\d*")
 _MAX_STEPS = 1_000_000
 
 
-def resolve(repository: Repository, revision: str) -> str:
+def resolve(repository: Repository, revision: str) -> CommitId:
     """Resolve a revision to a commit, reading refs as of now.
 
     Parameters
@@ -50,7 +51,7 @@ def resolve(repository: Repository, revision: str) -> str:
 
     Returns
     -------
-    str
+    CommitId
         40 hex digits: of a commit, or of the state of a work tree or snapshot.
 
     Raises
@@ -100,7 +101,7 @@ def is_revision(text: str) -> bool:
     return bool(_REVISION.fullmatch(text)) and ".." not in text and "@{" not in text
 
 
-def default_commit(handle: object) -> tuple[str, str]:
+def default_commit(handle: object) -> tuple[CommitId, str]:
     """Commit of the default revision, and the branch taken instead when HEAD names one that does not exist.
 
     A mirror whose HEAD names a branch it has not got is read at ``main``, ``master``, ``trunk`` or ``develop``, else at
@@ -114,10 +115,10 @@ def default_commit(handle: object) -> tuple[str, str]:
     assert isinstance(handle, pygit2.Repository)  # noqa: S101 - narrows for the type checker
     try:
         if not handle.head_is_unborn:  # its branch is there and can't be read: damage, not another branch's turn
-            return "", ""
+            return NO_COMMIT, ""
         names = [n.decode("utf-8", "surrogateescape") for n in handle.raw_listall_references()]
     except pygit2.GitError:
-        return "", ""
+        return NO_COMMIT, ""
     # Local branches first; a mirror or a fresh clone may have remote ones only.
     for prefix in ("refs/heads/", "refs/remotes/origin/"):
         branches = sorted(n.removeprefix(prefix) for n in names if n.startswith(prefix))
@@ -126,16 +127,16 @@ def default_commit(handle: object) -> tuple[str, str]:
             commit = _lookup(handle, prefix + branch)
             if commit:
                 return commit, branch
-    return "", ""
+    return NO_COMMIT, ""
 
 
-def _lookup(handle: object, revision: str) -> str:
+def _lookup(handle: object, revision: str) -> CommitId:
     """The commit a revision names; empty when there is none."""
     import pygit2
 
     assert isinstance(handle, pygit2.Repository)  # noqa: S101 - narrows for the type checker
     if not is_revision(revision):
-        return ""
+        return NO_COMMIT
     for name in (revision, f"refs/remotes/origin/{revision}"):
         try:
             start = _object_named(handle, re.split(r"[~^]", name, maxsplit=1)[0])
@@ -144,13 +145,13 @@ def _lookup(handle: object, revision: str) -> str:
                 if size > MAX_FOLDER_BYTES:  # libgit2 would read it whole
                     continue
                 if kind == pygit2.enums.ObjectType.COMMIT and not re.search(r"[~^]", name):
-                    return str(start)
+                    return CommitId(str(start))
             target = handle.revparse_single(name)
-            return str(target.peel(pygit2.Commit).id)
+            return CommitId(str(target.peel(pygit2.Commit).id))
         except (KeyError, ValueError, pygit2.GitError, OSError):
             if commit := _resolve_raw(handle, name):
                 return commit
-    return ""
+    return NO_COMMIT
 
 
 def _object_named(handle: pygit2.Repository, name: str) -> pygit2.Oid | None:
@@ -169,12 +170,12 @@ def _object_named(handle: pygit2.Repository, name: str) -> pygit2.Oid | None:
     return target if isinstance(target, pygit2.Oid) else None
 
 
-def _resolve_raw(handle: pygit2.Repository, revision: str) -> str:
+def _resolve_raw(handle: pygit2.Repository, revision: str) -> CommitId:
     """What libgit2 would say if it read commits with a broken author: the commit of a revision, or nothing."""
     import pygit2
 
     base = re.split("[~^]", revision, maxsplit=1)[0]
-    commit = ""
+    commit = NO_COMMIT
     # The order of gitrevisions(7): tags before branches before remotes.
     for form in ("{}", "refs/{}", "refs/tags/{}", "refs/heads/{}", "refs/remotes/{}"):
         try:
@@ -186,13 +187,13 @@ def _resolve_raw(handle: pygit2.Repository, revision: str) -> str:
         try:
             commit = peel_to_commit(handle, str(handle.expand_id(base)))
         except (KeyError, ValueError, pygit2.GitError):
-            return ""
+            return NO_COMMIT
     for step in _STEP.findall(revision[len(base) :]):
         number = int(step[1:] or 1) if "{" not in step else 0
         # `~n` is n steps to the first parent, `^n` one step to the n-th; a bound, as a caller may write ~999999999.
         for parent_number in [1] * min(number, _MAX_STEPS) if step[0] == "~" else [number] * bool(number):
             parents = parents_of(handle, commit)
-            commit = parents[parent_number - 1] if parent_number <= len(parents) else ""
+            commit = parents[parent_number - 1] if parent_number <= len(parents) else NO_COMMIT
     return commit
 
 
@@ -212,23 +213,23 @@ _CHECK_EVERY = 1000
 
 
 def newest_before(
-    repository: Repository, commit: str, before_s: float, cancellation: Cancellation | None = None
-) -> str | None:
+    repository: Repository, commit: CommitId, before_s: float, cancellation: Cancellation | None = None
+) -> CommitId | None:
     """Return the newest commit among `commit` and its ancestors with a time less than `before_s`; None without one.
 
     Raises `Cancelled` and `RepositoryNotFound`.
     """
     key = ("before", repository.key, commit, before_s)
 
-    def find() -> str:
+    def find() -> CommitId:
         candidates = (name for name, time_s in _walk(repository, commit, cancellation) if time_s < before_s)
-        return next(candidates, "")
+        return next(candidates, NO_COMMIT)
 
     return _answers.get_or_make(key, find) or None
 
 
 def has_commit_after(
-    repository: Repository, commit: str, after_s: float, cancellation: Cancellation | None = None
+    repository: Repository, commit: CommitId, after_s: float, cancellation: Cancellation | None = None
 ) -> bool:
     """Return whether `commit` or one of its ancestors has a time greater than `after_s`.
 
@@ -236,18 +237,18 @@ def has_commit_after(
     """
     key = ("after", repository.key, commit, after_s)
 
-    def find() -> str:
+    def find() -> CommitId:
         for number, (name, time_s) in enumerate(_walk(repository, commit, cancellation)):
             if time_s > after_s:
                 return name
             if number >= _MAX_OLDER_COMMITS:
                 break
-        return ""
+        return NO_COMMIT
 
     return bool(_answers.get_or_make(key, find))
 
 
-def is_ancestor(repository: Repository, commit: str, tip: str) -> bool:
+def is_ancestor(repository: Repository, commit: CommitId, tip: CommitId) -> bool:
     """Return whether `commit` is `tip` or one of its ancestors; False if the repository lacks it."""
     if commit == tip:
         return True
@@ -266,7 +267,7 @@ def is_ancestor(repository: Repository, commit: str, tip: str) -> bool:
 
 
 _MAX_ANSWERS = 10_000
-_answers: LruCache[tuple[str, str, str, float], str] = LruCache(_MAX_ANSWERS)
+_answers: LruCache[tuple[str, str, str, float], CommitId] = LruCache(_MAX_ANSWERS)
 
 
 def _renew_cache() -> None:
@@ -278,7 +279,9 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_renew_cache)
 
 
-def _walk(repository: Repository, commit: str, cancellation: Cancellation | None) -> Iterator[tuple[str, int]]:
+def _walk(
+    repository: Repository, commit: CommitId, cancellation: Cancellation | None
+) -> Iterator[tuple[CommitId, int]]:
     """Yield commits and their times, by time as far as parents come after their children."""
     if repository.kind == "snapshot":
         return
@@ -294,7 +297,7 @@ def _walk(repository: Repository, commit: str, cancellation: Cancellation | None
             if cancellation is not None and number % _CHECK_EVERY == 0:
                 cancellation.check()
             seen.add(str(ancestor.id))
-            yield str(ancestor.id), int(ancestor.commit_time)
+            yield CommitId(str(ancestor.id)), int(ancestor.commit_time)
     except (KeyError, ValueError, pygit2.GitError):
         # A shallow clone ends here, or libgit2 can't parse a commit: the rest is walked by `ancestors_by_time`.
         for name, time_s in ancestors_by_time(handle, commit):
@@ -308,7 +311,7 @@ _REMOTE = "refs/remotes/origin/"
 _HEADS = "refs/heads/"
 
 
-def matching_refs(repository: Repository, accepts: Callable[[str], bool]) -> list[tuple[str, str]]:
+def matching_refs(repository: Repository, accepts: Callable[[str], bool]) -> list[tuple[str, CommitId]]:
     """List the refs whose full name is `accepts`, with the commit each leads to.
 
     A branch that is only known from `origin` counts under ``refs/heads/``, as it does for `resolve`. Refs that lead to
@@ -323,7 +326,7 @@ def matching_refs(repository: Repository, accepts: Callable[[str], bool]) -> lis
 
     Returns
     -------
-    list of (str, str)
+    list of (str, CommitId)
         Full name and 40 hex digits, sorted by name.
 
     Raises

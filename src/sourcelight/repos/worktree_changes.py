@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sourcelight.core.batches import NO_COMMIT, CommitId
 from sourcelight.core.caching import LruCache
 from sourcelight.core.errors import RepositoryError, RepositoryNotFound
 from sourcelight.repos.boundary import read_flags
@@ -211,7 +212,7 @@ def _check_rules(repository: Repository, handle: pygit2.Repository) -> None:
     `MAX_RULES_BYTES`, on disk or in the index, or in a file that the configuration names: it takes a hundred times
     their size.
     """
-    commit = "" if handle.head_is_unborn else str(handle.head.target)
+    commit = NO_COMMIT if handle.head_is_unborn else CommitId(str(handle.head.target))
     index = handle.index
     for folder in _folders_of(repository, commit):
         for name in _RULES:
@@ -258,7 +259,7 @@ def _rules_on_disk(worktree: bytes) -> Iterator[bytes]:
                     pending.append(entry.path)
 
 
-def _folders_of(repository: Repository, commit: str) -> list[bytes]:
+def _folders_of(repository: Repository, commit: CommitId) -> list[bytes]:
     if not commit:
         return [b""]
     cached = _folders.get(repository.key)

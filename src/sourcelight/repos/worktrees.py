@@ -13,6 +13,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 
+from sourcelight.core.batches import NO_COMMIT, CommitId
 from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import RepositoryError, RepositoryNotFound, RevisionNotFound
@@ -39,7 +40,7 @@ _hashes: dict[str, dict[bytes, tuple[_Stamp, bytes]]] = {}
 class WorktreeState:
     """The files of a directory at one moment: their `tree`, its name `commit`, and the paths of changed content."""
 
-    commit: str
+    commit: CommitId
     tree: CommitTree
     root: bytes
     paths_by_blob: dict[bytes, list[bytes]] = field(repr=False)
@@ -96,7 +97,7 @@ def current_state(repository: Repository, cancellation: Cancellation | None = No
         return states.get_or_make(state.commit, lambda: state)
 
 
-def find_state(repository: Repository, commit: str) -> WorktreeState | None:
+def find_state(repository: Repository, commit: CommitId) -> WorktreeState | None:
     """Return a recent or current state of this process by its name; None for any other."""
     states = _states.get(repository.key)
     state = None if states is None else states.get(commit)
@@ -141,7 +142,7 @@ class ObjectReader(StoreReader):
         self._state = None
         self._state_failed = False
 
-    def tree(self, commit: str) -> CommitTree:
+    def tree(self, commit: CommitId) -> CommitTree:
         """List the files of a commit, of a snapshot, or of a work tree's state; see `StoreReader.tree`."""
         try:
             return super().tree(commit)
@@ -234,7 +235,7 @@ class _Hasher:
         digest = hashlib.sha1(kind + b"\0", usedforsecurity=False)
         for index, path in enumerate(tree.paths):
             digest.update(b"%o %s\0%s" % (tree.modes[index], path, tree.blob_id(index)))
-        return WorktreeState(digest.hexdigest(), tree, self.root, self.paths_by_blob, frozenset(self.large))
+        return WorktreeState(CommitId(digest.hexdigest()), tree, self.root, self.paths_by_blob, frozenset(self.large))
 
 
 def _renew_lock() -> None:
@@ -300,7 +301,7 @@ def _worktree(repository: Repository, hasher: _Hasher) -> WorktreeState:
     return hasher.state(b"worktree", tree)
 
 
-def _head(repository: Repository) -> str:
+def _head(repository: Repository) -> CommitId:
     """Return the commit checked out; empty before the first one."""
     handle = open_handle(repository.git_dir)
-    return "" if handle.head_is_unborn else str(handle.head.target)
+    return NO_COMMIT if handle.head_is_unborn else CommitId(str(handle.head.target))

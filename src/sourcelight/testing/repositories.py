@@ -13,7 +13,10 @@ import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from sourcelight.core.batches import CommitId
 
 AUTHOR = "Ada Example <ada@example.org>"
 FIRST_DATE = 1_700_000_000  # 2023-11-14T22:13:20Z; each further commit is one hour later
@@ -134,7 +137,7 @@ class RepositoryBuilder:
         author: str = AUTHOR,
         committer: str = "",
         date: int | None = None,
-    ) -> str:
+    ) -> CommitId:
         """Write `files`, then commit everything in the work tree.
 
         Parameters
@@ -150,7 +153,7 @@ class RepositoryBuilder:
 
         Returns
         -------
-        str
+        CommitId
             The commit, 40 hex digits.
         """
         self.write(files or {})
@@ -174,7 +177,7 @@ class RepositoryBuilder:
         kind = ["-a", "-m", message] if message else []
         self.git("tag", *kind, name, commit, env=identity(AUTHOR, AUTHOR, self._date))
 
-    def merge(self, name: str, message: str = "merge") -> str:
+    def merge(self, name: str, message: str = "merge") -> CommitId:
         """Merge a branch with a merge commit, and give that commit."""
         when = self._date
         self._date += 3600
@@ -189,9 +192,9 @@ class RepositoryBuilder:
         return RepositoryBuilder(target) if (target / ".git").exists() else BareBuilder(target)
 
     @property
-    def head(self) -> str:
+    def head(self) -> CommitId:
         """The commit that is checked out, 40 hex digits, or 64 with ``sha256``."""
-        return self._loose_head() or self.git("rev-parse", "HEAD")
+        return cast("CommitId", self._loose_head() or self.git("rev-parse", "HEAD"))
 
     def _loose_head(self) -> str:
         """Read the commit as `commit` leaves it, or nothing where git stores it in another way.

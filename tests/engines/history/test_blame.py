@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from engines.history.histories import build_many_kinds
+from sourcelight.core.batches import CommitId
 from sourcelight.core.batches.diff_text import unquote_name
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, GitFailed
@@ -216,7 +217,7 @@ def test_both_stop_on_request(grown: RepositoryBuilder, tmp_path: Path) -> None:
         blame_file(repository, grown.head, b"f0.py", 1, cancellation=cancellation)
     parent = grown.git("rev-parse", "HEAD~1")
     with pytest.raises(Cancelled):
-        line_ownership(store.open(repository), repository, parent, cancellation=cancellation)
+        line_ownership(store.open(repository), repository, CommitId(parent), cancellation=cancellation)
 
 
 def test_quoted_names_are_read() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sourcelight.core.batches import RepositoryInfo
+from sourcelight.core.batches import CommitId, RepositoryInfo
 from sourcelight.core.boolean import And, Not, Or
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.patterns.compiled import CompiledPattern, compile_pattern
@@ -75,7 +75,7 @@ def build_memory(folder: Path, source: MemorySource, commit: str, revision: str 
         "on_progress": lambda _files, _size: None,
         **changes,
     }
-    options = BuildOptions(repository="memory", commit=commit, revision=revision, **settings)
+    options = BuildOptions(repository="memory", commit=CommitId(commit), revision=revision, **settings)
     return build(TextIndexFolder(folder), source, options)
 
 

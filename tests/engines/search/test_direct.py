@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from engines.search.test_against_naive import WORDS, filters, languages, trees
 from engines.search.test_against_naive import leaves as leaves_only
+from sourcelight.core.batches import CommitId
 from sourcelight.core.boolean import leaves
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed
@@ -204,7 +205,7 @@ def test_what_is_indexed_meanwhile_is_searched_there(both: Both, tmp_path: Path)
 def test_a_repository_that_is_gone_is_named_and_the_others_are_searched(both: Both, tmp_path: Path) -> None:
     builder = RepositoryBuilder(tmp_path / "gone")
     builder.commit({"a": "foo\n"}, "start")
-    missing_target = Target(Catalog.open([tmp_path]).repositories[0], "", "1" * 40)
+    missing_target = Target(Catalog.open([tmp_path]).repositories[0], "", CommitId("1" * 40))
     parts = list(both.direct.search((missing_target, *both.targets), word(), SearchOptions(), Cancellation()))
     assert [set(part.failed) for part in parts if part.failed] == [{missing_target.repository.name}]
     expected = summary(list(both.direct.search(both.targets, word(), SearchOptions(), Cancellation())))

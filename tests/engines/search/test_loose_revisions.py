@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from sourcelight.core.batches import CommitId
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import SearchIndexError
 from sourcelight.core.patterns import compile_pattern
@@ -48,12 +49,17 @@ def repo(tmp_path: Path) -> RepositoryBuilder:
     return built
 
 
+def commit_back(repo: RepositoryBuilder, repository: Repository, back: int) -> Target:
+    revision = f"HEAD~{back}"
+    return Target(repository, revision, CommitId(repo.git("rev-parse", revision)))
+
+
 def test_ten_tips_cost_less_than_a_third_of_one(repo: RepositoryBuilder, tmp_path: Path) -> None:
     repository = catalog_of(repo)
     store = IndexStore(str(tmp_path / "index"))
     store.update([Target(repository, "", repository.info.commit)])
     disk_bytes, files = store.disk_bytes(), shard_files(store, repository)
-    targets = [Target(repository, f"HEAD~{back}", repo.git("rev-parse", f"HEAD~{back}")) for back in range(1, 11)]
+    targets = [commit_back(repo, repository, back) for back in range(1, 11)]
     assert not store.update(targets).failures
     assert shard_files(store, repository) == files
     assert store.disk_bytes() < 1.3 * disk_bytes + 10 * 16_384  # a view of 43 files is mostly its head
@@ -65,7 +71,7 @@ def test_ten_tips_cost_less_than_a_third_of_one(repo: RepositoryBuilder, tmp_pat
 
 def test_loose_files_are_searched_like_any_others(repo: RepositoryBuilder, tmp_path: Path) -> None:
     repository = catalog_of(repo)
-    tip = Target(repository, "old", repo.git("rev-parse", "HEAD~5"))
+    tip = Target(repository, "old", CommitId(repo.git("rev-parse", "HEAD~5")))
     full_store, loose_store = IndexStore(str(tmp_path / "whole")), IndexStore(str(tmp_path / "apart"))
     full_store.update([Target(repository, "", tip.commit)])
     loose_store.update([Target(repository, "", repository.info.commit), tip])
@@ -87,7 +93,7 @@ def test_a_far_revision_is_indexed_like_the_default_one(
     store = IndexStore(str(tmp_path / "index"))
     store.update([Target(repository, "", repository.info.commit)])
     before = shard_files(store, repository)
-    tip = Target(repository, "old", repo.git("rev-parse", "HEAD~5"))
+    tip = Target(repository, "old", CommitId(repo.git("rev-parse", "HEAD~5")))
     store.update([tip])
     assert len(shard_files(store, repository)) == len(before) + 1
     assert len(find(store, tip, "at 6")) == 2
@@ -96,7 +102,7 @@ def test_a_far_revision_is_indexed_like_the_default_one(
 def test_a_revision_that_becomes_the_default_one_is_kept_on_disk(repo: RepositoryBuilder, tmp_path: Path) -> None:
     repository = catalog_of(repo)
     store = IndexStore(str(tmp_path / "index"))
-    commit = repo.git("rev-parse", "HEAD~3")
+    commit = CommitId(repo.git("rev-parse", "HEAD~3"))
     store.update([Target(repository, "", repository.info.commit), Target(repository, "side", commit)])
     head = Target(repository, "", commit)
     assert not store.is_current(head)
@@ -113,7 +119,7 @@ def test_views_go_by_last_use_and_the_default_one_stays(
     repository = catalog_of(repo)
     store = IndexStore(str(tmp_path / "index"))
     head = Target(repository, "", repository.info.commit)
-    targets = [Target(repository, f"HEAD~{back}", repo.git("rev-parse", f"HEAD~{back}")) for back in range(1, 6)]
+    targets = [commit_back(repo, repository, back) for back in range(1, 6)]
     store.update([head, *targets])
     folder = store.folder / repository.key
     for age, target in enumerate([targets[0], head, *targets[1:]]):
@@ -132,7 +138,7 @@ def test_a_view_in_use_stays_whatever_the_number(
     monkeypatch.setattr(build, "MAX_VIEWS", 2)
     repository = catalog_of(repo)
     store = IndexStore(str(tmp_path / "index"))
-    targets = [Target(repository, f"HEAD~{back}", repo.git("rev-parse", f"HEAD~{back}")) for back in range(1, 8)]
+    targets = [commit_back(repo, repository, back) for back in range(1, 8)]
     store.update([Target(repository, "", repository.info.commit), *targets])
     assert all(store.is_current(target) for target in targets)
 
@@ -140,7 +146,7 @@ def test_a_view_in_use_stays_whatever_the_number(
 def test_rewriting_the_default_one_leaves_no_dead_shards(repo: RepositoryBuilder, tmp_path: Path) -> None:
     repository = catalog_of(repo)
     store = IndexStore(str(tmp_path / "index"))
-    tip = Target(repository, "old", repo.git("rev-parse", "HEAD~2"))
+    tip = Target(repository, "old", CommitId(repo.git("rev-parse", "HEAD~2")))
     store.update([Target(repository, "", repository.info.commit), tip])
     commit = repo.commit({f"f{number}.txt": f"new {number}\n" * 50 for number in range(40)})
     head = Target(repository, "", commit)
@@ -156,7 +162,7 @@ def test_a_file_that_git_lost_is_a_fault_of_that_revision_alone(repo: Repository
     store = IndexStore(str(tmp_path / "index"))
     head, tip = (
         Target(repository, "", repository.info.commit),
-        Target(repository, "x", repo.git("rev-parse", "HEAD~2")),
+        Target(repository, "x", CommitId(repo.git("rev-parse", "HEAD~2"))),
     )
     store.update([head, tip])
     blob = repo.git("rev-parse", "HEAD~2:f1.txt")
@@ -175,7 +181,7 @@ def test_definitions_of_a_loose_file_are_found(tmp_path: Path) -> None:
     store = IndexStore(str(tmp_path / "index"))
     head, tip = (
         Target(repository, "", repository.info.commit),
-        Target(repository, "x", repo.git("rev-parse", "HEAD~1")),
+        Target(repository, "x", CommitId(repo.git("rev-parse", "HEAD~1"))),
     )
     store.update([head, tip])
     store.update_symbols([head, tip])

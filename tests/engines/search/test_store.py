@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from engines.search.naive import naive_rows, rows_of
+from sourcelight.core.batches import CommitId
 from sourcelight.core.batches.events import IndexProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import IndexDamaged, SearchIndexError
@@ -222,7 +223,7 @@ def test_a_repository_that_cannot_be_read_does_not_stop_the_others(
         good, repository=replace(good.repository, git_dir=str(tmp_path / "gone"), key=RepositoryKey("gone"))
     )
     broken = replace(broken, repository=replace(broken.repository, info=replace(good.repository.info, name="gone")))
-    report = store.update([replace(broken, commit="1" * 40), good])
+    report = store.update([replace(broken, commit=CommitId("1" * 40)), good])
     assert report.built == ("one",)
     assert set(report.failures) == {"gone"}
 

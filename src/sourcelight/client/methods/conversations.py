@@ -16,6 +16,7 @@ from sourcelight.client.portal import blocking
 from sourcelight.client.progress import watch
 from sourcelight.core.arguments import checks_methods
 from sourcelight.core.backend import Backend
+from sourcelight.core.batches import CommitId
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import ToolError, TransportError
 from sourcelight.core.tools.catalog import table_of
@@ -369,7 +370,7 @@ def _asker(backend: Backend) -> str:
     return f"{backend.name} {model}"
 
 
-async def _pins(backend: Backend, revision: str | None) -> list[tuple[str, str]] | None:
+async def _pins(backend: Backend, revision: str | None) -> list[tuple[str, CommitId]] | None:
     """Names and commits of the repositories that a question would cover; None if unknown."""
     if revision is not None and not _HEX.fullmatch(revision):
         return None

@@ -6,6 +6,8 @@ first use.
 """
 
 from sourcelight.core.batches.events import (
+    NO_COMMIT,
+    CommitId,
     Event,
     MatchBatch,
     OtherMatch,
@@ -19,9 +21,11 @@ from sourcelight.core.cancellation import Cancellation
 
 __all__ = [
     "MATCHES",
+    "NO_COMMIT",
     "SERVICE",
     "Cancellation",
     "Column",
+    "CommitId",
     "Event",
     "MatchBatch",
     "OtherMatch",

@@ -32,7 +32,7 @@ from sourcelight.core.batches.columns import (
 )
 from sourcelight.core.batches.decode_commits import commits_of, diff_rows, message_rows
 from sourcelight.core.batches.decode_lines import ChunkRows, LineRows, OverlappingRanges
-from sourcelight.core.batches.events import MatchBatch, OtherMatch, RepositoryInfo
+from sourcelight.core.batches.events import CommitId, MatchBatch, OtherMatch, RepositoryInfo
 from sourcelight.core.batches.records import DECODER, RECORD_DECODER, WireRecord, WireSymbol
 from sourcelight.core.batches.schema import SYMBOL_KEYS, arrow_type, conform
 from sourcelight.core.batches.wire_columns import OPTIONAL_KEYS, entry_columns
@@ -297,7 +297,7 @@ def _info_of(r: WireRecord) -> RepositoryInfo:
         private=bool(r.private),
         topics=tuple(r.topics or ()),
         metadata=r.metadata or {},
-        commit="" if r.revision else (r.commit or ""),
+        commit=CommitId("" if r.revision else (r.commit or "")),
     )
 
 

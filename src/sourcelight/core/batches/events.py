@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NewType
 
 from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filters, Progress, UnknownEvent
+
+CommitId = NewType("CommitId", str)
+"""What a revision resolved to: 40 hex digits of a commit, or of the state of a work tree or snapshot.
+
+A revision, which is what a caller wrote, is a `str`: functions that take a `CommitId` don't resolve anything.
+"""
+
+NO_COMMIT = CommitId("")
+"""In place of a commit that isn't known, or isn't there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +37,7 @@ class RepositoryInfo:
     private: bool = False
     topics: tuple[str, ...] = ()
     metadata: Mapping[str, str | None] = field(default_factory=dict)
-    commit: str = ""
+    commit: CommitId = NO_COMMIT
     url: str = ""
     replaced_objects: int = 0
 

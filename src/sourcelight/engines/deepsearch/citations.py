@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self
 
+from sourcelight.core.batches import CommitId
 from sourcelight.core.caching import LruCache
 from sourcelight.core.cells.json_lines import SourceLines, cell_language, cell_location, source_lines
 from sourcelight.core.errors import SourcelightError
@@ -109,14 +110,14 @@ class CitationChecker:
 
     def _commit(self, repository: Repository, item: CommitEvidence) -> Citation:
         tips = [target.commit for target in self.pins.of_any(repository.name)]
-        if any(is_ancestor(repository, item.commit, tip) for tip in tips):
+        if any(is_ancestor(repository, CommitId(item.commit), tip) for tip in tips):
             return Citation(item, "verified")
         return Citation(item, "rejected", "the commit is not an ancestor of the pinned one")
 
     def _file(self, repository: Repository, item: FileEvidence) -> Citation:
         if self.pins.of(item.repository, item.commit) is None:
             return Citation(item, "rejected", "the commit is not the pinned one")
-        data = self._data(repository, item.commit, item.path)
+        data = self._data(repository, CommitId(item.commit), item.path)
         if data is None:
             return Citation(item, "rejected", "the pinned commit has no such file")
         lines = data.lines
@@ -137,10 +138,10 @@ class CitationChecker:
             )
         return Citation(item, "rejected", "the file has no such text")
 
-    def _data(self, repository: Repository, commit: str, path: str) -> _FileLines | None:
+    def _data(self, repository: Repository, commit: CommitId, path: str) -> _FileLines | None:
         return self._files.get_or_make((repository.key, commit, path), lambda: self._read(repository, commit, path))
 
-    def _read(self, repository: Repository, commit: str, path: str) -> _FileLines | None:
+    def _read(self, repository: Repository, commit: CommitId, path: str) -> _FileLines | None:
         reader = self._readers.setdefault(repository.key, ObjectReader(repository))
         data = read_path(reader, commit, path)
         return None if data is None else _FileLines(lines_of(path, data), source_lines(path, data))
@@ -160,7 +161,7 @@ def check_citations(items: Sequence[Evidence], pins: Pins, context: ToolContext)
         return [checker.check(item) for item in items]
 
 
-def read_path(reader: ObjectReader, commit: str, path: str) -> bytes | None:
+def read_path(reader: ObjectReader, commit: CommitId, path: str) -> bytes | None:
     """Read a file of a commit from git; None if it doesn't exist or can't be read."""
     try:
         entry = find_entry(reader, commit, path)

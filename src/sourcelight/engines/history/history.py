@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, UInt8Array
+from sourcelight.core.batches import CommitId
 from sourcelight.engines.history.segment import LINE, Segment
 
 UNKNOWN = -1
@@ -353,10 +354,10 @@ class History:
                 return base + local_position
         return None
 
-    def oid(self, commit: int) -> str:
+    def oid(self, commit: int) -> CommitId:
         """Return the 40 hex digits of a commit."""
         raw: bytes = self.commits.oid[commit].tobytes()
-        return raw.hex()
+        return CommitId(raw.hex())
 
     def reachable(self, oid: str) -> BoolArray:
         """Return a mask of `oid` and its ancestors; do not write to it.

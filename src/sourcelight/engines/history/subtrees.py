@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sourcelight.core.arrays import BoolArray, Int64Array
+from sourcelight.core.batches import CommitId
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import RepositoryError, RevisionNotFound
 from sourcelight.engines.history.history import History
@@ -144,7 +145,7 @@ def _prefixes(
     return prefixes
 
 
-def _directory(reader: ObjectReader, merge: str, parent: str) -> bytes:
+def _directory(reader: ObjectReader, merge: CommitId, parent: CommitId) -> bytes:
     """Return the directory of a merge with most files of a parent under their names; empty for the top."""
     try:
         merge_tree, parent_tree = reader.tree(merge), reader.tree(parent)

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any, Protocol, TypeVar
 
 from sourcelight.core.arrays import Int64Array
+from sourcelight.core.batches import CommitId
 from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.cells.magics import mask_script
@@ -190,7 +191,7 @@ class ProjectCache:
         """Return the workspace of one call."""
         return Workspace(self, viewer, budget or TimeBudget())
 
-    def commit_of(self, repository: Repository) -> str:
+    def commit_of(self, repository: Repository) -> CommitId:
         """Return the commit of a repository's default revision."""
         return self._target_of(repository).commit
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, NewType, Protocol, TypeAlias
 import numpy as np
 
 from sourcelight.core.arrays import BoolArray, Int64Array
+from sourcelight.core.batches import NO_COMMIT, CommitId
 from sourcelight.core.boolean import And, Boolean, Not, Or, fold
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.patterns.compiled import CompiledPattern
@@ -44,7 +45,7 @@ class Target:
 
     repository: Repository
     revision: str = ""
-    commit: str = ""
+    commit: CommitId = NO_COMMIT
 
 
 TermPattern: TypeAlias = CompiledPattern | StructurePattern

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from sourcelight.core.batches import CommitId
 from sourcelight.core.batches.events import IndexProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.cells import CellDocument
@@ -168,7 +169,7 @@ class IndexStore:
         cells = self._cells.reader.read(target, snapshot, file)
         return None if isinstance(cells, str) else cells
 
-    def open(self, target: Target) -> tuple[OpenedCommit, str]:
+    def open(self, target: Target) -> tuple[OpenedCommit, CommitId]:
         """Open the index of a target, and return it with the commit.
 
         Raises `IndexDamaged` for damaged files (the next update rebuilds them) and `SearchIndexError` when the commit
@@ -201,7 +202,7 @@ class IndexStore:
         # Not reached: the last attempt returns or raises. It is here for the type checker.
         raise AssertionError
 
-    def _still_open(self, folder: TextIndexFolder, key: RepositoryKey, commit: str) -> OpenedCommit:
+    def _still_open(self, folder: TextIndexFolder, key: RepositoryKey, commit: CommitId) -> OpenedCommit:
         """Return the open index of a commit whose files have just been deleted; raises `SearchIndexError` for none.
 
         Its files stay mapped, so this search can finish. The next check rebuilds them.
@@ -246,7 +247,7 @@ class IndexStore:
                     self._groups.clear()
                 self._groups[id(targets)] = CheckedTargets(targets, groups, checked, now)
 
-    def _just_seen(self, folder: TextIndexFolder, key: RepositoryKey, commit: str) -> OpenedCommit | None:
+    def _just_seen(self, folder: TextIndexFolder, key: RepositoryKey, commit: CommitId) -> OpenedCommit | None:
         """Return an open index whose manifest has just been checked, as a search does before it opens its targets."""
         ready_commit, name = self._ready.get(key, ("", ""))
         if ready_commit != commit or time.monotonic() - self._seen.get(key, -_SEEN_INTERVAL_S) >= _SEEN_INTERVAL_S:
@@ -507,7 +508,7 @@ class IndexStore:
         table = tables[int(snapshot.view.shard[file_number])]
         return None if table is None else table.definitions(int(snapshot.view.document[file_number]))
 
-    def open_symbols(self, target: Target) -> tuple[OpenedCommit, str, list[SymbolTable | None]]:
+    def open_symbols(self, target: Target) -> tuple[OpenedCommit, CommitId, list[SymbolTable | None]]:
         """Open the index of a target; returns it, the commit, and the definition table of each shard or None.
 
         Raises as `open` does.

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from sourcelight.core.batches import CommitId
 from sourcelight.core.batches.events import IndexProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import RepositoryError, SourcelightError
@@ -106,7 +107,7 @@ def update_text(
         is_serial=store.budget_bytes() is not None,
         on_success=on_success,
     )
-    pending: list[tuple[Target, str]] = []
+    pending: list[tuple[Target, CommitId]] = []
     for target in targets:
         try:
             if store.is_current(target):
@@ -129,7 +130,7 @@ class _TextJob:
 
     store: UpdatedStore
     target: Target
-    commit: str
+    commit: CommitId
     may_inspect: bool
     rebuild: bool
 
@@ -193,7 +194,7 @@ class _TextJob:
             return None
 
 
-def commit_of(target: Target) -> str:
+def commit_of(target: Target) -> CommitId:
     """Return the commit of a target, resolving its revision when it has none."""
     return target.commit or resolve(target.repository, target.revision)
 

@@ -8,6 +8,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
+from sourcelight.core.batches import CommitId
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import ToolError
 from sourcelight.core.markup.counts import count_of, list_names
@@ -52,7 +53,7 @@ _REACHES_INTERNAL = re.compile(
 class _Side:
     """One of the two revisions: its files, and its public symbols as far as the other revision may differ."""
 
-    def __init__(self, reader: ObjectReader, commit: str, context: ToolContext) -> None:
+    def __init__(self, reader: ObjectReader, commit: CommitId, context: ToolContext) -> None:
         tree = reader.tree(commit)
         names = [path.decode("utf-8", "replace") for path in tree.paths]
         self.files = {name: tree.blob_id(index) for index, name in enumerate(names) if language_of(name) in LANGUAGES}

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from sourcelight.core.arrays import Int64Array
+from sourcelight.core.batches import CommitId
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import PathNotFound
 from sourcelight.core.markup.counts import count_of, list_names
@@ -77,7 +78,11 @@ def _drill_down(by: str, commit: str) -> dict[str, Any]:
 
 
 def measure_files(
-    repository: Repository, commit: str, below: str, context: ToolContext, cache: dict[tuple[bytes, str], FileMeasures]
+    repository: Repository,
+    commit: CommitId,
+    below: str,
+    context: ToolContext,
+    cache: dict[tuple[bytes, str], FileMeasures],
 ) -> Iterator[tuple[str, FileMeasures]]:
     """Yield the files of a commit that are measured, in the order of their paths.
 

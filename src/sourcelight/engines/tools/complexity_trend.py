@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from sourcelight.core.batches import CommitId
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import PathNotFound, ToolError
 from sourcelight.core.markup.counts import count_of, list_names
@@ -33,7 +34,7 @@ class _Point(NamedTuple):
     """A commit to measure, and its requested revision."""
 
     revision: str
-    commit: str
+    commit: CommitId
     time: int
 
 

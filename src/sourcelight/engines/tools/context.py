@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from sourcelight.core.batches import CommitId
 from sourcelight.core.batches.results import CallObserver, ToolResult, place_text
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.tools.tool import WireArguments
@@ -100,7 +101,7 @@ class RequestedCommit:
 
     repository: Repository
     revision: str
-    commit: str
+    commit: CommitId
 
     @property
     def name(self) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from sourcelight.core.batches import CommitId
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import SourcelightError, ToolError
 from sourcelight.core.markup.counts import count_of
@@ -238,7 +239,7 @@ class _Checker:
         # A path that starts with the name of a repository names it: `name/src/a.py:3`.
         return same_name or [repository for repository in self.repositories if repository.name.endswith(f"/{name}")]
 
-    def _names(self, repository: Repository, commit: str) -> tuple[str, ...]:
+    def _names(self, repository: Repository, commit: CommitId) -> tuple[str, ...]:
         key = repository.key, commit
         if key not in self._paths:
             try:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
+from sourcelight.core.batches import NO_COMMIT, CommitId
 from sourcelight.repos.objects.reader import MAX_FOLDER_BYTES, StoreReader
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ class CommitHeader:
         return self.message.lstrip("\n").partition("\n\n")[2].strip("\n")
 
 
-def read_commit(reader: StoreReader, commit: str) -> CommitHeader | None:
+def read_commit(reader: StoreReader, commit: CommitId) -> CommitHeader | None:
     """Read a commit; None if the object store lacks it, or it is too large."""
     data = reader.commit_data(commit)
     if data is None:
@@ -136,39 +137,39 @@ _COMMIT, _TAG = 1, 4  # git's numbers for the kinds of objects
 _MAX_TAG_DEPTH = 64
 
 
-def peel_to_commit(handle: pygit2.Repository, name: str) -> str:
+def peel_to_commit(handle: pygit2.Repository, name: str) -> CommitId:
     """Return the commit that an object is or that a tag leads to; empty if there is none."""
     for _ in range(_MAX_TAG_DEPTH):
         kind, data = _read(handle, name)
         if kind == _COMMIT:
-            return name
+            return CommitId(name)
         if kind != _TAG or not data.startswith(b"object "):
-            return ""
+            return NO_COMMIT
         name = data[7:47].decode("ascii", "replace")
-    return ""
+    return NO_COMMIT
 
 
-def tree_of(handle: pygit2.Repository, commit: str) -> str:
+def tree_of(handle: pygit2.Repository, commit: CommitId) -> str:
     """Return the top tree of a commit, 40 hex digits; empty if the commit does not exist."""
     kind, data = _read(handle, commit)
     return data[5:45].decode("ascii", "replace") if kind == _COMMIT and data.startswith(b"tree ") else ""
 
 
-def parents_of(handle: pygit2.Repository, commit: str) -> list[str]:
+def parents_of(handle: pygit2.Repository, commit: CommitId) -> list[CommitId]:
     """Return the parents of a commit, in order; none if it is no commit."""
     parsed = _parse_commit(handle, commit)
     return [] if parsed is None else parsed[0]
 
 
-def ancestors_by_time(handle: pygit2.Repository, commit: str) -> Iterator[tuple[str, int]]:
+def ancestors_by_time(handle: pygit2.Repository, commit: CommitId) -> Iterator[tuple[CommitId, int]]:
     """Yield a commit and its ancestors with their committer times, of those at hand the latest first.
 
     Commits that the repository lacks (behind a shallow clone) are left out.
     """
-    queue: list[tuple[int, int, str, list[str]]] = []
-    seen: set[str] = set()
+    queue: list[tuple[int, int, CommitId, list[CommitId]]] = []
+    seen: set[CommitId] = set()
 
-    def meet(names: Iterable[str]) -> None:
+    def meet(names: Iterable[CommitId]) -> None:
         for name in names:
             parsed = _parse_commit(handle, name) if name not in seen else None
             seen.add(name)
@@ -183,13 +184,13 @@ def ancestors_by_time(handle: pygit2.Repository, commit: str) -> Iterator[tuple[
         meet(parents)
 
 
-def _parse_commit(handle: pygit2.Repository, commit: str) -> tuple[list[str], int] | None:
+def _parse_commit(handle: pygit2.Repository, commit: CommitId) -> tuple[list[CommitId], int] | None:
     """Return parents and committer time of a commit; None if it doesn't exist."""
     kind, data = _read(handle, commit)
     if kind != _COMMIT:
         return None
     lines = data.partition(b"\n\n")[0].split(b"\n")
-    parents = [line[7:47].decode("ascii", "replace") for line in lines if line.startswith(b"parent ")]
+    parents = [CommitId(line[7:47].decode("ascii", "replace")) for line in lines if line.startswith(b"parent ")]
     committer = next((line for line in lines if line.startswith(b"committer ")), b"")
     date = committer.rpartition(b">")[2].split()[:1]
     return parents, parse_seconds(date[0]) if date else 0

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self
 
+from sourcelight.core.batches import CommitId
 from sourcelight.core.errors import PathNotFound, RepositoryError, RevisionNotFound
 from sourcelight.repos.objects.packs import refuse_unfolding
 from sourcelight.repos.objects.trees import FOLDER_MODES, CommitTree, check_tree
@@ -67,7 +68,7 @@ class StoreReader:
         """Close the object store's files; the reader opens them again when it is used again."""
         self._odb = None
 
-    def tree(self, commit: str) -> CommitTree:
+    def tree(self, commit: CommitId) -> CommitTree:
         """List the files of a commit (30,000 files: about 80 ms).
 
         Parameters
@@ -87,7 +88,7 @@ class StoreReader:
             raise RevisionNotFound(self.repository.name, commit)
         return self._list_files(root)
 
-    def folders(self, commit: str) -> list[bytes]:
+    def folders(self, commit: CommitId) -> list[bytes]:
         """List the directories of a commit, each with a slash at its end except the top one.
 
         Raises
@@ -121,11 +122,11 @@ class StoreReader:
         check_tree(root, read, self.repository.name)
         return folders
 
-    def root(self, commit: str) -> bytes | None:
+    def root(self, commit: CommitId) -> bytes | None:
         """Return the 20-byte id of a commit's top tree; None if the object store lacks the commit."""
         return self._root(commit)
 
-    def commit_data(self, commit: str) -> bytes | None:
+    def commit_data(self, commit: CommitId) -> bytes | None:
         """Return the bytes of a commit; None if the object store lacks it, or it is larger than `MAX_FOLDER_BYTES`."""
         try:
             return self._read(bytes.fromhex(commit), _COMMIT, MAX_FOLDER_BYTES)
@@ -137,7 +138,7 @@ class StoreReader:
         data = self._read(tree_id, _TREE, MAX_FOLDER_BYTES)
         return None if data is None else _entries(data)
 
-    def holds_tree(self, commit: str) -> bool:
+    def holds_tree(self, commit: CommitId) -> bool:
         """Return whether the commit and its top tree can be read."""
         root = self._root(commit)
         return root is not None and self._read(root, _TREE, MAX_FOLDER_BYTES) is not None
@@ -201,7 +202,7 @@ class StoreReader:
         except (KeyError, ValueError, pygit2.GitError):
             return None
 
-    def _root(self, commit: str) -> bytes | None:
+    def _root(self, commit: CommitId) -> bytes | None:
         """Return the tree of a commit; None if the object store lacks the commit."""
         data = self.commit_data(commit)
         if data is None or not data.startswith(b"tree "):
@@ -257,7 +258,7 @@ class TreeEntry:
     object_id: bytes = b""
 
 
-def find_entry(reader: StoreReader, commit: str, path: str, revision: str = "") -> TreeEntry:
+def find_entry(reader: StoreReader, commit: CommitId, path: str, revision: str = "") -> TreeEntry:
     """Find the entry at `path`; the empty path is the top directory.
 
     Raises
@@ -278,7 +279,7 @@ def find_entry(reader: StoreReader, commit: str, path: str, revision: str = "") 
     return directory
 
 
-def list_folder(reader: StoreReader, commit: str, folder: TreeEntry, revision: str = "") -> list[TreeEntry]:
+def list_folder(reader: StoreReader, commit: CommitId, folder: TreeEntry, revision: str = "") -> list[TreeEntry]:
     """List the entries of a directory from `find_entry`: directories and submodules first, each group by path.
 
     Raises
@@ -309,7 +310,7 @@ def _kind(mode: bytes) -> EntryKind:
     return "symlink" if mode == b"120000" else "submodule"
 
 
-def _entries_from_tree(reader: StoreReader, commit: str, prefix: str) -> Iterator[TreeEntry]:
+def _entries_from_tree(reader: StoreReader, commit: CommitId, prefix: str) -> Iterator[TreeEntry]:
     """Yield the entries of a directory of a work tree's or snapshot's state, which lists regular files only."""
     tree = reader.tree(commit)
     folders: set[str] = set()

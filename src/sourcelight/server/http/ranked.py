@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.core.batches import Event, MatchBatch
+from sourcelight.core.batches import CommitId, Event, MatchBatch
 from sourcelight.core.batches.rows import first_matches, match_count
 from sourcelight.core.batches.schema import matches_schema
 from sourcelight.core.cancellation import Cancellation
@@ -113,7 +113,7 @@ class _RankedFile:
 
     repository: str
     revision: str
-    commit: str
+    commit: CommitId
     path: str
     chunks: list[tuple[int, list[str]]]
 
@@ -125,7 +125,7 @@ def _files(table: Any) -> list[_RankedFile]:
     columns = (table.column(name).to_pylist() for name in names)
     for repository, revision, commit, path, start_line, chunk in zip(*columns, strict=True):
         key = repository, revision or "", path
-        file = files.setdefault(key, _RankedFile(repository, revision or "", commit or "", path, []))
+        file = files.setdefault(key, _RankedFile(repository, revision or "", CommitId(commit or ""), path, []))
         if start_line is not None:
             file.chunks.append((start_line, (chunk or "").split("\n")))
     return list(files.values())

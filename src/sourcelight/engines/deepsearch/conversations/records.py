@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
+from sourcelight.core.batches import CommitId
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import SourcelightError
 from sourcelight.core.tools.catalog import table_of
@@ -356,7 +357,7 @@ def read_excerpts(sources: Sequence[StoredSource], context: ToolContext) -> Mapp
         if key not in files:
             try:
                 repository = context.engine.catalog.get(source.repository, context.viewer)
-                target = Target(repository, "", source.commit)
+                target = Target(repository, "", CommitId(source.commit))
                 files[key] = lines_of(source.path, context.engine.store.read(target, source.path) or b"")
             except (SourcelightError, OSError, ValueError):
                 files[key] = []

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from sourcelight.core.batches import CommitId
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import QueryError, SourcelightError, ToolError
 from sourcelight.engines.deepsearch.question.scope import NamedScope, QuestionScope
@@ -28,7 +29,7 @@ class Pin:
 
     repository: str
     revision: str
-    commit: str
+    commit: CommitId
 
 
 @dataclass(frozen=True, slots=True)

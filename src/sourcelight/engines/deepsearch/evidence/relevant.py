@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from sourcelight.core.batches import CommitId
 from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, FileEvidence
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts, best_window
 from sourcelight.engines.deepsearch.evidence.surroundings import first_sentence, is_lesser
@@ -57,7 +58,7 @@ def find_relevant(
     texts: FileTexts, ranking: Ranking, weights: Mapping[str, float], chunks: Sequence[RankedChunk]
 ) -> list[RelevantPassage]:
     """Return the best passages of the best files: definitions, else the best lines of a file."""
-    by_file: dict[tuple[RepositoryKey, str, str], list[RankedChunk]] = {}
+    by_file: dict[tuple[RepositoryKey, CommitId, str], list[RankedChunk]] = {}
     for chunk in chunks:
         by_file.setdefault((chunk.target.repository.key, chunk.target.commit, chunk.path), []).append(chunk)
     file_scores = {(file.target.repository.key, file.target.commit, file.path): file.score for file in ranking.files}

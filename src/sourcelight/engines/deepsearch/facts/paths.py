@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from sourcelight.core.batches import CommitId
 from sourcelight.core.errors import RepositoryError, SourcelightError
 from sourcelight.core.query.languages import path_regex
 from sourcelight.core.query.regexps import escape_regexp
@@ -54,7 +55,7 @@ class PathNames:
     notes: list[str] = field(default_factory=list)
 
     @cached_property
-    def paths(self) -> dict[tuple[str, str], list[str]]:
+    def paths(self) -> dict[tuple[str, CommitId], list[str]]:
         """The files of each repository at each commit; repositories that can't be read are left out."""
         engine = self.inquiry.context.local
         missing = [target for target in self.inquiry.pins.targets if not engine.store.is_current(target)]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sourcelight.core.arrays import Int64Array
+from sourcelight.core.batches import CommitId
 from sourcelight.core.cancellation import Cancellation, ScanStopped
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query import Predicate
@@ -104,7 +105,7 @@ class ChangedFilePredicates:
             self.without_owners = self.without_owners or self._rules_of[commit] is None
         return self._rules_of[commit]
 
-    def _read_rules(self, oid: str) -> CodeOwners | None:
+    def _read_rules(self, oid: CommitId) -> CodeOwners | None:
         root = self._reader.root(oid)
         for path in PLACES if root is not None else ():
             blob = root

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from sourcelight.core.batches import CommitId
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import QueryError, RepositoryError
 from sourcelight.core.query import Alternative, Filter, Predicate, parse
@@ -17,7 +18,7 @@ from sourcelight.repos import Repository, is_revision, matching_refs, newest_bef
 
 _BRANCH = "refs/heads/"
 _EXCLUDED = "*!"
-RevisionCommit = tuple[str, str]
+RevisionCommit = tuple[str, CommitId]
 """A revision as it is shown, and its commit."""
 
 
@@ -43,9 +44,9 @@ def searched_revisions(revisions: Iterable[str]) -> tuple[str, ...]:
 
 def taken_out(
     repository: Repository, alternative: Alternative, filters: Iterable[Filter]
-) -> tuple[tuple[str, ...], list[str]]:
+) -> tuple[tuple[CommitId, ...], list[str]]:
     """Resolve each ``^name`` that `filters`, which name the repository, ask for; and name those that are not there."""
-    commits: list[str] = []
+    commits: list[CommitId] = []
     missing: list[str] = []
     for item in filters:
         for revision in () if item.negated else alternative.revisions(item):

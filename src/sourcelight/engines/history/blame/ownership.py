@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from sourcelight.core.arrays import AnyArray, BoolArray
+from sourcelight.core.batches import CommitId
 from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import IndexDamaged, IndexWriteFailed
@@ -128,7 +129,7 @@ _cache: LruCache[tuple[str, str], Ownership] = LruCache(_MAX_CACHED)
 def line_ownership(
     history: History,
     repository: Repository,
-    commit: str,
+    commit: CommitId,
     *,
     exact: bool | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -198,7 +199,7 @@ def _resolve_files(
     lineage: Lineage,
     history: History,
     reader: ObjectReader,
-    commit: str,
+    commit: CommitId,
     cancellation: Cancellation | None,
     progress: Callable[[int, int], None] | None,
 ) -> Ownership:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from sourcelight.core.batches import CommitId
 from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed, RepositoryError, RepositoryNotFound, RevisionNotFound, ToolError
@@ -288,7 +289,7 @@ def _open_repository(repository: Repository) -> pygit2.Repository:
 def _tree_oid(handle: pygit2.Repository, repository: Repository, commit: str) -> str:
     if commit == EMPTY:
         return _NO_FILES
-    tree = tree_of(handle, commit)
+    tree = tree_of(handle, CommitId(commit))
     if not tree:
         raise RevisionNotFound(repository.name, commit)
     return tree

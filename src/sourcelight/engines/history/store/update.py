@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from sourcelight.core.arrays import AnyArray, BoolArray
+from sourcelight.core.batches import CommitId
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import IndexDamaged, RepositoryError
 from sourcelight.engines.history.git import SETTINGS
@@ -113,7 +114,7 @@ class HistoryUpdate:
         self.folder.discard_unneeded()
         return new_manifest, open_history(self.folder.path, new_manifest)
 
-    def _tips(self, manifest: HistoryManifest) -> dict[str, str]:
+    def _tips(self, manifest: HistoryManifest) -> dict[str, CommitId]:
         # A ref that was once asked for stays: its new commits come in with every update.
         patterns = [*manifest.tips, *self.refs]
         tips = {"HEAD": resolve(self.repository, "")} if "HEAD" in patterns else {}

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sourcelight.core.arrays import BoolArray
+from sourcelight.core.batches import CommitId
 from sourcelight.engines.search.index.build import document_limit, languages_of_paths
 from sourcelight.engines.search.index.shard import BLOB_ID_BYTES, LooseShard, loose_name
 from sourcelight.engines.search.index.view import NO_SHARD, REASONS, LooseView, ViewContent
@@ -65,7 +66,7 @@ class UnindexedCommit:
         If the commit can't be read, or its tree exceeds the limits.
     """
 
-    def __init__(self, target: Target, commit: str, max_file_size: int) -> None:
+    def __init__(self, target: Target, commit: CommitId, max_file_size: int) -> None:
         self.repository = target.repository
         self.commit = commit
         self.limit = document_limit(max_file_size)
@@ -200,7 +201,7 @@ class UnindexedCommits:
         self._commits: dict[tuple[str, str], UnindexedCommit] = {}
         self._guard = threading.Lock()
 
-    def get(self, target: Target, commit: str, max_file_size: int) -> UnindexedCommit:
+    def get(self, target: Target, commit: CommitId, max_file_size: int) -> UnindexedCommit:
         """Return a commit of a target; raises as `UnindexedCommit`."""
         key = target.repository.key, commit
         cached = self._commits.get(key)
@@ -221,7 +222,7 @@ class UnindexedCommits:
                     self._bytes[key] = self._bytes.get(key, 0) + size
                     file_range.snapshot = snapshot
 
-    def forget(self, target: Target, commit: str) -> None:
+    def forget(self, target: Target, commit: CommitId) -> None:
         """Let go of a commit, which has an index now."""
         if self._commits:
             with self._guard:

@@ -15,6 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
+from sourcelight.core.batches import CommitId
 from sourcelight.core.errors import IndexDamaged, IndexWriteFailed
 from sourcelight.core.query.languages import LANGUAGES, language_of, languages_of_path
 from sourcelight.engines.search.index.folder import (
@@ -78,7 +79,7 @@ class FileTree(Protocol):
 class BlobSource(Protocol):
     """Where files come from; `repos.ObjectReader` is one."""
 
-    def tree(self, commit: str) -> FileTree:
+    def tree(self, commit: CommitId) -> FileTree:
         """Return the files of a commit."""
         ...
 
@@ -100,7 +101,7 @@ class BuildOptions:
     """
 
     repository: str
-    commit: str
+    commit: CommitId
     revision: str
     max_file_size: int
     check_cancelled: Callable[[], None]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sourcelight.core.arrays import BoolArray
+from sourcelight.core.batches import CommitId
 from sourcelight.core.errors import IndexWriteFailed
 from sourcelight.engines.search.definition_tables import DEFINITIONS
 from sourcelight.engines.search.index.folder import IndexManifest, TextIndexFolder
@@ -94,7 +95,7 @@ class OpenedTerms:
     """A target with its definition and term tables."""
 
     target: Target
-    commit: str
+    commit: CommitId
     snapshot: OpenedCommit
     symbols: list[SymbolTable | None]
     terms: list[TermTable | None]

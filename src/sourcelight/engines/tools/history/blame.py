@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sourcelight.core.batches import CommitId
 from sourcelight.core.batches.persons import is_bot
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import PathNotFound, ToolError
@@ -125,7 +126,7 @@ def _too_large(path: str, problem: str, limit: str) -> str:
     )
 
 
-def _raw_path(reader: ObjectReader, commit: str, path: str) -> bytes:
+def _raw_path(reader: ObjectReader, commit: CommitId, path: str) -> bytes:
     """The bytes of a path; a name that is not UTF-8 is known by its text with U+FFFD."""
     raw = path.encode("utf-8", "surrogateescape")
     if "\ufffd" in path:

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from sourcelight.core.arrays import BoolArray
+from sourcelight.core.batches import CommitId
 from sourcelight.core.batches.results import ToolProgress
 from sourcelight.core.errors import (
     GitFailed,
@@ -37,8 +38,8 @@ class OpenedHistory:
 
     repository: Repository
     history: History
-    commits: tuple[str, ...]
-    without: tuple[str, ...] = ()
+    commits: tuple[CommitId, ...]
+    without: tuple[CommitId, ...] = ()
     unbuilt: UnbuiltHistory | None = None
 
     @property
@@ -227,15 +228,15 @@ class _OpenRequest:
     """A repository, and commits that count and that don't."""
 
     repository: Repository
-    commits: tuple[str, ...]
-    without: tuple[str, ...]
+    commits: tuple[CommitId, ...]
+    without: tuple[CommitId, ...]
 
 
 def _resolve(
     repository: Repository, revisions: Sequence[str], missing: dict[str, int], *, is_single: bool
-) -> tuple[str, ...]:
+) -> tuple[CommitId, ...]:
     """The commits of revisions; those that the repository has not got are counted, or raise where there is no other."""
-    commits: dict[str, None] = {}
+    commits: dict[CommitId, None] = {}
     for revision in revisions:
         try:
             commits[resolve(repository, revision)] = None

@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from graphql import GraphQLError
 
+from sourcelight.core.batches import CommitId
 from sourcelight.core.batches.results import file_url, repository_url
 from sourcelight.core.errors import PathNotFound, RepositoryNotFound, RevisionNotFound
 from sourcelight.core.markup import escape
@@ -163,7 +164,7 @@ class GitCommit:
     """``GitCommit``; its text is read when a field of it is asked for."""
 
     repository: GitRepository
-    oid: str
+    oid: CommitId
 
     @property
     def id(self) -> str:
@@ -218,7 +219,7 @@ class GitCommit:
     def parents(self) -> list[GitCommit]:
         """Its parents, in order."""
         self.repository.request.budget.take_objects(len(self._header.parents))
-        return [GitCommit(self.repository, parent) for parent in self._header.parents]
+        return [GitCommit(self.repository, CommitId(parent)) for parent in self._header.parents]
 
     def blob(self, path: str) -> GitBlob | None:
         """Find a file by path; None if there is none."""

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from graphql import GraphQLError
 
+from sourcelight.core.batches import CommitId
 from sourcelight.core.batches.results import FILE_BYTES, LAST_LINE_IS_OPEN, ToolResult
 from sourcelight.core.errors import BinaryFile, PathNotFound, ToolError
 from sourcelight.engines import tools
@@ -47,28 +48,28 @@ class BlobContent:
 class CodeReader(Protocol):
     """Reads what the repositories of one request hold."""
 
-    def resolve(self, source: Repository, revision: str) -> str:
+    def resolve(self, source: Repository, revision: str) -> CommitId:
         """Return the commit of a revision; raises `RevisionNotFound`."""
 
     def default_branch(self, source: Repository) -> str:
         """Return the full name of the branch that HEAD names; empty without one."""
 
-    def read_commit(self, source: Repository, commit: str) -> CommitHeader | None:
+    def read_commit(self, source: Repository, commit: CommitId) -> CommitHeader | None:
         """Return what a commit says of itself; None if it can't be read."""
 
-    def find(self, source: Repository, commit: str, path: str) -> TreeEntry:
+    def find(self, source: Repository, commit: CommitId, path: str) -> TreeEntry:
         """Return the entry at a path; raises `PathNotFound`."""
 
-    def find_file(self, source: Repository, commit: str, path: str) -> TreeEntry:
+    def find_file(self, source: Repository, commit: CommitId, path: str) -> TreeEntry:
         """Return the file at a path that a search gave; raises `PathNotFound` if it is known to be gone."""
 
-    def list_folder(self, source: Repository, commit: str, folder: TreeEntry) -> list[TreeEntry]:
+    def list_folder(self, source: Repository, commit: CommitId, folder: TreeEntry) -> list[TreeEntry]:
         """List a directory."""
 
-    def size(self, source: Repository, commit: str, entry: TreeEntry) -> int:
+    def size(self, source: Repository, commit: CommitId, entry: TreeEntry) -> int:
         """Return the size of a file in bytes; raises `GraphQLError` if it can't be read."""
 
-    def read(self, source: Repository, commit: str, entry: TreeEntry) -> BlobContent:
+    def read(self, source: Repository, commit: CommitId, entry: TreeEntry) -> BlobContent:
         """Return the content of a file, within the budget; raises `GraphQLError` if it can't be read."""
 
 
@@ -87,7 +88,7 @@ class GitReader:
 
     budget: Budget
 
-    def resolve(self, source: Repository, revision: str) -> str:
+    def resolve(self, source: Repository, revision: str) -> CommitId:
         """See `CodeReader.resolve`."""
         return resolve(source, revision)
 
@@ -95,24 +96,24 @@ class GitReader:
         """See `CodeReader.default_branch`."""
         return head_target(source.git_dir) if source.git_dir else ""
 
-    def read_commit(self, source: Repository, commit: str) -> CommitHeader | None:
+    def read_commit(self, source: Repository, commit: CommitId) -> CommitHeader | None:
         """See `CodeReader.read_commit`."""
         with ObjectReader(source) as reader:
             return read_commit(reader, commit)
 
-    def find(self, source: Repository, commit: str, path: str) -> TreeEntry:
+    def find(self, source: Repository, commit: CommitId, path: str) -> TreeEntry:
         """See `CodeReader.find`."""
         with ObjectReader(source) as reader:
             return find_entry(reader, commit, path)
 
     find_file = find
 
-    def list_folder(self, source: Repository, commit: str, folder: TreeEntry) -> list[TreeEntry]:
+    def list_folder(self, source: Repository, commit: CommitId, folder: TreeEntry) -> list[TreeEntry]:
         """See `CodeReader.list_folder`."""
         with ObjectReader(source) as reader:
             return list_folder(reader, commit, folder)
 
-    def size(self, source: Repository, commit: str, entry: TreeEntry) -> int:
+    def size(self, source: Repository, commit: CommitId, entry: TreeEntry) -> int:
         """See `CodeReader.size`."""
         del commit
         with ObjectReader(source) as reader:
@@ -121,7 +122,7 @@ class GitReader:
             raise _unreadable(source, entry.path, "this clone lacks its content")
         return size
 
-    def read(self, source: Repository, commit: str, entry: TreeEntry) -> BlobContent:
+    def read(self, source: Repository, commit: CommitId, entry: TreeEntry) -> BlobContent:
         """See `CodeReader.read`."""
         size = self.size(source, commit, entry)
         if size > MAX_CONTENT_BYTES:
@@ -147,9 +148,9 @@ class ToolReader:
     budget: Budget
     _folders: dict[tuple[str, str, str], list[TreeEntry]] = field(default_factory=dict)
 
-    def resolve(self, source: Repository, revision: str) -> str:
+    def resolve(self, source: Repository, revision: str) -> CommitId:
         """See `CodeReader.resolve`."""
-        return str(self._call("list_files", repo=source.name, revision=revision).attributes["commit"])
+        return CommitId(self._call("list_files", repo=source.name, revision=revision).attributes["commit"])
 
     def default_branch(self, source: Repository) -> str:
         """See `CodeReader.default_branch`."""
@@ -157,7 +158,7 @@ class ToolReader:
         names = [row["name"] for row in branches.to_pylist() if row["default"]]
         return f"refs/heads/{names[0]}" if names else ""
 
-    def read_commit(self, source: Repository, commit: str) -> CommitHeader | None:
+    def read_commit(self, source: Repository, commit: CommitId) -> CommitHeader | None:
         """See `CodeReader.read_commit`."""
         # `commit_search` sorts by committer date. Usually the commit itself is the newest; one with a wrong clock is
         # found in the second round.
@@ -168,7 +169,7 @@ class ToolReader:
                     return _header(row)
         return None
 
-    def find(self, source: Repository, commit: str, path: str) -> TreeEntry:
+    def find(self, source: Repository, commit: CommitId, path: str) -> TreeEntry:
         """See `CodeReader.find`."""
         folder = TreeEntry("", "directory")
         if not path:
@@ -179,12 +180,12 @@ class ToolReader:
                 return entry
         raise PathNotFound(source.name, commit, path, "the commit has no such file or directory")
 
-    def find_file(self, source: Repository, commit: str, path: str) -> TreeEntry:
+    def find_file(self, source: Repository, commit: CommitId, path: str) -> TreeEntry:
         """See `CodeReader.find_file`; the search read the file at this commit, so that no worker is asked again."""
         del source, commit
         return TreeEntry(path, "file")
 
-    def list_folder(self, source: Repository, commit: str, folder: TreeEntry) -> list[TreeEntry]:
+    def list_folder(self, source: Repository, commit: CommitId, folder: TreeEntry) -> list[TreeEntry]:
         """See `CodeReader.list_folder`."""
         key = source.name, commit, folder.path
         if key not in self._folders:
@@ -201,7 +202,7 @@ class ToolReader:
             self._folders[key] = [TreeEntry(_path(row), row["kind"]) for row in rows]
         return self._folders[key]
 
-    def size(self, source: Repository, commit: str, entry: TreeEntry) -> int:
+    def size(self, source: Repository, commit: CommitId, entry: TreeEntry) -> int:
         """See `CodeReader.size`."""
         try:
             with _as_unreadable(source, entry):
@@ -210,7 +211,7 @@ class ToolReader:
             return exc.size_bytes
         return int(metadata[FILE_BYTES])
 
-    def read(self, source: Repository, commit: str, entry: TreeEntry) -> BlobContent:
+    def read(self, source: Repository, commit: CommitId, entry: TreeEntry) -> BlobContent:
         """See `CodeReader.read`."""
         try:
             with _as_unreadable(source, entry):
@@ -224,7 +225,7 @@ class ToolReader:
         end = "\n" if table.num_rows and table.schema.metadata[LAST_LINE_IS_OPEN] == b"0" else ""
         return BlobContent((text + end).encode(), size, is_binary=False)
 
-    def _lines(self, source: Repository, commit: str, entry: TreeEntry, **lines: int) -> ToolResult:
+    def _lines(self, source: Repository, commit: CommitId, entry: TreeEntry, **lines: int) -> ToolResult:
         return self._call("read_file", repo=source.name, revision=commit, path=entry.path, **lines)
 
     def _call(self, name: str, **arguments: Any) -> ToolResult:

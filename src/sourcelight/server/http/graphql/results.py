@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 from graphql import GraphQLError
 
-from sourcelight.core.batches import MatchBatch, RepositoryInfo
+from sourcelight.core.batches import CommitId, MatchBatch, RepositoryInfo
 from sourcelight.core.batches.encode import encode_matches
 from sourcelight.core.errors import PathNotFound, PatternError, QueryError
 from sourcelight.core.markup import escape
@@ -189,7 +189,7 @@ class FileMatch:
     @property
     def file(self) -> GitBlob:
         """The file at the commit that was searched."""
-        commit = GitCommit(self.repository, self.match["commit"])
+        commit = GitCommit(self.repository, CommitId(self.match["commit"]))
         request = self.repository.request
         request.budget.take_objects()
         try:
