@@ -41,7 +41,7 @@ from sourcelight.backends.cluster.connection import ClusterConnection
 from sourcelight.backends.cluster.engine import ClusterEngine
 from sourcelight.backends.cluster.messages import HELLO
 from sourcelight.backends.cluster.storage.generation import Generation, StoredShard, read_current, write_generation
-from sourcelight.backends.cluster.storage.objects import ShardStorage
+from sourcelight.backends.cluster.storage.objects import ShardId, ShardStorage
 from sourcelight.backends.cluster.worker.engines import EngineCache
 from sourcelight.backends.cluster.worker.shard_cache import ShardCache
 from sourcelight.core.batches import MatchBatch, RepositoryInfo
@@ -271,7 +271,7 @@ def endpoints(bench: Bench) -> None:
         with tempfile.TemporaryDirectory() as folder:
             names = [f"example.org/o/r{number}" for number in range(count * PER_ENDPOINT)]
             entries = tuple(
-                StoredShard(RepositoryInfo(name), f"{index:064x}", 10**8) for index, name in enumerate(names)
+                StoredShard(RepositoryInfo(name), ShardId(f"{index:064x}"), 10**8) for index, name in enumerate(names)
             )
             write_generation(ShardStorage(folder), Generation(entries=entries), "")
             rows.append(_endpoints(bench, folder, count))

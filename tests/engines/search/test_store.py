@@ -196,7 +196,7 @@ def test_an_altered_byte_is_found_by_a_full_check(store: IndexStore, repo: Repos
     data[data.index(b"import os")] = ord("X")
     file.write_bytes(data)
     assert store.status()[0].damaged == ""
-    assert "altered" in store.status(verify=True)[0].damaged
+    assert "damaged" in store.status(verify=True)[0].damaged
     assert not store.is_current(targets[0])
     assert store.update(targets).built == ("one",)
     assert store.status(verify=True)[0].damaged == ""

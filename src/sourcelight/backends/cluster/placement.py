@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from sourcelight.backends.cluster.storage.objects import ShardId
+
 REPLICAS = 2
 LOAD_CAP = 1.1
 
@@ -22,8 +24,8 @@ _AT_ONCE = 1024
 
 
 def place(
-    shards: Mapping[str, int], workers: Sequence[str], *, replicas: int = REPLICAS, cap: float = LOAD_CAP
-) -> dict[str, tuple[str, ...]]:
+    shards: Mapping[ShardId, int], workers: Sequence[str], *, replicas: int = REPLICAS, cap: float = LOAD_CAP
+) -> dict[ShardId, tuple[str, ...]]:
     """Return the workers of each shard, the preferred one first.
 
     Parameters
@@ -46,7 +48,7 @@ def place(
     # Bytes per worker if all were equal, times the allowed excess.
     capacity = cap * replica_count * sum(shards.values()) / len(names)
     load = [0] * len(names)
-    placement: dict[str, tuple[str, ...]] = {}
+    placement: dict[ShardId, tuple[str, ...]] = {}
     # Largest first fills capacity evenly; the name breaks ties, so that every process computes the same placement.
     ids = sorted(shards, key=lambda shard: (-shards[shard], shard))
     for shard, ranked in zip(ids, _rank(ids, names), strict=True):
@@ -58,12 +60,12 @@ def place(
     return placement
 
 
-def ranking(shard: str, workers: Sequence[str]) -> list[str]:
+def ranking(shard: ShardId, workers: Sequence[str]) -> list[str]:
     """The workers by their weight for a shard, the highest first."""
     return [workers[position] for position in next(_rank([shard], workers))]
 
 
-def _rank(shards: Sequence[str], workers: Sequence[str]) -> Iterator[list[int]]:
+def _rank(shards: Sequence[ShardId], workers: Sequence[str]) -> Iterator[list[int]]:
     """For each shard the places of the workers by their weight, the highest first."""
     of_worker = _hashes(workers)
     for start in range(0, len(shards), _AT_ONCE):

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from sourcelight.backends.cluster.messages import HELLO, KEEP, WorkerRequest, versions
 from sourcelight.backends.cluster.placement import REPLICAS, place
 from sourcelight.backends.cluster.storage.generation import Generation
+from sourcelight.backends.cluster.storage.objects import ShardId
 from sourcelight.backends.cluster.transport.connections import ConnectionPool
 from sourcelight.backends.cluster.transport.exchange import ConnectionBroke
 from sourcelight.core.errors import (
@@ -230,7 +231,7 @@ class WorkerDirectory:
         sizes = {entry.shard: entry.size for entry in generation.searchable}
         # Two cells hold one replica each: a dead scheduler costs a cell, not the answer.
         replicas = REPLICAS if len(self._cells) == 1 else 1
-        holders: dict[str, list[WorkerInfo]] = {shard: [] for shard in sizes}
+        holders: dict[ShardId, list[WorkerInfo]] = {shard: [] for shard in sizes}
         for cell in range(len(self._cells)):
             # By name and not by address: a worker that restarts keeps the shards on its disk.
             by_name = {member.name: member for member in live if member.cell == cell}

@@ -28,6 +28,7 @@ from sourcelight.backends.cluster.messages import (
 )
 from sourcelight.backends.cluster.placement import REPLICAS, ranking
 from sourcelight.backends.cluster.storage.generation import Generation
+from sourcelight.backends.cluster.storage.objects import ShardId
 from sourcelight.backends.cluster.transport.exchange import WorkerExchange
 from sourcelight.backends.cluster.worker.outbox import BEAT_S
 from sourcelight.backends.cluster.worker.search import SearchOutcome
@@ -157,7 +158,7 @@ class WorkerStreams:
         if placed:
             self._assign(placed)
 
-    def _other_workers(self, name: str, shard: str, holders: Sequence[WorkerInfo]) -> tuple[WorkerInfo, ...]:
+    def _other_workers(self, name: str, shard: ShardId, holders: Sequence[WorkerInfo]) -> tuple[WorkerInfo, ...]:
         """Return workers to ask after all: new holders, busy ones, and those that can fetch the shard."""
         live = self.turns.members.live
         asked_workers = self.turns.requested.setdefault(name, set())

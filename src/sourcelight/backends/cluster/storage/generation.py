@@ -8,12 +8,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from sourcelight.backends.cluster.storage.objects import ShardStorage
+from sourcelight.backends.cluster.storage.objects import ShardId, ShardStorage
 from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.errors import ClusterError, StorageError
 from sourcelight.repos.repository import UNKNOWN_LENDER, SkippedRepository
 
 CURRENT = "current.json"
+NO_SHARD = ShardId("")
 FORMAT = 2
 """Raised whenever older code can't read what this code writes."""
 
@@ -46,7 +47,7 @@ class StoredShard:
     """
 
     info: RepositoryInfo
-    shard: str = ""
+    shard: ShardId = NO_SHARD
     size: int = 0
     text_bytes: int = 0
     files: int = 0

@@ -7,12 +7,15 @@ import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NewType
 
 from sourcelight.core.errors import ConfigurationError, MissingExtra, ShardDamaged, StorageError
 
 _BLOCK_BYTES = 4 * 1024 * 1024
 _LOCAL = frozenset({"file", "local"})
+
+ShardId = NewType("ShardId", str)
+"""Id of a shard: the hash of its list of files. The name of its repository is another text."""
 
 
 class ShardStorage:

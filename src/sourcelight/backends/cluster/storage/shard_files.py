@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from sourcelight.backends.cluster.storage.objects import ShardStorage, hash_of
+from sourcelight.backends.cluster.storage.objects import ShardId, ShardStorage, hash_of
 from sourcelight.core.errors import RepositoryError, ShardDamaged
 from sourcelight.repos import Repository
 from sourcelight.repos.repository import common_dir
@@ -40,21 +40,21 @@ class ShardFiles:
     files: tuple[StoredFile, ...]
 
     @property
-    def id(self) -> str:
+    def id(self) -> ShardId:
         """What names the shard: a hash of the list of its files, and so of all that they hold."""
         seen = hashlib.sha256()
         # The list is sorted by `publish`, so the same content gives the same id. NUL and newline can't be in a digest
         # or a size, and a NUL can't be in a path, so no two lists look alike.
         for file in self.files:
             seen.update(f"{file.path}\0{file.digest}\0{file.size}\n".encode("utf-8", "surrogateescape"))
-        return seen.hexdigest()
+        return ShardId(seen.hexdigest())
 
     @property
     def size(self) -> int:
         """Bytes of all files."""
         return sum(file.size for file in self.files)
 
-    def keep(self, storage: ShardStorage) -> str:
+    def keep(self, storage: ShardStorage) -> ShardId:
         """Write the list to storage once its files are there; return the shard's id."""
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -73,7 +73,7 @@ class ShardFiles:
         return self.id
 
     @classmethod
-    def read(cls, storage: ShardStorage, shard: str) -> ShardFiles:
+    def read(cls, storage: ShardStorage, shard: ShardId) -> ShardFiles:
         """Read the list of a shard.
 
         Raises

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sourcelight.backends.cluster.storage.generation import StoredShard
-from sourcelight.backends.cluster.storage.objects import ShardStorage
+from sourcelight.backends.cluster.storage.objects import ShardId, ShardStorage
 from sourcelight.backends.cluster.storage.shard_files import GIT, HISTORY, INDEX, ShardFiles, fetch
 from sourcelight.core.errors import ClusterError, ConfigurationError
 from sourcelight.repos import Repository, RepositoryKey
@@ -29,7 +29,7 @@ _KINDS = {GIT: "git", INDEX: "index", HISTORY: "index-history"}
 @dataclass(slots=True)
 class _Held:
     name: str
-    shard: str
+    shard: ShardId
     size: int
     last_used_s: float
     trusted: bool = True
@@ -83,7 +83,7 @@ class ShardCache:
         """Directory of the indexes, one below for each key; histories are beside it as in the user's data directory."""
         return self.folder / _KINDS[INDEX]
 
-    def shard_sizes(self) -> dict[str, int]:
+    def shard_sizes(self) -> dict[ShardId, int]:
         """Return the ids of cached shards, and the bytes of each."""
         with self._guard:
             return {shard.shard: shard.size for shard in self._shards.values() if shard.trusted}
@@ -242,7 +242,7 @@ class ShardCache:
             with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
                 record = json.loads(marker.read_text())
                 self._shards[RepositoryKey(marker.name)] = _Held(
-                    str(record["name"]), str(record["shard"]), int(record["size"]), time.monotonic()
+                    str(record["name"]), ShardId(str(record["shard"])), int(record["size"]), time.monotonic()
                 )
         for directory in ("ready", *_KINDS.values()):
             for path in (self.folder / directory).iterdir():
@@ -265,5 +265,5 @@ def key_of_shard(entry: StoredShard) -> RepositoryKey:
 
 
 @functools.lru_cache(maxsize=1 << 16)
-def _key_of(name: str, shard: str) -> RepositoryKey:
+def _key_of(name: str, shard: ShardId) -> RepositoryKey:
     return readable_key(name.rpartition("/")[2], shard)
