@@ -240,3 +240,28 @@ def test_related_tests_import_a_file_or_change_with_it(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert rows["line_number"].tolist()[0] == 2
     assert extra["path"].tolist() == ["tests/test_f.py", "tests/test_far.py", "tests/test_none.py"]
+
+
+def test_related_tests_use_a_file_through_exports_and_packages(tmp_path: Path) -> None:
+    builder = RepositoryBuilder(tmp_path / "src" / "lib")
+    builder.commit({
+        "lib/__init__.py": "from ._client import Client\n", "lib/_client.py": "class Client:\n    pass\n",
+        "lib/other.py": "class Client:\n    pass\n",
+        "tests/test_client.py": "import lib\n\n\ndef test():\n    lib.Client()\n",
+        "tests/test_other.py": "from lib.other import Client\n\n\ndef test():\n    Client()\n",
+        "mux.go": "package mux\n\nfunc NewRouter() int { return 1 }\n",
+        "mux_test.go": "package mux\n\nfunc TestRouter() { NewRouter() }\n",
+        "other_test.go": "package mux\n\nfunc TestOther() { NewRouter := 1; _ = NewRouter }\n",
+        "web/index.ts": 'export * from "./schema";\n', "web/schema.ts": "export function parse() {}\n",
+        "web/schema.test.ts": 'import { parse } from "./index";\nparse();\n',
+    }, "one")  # fmt: skip
+    with sl.open(tmp_path / "src", index_dir=tmp_path / "index", index_workers=1) as code:
+        rows = {
+            path: code.related_tests("lib", path)[["path", "imports", "names", "line_number"]].to_dict("split")["data"]
+            for path in ("lib/_client.py", "mux.go", "web/schema.ts")
+        }
+    assert rows == {
+        "lib/_client.py": [["tests/test_client.py", 0, ["Client"], 5]],
+        "mux.go": [["mux_test.go", 0, ["NewRouter"], 3]],
+        "web/schema.ts": [["web/schema.test.ts", 0, ["parse"], 1]],
+    }

@@ -115,7 +115,7 @@ class QualityMethods:
         min_commits: int | None = None,
         progress: ProgressChoice = None,
     ) -> DataFrame:
-        """List the tests that import a file, or that commits change together with it.
+        """List the tests that import a file, use its definitions, or change together with it.
 
         Parameters
         ----------
@@ -126,14 +126,14 @@ class QualityMethods:
         revision
             Branch, tag or commit; None: the default branch.
         min_commits
-            Minimum number of shared commits of a test that doesn't import the file; None: 2.
+            Minimum number of shared commits of a test that neither imports nor uses the file; None: 2.
         progress
             As in `search`.
 
         Returns
         -------
         DataFrame
-            One row per test, those that import the file first; columns as in ``columns_of("related_tests")``.
+            One row per test, those that import or use the file first; columns as in ``columns_of("related_tests")``.
         """
         arguments = RelatedTestsArguments(repo=repo, path=path, revision=revision, min_commits=min_commits)
         return await self._call(RELATED_TESTS, arguments, progress)

@@ -76,7 +76,8 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("commit", "dict32", "commit that was read, 40 hex digits"),
         Column("path", "dict32", "test, example or benchmark, by its path"),
         Column("imports", "int32", "import statements of the test that lead to the file", unit="imports"),
-        Column("line_number", "int32", "1-based line of the first of these", "none of them does"),
+        Column("names", "strings", "definitions of the file that the test uses, by whatever way it reaches them"),
+        Column("line_number", "int32", "1-based line of the first import, or else of the first use", "it has neither"),
         Column(
             "shared_commits", "int64", "commits that changed both, under any of their names, merges excluded",
             unit="commits",
@@ -126,7 +127,9 @@ class RelatedTestsArguments(Arguments, frozen=True):
     revision: Revision = None
     min_commits: Annotated[
         Number | None,
-        Meta(description="Minimum number of shared commits of a test that doesn't import the file; default 2."),
+        Meta(
+            description="Minimum number of shared commits of a test that neither imports nor uses the file; default 2."
+        ),
     ] = None
 
 
@@ -152,7 +155,7 @@ RELATED_TESTS = Tool(
     Scope.REPOSITORY,
     McpText(
         "Find the tests of a file",
-        "List the tests that import a file, or changed with it. Use it before a change; find_references is for "
+        "List the tests that import or use a file, or changed with it. Use it before a change; find_references is for "
         "one name. Example: path src/app.py.",
         suite="all",
     ),

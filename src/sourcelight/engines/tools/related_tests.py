@@ -1,8 +1,10 @@
-"""`related_tests`: tests that import a file, or that change with it."""
+"""`related_tests`: tests that import a file, use its definitions, or change with it."""
 
 from __future__ import annotations
 
 from typing import Any
+
+import pyarrow as pa
 
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.tools.quality import RELATED_TESTS, RelatedTestsArguments
@@ -22,15 +24,15 @@ CALL = "related_tests"
 _FEWEST = 2
 _ANY_SIZE = 2**31 - 1
 """Files of a commit: here large ones count, too."""
-_RULE = "Imports are direct ones: a test that reaches the file through another module doesn't import it."
+_RULE = "Imports are direct ones; names also come through an __init__, an index file or the package of the test."
 
 
 def _related_tests(arguments: RelatedTestsArguments, context: ToolContext) -> ToolResult:
-    """Return tests that import a file, by its code now, and tests that changed in the commits that changed the file.
+    """Return tests that import a file or use its definitions now, and tests that changed in the commits of the file.
 
-    Those that import it come first, then those with most commits in common. A test is named by its path, as rankings
-    of files know tests.
+    Those that import or use it come first, then those with most commits in common. Paths decide what is a test.
     """
+    from sourcelight.engines.navigation.file_uses import uses_of_file
     from sourcelight.engines.navigation.graphs import imports_in
 
     path = clean_path(arguments.path)
@@ -46,7 +48,8 @@ def _related_tests(arguments: RelatedTestsArguments, context: ToolContext) -> To
     tests = [name for name in names if is_test(name) and name != path]
     workspace = workspace_of(context)
     lines: dict[str, list[int]] = {}
-    for file_imports in imports_in(project_of(arguments.repo, arguments.revision, context, workspace), workspace):
+    project = project_of(arguments.repo, arguments.revision, context, workspace)
+    for file_imports in imports_in(project, workspace):
         name = file_imports[0].document.shown_path
         if is_test(name):
             import_lines = [file_import.statement.line for file_import in file_imports
@@ -54,10 +57,12 @@ def _related_tests(arguments: RelatedTestsArguments, context: ToolContext) -> To
                      and file_import.target.project.name == snapshot.name]  # fmt: skip
             if import_lines:
                 lines[name] = sorted(import_lines)
+    document = project.document(path.encode("utf-8", "surrogateescape"))
+    uses = {use.document.shown_path: use for use in uses_of_file(document, workspace, is_test)} if document else {}
     counts = commits_beside(snapshot, path, tests, context)
     min_commits = arguments.min_commits or _FEWEST
-    related = [name for name in tests if name in lines or counts[name][0] >= min_commits]
-    related.sort(key=lambda name: (name not in lines, -counts[name][0], name))
+    related = [name for name in tests if name in lines or name in uses or counts[name][0] >= min_commits]
+    related.sort(key=lambda name: (name not in lines and name not in uses, -counts[name][0], name))
     table = tables.table(
         "related_tests",
         {
@@ -65,7 +70,10 @@ def _related_tests(arguments: RelatedTestsArguments, context: ToolContext) -> To
             "commit": snapshot.commits[0],
             "path": related,
             "imports": [len(lines.get(name, ())) for name in related],
-            "line_number": [lines[name][0] if name in lines else None for name in related],
+            "names": pa.array([uses[name].names if name in uses else [] for name in related], pa.list_(pa.string())),
+            "line_number": [
+                lines[name][0] if name in lines else uses[name].line if name in uses else None for name in related
+            ],
             "shared_commits": [counts[name][0] for name in related],
             "commits": [counts[name][1] for name in related],
         },

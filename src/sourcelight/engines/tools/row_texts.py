@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sourcelight.core.markup.counts import count_of
+from sourcelight.core.markup.counts import count_of, list_names
 from sourcelight.engines.tools.rows import SHORT_OID, Row, day, join_parts, location_text, render_rows
+
+_MAX_NAMES = 3
 
 
 def commit_heading(row: Row) -> str:
@@ -97,9 +99,11 @@ def _complexity_line(row: Row) -> str:
 
 
 def _related_test_line(row: Row) -> str:
-    imports = f"{count_of(row['imports'], 'import')} (line {row['line_number']})" if row["imports"] else "no import"
+    reach = [count_of(row["imports"], "import")] if row["imports"] else []
+    reach += [f"uses {list_names(row['names'], _MAX_NAMES)}"] if len(row["names"]) else []
+    text = f"{', '.join(reach)} (line {row['line_number']})" if reach else "no import"
     commits = count_of(row["commits"], "commit")
-    return f"{row['path']}: {imports}, changed with it in {row['shared_commits']:,} of {commits}"
+    return f"{row['path']}: {text}, changed with it in {row['shared_commits']:,} of {commits}"
 
 
 def _repository(row: Row) -> str:
