@@ -5,9 +5,10 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from sourcelight.lab.reports.people import (
+from sourcelight.lab.reports.organizations import (
     HIDDEN,
     NONE,
+    PERSONAL,
     PUBLIC,
     organization_of,
     organizations_section,
@@ -25,6 +26,8 @@ from sourcelight.lab.reports.people import (
         ("ada@yahoo.co.uk", PUBLIC),
         ("ada@vip.qq.com", PUBLIC),
         ("1+ada@users.noreply.github.com", HIDDEN),
+        ("noreply@github.com", HIDDEN),
+        ("ada@github.com", "github.com"),
         ("ada@noreply.codeberg.org", HIDDEN),
         ("ada", NONE),
         ("", NONE),
@@ -42,6 +45,7 @@ def test_each_commit_of_a_person_is_in_one_row() -> None:
     commits = pd.DataFrame(
         {
             "commit": list("abcdef"),
+            "author": list("AABCDX"),
             "person": ["A", "A", "B", "C", "D", "bot"],
             "author_email": ["a@x.org", "a@lab.x.org", "b@x.org", "c@gmail.com", "d", "bot@x.org"],
             "bot": [False] * 5 + [True],
@@ -53,4 +57,26 @@ def test_each_commit_of_a_person_is_in_one_row() -> None:
     rows = section.tables[0].frame[["organization", "people", "commits", "additions"]].to_numpy().tolist()
     assert rows == [["x.org", 2, 3, 6], [NONE, 1, 1, 5], [PUBLIC, 1, 1, 4]]
     assert section.tables[0].frame["share"].sum() == pytest.approx(1)
-    assert section.text.startswith("1 domain of organizations; 60% of the commits")
+    assert section.text.startswith("1 domain of organizations, 0 of them with one person, have 60% of the commits")
+
+
+@pytest.mark.parametrize(
+    ("author", "address", "organization"),
+    [
+        ("Ada Lovelace", "ada@lovelace.dev", PERSONAL),
+        ("Ada Lovelace", "x@ada-lovelace.example.org", PERSONAL),
+        ("Ada Lovelace", "al@adal.org", PERSONAL),
+        ("Ada Lovelace", "me@engine.example", PERSONAL),
+        ("Ada Lovelace", "al@engine.example", "engine.example"),
+        ("Al", "al@alphabet.example", "alphabet.example"),
+    ],
+)
+def test_a_domain_of_one_person_may_be_personal(author: str, address: str, organization: str) -> None:
+    def domains(persons: list[str]) -> list[str]:
+        count = len(persons)
+        frame = pd.DataFrame({"author": [author] * count, "author_email": [address] * count, "person": persons})
+        return list(with_organizations(frame)["organization"])
+
+    assert domains(["one", "one"]) == [organization] * 2
+    # A domain of two people is no person's own, whatever it is called.
+    assert PERSONAL not in domains(["one", "two"])

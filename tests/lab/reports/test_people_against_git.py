@@ -31,7 +31,7 @@ ORGANIZATIONS = {
     "1+dan@users.noreply.github.com": "addresses hidden by code hosts",
     "eve@other.example": "other.example",
     "fay": "no domain",
-    "ada@example.org": "example.org",  # who makes the merges
+    "ada@example.org": "personal domains",  # Ada Example makes the merges
 }
 DAY_S = 86_400
 

@@ -69,9 +69,9 @@ def uses_of_file(document: Document, workspace: Workspace, is_user: Callable[[st
         workspace.budget.check()
         text = other.text
         lines = {name: _first_line(other, document, name, workspace) for name in names if name.encode() in text}
-        used = {name: line for name, line in lines.items() if line}
-        if used:
-            yield FileUse(other, list(used), file_line(other, min(used.values())))
+        lines = {name: line for name, line in lines.items() if line}
+        if lines:
+            yield FileUse(other, list(lines), file_line(other, min(lines.values())))
 
 
 def _first_line(other: Document, document: Document, name: str, workspace: Workspace) -> int:

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
+from sourcelight.core.batches.persons import is_bot
 from sourcelight.core.markup import count_of
 from sourcelight.lab.plots.charts import share_lines
 from sourcelight.lab.reports.history import Span, activity, change_sizes, clock
 from sourcelight.lab.reports.html import ThemedFigure
 from sourcelight.lab.reports.model import Figure, Frame, Metric, ReportTable, Section
 from sourcelight.lab.reports.text import share_text
+
+HOST_COMMITTERS = {
+    # web-flow: docs.github.com, "About commit signature verification"; it commits what is merged or edited on the site.
+    "noreply@github.com": "GitHub",
+    # www.gerritcodereview.com/config-gerrit.html, user.name and user.email: the server's identity of commits it makes.
+    "noreply-gerritcodereview@google.com": "Gerrit",
+}
+"""Addresses under which code hosts commit for people who press a button there, in lower case, and the host."""
 
 LOWER_BOUND = "a lower bound, because squash merges drop trailers and many assistants leave none (docs/agents.md)"
 _MAX_CURVES = 5
@@ -132,6 +141,11 @@ def _integrators(commits: Frame) -> ReportTable:
     frame = frame.fillna(0).astype("int64").rename_axis("integrator").reset_index()
     frame = frame.sort_values(["merges", "commits_of_others", "integrator"], ascending=[False, False, True])
     frame = frame.reset_index(drop=True).astype({"integrator": "str"})
+    bot_commits = commits.loc[commits["bot"]]
+    bots = set(bot_commits["author"].astype("str") + " <" + bot_commits["author_email"].astype("str") + ">")
+    frame.insert(1, "kind", [_kind_of(name, bots) for name in frame["integrator"]])
+    is_person = frame["kind"] == "person"
+    frame = pd.concat([frame[is_person], frame[~is_person]]).reset_index(drop=True)
 
     def behind(row: int) -> Frame:
         name = frame["integrator"][row]
@@ -140,10 +154,18 @@ def _integrators(commits: Frame) -> ReportTable:
 
     about = (
         "merges are merges that the person wrote; commits_of_others are commits without merges that the person "
-        "committed and that have an author with another address: applied, rebased or squashed. A code host that "
-        "commits for people is a row."
+        "committed and that have an author with another address: applied, rebased or squashed. A code host commits for "
+        "people who press a button there, and a bot by its rules: kind says so, and they come last."
     )
     return ReportTable("integrators", "Who integrated", frame, about, "", "", ("integrator",), behind=behind)
+
+
+def _kind_of(integrator: str, bots: Collection[str]) -> str:
+    """Return ``person``, ``bot``, or ``code host`` for the accounts of `HOST_COMMITTERS`."""
+    address = integrator.rpartition("<")[2].rstrip(">").lower()
+    if address in HOST_COMMITTERS:
+        return "code host"
+    return "bot" if integrator in bots or is_bot(integrator.rpartition(" <")[0], address) else "person"
 
 
 def time_section(commits: Frame, period: str, span: Span, *, is_full_history: bool) -> Section:

