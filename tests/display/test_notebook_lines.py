@@ -62,8 +62,8 @@ def test_spans_mark_the_same_text(text: str, first: int, second: int, ensure_asc
 
 def test_of_a_notebook_on_one_line_the_string_with_the_match_is_shown() -> None:
     line = json.dumps(notebook("first\nprint(1)\nlast", "print(2)"))
-    places = [line.index("print(1)"), line.index("print(2)")]
-    display = cell_text(line, places, [place + 5 for place in places])
+    offsets = [line.index("print(1)"), line.index("print(2)")]
+    display = cell_text(line, offsets, [offset + 5 for offset in offsets])
     assert display == ("print(1)", [0], [5])
     assert cell_text(line, [line.index('"cells"')], [line.index('"cells"') + 2]) is None
 
@@ -99,11 +99,6 @@ def test_changed_lines_show_the_line_of_the_cell(client: sl.Client, query: str) 
         assert '<mark>print</mark>("na' in html.replace("&quot;", '"')
         assert "\\n" not in html
     assert "(cell 1, line 2)" in repr(result)
-    explorer = result.explore()
-    messages: list[dict[str, Any]] = []
-    explorer.send = lambda content, buffers=None: messages.append(content)  # noqa: ARG005
-    explorer._on_message(explorer, {"from": "page", "id": 1, "kind": "lines", "row": 0, "above": 0, "below": 0}, [])
-    assert messages[-1]["about"].endswith("added, cell 1 (code), line 2")
 
 
 def test_the_file_is_shown_by_cells(client: sl.Client) -> None:
@@ -127,14 +122,20 @@ def test_a_notebook_on_one_line_shows_the_line_of_the_match(client: sl.Client) -
 
 
 def test_the_explorer_shows_cells(client: sl.Client) -> None:
-    explorer = client.search("print file:a.ipynb").explore()
-    messages: list[dict[str, Any]] = []
-    explorer.send = lambda content, buffers=None: messages.append(content)  # noqa: ARG005
-    ask = {"from": "page", "id": 1, "start": 0, "count": 5, "row": 0, "above": 2, "below": 9, "asked": {}}
-    explorer._on_message(explorer, {**ask, "kind": "view"}, [])
-    assert messages[-1]["rows"][0]["text"][0] == ("print", True)
-    while "lines" not in messages[-1]:
-        explorer._on_message(explorer, {**ask, "kind": "lines"}, [])
-    lines = ["".join(text for text, _ in blocks) for _, blocks, _ in messages[-1]["lines"]]
+    def answer(query: str, kind: str, **bounds: int) -> dict[str, Any]:
+        explorer = client.search(query).explore()
+        messages: list[dict[str, Any]] = []
+        explorer.send = lambda content, buffers=None: messages.append(content)  # noqa: ARG005
+        ask = {"from": "page", "id": 1, "start": 0, "count": 5, "row": 0, "asked": {}, **bounds}
+        while not messages or "pending" in messages[-1]:
+            explorer._on_message(explorer, {**ask, "kind": kind}, [])
+        return messages[-1]
+
+    assert answer("print file:a.ipynb", "view")["rows"][0]["text"][0] == ("print", True)
+    message = answer("print file:a.ipynb", "lines", above=2, below=9)
+    lines = ["".join(text for text, _ in blocks) for _, blocks, _ in message["lines"]]
     assert lines == ["if x:", '    print("na\u00efve <b>")', "y = 2"]
-    assert messages[-1]["about"] == "cell 1 (code), line 2"
+    assert message["about"] == "cell 1 (code), line 2"
+    for query in ("type:diff print file:a.ipynb", "type:diff print file:a.ipynb cell:code"):
+        message = answer(query, "lines", above=0, below=0)
+        assert message["about"].endswith(", added, cell 1 (code), line 2")

@@ -30,7 +30,8 @@ Status = Literal["complete", "partial", "limited", "unparsed", "interrupted", "f
 
 # Work that was left out by the query's own rules or by what a file is. The answer is whole without it, and says so.
 _LEFT_OUT = re.compile(
-    r"^(excluded-.*|repository-(fork|archived?|empty)|.*\b(binary|too-large)\b.*|worktree.*|name-only.*|structure-language)$"
+    r"^(excluded-.*|repository-(fork|archived?|empty)|.*\b(binary|too-large)\b.*|worktree.*|name-only.*|structure-language|"
+    r"cells-paired)$"
 )
 _TIMEOUT = re.compile(r"time(d)? ?-?out", re.IGNORECASE)
 _MATCH_LIMIT = "shard-match-limit"

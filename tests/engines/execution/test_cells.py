@@ -235,6 +235,31 @@ def test_revisions_large_and_broken_notebooks(tmp_path: Path) -> None:
         assert client.search("new cell:code file:^a count:all").status == "complete"
 
 
+def test_markdown_notebooks_have_cells_and_pairs_are_told(tmp_path: Path) -> None:
+    header = "---\njupyter:\n  jupytext:\n    formats: ipynb,md\n---\n\n"
+    files = {
+        "a.md": header + "# import\n\n```python\nimport x\n```\n",
+        "a.ipynb": notebook(markdown("# import"), code("import x"), indent=1),
+        "b.md": "```{code-cell} ipython3\n:tags: [import]\n\nimport y\n```\n",
+        "README.md": "```python\nimport z\n```\n",
+    }
+    RepositoryBuilder(tmp_path / "one").commit(files, "x")
+    with sl.open(tmp_path) as client:
+        result = client.search("import cell:code count:all")
+        rows = sorted((r.path, r.cell, r.cell_line, r.line, r.language) for r in result.matches.itertuples())
+        assert rows == [
+            ("a.ipynb", 2, 1, "import x", "Python"),
+            ("a.md", 2, 1, "import x", "Python"),
+            ("b.md", 1, 1, "import y", "Python"),
+        ]
+        (item,) = result.skipped.itertuples()
+        assert (item.reason, item.title) == ("cells-paired", "1 paired file")
+        assert result.status == "complete"
+        changed = client.search("type:diff import cell:code count:all").matches
+        assert sorted(changed["path"]) == ["a.ipynb", "a.md", "b.md"]
+        assert len(client.search(r"import cell:code -file:\.ipynb$").skipped) == 0
+
+
 def test_percent_scripts_and_quarto_have_cells(tmp_path: Path) -> None:
     files = {
         "a.py": "import x\n# %% [markdown]\n# import\n# %%\nimport y\n",

@@ -284,8 +284,9 @@ def _diff_cells(rows: MatchRows) -> dict[str, Json]:
     if not entries:
         return {}
     if "preview" in rows and rows.first("preview"):
-        places = sorted((place, row) for row, place in enumerate(rows.column("preview_line").to_pylist()) if place)
-        entries = {key: [of_rows[row] for _, row in places] for key, of_rows in entries.items()}
+        preview_lines = enumerate(rows.column("preview_line").to_pylist())
+        order = [row for _, row in sorted((line, row) for row, line in preview_lines if line)]
+        entries = {key: [of_rows[row] for row in order] for key, of_rows in entries.items()}
     language = next(filter(None, rows.texts("language")), None)
     return {**entries, **({"language": language} if language else {})}
 

@@ -1,4 +1,4 @@
-"""Cells of notebooks: what is read of Jupyter notebooks, percent scripts, Quarto and R Markdown, and where it stands.
+"""Cells of notebooks: what is read of Jupyter and text notebooks, and where it stands.
 
 No index, no files and no queries. Start with `formats.read_cells`; `model` says what a cell is, and `json_places` reads
 JSON with the place of each string.
@@ -8,25 +8,27 @@ from __future__ import annotations
 
 from sourcelight.core.cells.formats import (
     CELL_PATHS,
-    MARKER,
-    SCRIPT_PATHS,
+    MARKERS,
     UnreadableNotebook,
     has_cells,
+    has_marker,
     is_script,
+    may_have_cells,
     read_cells,
 )
 from sourcelight.core.cells.model import CellDocument, CellPlace, CellText, Fragment
 
 __all__ = [
     "CELL_PATHS",
-    "MARKER",
-    "SCRIPT_PATHS",
+    "MARKERS",
     "CellDocument",
     "CellPlace",
     "CellText",
     "Fragment",
     "UnreadableNotebook",
     "has_cells",
+    "has_marker",
     "is_script",
+    "may_have_cells",
     "read_cells",
 ]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 import re
 
+from sourcelight.core.cells import markdown, scripts
 from sourcelight.core.cells.json_places import InvalidJson
 from sourcelight.core.cells.model import CellDocument
 from sourcelight.core.cells.notebook import NoNotebook, read_notebook
-from sourcelight.core.cells.scripts import MARKER, read_chunks, read_script
 from sourcelight.core.query.languages import language_of
 
 MAX_BYTES = 64 * 1024 * 1024
@@ -17,10 +17,15 @@ MAX_BYTES = 64 * 1024 * 1024
 CELL_PATHS = r"\.(?:ipynb|qmd|[Rr][Mm][Dd])$"
 """Paths of files that always have cells, as a regular expression that RE2 and Python read alike."""
 
-SCRIPT_PATHS = r"\.(?:py|[rR]|jl|scala|java|groovy|js|ts|cpp|cs|fs|fsx|go|rs|lua|hs|sql|sh|ps1|pl|rb|clj|coffee|m)$"
-"""Paths of files that have cells where a line matches `MARKER`: the languages of jupytext."""
+_SCRIPT_PATHS = r"\.(?:py|[rR]|jl|scala|java|groovy|js|ts|cpp|cs|fs|fsx|go|rs|lua|hs|sql|sh|ps1|pl|rb|clj|coffee|m)$"
+_MARKDOWN_PATHS = r"\.(?:md|markdown|myst|mystnb|mnb)$"
 
-_CELLS, _SCRIPTS = re.compile(CELL_PATHS), re.compile(SCRIPT_PATHS)
+MARKERS = {_SCRIPT_PATHS: scripts.MARKER, _MARKDOWN_PATHS: markdown.MARKER}
+"""Paths of files that may have cells, and a line that each of those with cells has: the languages of jupytext, and
+Markdown."""
+
+_CELLS, _SCRIPTS, _MARKDOWN = map(re.compile, (CELL_PATHS, _SCRIPT_PATHS, _MARKDOWN_PATHS))
+_LINE_MARKERS = {pattern: re.compile(marker.encode(), re.MULTILINE) for pattern, marker in MARKERS.items()}
 
 
 class UnreadableNotebook(ValueError):
@@ -33,12 +38,25 @@ def has_cells(path: str) -> bool:
 
 
 def is_script(path: str) -> bool:
-    """Return whether a file at `path` has cells if a line of it matches `MARKER`."""
+    """Return whether a file at `path` is a script, which has cells if a line of it is a marker."""
     return _SCRIPTS.search(path) is not None
 
 
+def may_have_cells(path: str) -> bool:
+    """Return whether a file at `path` has cells, or has them if it has a marker."""
+    return has_cells(path) or is_script(path) or _MARKDOWN.search(path) is not None
+
+
+def has_marker(path: str, data: bytes) -> bool:
+    """Return whether a file has the line without which a file of its kind has no cells."""
+    if has_cells(path):
+        return True
+    pattern = _SCRIPT_PATHS if is_script(path) else _MARKDOWN_PATHS
+    return may_have_cells(path) and _LINE_MARKERS[pattern].search(data) is not None
+
+
 def read_cells(path: str, data: bytes, *, with_outputs: bool = True) -> CellDocument:
-    """Return the cells of a file; none for a file of another kind, or a script without markers.
+    """Return the cells of a file; none for a file of another kind, or one without markers.
 
     Raises
     ------
@@ -46,19 +64,26 @@ def read_cells(path: str, data: bytes, *, with_outputs: bool = True) -> CellDocu
         For a notebook that is broken, too large or none at all.
     """
     if not has_cells(path):
-        return _with_weight(read_script(data, language_of(path))) if is_script(path) else CellDocument()
+        if is_script(path):
+            return _with_weight(scripts.read_script(data, language_of(path)))
+        return _with_weight(markdown.read_markdown(data)) if has_marker(path, data) else CellDocument()
     if len(data) > MAX_BYTES:
         raise UnreadableNotebook(f"it has more than {MAX_BYTES // 1024**2} MB")
     if not path.endswith(".ipynb"):
-        return _with_weight(read_chunks(data))
+        return _with_weight(scripts.read_chunks(data))
     try:
         return _with_weight(read_notebook(data, with_outputs=with_outputs))
     except (InvalidJson, NoNotebook) as error:
         raise UnreadableNotebook(str(error)) from None
 
 
+def opens_cell(path: str, line: str) -> bool:
+    """Return whether a line is the marker of a cell, or the fence that opens one."""
+    data = line.encode("utf-8", "replace")
+    if _MARKDOWN.search(path) is not None:
+        return markdown.opens_markdown_cell(data)
+    return scripts.opens_cell(data)
+
+
 def _with_weight(document: CellDocument) -> CellDocument:
     return dataclasses.replace(document, weight=document.weight + sum(text.weight for text in document.texts))
-
-
-__all__ = ["CELL_PATHS", "MARKER", "SCRIPT_PATHS", "UnreadableNotebook", "has_cells", "is_script", "read_cells"]

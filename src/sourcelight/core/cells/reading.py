@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sourcelight.core.cells.formats import UnreadableNotebook, has_cells, is_script, read_cells
+from sourcelight.core.cells.formats import UnreadableNotebook, may_have_cells, opens_cell, read_cells
 from sourcelight.core.cells.model import CellDocument, CellText
-from sourcelight.core.cells.scripts import opens_cell
 from sourcelight.core.markup.highlighting import Token, line_tokens
 from sourcelight.core.query.fields import CODE, OUTPUT
 
@@ -94,19 +93,21 @@ def anchor_of(cell: int, kind: str, line: int = 0) -> str:
 
 
 def chunks_of(path: str, lines: Sequence[str]) -> list[Chunk]:
-    """Return the cells of a percent script, a Quarto or an R Markdown file; none for any other file."""
-    if path.endswith(".ipynb") or not (has_cells(path) or is_script(path)):
+    """Return the cells of a text notebook; none for any other file."""
+    if path.endswith(".ipynb") or not may_have_cells(path):
         return []
     try:
         texts = read_lines(path, lines).texts
     except UnreadableNotebook:
         return []
-    chunks = []
+    chunks: list[Chunk] = []
     for text in texts:
         first, last = text.file_lines[0], text.file_lines[-1]
-        # The line of a fence or a marker belongs to no cell, and stands below the heading of the one that it opens.
-        is_opened = first > 1 and opens_cell(lines[first - 2])
-        chunks.append(Chunk(first - 1 if is_opened else first, first, last, text))
+        # The line of a fence or a marker belongs to no cell, nor do options below it: they stand below the heading of
+        # the cell that they open.
+        previous = chunks[-1].last if chunks else 0
+        opening = (number for number in range(first - 1, previous, -1) if opens_cell(path, lines[number - 1]))
+        chunks.append(Chunk(next(opening, first), first, last, text))
     return chunks
 
 

@@ -17,6 +17,7 @@ _HEADER = re.compile(rb"\A[ \t]*(?:#|//|--)[ \t]*---[ \t]*\r?\n(?:.*\n)*?[ \t]*(
 # The rules of knitr: https://github.com/yihui/knitr/blob/master/R/pattern.R (`md`).
 _CHUNK = re.compile(rb"^[\t >]*(`{3,})[ \t]*\{([a-zA-Z0-9_]+)(?:[ ,\t][^\n]*)?\}[ \t]*\r?$", re.MULTILINE)
 _FENCE = re.compile(rb"^[\t >]*(`{3,})[ \t]*\r?$", re.MULTILINE)
+_OWN_KEY = re.compile(rb"^(?!jupyter:|---|[ \t\r\n#]).", re.MULTILINE)
 _YAML = re.compile(rb"\A---[ \t]*\r?\n(?:.*\n)*?---[ \t]*\r?(?:\n|\Z)")
 
 
@@ -30,7 +31,7 @@ def read_script(data: bytes, language: str) -> CellDocument:
     if not markers:
         return CellDocument(language=language)
     header = _HEADER.match(data)
-    cells = _Cells(data)
+    cells = CellBuilder(data)
     start = header.end() if header is not None and header.end() <= markers[0].start() else 0
     if data[start : markers[0].start()].strip():
         cells.add(CODE, language, start, markers[0].start())
@@ -44,7 +45,7 @@ def read_script(data: bytes, language: str) -> CellDocument:
 def read_chunks(data: bytes) -> CellDocument:
     """Return the cells of a Quarto or R Markdown file: its chunks, and the text between them as Markdown.
 
-    The lines of the fences belong to no cell; a header in YAML is a raw cell.
+    The lines of the fences belong to no cell; a header in YAML is a raw cell, unless it has jupytext's keys alone.
     """
     chunks = []
     position = 0
@@ -57,18 +58,19 @@ def read_chunks(data: bytes) -> CellDocument:
         position = len(data) if closing is None else min(closing.end() + 1, len(data))
     languages = [find_language(opening[2].decode()) or "" for opening, _ in chunks]
     main = next(filter(None, languages), "")
-    cells = _Cells(data)
+    cells = CellBuilder(data)
     header = _YAML.match(data)
     start = 0
     if header is not None:
-        cells.add(RAW, main, 0, header.end())
         start = header.end()
+        if has_own_keys(header[0]):
+            cells.add(RAW, main, 0, start)
     for (opening, end), language in zip(chunks, languages, strict=True):
         if opening.start() < start:
             continue  # within the header
         if data[start : opening.start()].strip():
             cells.add(MARKDOWN, main, start, opening.start())
-        cells.add(CODE, language, min(opening.end() + 1, len(data)), end)
+        cells.add(RAW if opening[2] == b"raw" else CODE, language, min(opening.end() + 1, len(data)), end)
         newline = data.find(b"\n", end)
         start = len(data) if newline < 0 else newline + 1
     if data[start:].strip():
@@ -76,13 +78,17 @@ def read_chunks(data: bytes) -> CellDocument:
     return CellDocument(tuple(cells.texts), main, cells.count)
 
 
-def opens_cell(line: str) -> bool:
+def has_own_keys(header: bytes) -> bool:
+    """Return whether a header has keys beside that of jupytext, which makes a raw cell of it then."""
+    return b"jupyter:" not in header or _OWN_KEY.search(header) is not None
+
+
+def opens_cell(line: bytes) -> bool:
     """Return whether a line is the marker of a cell in a script, or the fence that opens a chunk."""
-    data = line.encode("utf-8", "replace")
-    return _MARKER.match(data) is not None or _CHUNK.match(data) is not None
+    return _MARKER.match(line) is not None or _CHUNK.match(line) is not None
 
 
-class _Cells:
+class CellBuilder:
     """Collects cells that are runs of whole lines, in the order of the file."""
 
     def __init__(self, data: bytes) -> None:

@@ -20,7 +20,7 @@ from sourcelight.engines.execution.advice import advise, unknown_predicates
 from sourcelight.engines.execution.protocol import amount, names
 from sourcelight.engines.execution.structures import UNREAD_STRUCTURES
 from sourcelight.engines.search import Target
-from sourcelight.engines.search.cells.reader import UNREADABLE
+from sourcelight.engines.search.cells.reader import CELL_NOTICES
 from sourcelight.engines.search.definition_lookup import UNRANKED
 from sourcelight.repos import SkippedRepository
 
@@ -184,12 +184,7 @@ _FILE_MEANINGS: Mapping[str, tuple[str, str, str, str]] = {
         "warn",
     ),
     **UNREAD_STRUCTURES,
-    UNREADABLE: (
-        UNREADABLE,
-        "notebooks without cells",
-        "are broken, too large, or notebooks only by name, so none of their cells was searched",
-        "warn",
-    ),
+    **CELL_NOTICES,
     "symbols-incomplete": (
         "symbols-incomplete",
         "files parsed in part",

@@ -117,7 +117,7 @@ class CommitSearch:
     done: list[str] = field(default_factory=list)
     without_owners: set[str] = field(default_factory=set)
     _yielded: dict[str, frozenset[str]] = field(init=False, default_factory=dict)
-    _line_cells: LineCells = field(init=False, default_factory=LineCells)
+    _line_cells: LineCells | None = field(init=False, default=None)
 
     def __post_init__(self, updater: HistoryUpdater) -> None:
         self.histories = SearchedHistories(updater, self.cancellation)
@@ -221,7 +221,9 @@ class CommitSearch:
         if kind == "diff":
             matches_of_plans = [self._diffs(history, plan, position) for plan, position in pairs]
             previews = DiffPreviews(repository.git_dir) if self.with_previews and repository.git_dir else None
-            cells = self._line_cells.of_repository(repository) if self.with_cells else None
+            if self.with_cells and self._line_cells is None:
+                self._line_cells = LineCells()
+            cells = None if self._line_cells is None else self._line_cells.of_repository(repository)
             united = unite(history, matches_of_plans)
             return diff_matches(history, repository.info, united, stopped, previews, cells)
         queries = [plan.history_query(position.revisions, position.without) for plan, position in pairs]

@@ -7,7 +7,6 @@ never compared.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ from sourcelight.core.arrays import BoolArray
 from sourcelight.core.boolean import fold, leaves
 from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Stopped, check_stopped
-from sourcelight.core.cells import MARKER, CellText, UnreadableNotebook, has_cells, is_script, read_cells
+from sourcelight.core.cells import CellText, UnreadableNotebook, has_cells, has_marker, may_have_cells, read_cells
 from sourcelight.core.cells.formats import MAX_BYTES
 from sourcelight.core.cells.notebook import quick_text
 from sourcelight.core.patterns import CompiledPattern
@@ -42,8 +41,6 @@ _CACHE_BYTES = 64 * 1024 * 1024
 
 _LINE_BYTES = 200
 """Bytes that a line takes in memory beside its text, about."""
-
-_MARKER = re.compile(MARKER.encode(), re.MULTILINE)
 
 LanguageRule: TypeAlias = tuple[str, bool]
 """A language, and whether its texts are left out."""
@@ -157,7 +154,7 @@ class CellDiffSearch:
     def _candidates(self) -> BoolArray:
         """Return a mask of the changes of files with cells whose stored lines don't rule a match out."""
         is_json = np.array([path.endswith(".ipynb") for path in self._paths], np.bool_)
-        is_text = np.array([has_cells(path) or is_script(path) for path in self._paths], np.bool_) & ~is_json
+        is_text = np.array([may_have_cells(path) for path in self._paths], np.bool_) & ~is_json
         columns = self.history.changes
         mask: BoolArray = is_text[columns.path] | is_text[columns.old_path]
         # Cells of text files are lines of the file: without a matching line among the changed ones there is no match.
@@ -219,7 +216,7 @@ class CellDiffSearch:
     def _lines_of(self, reader: ObjectReader, blob: bytes, path: int) -> _LinesOfTerms | None:
         """Return the lines of each term in a content; None for one that can't be read."""
         name = self._paths[path]
-        if blob == NO_BLOB or not (has_cells(name) or is_script(name)):
+        if blob == NO_BLOB or not may_have_cells(name):
             return ((),) * self._count
         # What decides, beside the content, how a file is read.
         key = blob, name.rpartition(".")[2] if has_cells(name) else language_of(name)
@@ -231,7 +228,7 @@ class CellDiffSearch:
         if data is None:
             return None
         # Most scripts have no marker, and need no reader of cells to tell.
-        if not has_cells(name) and _MARKER.search(data) is None:
+        if not has_marker(name, data):
             return nothing
         patterns = [term.pattern for term in self._terms]
         if not self._needs_any_line and name.endswith(".ipynb"):

@@ -63,7 +63,7 @@ class LineCells:
         names = {number: history.paths.text(number) for number in np.unique(paths).tolist()}
         if not any(map(has_cells, names.values())):
             return {}
-        places: list[CellPlace | None] = [None] * len(numbers)
+        positions: list[CellPlace | None] = [None] * len(numbers)
         with ObjectReader(repository) as reader:
             for row, (path, change, is_old, number) in enumerate(
                 zip(paths.tolist(), changes.tolist(), removed.tolist(), numbers.tolist(), strict=True)
@@ -74,15 +74,16 @@ class LineCells:
                 content = self._read(reader, blobs[change].tobytes(), names[path])
                 if content is not None and number <= len(content.line_starts):
                     offset = int(content.line_starts[number - 1]) + first_byte(row)
-                    places[row] = content.document.place_at(offset)
-        if not any(places):
+                    positions[row] = content.document.place_at(offset)
+        if not any(positions):
             return {}
-        languages = [language_of(names[path]) if place else None for path, place in zip(paths, places, strict=True)]
+        file_languages = [language_of(names[path]) for path in paths.tolist()]
+        languages = [position and language for position, language in zip(positions, file_languages, strict=True)]
         return {
             "language": pa.array(languages, arrow_type("dict32")),
-            "cell": pa.array([place and place.cell for place in places], arrow_type("int32")),
-            "cell_kind": pa.array([place and place.kind for place in places], arrow_type("dict8")),
-            "cell_line": pa.array([place and place.line for place in places], arrow_type("int32")),
+            "cell": pa.array([position and position.cell for position in positions], arrow_type("int32")),
+            "cell_kind": pa.array([position and position.kind for position in positions], arrow_type("dict8")),
+            "cell_line": pa.array([position and position.line for position in positions], arrow_type("int32")),
         }
 
     def _read(self, reader: ObjectReader, blob: bytes, name: str) -> _Content | None:

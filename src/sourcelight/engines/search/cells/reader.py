@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -18,6 +19,25 @@ from sourcelight.repos import ObjectReader
 
 UNREADABLE = "cells-unreadable"
 """Reason in `SearchPart.skipped` for notebooks that are broken, too large, or none at all."""
+
+PAIRED = "cells-paired"
+"""Reason in `SearchPart.skipped` for notebooks that match in both files of a pair."""
+
+CELL_NOTICES: Mapping[str, tuple[str, str, str, str]] = {
+    UNREADABLE: (
+        UNREADABLE,
+        "notebooks without cells",
+        "are broken, too large, or notebooks only by name, so none of their cells was searched",
+        "warn",
+    ),
+    PAIRED: (
+        PAIRED,
+        "paired files",
+        "match in a text notebook of the same name, too, so that both rows are one finding; `-file:` leaves one out",
+        "info",
+    ),
+}
+"""What notices say of such files: reason, noun, description and severity."""
 
 _CACHE_BYTES = 256 * 1024 * 1024
 """Bytes of cells that stay in memory: those of about ten thousand notebooks, which are mostly images."""

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from sourcelight.core.cancellation import Cancellation, ScanStopped, check_stopped
-from sourcelight.core.cells import CELL_PATHS, MARKER, SCRIPT_PATHS, CellDocument, CellText
+from sourcelight.core.cells import CELL_PATHS, MARKERS, CellDocument, CellText
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.query.fields import OUTPUT
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.search.cells.evaluate import CellMatches, FileCells, PossibleMatch, matching_cells
-from sourcelight.engines.search.cells.reader import CellReader
+from sourcelight.engines.search.cells.reader import PAIRED, CellReader
 from sourcelight.engines.search.cells.rows import FileOfRows, record_batch
 from sourcelight.engines.search.model import (
     FileFilter,
@@ -82,6 +83,7 @@ class CellSearch:
         bounds = np.searchsorted(numbers, corpus.file_base).tolist()
         for member, (target, snapshot) in enumerate(zip(group.targets, group.snapshots, strict=True)):
             skipped: dict[str, int] = {}
+            matching_paths: set[str] = set()
             batch: list[FileCells] = []
             size = 0
             base = int(corpus.file_base[member])
@@ -97,9 +99,12 @@ class CellSearch:
                     batch.append(FileCells(number, texts, cells.language))
                     size += sum(len(text.text) for text in texts)
                 if size >= _BATCH_BYTES or len(batch) >= _BATCH_FILES:
-                    yield self._part(corpus, group, member, batch, prepared, options, cancellation)
+                    yield self._part(corpus, group, member, batch, prepared, options, cancellation, matching_paths)
                     batch, size = [], 0
-            last = self._part(corpus, group, member, batch, prepared, options, cancellation)
+            last = self._part(corpus, group, member, batch, prepared, options, cancellation, matching_paths)
+            pairs = _count_pairs(matching_paths)
+            if pairs:
+                skipped[PAIRED] = pairs
             name = target.repository.name
             yield SearchPart(last.batches, (name,), last.matches, last.files, {name: skipped} if skipped else {})
 
@@ -112,7 +117,9 @@ class CellSearch:
         prepared: PreparedQuery,
         options: SearchOptions,
         cancellation: Cancellation,
+        matching_paths: set[str],
     ) -> SearchPart:
+        """Return the matches in some files, whose paths are added to `matching_paths`."""
         view = group.snapshots[member].view
         all_matches = list(matching_cells(batch, prepared, lambda: cancellation.stopped))
         numbers = FileNumbers(np.array([matches.file for matches in all_matches], np.int64) + corpus.file_base[member])
@@ -120,6 +127,7 @@ class CellSearch:
         matching_files: list[tuple[FileOfRows, CellMatches]] = []
         for index, matches in enumerate(all_matches):
             path = view.path(matches.file)
+            matching_paths.add(path)
             values = {name: of_files[codes[index]] for name, (of_files, codes) in columns.items()}
             # A notebook's language is that of its cells.
             values["language"] = matches.language or language_of(path) or None
@@ -194,16 +202,23 @@ class _TargetFiles:
 
 
 def _files_with_cells(corpus: Corpus, query: TextQuery, stopped: Callable[[], bool]) -> np.ndarray[Any, Any]:
-    """Return the files, ascending, that pass the filters by path and have cells: all notebooks, and marked scripts."""
+    """Return the files, ascending, that pass the filters by path and have cells: notebooks, and files with markers."""
     cell_filter = FileFilter(compile_pattern(CELL_PATHS, kind="regexp", case_sensitive=True, whole_text=True))
     selection = CorpusSearch(corpus, prepare(TextQuery(None, (*query.files, cell_filter))), stopped).selection
     # Also those without content: a notebook above the size limit of the index is read from the repository.
     files = [selection.files, selection.name_only]
-    script = FileFilter(compile_pattern(SCRIPT_PATHS, kind="regexp", case_sensitive=True, whole_text=True))
-    marker = FileTerm(compile_pattern(MARKER, kind="regexp", case_sensitive=True), path=False)
-    marker_search = CorpusSearch(corpus, prepare(TextQuery(marker, (*query.files, script))), stopped)
-    files += [matches.content_files for matches in marker_search.file_matches(BatchSizer())]
+    for paths, line in MARKERS.items():
+        path_filter = FileFilter(compile_pattern(paths, kind="regexp", case_sensitive=True, whole_text=True))
+        marker = FileTerm(compile_pattern(line, kind="regexp", case_sensitive=True), path=False)
+        search = CorpusSearch(corpus, prepare(TextQuery(marker, (*query.files, path_filter))), stopped)
+        files += [matches.content_files for matches in search.file_matches(BatchSizer())]
     return np.unique(np.concatenate(files))
+
+
+def _count_pairs(paths: Collection[str]) -> int:
+    """Count the Jupyter notebooks that have a text notebook of the same name beside them, as jupytext pairs them."""
+    stems = Counter(path.rpartition(".")[0] for path in paths)
+    return sum(path.endswith(".ipynb") and stems[path.removesuffix(".ipynb")] > 1 for path in paths)
 
 
 def _select_texts(cells: CellDocument, query: TextQuery, file_language: str) -> list[CellText]:

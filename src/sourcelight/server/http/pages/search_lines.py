@@ -87,20 +87,21 @@ def _chunk_rows(rows: Sequence[_Row], lines: Sequence[_ChunkLine], address: str)
             cell_row = line.row
         cell_rows.append(cell_row)
     position = 0
-    for place, group in groupby(cell_rows, key=_cell_of):
+    for location, group in groupby(cell_rows, key=_cell_of):
         size = len(list(group))
         of_group = slice(position, position + size)
         position += size
-        if place is not None:
-            yield f'<tr class="cell"><td></td><th scope="rowgroup">Cell {place[0]} ({escape(place[1])})</th></tr>'
+        if location is not None:
+            heading = f"Cell {location[0]} ({escape(location[1])})"
+            yield f'<tr class="cell"><td></td><th scope="rowgroup">{heading}</th></tr>'
         texts = [line.text[:MAX_CHARS] for line in lines[of_group]]
         tokens = line_tokens(texts, _language(cell_rows[of_group.start] or rows[0]))
         for line, row, text, line_token in zip(lines[of_group], cell_rows[of_group], texts, tokens, strict=True):
             number, target = line.number, f"{escape(address)}?L{line.number}"
-            if row is not None and place is not None and str(row["path"]).endswith(".ipynb"):
+            if row is not None and location is not None and str(row["path"]).endswith(".ipynb"):
                 # The page of a notebook has the lines of cells; that of a text notebook those of the file.
                 number = row["cell_line"] + line.number - row["line_number"]
-                target += f"#{escape(anchor_of(*place, number))}"
+                target += f"#{escape(anchor_of(*location, number))}"
             class_attribute = " class=hit" if line.row is not None else ""
             yield (
                 f'<tr{class_attribute}><td><a href="{target}">{number}</a></td>'

@@ -312,11 +312,11 @@ class SearchView:
         name, commit = first["repository"], str(first.get("commit") or "")
         message = str(first.get("message") or "")
         subject = one_line(message.partition("\n")[0], 200) or commit[:12]
-        lines, place = [], None
+        lines, location = [], None
         for row in [row for row in rows if row.get("line") is not None][:MAX_ROWS]:
             cell = (row["cell"], str(row["cell_kind"])) if row.get("cell") else None
-            if row["type"] == "diff" and (row.get("path"), cell) != place:
-                place = row.get("path"), cell
+            if row["type"] == "diff" and (row.get("path"), cell) != location:
+                location = row.get("path"), cell
                 heading = str(row.get("path")) if cell is None else f"{row.get('path')}, cell {cell[0]} ({cell[1]})"
                 lines.append(f'<span class="path">{escape(heading)}</span>')
             side = str(row.get("side") or "")

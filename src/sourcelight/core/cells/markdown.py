@@ -1,0 +1,287 @@
+"""The cells of Markdown notebooks: MyST, and the Markdown of jupytext.
+
+The rules are those of jupytext, in `jupytext/myst.py` and `MarkdownCellReader` of `jupytext/cell_reader.py`, so that
+the cells of a pair have the same numbers in both of its files. What is no notebook by its header or its fences has no
+cells.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from sourcelight.core.cells.model import CellDocument
+from sourcelight.core.cells.scripts import CellBuilder, has_own_keys
+from sourcelight.core.query.fields import CODE, MARKDOWN, RAW
+from sourcelight.core.query.languages import find_language
+
+MARKER = r"^(?:[ \t]*jupytext:|(?:`{3,}|~{3,})[ \t]*\{(?:code|raw)-cell\})"
+"""A line that each Markdown notebook has, as RE2 and Python read it."""
+
+_HEADER = re.compile(rb"\A(<!--[ \t]*\r?\n\s*)?---[ \t]*\r?\n((?:.*\n)*?)---[ \t]*\r?(?:\n|\Z)")
+_HEADER_END = re.compile(rb"(?:.*\n)*?.*-->.*(?:\n|\Z)")
+_JUPYTEXT = re.compile(rb"^[ \t]*jupytext:", re.MULTILINE)
+_FORMAT = re.compile(rb"^[ \t]*format_name:[ \t]*['\"]?(\w+)", re.MULTILINE)
+_VERSION = re.compile(rb"^[ \t]*format_version:[ \t]*['\"]?([\d.]+)", re.MULTILINE)
+_LANGUAGE = re.compile(rb"^[ \t]+(?:language|main_language|default_lexer|name):[ \t]*['\"]?([\w+#-]+)", re.MULTILINE)
+_SPLIT_AT_HEADING = re.compile(rb"^[ \t]*split_at_heading:[ \t]*true\b", re.MULTILINE)
+
+_FENCE = re.compile(rb"(`{3,}|~{3,})[ \t]*([^\n]*)")
+_CELL_INFO = re.compile(rb"\{(code|raw)-cell\}[ \t]*([^\s]*)")
+_ANY_FENCE = re.compile(rb" {0,3}(`{3,}|~{3,})([^\n]*)")
+_BREAK = re.compile(rb" {0,3}\+{3}(?:[ \t+].*)?\r?$")
+_RULE = re.compile(rb"-{3,}")
+
+_KERNEL_LANGUAGES = (
+    "bash", "c#", "c++", "clojure", "coconut", "cs", "csharp", "cython", "f#", "fs", "fsharp", "gnuplot", "go",
+    "groovy", "haskell", "html", "idl", "java", "javascript", "jenner", "js", "julia", "latex", "logtalk", "lua",
+    "markdown", "matlab", "maxima", "ocaml", "octave", "perl", "powershell", "pypy", "python", "python2", "python3",
+    "q", "r", "robotframework", "ruby", "rust", "sage", "sas", "scala", "scheme", "script", "sh", "sos", "spark",
+    "sql", "stata", "svg", "tcl", "typescript", "xonsh",
+)  # fmt: skip
+"""Languages whose fences are cells, as they are written or in capitals."""
+
+_CODE_FENCE = re.compile(
+    rb"```(`*)\s*("
+    + b"|".join(re.escape(form.encode()) for name in _KERNEL_LANGUAGES for form in (name, name.upper()))
+    + rb")(?:$|\s(.*)$)"
+)
+_REGION = re.compile(rb"<!--\s*#(region|markdown|md|raw)(.*)-->\s*$")
+_BLANK = re.compile(rb"\s*$")
+_ACTIVE = re.compile(rb"\bactive=\"([^\"]*)\"")
+_NO_CELL = re.compile(rb"(?:^|\s)\.noeval(?:\s|$)")
+_IPYTHON = {"ipython": "Python", "ipython2": "Python", "ipython3": "Python", "ir": "R"}
+
+
+class _MarkdownCell(NamedTuple):
+    """A cell by its kind, language and lines: `first` to before `end`, from 0."""
+
+    kind: str
+    language: str
+    first: int
+    end: int
+
+
+def read_markdown(data: bytes) -> CellDocument:
+    """Return the cells of a Markdown notebook; none for any other Markdown.
+
+    The lines of fences, options and regions belong to no cell. The header is none, unless it has keys beside those of
+    jupytext, which writes it as a raw cell then.
+    """
+    match = _HEADER.match(data)
+    header = b"" if match is None else match[2]
+    start = 0 if match is None else match.end()
+    if match is not None and match[1]:
+        comment_end = _HEADER_END.match(data, start)
+        start = len(data) if comment_end is None else comment_end.end()
+    format_match = _FORMAT.search(header)
+    format_name = b"" if format_match is None else format_match[1]
+    lines = data[start:].split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    main = next(filter(None, (_language_of(name) for name in _LANGUAGE.findall(header))), "")
+    fenced_cells = [] if format_name in {b"markdown", b"pandoc"} else list(_myst_cells(lines, main))
+    if format_name == b"myst" or any(cell.kind != MARKDOWN for cell in fenced_cells):
+        main = main or next((cell.language for cell in fenced_cells if cell.language), "")
+        return _document(data, start, lines, fenced_cells, main)
+    if format_name == b"pandoc" or _JUPYTEXT.search(header) is None:
+        return CellDocument()
+    cells = list(_JupytextReader(lines, header, main).cells())
+    main = main or next((cell.language for cell in cells if cell.language), "")
+    return _document(data, start, lines, cells, main, has_header=has_own_keys(header))
+
+
+def opens_markdown_cell(line: bytes) -> bool:
+    """Return whether a line opens a cell: a fence or a region."""
+    fence = _FENCE.match(line)
+    is_fence = fence is not None and _CELL_INFO.match(fence[2]) is not None
+    return is_fence or _CODE_FENCE.match(line.rstrip(b"\r")) is not None or _REGION.match(line) is not None
+
+
+def _document(
+    data: bytes, start: int, lines: list[bytes], cells: list[_MarkdownCell], main: str, *, has_header: bool = False
+) -> CellDocument:
+    builder = CellBuilder(data)
+    if has_header:
+        builder.add(RAW, main, 0, start)
+    offsets = [start]
+    for line in lines:
+        offsets.append(offsets[-1] + len(line) + 1)
+    for cell in cells:
+        language = cell.language or main
+        builder.add(cell.kind, language, offsets[cell.first], min(offsets[cell.end], len(data)))
+    return CellDocument(tuple(builder.texts), main, builder.count)
+
+
+def _language_of(name: bytes) -> str:
+    text = name.decode("utf-8", "replace").lower()
+    return _IPYTHON.get(text) or find_language(text) or ""
+
+
+def _myst_cells(lines: list[bytes], main: str) -> Iterator[_MarkdownCell]:
+    """Yield the cells of MyST: fences with a directive, and the text between them and breaks (``+++``)."""
+    start = number = 0
+    while number < len(lines):
+        line = lines[number]
+        if line.lstrip().startswith(b"<!--") and b"-->" not in line:
+            number = next((n for n in range(number, len(lines)) if b"-->" in lines[n]), len(lines)) + 1
+            continue
+        if _BREAK.match(line):
+            yield from _markdown(lines, start, number, main)
+            start = number = number + 1
+            continue
+        fence = _ANY_FENCE.match(line)
+        if fence is None or (fence[1].startswith(b"`") and b"`" in fence[2]):
+            number += 1
+            continue
+        end = _fence_end(lines, number + 1, fence[1])
+        info = _CELL_INFO.match(fence[2].strip())
+        if info is not None and not line.startswith(b" "):
+            yield from _markdown(lines, start, number, main)
+            kind, language = (CODE, _language_of(info[2]) or main) if info[1] == b"code" else (RAW, main)
+            yield _MarkdownCell(kind, language, _body_start(lines, number + 1, end), end)
+            start = end + 1
+        number = end + 1
+    yield from _markdown(lines, start, len(lines), main)
+
+
+def _fence_end(lines: list[bytes], first: int, fence: bytes) -> int:
+    """Return the line that closes a fence, or the end of the file."""
+    for number in range(first, len(lines)):
+        match = _ANY_FENCE.match(lines[number])
+        if match is not None and match[1].startswith(fence) and not match[2].strip():
+            return number
+    return len(lines)
+
+
+def _body_start(lines: list[bytes], first: int, end: int) -> int:
+    """Return the first line of a directive after its options, and after a blank one."""
+    number = first
+    if number < end and lines[number].startswith(b"---"):
+        number = next((n + 1 for n in range(number + 1, end) if _RULE.match(lines[n])), end)
+    else:
+        while number < end and lines[number].lstrip().startswith(b":"):
+            number += 1
+    return number + 1 if number < end and not lines[number].strip() else number
+
+
+def _markdown(lines: list[bytes], first: int, end: int, language: str) -> Iterator[_MarkdownCell]:
+    """Yield the text between two cells without the blank lines around; nothing for blank lines alone."""
+    while first < end and not lines[end - 1].strip():
+        end -= 1
+    while first < end and lines[first] in {b"", b"\r"}:
+        first += 1
+    if first < end:
+        yield _MarkdownCell(MARKDOWN, language, first, end)
+
+
+class _JupytextReader:
+    """Reads the Markdown of jupytext: a cell ends after two blank lines, or where a fence or a region begins."""
+
+    def __init__(self, lines: list[bytes], header: bytes, main: str) -> None:
+        self._lines = [line.removesuffix(b"\r") for line in lines]
+        self._main = main
+        version = _VERSION.search(header)
+        # Before 1.2 each fence was a cell.
+        self._all_fences = version is not None and version[1] in {b"1.0", b"1.1"}
+        self._splits_at_headings = _SPLIT_AT_HEADING.search(header) is not None
+
+    def cells(self) -> Iterator[_MarkdownCell]:
+        """Yield the cells in their order, empty ones included."""
+        lines = self._lines
+        # One blank line follows the header.
+        position = 1 if len(lines) > 1 and _BLANK.match(lines[0]) else 0
+        while position < len(lines):
+            cell, after, is_explicit = self._cell(position)
+            yield cell
+            # The blank line, or two after a fence, before the next cell.
+            blanks = 0
+            while after + blanks < len(lines) and _BLANK.match(lines[after + blanks]):
+                blanks += 1
+            if after + blanks < len(lines) and (blanks == 1 or (blanks == 2 and is_explicit)):
+                after += blanks
+            position = max(after, position + 1)
+
+    def _cell(self, first: int) -> tuple[_MarkdownCell, int, bool]:
+        """Return the cell that begins at a line, the line after it, and whether a mark ends it."""
+        line = self._lines[first]
+        region = _REGION.match(line)
+        if region is not None:
+            end_mark = re.compile(rb"<!--\s*#end" + region[1] + rb"\s*-->\s*$")
+            kind = RAW if region[1] == b"raw" else MARKDOWN
+            end = self._first_match(end_mark, first + 1)
+            return (
+                _MarkdownCell(kind, self._main, first + 1, end),
+                min(end + 1, len(self._lines)),
+                end < len(self._lines),
+            )
+        fence = self._code_fence(line)
+        if fence is not None:
+            marks, language, options = fence
+            end = self._first_match(re.compile(b"```" + marks), first + 1)
+            active = _ACTIVE.search(options)
+            kind = RAW if (active is not None and b"ipynb" not in active[1]) or not language else CODE
+            cell = _MarkdownCell(kind, _language_of(language) or self._main, first + 1, end)
+            return cell, min(end + 1, len(self._lines)), end < len(self._lines)
+        inactive = _CODE_FENCE.match(line)
+        if inactive is not None and not self._all_fences:
+            # Code that is only shown is a cell of its own where one begins with it.
+            end = min(self._first_match(re.compile(b"```" + inactive[1]), first + 1) + 1, len(self._lines))
+            return _MarkdownCell(MARKDOWN, self._main, first, end), end, False
+        end, after, is_explicit = self._text_end(first)
+        return _MarkdownCell(MARKDOWN, self._main, first, end), after, is_explicit
+
+    def _code_fence(self, line: bytes) -> tuple[bytes, bytes, bytes] | None:
+        """Return the marks beyond three, the language and the options of a fence that opens a cell."""
+        if self._all_fences:
+            name, _, options = line[3:].strip().partition(b" ")
+            is_fence = line.startswith(b"```") and not line.startswith(b"```{")
+            return (b"", name if _language_of(name) else b"", options) if is_fence else None
+        match = _CODE_FENCE.match(line)
+        if match is None or _NO_CELL.search(match[3] or b""):
+            return None
+        return match[1], match[2], match[3] or b""
+
+    def _first_match(self, pattern: re.Pattern[bytes], first: int) -> int:
+        numbers = range(first, len(self._lines))
+        return next((n for n in numbers if pattern.match(self._lines[n])), len(self._lines))
+
+    def _text_end(self, first: int) -> tuple[int, int, bool]:
+        """Return where a text ends, where the next cell begins, and whether blank lines are between."""
+        blanks = 0
+        closing = re.compile(rb"```\s*$")
+        is_fenced = is_indented = False
+        for number in range(first, len(self._lines)):
+            line = self._lines[number]
+            is_blank = _BLANK.match(line) is not None
+            if is_fenced and closing.match(line):
+                is_fenced = False
+                continue
+            if blanks and line.startswith(b"    ") and not is_blank:
+                is_indented, blanks = True, 0
+                continue
+            is_indented = is_indented and (is_blank or line.startswith(b"    "))
+            if is_indented or is_fenced:
+                continue
+            if _REGION.match(line) or self._code_fence(line) is not None:
+                has_blank = number - first > 1 and blanks
+                return (number - 1 if has_blank else number), number, False
+            if line.startswith(b"```"):
+                if blanks >= 2 and not line.startswith(b"```{") and not _CODE_FENCE.match(line):
+                    return number - 2, number, True
+                marks = _CODE_FENCE.match(line)
+                # Any fence after one that is only shown ends where that one would: so reads jupytext.
+                closing = closing if marks is None else re.compile(b"```" + marks[1])
+                is_fenced = True
+                blanks = 0
+                continue
+            if self._splits_at_headings and line.startswith(b"#") and blanks >= 1:
+                return number - 1, number, False
+            if is_blank:
+                blanks += 1
+            elif blanks >= 2:
+                return number - 2, number, True
+            else:
+                blanks = 0
+        return len(self._lines), len(self._lines), False
