@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from typing import Any
 
 import nbformat
@@ -136,6 +137,50 @@ def test_worksheets_of_nbformat_3_are_read() -> None:
         (3, "output", b"1\nt1\nt2"),
     ]
     assert document.language == "Python"
+
+
+def old_notebook(draw: random.Random, version: int) -> str:
+    """A notebook of nbformat 2 or 3, whose lines may lack their newlines."""
+
+    def source() -> Any:
+        lines = draw.choices(["a = 1", "", "é", "  b\\", "two\nlines"], k=draw.randrange(5))
+        if version > 2 and draw.random() < 0.3:
+            lines = [f"{line}\n" for line in lines[:-1]] + lines[-1:]
+        return lines if draw.random() < 0.8 else "\n".join(lines)
+
+    def cell() -> dict[str, Any]:
+        if draw.random() < 0.5:
+            return {"cell_type": "markdown", "source": source()}
+        output = {"output_type": "stream", "stream": "stdout", "text": source()}
+        return {"cell_type": "code", "language": "python", "input": source(), "outputs": [output]}
+
+    root = {
+        "metadata": {},
+        "nbformat": version,
+        "worksheets": [{"cells": [cell() for _ in range(draw.randrange(1, 4))]}],
+    }
+    return json.dumps(root | ({"nbformat_minor": 0} if version > 2 else {}), indent=draw.choice([None, 1]))
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_lines_of_old_notebooks_are_joined_as_nbformat_does(version: int) -> None:
+    draw = random.Random(version)  # noqa: S311 - examples, no secrets
+    for _ in range(300):
+        text = old_notebook(draw, version)
+        notebook = nbformat.reads(text, as_version=nbformat.NO_CONVERT)
+        every = enumerate((cell for sheet in notebook.worksheets for cell in sheet.cells), 1)
+        expected = [(number, cell.get("source", cell.get("input"))) for number, cell in every]
+        quick, slow = read_notebook(text.encode()), read_slowly(text.encode())
+        for document in (quick, slow):
+            sources = sorted((item.cell, item.text.decode()) for item in document.sources)
+            assert sources == [(number, source) for number, source in expected if source]
+        assert [list(item.file_lines) for item in quick.texts] == [list(item.file_lines) for item in slow.texts]
+        for item in quick.texts:
+            for number, _ in enumerate(item.line_starts):
+                if item.line(number):
+                    position = quick.place_at(item.file_offset(number))
+                    assert position is not None
+                    assert position[:3] == (item.cell, item.kind, number + 1)
 
 
 def test_escapes_are_those_of_json() -> None:

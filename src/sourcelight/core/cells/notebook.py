@@ -80,11 +80,12 @@ def quick_text(data: bytes, kinds: frozenset[str]) -> bytes | None:
             cells = sheet.get("cells") if type(sheet) is dict else None
             for cell in cells if type(cells) is list else ():
                 if type(cell) is dict:
+                    separator = "\n" if _is_old(root) else ""
                     if _kind_of(cell) in kinds:
-                        texts.append("".join(run_of(cell.get("source", cell.get("input")), 0).strings))
+                        texts.append(separator.join(run_of(cell.get("source", cell.get("input")), 0).strings))
                     outputs = cell.get("outputs") if OUTPUT in kinds else None
                     if type(outputs) is list:
-                        texts += ("".join(run.strings) for run in _OutputWalk(0).runs(outputs))
+                        texts += (separator.join(run.strings) for run in _OutputWalk(0).runs(outputs))
         return "\n".join(texts).encode()
     except UnknownPlaces:
         return None
@@ -95,9 +96,9 @@ def read_slowly(data: bytes) -> CellDocument:
     root = read_json(data)
     if not isinstance(root, dict):
         raise NoNotebook("it has no cells")
-    file = _NotebookFile(data)
     version = _number(data, root.get(b"nbformat"))
-    if version is not None and version < _WORKSHEETS_BEFORE:
+    file = _NotebookFile(data, is_old=version is not None and version < _WORKSHEETS_BEFORE)
+    if file.is_old:
         cells = [cell for sheet in _items(root.get(b"worksheets")) for cell in _items(_get(sheet, b"cells"))]
         is_notebook = isinstance(root.get(b"worksheets"), list)
     else:
@@ -148,7 +149,7 @@ def _read_quickly(data: bytes, *, with_outputs: bool) -> CellDocument:
     table = string_table(data)
     is_old = _is_old(root)
     language = _language_named(_kernel_names(root.get("metadata")))
-    reader = _QuickReader(data, table, language, with_outputs=with_outputs)
+    reader = _QuickReader(data, table, language, with_outputs=with_outputs, is_old=is_old)
     number = 0
     is_notebook = False
     for key, value in root.items():
@@ -172,6 +173,7 @@ class _QuickReader:
     table: StringTable
     language: str
     with_outputs: bool
+    is_old: bool = False
     texts: list[CellText] = field(default_factory=list)
     cells: int = 0
     _file: _NotebookFile | None = None
@@ -220,9 +222,10 @@ class _QuickReader:
     def _add(self, kind: str, language: str, runs: Iterable[StringRun]) -> None:
         """Add the text of runs of strings, unless it is empty."""
         runs = tuple(runs)
-        joined_text: tuple[bytes, LineStrings | tuple[Fragment, ...]] | None = join_lines(runs, self.table)
+        lines = [_with_newlines(run) for run in runs] if self.is_old else runs
+        joined_text: tuple[bytes, LineStrings | tuple[Fragment, ...]] | None = join_lines(lines, self.table)
         if joined_text is None:
-            self._file = self._file or _NotebookFile(self.data)
+            self._file = self._file or _NotebookFile(self.data, is_old=self.is_old)
             starts, ends = self.table.starts, self.table.ends
             joined_text = self._file.join(
                 [
@@ -233,6 +236,14 @@ class _QuickReader:
             )
         if joined_text[0]:
             self.texts.append(CellText(self.cells, kind, language, *joined_text))
+
+
+def _with_newlines(run: StringRun) -> StringRun:
+    """Return the strings of a run with the newlines that writers of nbformat 2 left out, and some of nbformat 3."""
+    strings = run.strings
+    if len(strings) < 2 or strings[0].endswith(("\n", "\r")):
+        return run
+    return StringRun([*(f"{string}\n" for string in strings[:-1]), strings[-1]], run.first)
 
 
 @dataclass(slots=True)
@@ -314,9 +325,10 @@ def _number(data: bytes, node: JsonNode | None) -> int | None:
 
 @dataclass(slots=True)
 class _NotebookFile:
-    """The bytes of a notebook, and where its lines end."""
+    """The bytes of a notebook, and where its lines end; `is_old` for nbformat 2 and 3."""
 
     data: bytes
+    is_old: bool = False
     _newlines: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -355,9 +367,15 @@ class _NotebookFile:
             if parts and any(string.end > string.start for string in run) and not parts[-1].endswith(b"\n"):
                 parts.append(b"\n")
                 size += 1
-            for string in run:
+            first = unescape(self.data[run[0].start : run[0].end]) if self.is_old and len(run) > 1 else b"\n"
+            is_separated = not first.endswith((b"\n", b"\r"))
+            for position, string in enumerate(run):
+                if is_separated and position:
+                    parts.append(b"\n")
+                    size += 1
                 text = unescape(self.data[string.start : string.end])
-                if text:
+                # An empty string is a line, where the newline after it was left out.
+                if text or is_separated:
                     line = self.line_of(string.start)
                     breaks = self._breaks(string) if b"\n" in text[:-1] else ()
                     fragments.append(Fragment(string.start, string.end, line, size, is_json=True, breaks=breaks))
