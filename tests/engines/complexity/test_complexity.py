@@ -65,9 +65,16 @@ def test_functions_of_python_are_measured_as_its_own_parser_and_tokenizer_see_th
         comments = {token.start[0] for token in tokens if token.type == tokenize.COMMENT}
         layout = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
                   tokenize.ENCODING, tokenize.ENDMARKER}  # fmt: skip
+        blank = {number for number, line in enumerate(data.split(b"\n"), 1) if not line.strip()}
+        docstrings = [node for node in ast.walk(tree) if isinstance(node, ast.Expr)
+                      and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)]  # fmt: skip
+        comments |= {line for node in docstrings for line in range(node.lineno, (node.end_lineno or 0) + 1)}
+        docstring_starts = {node.lineno for node in docstrings}
         code = {
             line for token in tokens if token.type not in layout for line in range(token.start[0], token.end[0] + 1)
-        }
+            if token.type != tokenize.STRING or token.start[0] not in docstring_starts
+        }  # fmt: skip
+        code, comments = code - blank, comments - blank
         assert (measures.comment_lines, measures.code_lines) == (len(comments), len(code)), path
         assert measures.lines == len(data.splitlines())
         checked += len(expected)
@@ -200,6 +207,20 @@ def test_a_trend_is_what_each_commit_measures_alone(tmp_path: Path) -> None:
     assert revision_trend[["revision", "path", "symbol", "line_number"]].values.tolist() == [
         ["last", "tests/test_a.py", "test_a", 1]
     ]
+
+
+def test_blank_lines_count_as_nothing_and_docstrings_as_comments() -> None:
+    # radon: 4 sloc, 3 multi, 4 blank lines.
+    python = b'def f():\n    """One.\n\n    Two.\n\n    """\n    x = """a\n\nb"""\n\n    return x\n'
+    (function,) = measure_file("Python", python).functions
+    assert (function.code_lines, function.comment_lines, function.end_line) == (4, 3, 11)
+    only_docstring = b'def f():\n    """One.\n\n    Two."""\n'
+    (function,) = measure_file("Python", only_docstring).functions
+    assert (function.code_lines, function.comment_lines, function.end_line) == (1, 2, 4)
+    java = measure_file("Java", b"/**\n * One.\n\n * Two.\n */\nclass A {\n\n}\n")
+    assert (java.code_lines, java.comment_lines) == (2, 4)
+    # A directive is code: a string alone is documentation in Python only.
+    assert measure_file("JavaScript", b'"use strict";\n').code_lines == 1
 
 
 def test_hostile_code_is_measured_in_bounds() -> None:

@@ -31,7 +31,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("end_line", "int32", "1-based last line"),
         Column("lines", "int64", "lines from first to last", unit="lines"),
         Column("code_lines", "int64", "those with code; a line can have code and a comment", unit="lines"),
-        Column("comment_lines", "int64", "those with a comment; documentation in strings is code", unit="lines"),
+        Column("comment_lines", "int64", "those with a comment or docstring; blank lines are neither", unit="lines"),
         Column("parameters", "int32", "parameters, `self` of Python included", _OF_FUNCTIONS, unit="parameters"),
         Column("functions", "int32", "functions of the file", _OF_FILES, unit="functions"),
         Column(

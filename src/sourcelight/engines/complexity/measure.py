@@ -40,7 +40,9 @@ class FunctionMeasures:
 
 @dataclass(slots=True)
 class FileMeasures:
-    """The functions of a file, and its lines: all, those with code, and those with a comment.
+    """The functions of a file, and its lines: all, those with code, and those with a comment or a docstring.
+
+    Blank lines count as neither, also within strings and comments.
 
     `incomplete` says why there may be more functions, as `sourcelight.engines.symbols.FileDefinitions` does.
     """
@@ -73,12 +75,13 @@ def measure_file(language: str, data: bytes) -> FileMeasures:
         node = _function_at(tree, definition) if definition.kind in _KINDS and not definition.declaration else None
         if node is not None:
             functions.append((definition, names[-1], node))
-    code, comments = _kinds_of_lines(tree)
+    code, comments, docstrings = _kinds_of_lines(tree, data)
+    comments |= docstrings
     separate_spans = frozenset((node.start_byte, node.end_byte) for _, _, node in functions)
     for definition, name, node in functions:
         first = node.start_point[0]
         # A comment behind the last statement is within the grammar's block, but not within the function.
-        last = max(code.intersection(range(first, node.end_point[0] + 1)), default=first)
+        last = max((code | docstrings).intersection(range(first, node.end_point[0] + 1)), default=first)
         complexity = complexity_of(node, definition.name.encode(), separate_spans)
         within = range(first, last + 1)
         measures.functions.append(
@@ -111,23 +114,31 @@ def _function_at(tree: Tree, definition: Definition) -> Node | None:
     return None
 
 
-def _kinds_of_lines(tree: Tree) -> tuple[set[int], set[int]]:
-    """Lines with code, and lines with a comment, from 0; a line can have both."""
+def _kinds_of_lines(tree: Tree, data: bytes) -> tuple[set[int], set[int], set[int]]:
+    """Lines with code, with a comment, and with a docstring, from 0; a line can have several, a blank one has none."""
     code: set[int] = set()
     comments: set[int] = set()
+    docstrings: set[int] = set()
     pending = [tree.root_node]
     while pending:
         node = pending.pop()
         if "comment" in node.type:
-            last = node.end_point[0] - (node.end_point[1] == 0 and node.end_point[0] > node.start_point[0])
-            comments.update(range(node.start_point[0], last + 1))
+            lines = comments
+        elif node.type == "expression_statement" and [child.type for child in node.children] == ["string"]:
+            # A string alone in Python, which cloc, lizard and radon don't count as code, either.
+            lines = docstrings
         elif node.child_count and ("string" not in node.type or node.type == "concatenated_string"):
             pending += node.children
+            continue
         elif node.end_byte > node.start_byte:
-            # Text of several lines is code in all of them; what ends at a line's beginning is not in that line.
-            last = node.end_point[0] - (node.end_point[1] == 0 and node.end_point[0] > node.start_point[0])
-            code.update(range(node.start_point[0], last + 1))
-    return code, comments
+            lines = code
+        else:
+            continue
+        # Text of several lines counts for all of them; what ends at a line's beginning is not in that line.
+        last = node.end_point[0] - (node.end_point[1] == 0 and node.end_point[0] > node.start_point[0])
+        lines.update(range(node.start_point[0], last + 1))
+    blank = {number for number, line in enumerate(data.split(b"\n")) if not line.strip()}
+    return code - blank, comments - blank, docstrings - blank
 
 
 def _parameters(node: Node) -> int:
