@@ -259,6 +259,21 @@ def test_dependencies_are_those_of_the_package_and_not_of_its_documents(tmp_path
     assert answer.text.startswith("`pyproject.toml` lists 1 dependency: `idna`"), answer.text
 
 
+def test_of_two_long_docstrings_the_first_paragraphs_are_quoted(tmp_path: Path) -> None:
+    functions = [
+        f'def {name}(seconds):\n    """{title} after some seconds.\n\n' + "    Raises\n" * 14 + '    """\n'
+        for name, title in (("stop_after", "Stop"), ("fail_after", "Fail"))
+    ]
+    repo = RepositoryBuilder(tmp_path / "reed")
+    repo.commit({"limits.py": "\n\n".join(functions), "MockJUnit.java": "class MockJUnit {}\n", "tests/run.py": "\n"})
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    text = research(engine, "What is the difference between stop_after and fail_after?").text
+    assert "Stop after some seconds." in text
+    assert "Raises" not in text
+    # `JUnit` doesn't end with `IT`, although filters of files ignore case.
+    assert research(engine, "How many test files are there?").text.startswith("**1** file in tests")
+
+
 def test_a_runtime_is_asked_for_with_a_pronoun_too() -> None:
     assert read_lookup("Which minimum Rust version does it need?") == Lookup("runtime", "rust")
 

@@ -18,7 +18,8 @@ from sourcelight.repos import is_revision, resolve
 
 TEST_FILES = (
     r"(^|/)(tests?|testing|__tests__|specs?|testdata)/|(^|/)test_[^/]*$|_tests?\.\w+$|[.-](test|spec)\.\w+$"
-    r"|(Test|Tests|IT)\.(java|kt|scala|cs|groovy)$|(^|/)conftest\.py$"
+    # Filters of files ignore case: `MockitoJUnit.java` ends with no word.
+    r"|(?-i:Test|Tests|IT)\.(java|kt|scala|cs|groovy)$|(^|/)conftest\.py$"
 )
 """Which files are tests: by directory, by the beginning or the end of the name."""
 

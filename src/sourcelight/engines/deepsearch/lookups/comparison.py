@@ -28,6 +28,7 @@ from sourcelight.engines.deepsearch.markdown import inline
 
 _FUNCTIONS = frozenset({"function", "method", "constructor"})
 _MAX_DESCRIBED = 6
+_HEAD_LINES = 12
 _BARE_METHOD = re.compile(r"\s*def\s+[\w.]+[?!]?\s*(?:#.*)?")
 
 
@@ -114,7 +115,7 @@ def find_difference(work: Work, first: str, second: str, notes: list[str]) -> Fi
         tuple(item for statement in described for item in statement.evidence),
     )
     finding = Finding(headline, "difference", queries=[join_queries(queries)], notes=notes, heading="How they differ")
-    finding.quotes = [head_at(texts, location) for location in pair]
+    finding.quotes = [_short_head_at(texts, location) for location in pair]
     finding.details = _differences(texts, (first, second), pair)
     finding.method.append("What the definitions do in their bodies was not compared.")
     if len(pairs) > 1:
@@ -123,6 +124,19 @@ def find_difference(work: Work, first: str, second: str, notes: list[str]) -> Fi
         ]
         finding.method.append(f"Both names are defined in {join_words(locations)}, too.")
     return finding
+
+
+def _short_head_at(texts: FileTexts, location: DefinitionLocation) -> FileEvidence:
+    """Make evidence of a head, of a long docstring with its first paragraph only: two have to fit on a screen."""
+    quote = head_at(texts, location)
+    below = location.definition.line - quote.begin_line + 1
+    lines = quote.text.split("\n")
+    blank = next((index for index, line in enumerate(lines) if index >= below and not line.strip()), len(lines))
+    if len(lines) <= _HEAD_LINES or blank == len(lines):
+        return quote
+    end = quote.begin_line + blank - 1
+    names = (location.definition.name,)
+    return texts.evidence(location.target, location.path, quote.begin_line, end, "definition", 1.0, names)
 
 
 def _pairs_of(
