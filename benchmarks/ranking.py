@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 from corpus import Corpus, machine, markdown
-from ranking_sets import BUGS, SHORT, WRITTEN
+from ranking_sets import BUGS, SECTIONS, SHORT, WRITTEN
 
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.search.ranking.bm25 import Weights, score
@@ -178,7 +178,7 @@ def measure(case: Mapping[str, Any], answer: Answer, chunk_space: Space) -> dict
     if kind in SHORT:
         of_chunks = first_places([path for path, _, _ in answer.chunks[:_DEPTH]], gold)
         return {"files NDCG": ndcg(locations, len(gold)), "chunks NDCG": ndcg(of_chunks, len(gold))}
-    if kind in WRITTEN:
+    if kind in {*WRITTEN, *SECTIONS}:
         return {
             "hit@1": float(0 in locations),
             "r@10": sum(location < _DEPTH for location in locations) / len(gold),
@@ -251,7 +251,7 @@ def report(results: Table, cost: Mapping[str, float], *, languages: bool) -> Non
     """Print the tables."""
     methods = list(dict.fromkeys(name for name, _, _ in results))
     print(f"{machine()}\n")
-    for kinds in (SHORT, WRITTEN, BUGS):
+    for kinds in (SHORT, WRITTEN, SECTIONS, BUGS):
         rows, names = [], []
         for name in methods:
             for of in (*kinds, "all") if len(kinds) > 1 else kinds:
@@ -274,7 +274,7 @@ def report(results: Table, cost: Mapping[str, float], *, languages: bool) -> Non
         by: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
         for (method, kind, language), values in results.items():
             if method == "ours":
-                measured = "files NDCG" if kind in SHORT else "hit@1" if kind in WRITTEN else "functions acc@10"
+                measured = "files NDCG" if kind in SHORT else "functions acc@10" if kind in BUGS else "hit@1"
                 by[language][kind] += values[measured]
         columns = (*SHORT, *WRITTEN, *BUGS)
         rows = [[language, *(f"{np.mean(v[k]):.3f} ({len(v[k])})" if v.get(k) else "" for k in columns)]

@@ -10,8 +10,10 @@ and written as lines of JSON. Nothing of the repositories is part of this projec
 - *words*: two to four words of the first sentence of a doc comment; *sentence*: the whole of it; *name*: the words of a
   type's name, the last one in the other number. All three are answered by the file with the definition;
 - *readme*: a sentence of documentation that names one definition in a code span, without that name. The name has
-  several words, since a lone word in a code span more often names an option or a command. Changelogs and proposals give
-  no sentences: they describe other versions;
+  several words, since a lone word in a code span more often names an option or a command. Changelogs, plans, posts and
+  instructions for agents give no sentences, since they describe other versions or no code; neither do translations;
+- *section*: the same sentence behind the heading that it is below, without the name, as a person would ask it. It isn't
+  one of the written kinds, and is reported beside them;
 - *subject*: the subject of a commit, answered by the files of code that it changed. The newest commit is asked, which
   has the change itself;
 - *issue*: subject and body of a commit (40 words and more) without names of files, answered by the functions that it
@@ -48,6 +50,7 @@ from sourcelight.engines.symbols import KINDS, LANGUAGES, FileDefinitions, defin
 
 SHORT = ("symbol", "term", "topic", "words", "name")
 WRITTEN = ("sentence", "readme", "subject")
+SECTIONS = ("section",)
 BUGS = ("issue",)
 
 _TYPES = frozenset({"class", "interface", "struct", "enum"})
@@ -68,8 +71,12 @@ _NUMBER = re.compile(r"\s*\(?(?:#|GH-|gh-|PR |pr )\d+\)?|\b[A-Z]{3,}-\d+[:\s]*")
 _HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@")
 _ASIDE = re.compile(r"(?i)(?:^|/)(?:examples?|samples?|demos?|scripts?|tools?|bench\w*|\.\w+|docs?)/")
 """Folders whose files answer no question: whoever made one would not name them as the place."""
-_OTHER_VERSIONS = re.compile(r"(?i)chang|histor|news|release|whatsnew|migrat|upgrad|(?:^|/)(?:seps?|rfcs?|peps?)/")
-"""Documents on versions before this one, or on what may come."""
+_OTHER_VERSIONS = re.compile(
+    r"(?i)chang|histor|news|release|what'?s?[-_ ]?new|migrat|upgrad|(?:^|/)(?:seps?|rfcs?|peps?)/"
+    r"|(?:^|/)(?:blog|posts?|wiki|plans?|\.\w+)/|(?:^|/)(?:agents|claude|gemini|copilot-instructions|contributing)\.md$"
+)
+"""Documents on versions before this one, on what may come, or on how to work on the project."""
+_HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*$|^([^\n]+)\n([=\-~^\"'#*+])\3{2,}$", re.MULTILINE)
 _MIN_BODY_WORDS = 40
 _MAX_FILES = 3
 _MAX_WORDS = 400
@@ -232,15 +239,18 @@ def name_rows(source: Source) -> Iterator[tuple[str, list[Place]]]:
             yield " ".join(words), [location]
 
 
-def readme_rows(source: Source) -> Iterator[tuple[str, list[Place]]]:
-    """Sentences of documentation with the name of one definition taken out."""
+def readme_rows(source: Source, *, has_heading: bool) -> Iterator[tuple[str, list[Place]]]:
+    """Sentences of documentation with the name of one definition taken out, alone or behind their heading."""
     by_name: dict[str, list[Place]] = {}
     for location in source.positions:
         by_name.setdefault(location.name, []).append(location)
     for path, kind in source.paths.items():
         if kind != "docs" or not path.lower().endswith((".md", ".rst")) or _OTHER_VERSIONS.search(path):
             continue
+        heading = ""
         for paragraph in re.split(r"\n\s*\n", "\n".join(source.lines(path))):
+            for match in _HEADING.finditer(paragraph):
+                heading = match[1] or match[2]
             if "```" in paragraph or "|" in paragraph or paragraph.startswith((" ", "\t", "..")):
                 continue
             for sentence in re.split(r"(?<=[a-z)`])[.!]\s", " ".join(paragraph.split())):
@@ -250,9 +260,13 @@ def readme_rows(source: Source) -> Iterator[tuple[str, list[Place]]]:
                 is_distinct = len(names) == 1 and len(parts_of(names[0])) > 1
                 words = _MARKUP.sub("", _SPAN.sub(" ", sentence)).lstrip("-* ").split()
                 content = [word for word in words if word.isalpha() and word.lower() not in FUNCTION_WORDS]
-                if is_distinct and len(spans) <= 2 and len(content) >= 6 and "](" not in sentence:
-                    source.documents[" ".join(words)] = path
-                    yield " ".join(words), by_name[names[0]]
+                text = " ".join(words)
+                if is_distinct and len(spans) <= 2 and len(content) >= 6 and "](" not in sentence and text.isascii():
+                    if has_heading:
+                        about = _MARKUP.sub("", re.sub(rf"(?i)\b{re.escape(names[0])}\b", "", heading)).strip(" .:()")
+                        text = f"{about}: {text}" if about else text
+                    source.documents[text] = path
+                    yield text, by_name[names[0]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,7 +364,8 @@ def cases_of(source: Source, git_dir: str, rows: int, seed: int) -> Iterator[Dra
     yield from draft_cases("words", words_rows(source, chance("words words"), is_sentence=False))
     yield from draft_cases("sentence", words_rows(source, chance("sentence words"), is_sentence=True))
     yield from draft_cases("name", name_rows(source))
-    yield from draft_cases("readme", readme_rows(source))
+    yield from draft_cases("readme", readme_rows(source, has_heading=False))
+    yield from draft_cases("section", readme_rows(source, has_heading=True))
     subjects = issues = 0
     for change in changes(git_dir, source.terms_index.commit, source):
         subject = change.subject
@@ -420,7 +435,7 @@ def main() -> None:
             for name, (source, git_dir) in sources.items():
                 for kind, text, positions, files, commit in cases_of(source, git_dir, options.rows, options.seed):
                     gold = [(location.path, location.first, location.last) for location in positions]
-                    document = source.documents.get(text, "") if kind == "readme" else ""
+                    document = source.documents.get(text, "") if kind in {"readme", *SECTIONS} else ""
                     case = Case(name, languages[name], half[name], kind, text, files, gold, commit, document)
                     file.write(json.dumps(asdict(case)) + "\n")
                     counts[kind, half[name]] += 1

@@ -23,6 +23,7 @@ STORE = "\n\n".join(
     for name in ("cookies", "users", "carts", "logins")
 )
 BOOK = 'class Book:\n    """Management of each session."""\n\n    def open(self):\n        return 1\n'
+LONG = "an empty level of the tank never overflows while valves run"
 FILES: dict[str | bytes, str | bytes | None] = {
     "app/store.py": STORE,
     "app/sessions.py": BOOK,
@@ -38,6 +39,11 @@ FILES: dict[str | bytes, str | bytes | None] = {
     "parts/self.py": "import left\nfrom parts import right\nfrom parts.right import walk as go\n",
     "examples/rules.py": "def parse_rules(text):\n    return text.split()\n\n",
     "examples/paint.py": "def paint_canvas():\n    return 1\n",
+    "water/pump.py": "def run(tank):\n    return tank.level + 1\n",
+    "water/tank.py": "def run(tank):\n    return tank.level - 1\n",
+    "water/tests/test_tank.py": (
+        "def test_an_empty_level_never_overflows_while_valves_run(tank):\n    assert run(tank) == tank.level\n"
+    ),
 }
 
 
@@ -104,6 +110,16 @@ def test_of_two_alike_the_imported_file_comes_first(engine: LocalEngine) -> None
     assert first.lists["imports"] > second.lists["imports"] > 0.0
 
 
+def test_a_test_votes_for_the_file_that_it_is_named_after(engine: LocalEngine) -> None:
+    """Of two alike the tested one comes first; a short question leaves that to the names of files."""
+    files = ask(engine, LONG).files
+    lists = {file.path: file.lists for file in files}
+    code = [file.path for file in files if file.kind == "code"]
+    assert code.index("water/tank.py") < code.index("water/pump.py")
+    assert lists["water/tank.py"]["tests"] > 0.0 == lists["water/pump.py"]["tests"]
+    assert not any(file.lists["tests"] for file in ask(engine, "empty level").files)
+
+
 @pytest.mark.parametrize(
     ("path", "kind"),
     [
@@ -126,7 +142,7 @@ def test_examples_come_after_the_code(engine: LocalEngine) -> None:
     assert ask(engine, "paint canvas").files[0].path == "examples/paint.py"
 
 
-@pytest.mark.parametrize("text", ["session management", "Engine", "parse rules", "session"])
+@pytest.mark.parametrize("text", ["session management", "Engine", "parse rules", "session", LONG])
 @pytest.mark.parametrize("limit", [1, 2, 3, 5])
 def test_a_limit_only_cuts(engine: LocalEngine, text: str, limit: int) -> None:
     """The first ones are those of the whole order, with the same scores."""

@@ -75,6 +75,16 @@ def test_a_question_gives_names_files_and_phrases() -> None:
     assert "why" not in question.terms
 
 
+@pytest.mark.parametrize("prefix", ["docs: ", "fix(tests)!: ", "feat: "])
+def test_the_type_of_a_commit_is_no_word_of_its_subject(prefix: str) -> None:
+    """Its scope is; and a colon in another place is left alone."""
+    question = analyze(f"{prefix}close the session twice")
+    assert {"doc", "fix", "feat"}.isdisjoint(question.terms)
+    assert ("test" in question.terms) == ("(tests)" in prefix)
+    assert not question.asks_docs
+    assert "fix" in analyze("how is the fix: close the session").terms
+
+
 def test_neighbouring_words_meet_joined_names() -> None:
     """`write ahead log` finds WriteAheadLog, at less weight, and not finding it says nothing."""
     question = analyze("where is the write ahead log truncated")

@@ -16,6 +16,7 @@ from sourcelight.engines.search.ranking.model import LOCAL_ONLY, StatsExchange
 from sourcelight.engines.search.ranking.name_scores import definition_name_scores, name_scores
 from sourcelight.engines.search.ranking.paths import KINDS
 from sourcelight.engines.search.ranking.question import RankQuery
+from sourcelight.engines.search.ranking.vote_scores import vote_scores
 from sourcelight.engines.symbols import SymbolTable
 
 
@@ -35,6 +36,8 @@ class ListWeights:
         The name of a definition, for short questions; none for long ones.
     imported_short, imported_long
         How many files import the file, for short questions and for long ones.
+    tested
+        A test that is named after the file and matches the question, by its length: see `TESTED_WORDS`.
     file_short, file_long
         The score of a file beside that of a chunk, for short questions and for long ones.
     repeat_short, repeat_long
@@ -56,6 +59,7 @@ class ListWeights:
     definition_names: float = 0.4
     imported_short: float = 0.2
     imported_long: float = 0.1
+    tested: float = 0.15
     file_short: float = 1.5
     file_long: float = 0.6
     repeat_short: float = 0.5
@@ -94,6 +98,7 @@ class ListWeights:
             between(self.names_long, self.names),
             between(0.0, self.definition_names),
             between(self.imported_long, self.imported_short),
+            self.tested * min(max((words - TESTED_WORDS[0]) / (TESTED_WORDS[1] - TESTED_WORDS[0]), 0.0), 1.0),
         )
 
 
@@ -105,10 +110,14 @@ class LengthWeights(NamedTuple):
     names: float
     definition_names: float
     imported: float
+    tested: float
 
 
 SHORT, LONG = 4, 10
 """Words up to which a question is short, and from which it is long."""
+
+TESTED_WORDS = 2, 6
+"""Words up to which tests don't vote, since names of files do, and from which their votes count in full."""
 
 CHUNK = 1.0
 """What a chunk's own score counts for it beside that of its file; both are divided by the best of all."""
@@ -230,7 +239,11 @@ def file_lists(
     if by_length.definition_names:
         found_names = definition_name_scores(collection, words, question, top, exchange)
         of_names += by_length.definition_names * found_names
+    of_tests: Float64Array = np.zeros(collection.files)
+    if by_length.tested:
+        of_tests += by_length.tested * vote_scores(collection, words, top)
     scored_files.update(of_names.nonzero()[0].tolist())
+    scored_files.update(of_tests.nonzero()[0].tolist())
     factors, other_files = weights.of_kinds(question), np.array(sorted(scored_files), dtype=np.int64)
     for fraction in _SCORE_FRACTIONS if limit is not None else (0.0,):
         files, best = _with_chunks(words, fraction * top, other_files)
@@ -240,6 +253,7 @@ def file_lists(
         by_words: Float64Array = np.zeros(collection.files)
         by_words[files] = scores / (greatest or 1.0)
         lists.lists = {"words": by_words, "definitions": exact, "mentioned": mentioned, "names": of_names}
+        lists.lists["tests"] = of_tests
         if by_length.imported:
             imported: Float64Array = np.zeros(collection.files)
             imported[files] = by_length.imported * collection.imported.take(files) * (best > 0.0)

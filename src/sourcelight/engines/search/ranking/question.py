@@ -33,6 +33,13 @@ cmake mk tcl tf ex exs erl hs ml r jl dart groovy ipynb lock log csv tsv
 _EXTENSIONS = frozenset(_CODE_FILES.split())
 _INTERROGATIVE = re.compile(r"\bhow (?:big|deep|far|fast|large|long|many|much|often|old|soon)\b", re.IGNORECASE)
 """Grammatical words of questions only: in code, `long` is a type, and `far` may be a name."""
+_CONVENTIONAL = re.compile(
+    r"^\W*(?:feat|features?|fix|bugfix|docs?|chore|refactor|perf|style|tests?|build|ci|revert|types?)"
+    r"(?:\(([^()\n]{0,80})\))?!?:[ \t]+(?=\S)",
+    re.IGNORECASE,
+)
+"""The type that Conventional Commits put before a subject: it says what a change is, and nothing of where. Its scope
+does."""
 _TEST = re.compile(r"\b(?:tests?|tested|testing|unit test|fixtures?|spec)\b", re.IGNORECASE)
 _DOCS = re.compile(r"\b(?:docs?|documentation|documented|readme|manual|guide|tutorial)\b", re.IGNORECASE)
 
@@ -144,7 +151,7 @@ class _QuestionReader:
 
 def analyze(text: str) -> RankQuery:
     """Analyse a question; filters such as ``repo:`` must be gone from it."""
-    text = text[:_MAX_CHARACTERS]
+    text = _CONVENTIONAL.sub(lambda match: f"{match[1]} " if match[1] else "", text[:_MAX_CHARACTERS], count=1)
     reader = _QuestionReader()
     remaining = _read_marked(text, reader)
     remaining = _read_files_and_names(remaining, reader)
