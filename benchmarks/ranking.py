@@ -139,6 +139,8 @@ def methods_of(chunk_space: Space) -> Mapping[str, Callable[[], Method]]:
         "less names of files": less(names=0),
         "less names of definitions": less(definition_names=0),
         "less imports": less(imported_short=0, imported_long=0),
+        "less tests": less(tested=0),
+        "less best chunk": less(best_alone=0),
         "less weight of files": less(file_short=lists.file_long),
         "less damped repeats": less(repeat_short=1.0),
         "less code aside": less(aside=1.0),
@@ -189,7 +191,7 @@ def measure(case: Mapping[str, Any], answer: Answer, chunk_space: Space) -> dict
     for path, first, last in answer.chunks:
         functions += [(path, start) for start, end in chunk_space.functions_of(path) if start <= last and first <= end]
     best = list(dict.fromkeys(functions))[:_DEPTH]
-    is_found = [(path, first) in best for path, first, _ in case["places"]]
+    is_found = [(path, first) in best for path, first, _ in case["positions"]]
     return {**result, "functions acc@10": float(all(is_found)), "any@10": float(any(is_found))}
 
 

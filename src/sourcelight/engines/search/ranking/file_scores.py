@@ -36,8 +36,10 @@ class ListWeights:
         The name of a definition, for short questions; none for long ones.
     imported_short, imported_long
         How many files import the file, for short questions and for long ones.
+    best_alone
+        The best chunk once more, beside the sum of all that words give; by the length of the question.
     tested
-        A test that is named after the file and matches the question, by its length: see `TESTED_WORDS`.
+        A test that is named after the file and matches the question, by its length: see `FEW`.
     file_short, file_long
         The score of a file beside that of a chunk, for short questions and for long ones.
     repeat_short, repeat_long
@@ -59,6 +61,7 @@ class ListWeights:
     definition_names: float = 0.4
     imported_short: float = 0.2
     imported_long: float = 0.1
+    best_alone: float = 2.0
     tested: float = 0.15
     file_short: float = 1.5
     file_long: float = 0.6
@@ -88,6 +91,7 @@ class ListWeights:
         A short question is about a file; of a long one, such as a report of a bug, the best places count.
         """
         share = min(max((LONG - words) / (LONG - SHORT), 0.0), 1.0)
+        sentence = min(max((words - FEW) / (SENTENCE - FEW), 0.0), 1.0)
 
         def between(long: float, short: float) -> float:
             return long + share * (short - long)
@@ -98,7 +102,8 @@ class ListWeights:
             between(self.names_long, self.names),
             between(0.0, self.definition_names),
             between(self.imported_long, self.imported_short),
-            self.tested * min(max((words - TESTED_WORDS[0]) / (TESTED_WORDS[1] - TESTED_WORDS[0]), 0.0), 1.0),
+            self.best_alone * sentence,
+            self.tested * sentence,
         )
 
 
@@ -110,14 +115,16 @@ class LengthWeights(NamedTuple):
     names: float
     definition_names: float
     imported: float
+    best_alone: float
     tested: float
 
 
 SHORT, LONG = 4, 10
 """Words up to which a question is short, and from which it is long."""
 
-TESTED_WORDS = 2, 6
-"""Words up to which tests don't vote, since names of files do, and from which their votes count in full."""
+FEW, SENTENCE = 3, 7
+"""Words up to which a question is a name or a topic, and from which one passage may have all of it: in between, the
+best chunk of a file and the votes of tests count more and more."""
 
 CHUNK = 1.0
 """What a chunk's own score counts for it beside that of its file; both are divided by the best of all."""
@@ -254,6 +261,10 @@ def file_lists(
         by_words[files] = scores / (greatest or 1.0)
         lists.lists = {"words": by_words, "definitions": exact, "mentioned": mentioned, "names": of_names}
         lists.lists["tests"] = of_tests
+        if by_length.best_alone:
+            alone: Float64Array = np.zeros(collection.files)
+            alone[files] = best * (by_length.best_alone / (top or 1.0))
+            lists.lists["best"] = alone
         if by_length.imported:
             imported: Float64Array = np.zeros(collection.files)
             imported[files] = by_length.imported * collection.imported.take(files) * (best > 0.0)
@@ -261,7 +272,7 @@ def file_lists(
         max_other = fraction * float(factors.max())
         if limit is None or not fraction * top:
             break
-        by_others = fraction * weights.best / greatest + by_length.imported
+        by_others = fraction * (weights.best / greatest + by_length.best_alone) + by_length.imported
         if NEAR_BEST * best_value >= max_other * top and _has_best_chunks(
             lists, limit, max_other, by_others * float(factors.max())
         ):
