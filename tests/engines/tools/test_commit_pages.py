@@ -14,7 +14,7 @@ from sourcelight.core.tools.catalog import table_of
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.tools import ToolContext, call
 from sourcelight.repos import Viewer
-from sourcelight.server.http.pages.changes import commit_page
+from sourcelight.server.http.pages.code.changes import commit_page
 from sourcelight.testing import RepositoryBuilder
 
 CPU_S = 2.0

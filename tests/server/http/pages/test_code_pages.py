@@ -21,8 +21,8 @@ from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.tools import ToolContext
 from sourcelight.repos import ServicePolicy, Viewer
 from sourcelight.repos.state import State
-from sourcelight.server.http.pages.directory import Directory, DirectoryParts, Part, directory_page
-from sourcelight.server.http.pages.readme import readme_html, readme_path
+from sourcelight.server.http.pages.code.directory import Directory, DirectoryParts, Part, directory_page
+from sourcelight.server.http.pages.code.readme import readme_html, readme_path
 from sourcelight.server.http.settings import Settings
 from sourcelight.testing import RepositoryBuilder
 

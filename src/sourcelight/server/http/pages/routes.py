@@ -18,7 +18,7 @@ from sourcelight.repos.state import State
 from sourcelight.server.http.pages import search
 from sourcelight.server.http.pages.access import PageAccess
 from sourcelight.server.http.pages.browser import EventStream, send_script, send_style
-from sourcelight.server.http.pages.code_routes import CodePages
+from sourcelight.server.http.pages.code.routes import CodePages
 from sourcelight.server.http.pages.conversations import HEADERS, SCRIPT_PATH, STYLE_PATH, error_page
 from sourcelight.server.http.pages.deepsearch import ConversationPages
 from sourcelight.server.http.pages.python import notebook

@@ -14,8 +14,8 @@ from sourcelight.core.batches.results import ToolResult, file_url, repository_ur
 from sourcelight.core.cells.compare import NotebookDiff
 from sourcelight.core.markup import escape, one_line
 from sourcelight.core.markup.counts import count_of
-from sourcelight.server.http.pages.cells import LINES_VIEW, changed_cells
-from sourcelight.server.http.pages.code import commit_url, tree_url
+from sourcelight.server.http.pages.code.cells import LINES_VIEW, changed_cells
+from sourcelight.server.http.pages.code.elements import commit_url, tree_url
 from sourcelight.server.http.pages.conversations import page
 
 _MAX_PATCH_SIZE, _MAX_PATCHES_SIZE, _LINE_SIZE = 150_000, 1_000_000, 50

@@ -30,12 +30,12 @@ from sourcelight.core.errors import (
 )
 from sourcelight.engines import tools
 from sourcelight.engines.tools import ToolContext
-from sourcelight.server.http.pages import changes, code
 from sourcelight.server.http.pages.access import PageAccess
 from sourcelight.server.http.pages.browser import requested_lines
-from sourcelight.server.http.pages.cells import LINES_VIEW
-from sourcelight.server.http.pages.directory import Directory, DirectoryParts, directory_page
-from sourcelight.server.http.pages.file import OUTLINE, FilePageView, file_page
+from sourcelight.server.http.pages.code import changes, elements
+from sourcelight.server.http.pages.code.cells import LINES_VIEW
+from sourcelight.server.http.pages.code.directory import Directory, DirectoryParts, directory_page
+from sourcelight.server.http.pages.code.file import OUTLINE, FilePageView, file_page
 from sourcelight.server.http.pages.python import compared_revisions, notebook, number_of, python_block, python_call
 from sourcelight.server.identity import QueueFull
 
@@ -197,13 +197,13 @@ class CodePages:
             answer = tools.call("read_file", {**arguments, "path": path}, context)
         except BinaryFile as exc:
             location = tools.call("list_files", _parent(arguments, path), context).attributes
-            return code.binary_page({**location, "path": path}, exc.size_bytes, prefix=prefix)
+            return elements.binary_page({**location, "path": path}, exc.size_bytes, prefix=prefix)
         except ToolError as exc:
             if exc.argument != "path":
                 raise
             # A directory, by the address of a file.
             location = tools.call("list_files", {**arguments, "path": path}, context).attributes
-            target = code.tree_url(prefix, location["repository"], location["commit"], location["path"])
+            target = elements.tree_url(prefix, location["repository"], location["commit"], location["path"])
             return RedirectResponse(target, 302, {"Cache-Control": "no-store"})
         arguments = {"repo": arguments["repo"], "path": path, "revision": answer.attributes["commit"]}
         beside = replace(context, cancellation=Cancellation())
@@ -241,7 +241,7 @@ class CodePages:
                 _attempt("find_references", symbol_arguments | {"limit": 100}, context),
             )
         ]
-        return code.symbol_page(name, arguments, *answers, prefix=self._access.prefix, use=use)
+        return elements.symbol_page(name, arguments, *answers, prefix=self._access.prefix, use=use)
 
     def _directory_page(
         self, arguments: Mapping[str, Any], path: str, parameters: Mapping[str, str], context: ToolContext, use: str

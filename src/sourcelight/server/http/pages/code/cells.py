@@ -12,7 +12,7 @@ from sourcelight.core.cells.reading import CellLine, anchor_of, heading_of, line
 from sourcelight.core.markup import escape
 from sourcelight.core.markup.counts import count_of
 from sourcelight.core.markup.highlighting import code_tokens, highlight_code
-from sourcelight.server.http.pages.code import line_html
+from sourcelight.server.http.pages.code.elements import line_html
 
 LINES_VIEW = "lines"
 """The value of the parameter ``view`` that shows the lines of a notebook's file instead of its cells."""

@@ -16,8 +16,8 @@ from sourcelight.core.markup import escape, one_line
 from sourcelight.core.markup.counts import count_of
 from sourcelight.core.markup.highlighting import Token, line_tokens
 from sourcelight.core.query.languages import language_of
-from sourcelight.server.http.pages.cells import LINES_VIEW, CellTable, RequestedCells, cell_table
-from sourcelight.server.http.pages.code import MAX_LISTED, commit_url, head, line_html
+from sourcelight.server.http.pages.code.cells import LINES_VIEW, CellTable, RequestedCells, cell_table
+from sourcelight.server.http.pages.code.elements import MAX_LISTED, commit_url, head, line_html
 from sourcelight.server.http.pages.conversations import page
 
 MAX_LINES = 5_000
