@@ -93,7 +93,7 @@ def test_only_what_storage_lost_is_missing_and_workers_go_on_with_what_they_hold
         _, search = searched(engine, QUERY)
         assert set(search.accounting.skipped or {}) == {missing_entry.name, changed_entry.name}
         assert search.accounting.skipped is not None
-        assert "does not have it" in search.accounting.skipped[missing_entry.name][0].reason
+        assert "not in storage" in search.accounting.skipped[missing_entry.name][0].reason
         assert "another hash" in search.accounting.skipped[changed_entry.name][0].reason
         shutil.rmtree(storage_dir / "objects")
         assert set(searched(engine, QUERY)[1].accounting.skipped or {}) == {missing_entry.name, changed_entry.name}
