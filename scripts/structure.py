@@ -21,6 +21,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -306,10 +307,26 @@ def comment_lines(module: Module) -> int:
     return sum(token[0].startswith("#") and not _DIRECTIVE.match(token[0]) for token in tokens)
 
 
-def comment_share(rooms: str = "") -> float:
-    """Return the share of commented lines in a room and the rooms inside, in percent."""
+@cache
+def constant_text_lines(module: Module) -> int:
+    """Return the number of lines of the texts below constants and attributes, which say why these are as they are."""
+    bodies = (node.body for node in ast.walk(module.tree) if isinstance(node, ast.Module | ast.ClassDef))
+    return sum(
+        (text.end_lineno or text.lineno) - text.lineno + 1
+        for body in bodies
+        for previous, text in pairwise(body)
+        if isinstance(previous, ast.Assign | ast.AnnAssign)
+        and isinstance(text, ast.Expr)
+        and isinstance(text.value, ast.Constant)
+        and isinstance(text.value.value, str)
+    )
+
+
+def comment_share(rooms: str = "", *, constants: bool = False) -> float:
+    """Return the share of commented lines in a room and the rooms inside, in percent; or with texts of `constants`."""
     selected = [module for module in modules() if f"{module.room}.".startswith(f"{rooms}." if rooms else "")]
-    return 100 * sum(map(comment_lines, selected)) / max(1, sum(module.lines for module in selected))
+    count = sum(comment_lines(module) + (constant_text_lines(module) if constants else 0) for module in selected)
+    return 100 * count / max(1, sum(module.lines for module in selected))
 
 
 def relapses() -> list[str]:
@@ -472,6 +489,7 @@ def measures() -> dict[str, Any]:
         "array aliases outside core.arrays": len(array_aliases()),
         "phrases of older texts": len(relapses()),
         "comment lines, %": round(comment_share(), 2),
+        "comment lines and texts of constants, %": round(comment_share(constants=True), 2),
         **{f"comment lines in {room}, %": round(comment_share(room), 2) for room in COMMENTED},
         "cycles, with type-only imports": len(cycles()),
         "cycles at run time": len(cycles(with_types=False)),

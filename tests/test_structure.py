@@ -126,6 +126,9 @@ MIN_COMMENTS = {
 }
 """Percent of lines of a room (empty: the package). A comment that repeats the code is worse than none."""
 
+MIN_REASONS = 2.5
+"""Percent of lines of the package that are comments, or texts below constants and attributes."""
+
 
 def test_names_of_classes_are_unique() -> None:
     assert set(structure.duplicate_classes()) <= DUPLICATE_CLASSES
@@ -200,6 +203,8 @@ def test_caches_are_those_of_the_core() -> None:
 def test_rooms_say_why() -> None:
     shares = {room: structure.comment_share(room) for room in MIN_COMMENTS}
     assert all(share >= MIN_COMMENTS[room] for room, share in shares.items()), shares
+    # A limit or a table has its reason in the text below it, not in a comment.
+    assert structure.comment_share(constants=True) >= MIN_REASONS
 
 
 def test_texts_avoid_phrases_of_older_ones() -> None:

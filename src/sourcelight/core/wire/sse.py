@@ -80,8 +80,9 @@ class SseDecoder:
         buffer += self._with_newlines(portion)
         position = 0
         try:
+            # From `_scanned`: a line of megabytes arrives in many portions, and is searched for its end only once.
             while (newline := buffer.find(b"\n", max(position, self._scanned))) >= 0:
-                line = bytes(memoryview(buffer)[position:newline])
+                line = bytes(memoryview(buffer)[position:newline])  # a slice of a bytearray would copy twice
                 self._grow(newline + 1 - position)
                 position = newline + 1
                 self._lines += 1
@@ -89,8 +90,10 @@ class SseDecoder:
                     raise ProtocolError(f"more than {self._max_lines:,} lines without an event", event=self._name or "")
                 if (event := self._line(line)) is not None:
                     yield event
+            # The unfinished line counts towards the limit now, and towards the event once its end is here.
             self._grow(len(buffer) - position, keep=False)
         finally:
+            # Once for each portion, not for each line: the rest of the buffer moves with every deletion.
             del buffer[:position]
             self._scanned = len(buffer)
 

@@ -107,6 +107,7 @@ async def _read_series(
             value = _to_payload(value, key, arguments, pages)
         entries: list[Entry] = list(value.get(key) or ())
         pages.info = pages.info or value
+        # Pages are cut by time, so they overlap in the commits of one second.
         new = [entry for entry in entries if _name(entry) not in seen]
         seen.update(map(_name, new))
         pages.entries += new

@@ -48,6 +48,7 @@ class Recorder:
         there = self.path.exists()
         if there and not (append or replace):
             raise RecordingInvalid(str(self.path), "already exists; pass append=True to continue it, or replace=True")
+        # The former recording stays usable until this one is complete.
         self._writes_to = self.path.with_name(f"{self.path.name}.new") if there and replace else self.path
         self._lock = threading.Lock()
         self._start_s = time.monotonic()
@@ -71,6 +72,7 @@ class Recorder:
         return cast("IO[bytes]", file)
 
     def _truncate_partial_line(self) -> None:
+        # A killed process may leave half a line, and what is appended to it could not be read.
         data = self.path.read_bytes()
         complete_lines = data[: data.rfind(b"\n") + 1]
         lines = list(lines_of(complete_lines, str(self.path))) if complete_lines else []
@@ -90,7 +92,7 @@ class Recorder:
 
     def _put(self, data: bytes) -> None:
         self._file.write(data)
-        self._file.flush()
+        self._file.flush()  # with each line, so that a kill loses only what was not written yet
 
     def _write(self, line: Line) -> None:
         with self._lock:
@@ -120,6 +122,7 @@ class Recorder:
         self._write(RecordedReply(number, *(moment or self._moment()), kind, content))
 
     def _end(self, number: int, exc: BaseException, hide_secrets: HideSecrets) -> None:
+        # Other exceptions are a cancellation or a bug: a replay ends there, and has nothing to raise.
         if isinstance(exc, SourcelightError):
             self._write_reply(number, "fault", _without_secrets(error_to_json(exc), hide_secrets))
         else:
