@@ -15,7 +15,7 @@ import pytest
 
 from backends.cluster.processes import wait_until
 from sourcelight.cli import main
-from sourcelight.repos.mirror_schedule import MirrorSchedule, read_states
+from sourcelight.repos.mirrors.schedule import MirrorSchedule, read_states
 from sourcelight.testing import RepositoryBuilder, make_repo
 
 COMMAND = [sys.executable, "-c", "import sys; from sourcelight.cli import main; sys.exit(main())", "sync"]

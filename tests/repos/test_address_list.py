@@ -7,7 +7,7 @@ import io
 import pytest
 
 from sourcelight.core.errors import RepositoryError
-from sourcelight.repos.remotes import AddressList, read_addresses
+from sourcelight.repos.mirrors.remotes import AddressList, read_addresses
 
 
 def read(text: str | bytes, *, allow_local: bool = False) -> AddressList:

@@ -16,7 +16,7 @@ from repos.https_git import GitServer, git_server
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed, RepositoryError
 from sourcelight.repos import clone, update_mirror
-from sourcelight.repos.mirror_schedule import (
+from sourcelight.repos.mirrors.schedule import (
     MAX_DELAY_S,
     STATE_FILE,
     MirrorSchedule,

@@ -19,8 +19,8 @@ from sourcelight.core.markup.counts import count_of
 
 if TYPE_CHECKING:
     from sourcelight.core.batches.events import CloneProgress
-    from sourcelight.repos.mirror_schedule import MirrorState
-    from sourcelight.repos.remotes import AddressList
+    from sourcelight.repos.mirrors.remotes import AddressList
+    from sourcelight.repos.mirrors.schedule import MirrorState
 
 Urls = Annotated[
     Optional[list[str]],  # noqa: UP045 - see options
@@ -103,7 +103,7 @@ def sync_command(
     random share spreads the fetches. Only one process can work on a directory. With --once, exits with status 2 if a
     fetch failed or a mirror still waits after failures.
     """
-    from sourcelight.repos.mirror_schedule import MirrorSchedule
+    from sourcelight.repos.mirrors.schedule import MirrorSchedule
 
     directory = _destination(dest)
     if status:
@@ -155,7 +155,7 @@ def clone_repositories(urls: Sequence[str], destination: str) -> int:
 
 def show_mirrors(directory: str) -> int:
     """Show the mirrors that `sync` knows, those that fail first."""
-    from sourcelight.repos.mirror_schedule import MirrorSchedule, read_states
+    from sourcelight.repos.mirrors.schedule import MirrorSchedule, read_states
 
     states = read_states(directory)
     rows = [
@@ -188,7 +188,7 @@ class _Addresses:
     """
 
     def __init__(self, urls: Sequence[str], list_file: Path | None, *, allow_local: bool) -> None:
-        from sourcelight.repos.remotes import check_address
+        from sourcelight.repos.mirrors.remotes import check_address
 
         self._urls = {check_address(url, allow_local=True): url for url in urls}
         self._list_file = list_file
@@ -216,7 +216,7 @@ class _Addresses:
 
 def _read_list(path: Path, *, allow_local: bool, previous: AddressList | None = None) -> AddressList:
     """Read a list of addresses, and report invalid lines unless `previous` has the same ones."""
-    from sourcelight.repos.remotes import read_addresses
+    from sourcelight.repos.mirrors.remotes import read_addresses
 
     if str(path) == "-":
         addresses = read_addresses(sys.stdin.buffer, allow_local=allow_local)

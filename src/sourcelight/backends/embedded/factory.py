@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import platformdirs
 
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.repos.mirrors import clone
+from sourcelight.repos.mirrors.update import clone
 
 if TYPE_CHECKING:
     from sourcelight.engines.deepsearch.conversations import ConversationService

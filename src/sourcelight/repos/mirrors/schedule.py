@@ -22,9 +22,9 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, RepositoryError
 from sourcelight.core.markup import one_line
 from sourcelight.repos.file_locks import lock_file
-from sourcelight.repos.mirrors import clone, find_mirrors, update_mirror
+from sourcelight.repos.mirrors.remotes import check_address
+from sourcelight.repos.mirrors.update import clone, find_mirrors, update_mirror
 from sourcelight.repos.private_files import make_private_folder, open_private
-from sourcelight.repos.remotes import check_address
 
 STATE_FILE = ".sourcelight-sync.json"
 LOCK_FILE = ".sourcelight-sync.lock"

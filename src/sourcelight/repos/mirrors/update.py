@@ -22,9 +22,9 @@ from sourcelight.core.errors import GitFailed, RepositoryError
 from sourcelight.repos.discovery import PARTIAL_PREFIX
 from sourcelight.repos.git_command import run_git
 from sourcelight.repos.handles import UnusableRepository, open_handle
+from sourcelight.repos.mirrors.remotes import Remote, credential_environment, parse_remote
 from sourcelight.repos.names import name_from_folder, name_from_origin
 from sourcelight.repos.private_files import make_private_folder
-from sourcelight.repos.remotes import Remote, credential_environment, parse_remote
 from sourcelight.repos.revisions import head_target
 
 _PROGRESS = re.compile(r"(?:remote: )?([A-Z][A-Za-z ]+):\s+(\d+)% \((\d+)/(\d+)\)")
