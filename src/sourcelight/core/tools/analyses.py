@@ -179,8 +179,8 @@ _Repos: TypeAlias = Annotated[tuple[str, ...] | None, describe("Exact names of r
 _Revisions: TypeAlias = Annotated[
     tuple[str, ...] | None,
     Meta(
-        description="Branches, tags or commits; what is behind any of them counts, but not what is behind one with ^ "
-        "before it. None: the default branch.",
+        description="Branches, tags or commits; commits that any of them reaches count, but not those that one with ^ "
+        "before it reaches. None: the default branch.",
         extra={"own": True},
     ),
 ]

@@ -85,10 +85,10 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
     ),
     "survival": (
         REPOSITORY,
-        Column("year", "int32", "year of birth by committer date, UTC"),
+        Column("year", "int32", "year in which lines were added, by committer date, UTC"),
         Column("added", "int64", "lines that commits of the year added, merges left out", unit="lines"),
-        Column("surviving_lines", "int64", "lines of today's text that were born in the year", unit="lines"),
-        Column("share", "float64", "surviving_lines of all lines of today's text, 0 to 1"),
+        Column("surviving_lines", "int64", "current lines that commits of the year added", unit="lines"),
+        Column("share", "float64", "share of surviving_lines in all current lines, 0 to 1"),
         _EXACT,
         _AGENT_LINES,
     ),

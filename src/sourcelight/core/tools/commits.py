@@ -158,8 +158,8 @@ _Repos: TypeAlias = Annotated[
 _Revisions: TypeAlias = Annotated[
     tuple[str, ...] | None,
     describe(
-        "Branches, tags or commits: what is behind any of them is searched, but not what is behind one with ^ before "
-        "it. Default: the default branch. Example: v2.0 and ^v1.0."
+        "Branches, tags or commits: commits that any of them reaches are searched, but not those that one with ^ "
+        "before it reaches. Default: the default branch. Example: v2.0 and ^v1.0."
     ),
 ]
 _After: TypeAlias = Annotated[
@@ -202,8 +202,8 @@ class DiffSearchArguments(Arguments, frozen=True):
 
     pattern: Annotated[Text, describe("Text to find within one changed line.")]
     repos: _Repos
-    added: Annotated[bool | None, describe("Look at added lines only; with removed too: at both.")] = None
-    removed: Annotated[bool | None, describe("Look at removed lines only; with added too: at both.")] = None
+    added: Annotated[bool | None, describe("Search only added lines; with removed too: both.")] = None
+    removed: Annotated[bool | None, describe("Search only removed lines; with added too: both.")] = None
     author: Annotated[str | None, describe("Part of the author's name or address.")] = None
     authors: _Authors = None
     files: _Files = None

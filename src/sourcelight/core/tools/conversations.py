@@ -121,7 +121,7 @@ DEEPSEARCH = Tool(
     Scope.CONVERSATION,
     McpText(
         "Ask about the code",
-        "Ask a question in plain language; it is researched by several searches and answered with links. It opens a "
+        "Ask a question in plain language; several searches research it, and the answer has links. It opens a "
         "conversation and takes seconds to minutes: an unfinished answer is read later with deepsearch_read. Use it "
         "for what needs many searches, not for one; name repositories. Example: question How does owner/name retry "
         "failed requests?",

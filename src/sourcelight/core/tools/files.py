@@ -115,7 +115,7 @@ class ListReposArguments(Arguments, frozen=True):
 
     query: Annotated[
         str,
-        describe("Text that the name has to contain; upper and lower case are the same. No regular expression."),
+        describe("Text that the name must contain; upper and lower case are the same. No regular expression."),
     ]
     limit: Annotated[
         Annotated[Limit, Meta(le=10_000)] | None,
@@ -146,7 +146,7 @@ class NlsSearchArguments(Arguments, frozen=True):
 
     query: Annotated[
         Text,
-        describe("What is looked for, in a few words, and filters, such as: repo:owner/name retry failed requests."),
+        describe("What to look for, in a few words, and filters, such as: repo:owner/name retry failed requests."),
     ]
     limit: Annotated[
         Annotated[Limit, Meta(le=1000)] | None,

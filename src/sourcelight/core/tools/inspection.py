@@ -114,7 +114,7 @@ class ExplainArguments(Arguments, frozen=True):
         Meta(description="Matches after which a search stops where the query has no count:.", extra={"own": True}),
     ] = None
     timeout_s: Annotated[
-        Seconds | None, Meta(description="Longest time of the search, in seconds.", extra={"own": True})
+        Seconds | None, Meta(description="Time limit of the search, in seconds.", extra={"own": True})
     ] = None
 
 
@@ -122,7 +122,7 @@ class ListRefsArguments(Arguments, frozen=True):
     """Arguments of `list_refs`."""
 
     repo: Repo
-    query: Annotated[str | None, describe("Text that the name has to contain, in any case; none: all.")] = None
+    query: Annotated[str | None, describe("Text that the name must contain, in any case; none: all.")] = None
     kind: Annotated[Annotated[str, choice("branch", "tag")] | None, describe("Only branches, or only tags.")] = None
     limit: Annotated[Limit | None, describe("Most refs, the newest first; none: all.")] = None
 

@@ -33,7 +33,7 @@ _HOW = Column(
     "scip (index file of a compiler), scope, import, type (of the receiver before the dot), name (ranked), text",
     "not provided by the service",
 )
-_PRECISE = Column("precise", "bool", "whether an index file of a compiler says so, not our rules")
+_PRECISE = Column("precise", "bool", "whether an index file of a compiler resolved it")
 _SCORE = Column("score", "float64", "0 to 1: how likely it is right", "not provided by the service")
 _REASON = Column("reason", "string", "why, in a few words", "not provided by the service")
 
@@ -151,7 +151,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
 }
 
 _Symbol: TypeAlias = Annotated[Text, describe("Name of the symbol, without the class or module before it.")]
-_Line: TypeAlias = Annotated[Number | None, describe("Line on which the symbol stands, counted from 1.")]
+_Line: TypeAlias = Annotated[Number | None, describe("Line of the symbol, counted from 1.")]
 _ColumnOf: TypeAlias = Annotated[
     Annotated[int, Meta(ge=0)] | None,
     Meta(description="Characters before the symbol on that line; only together with line.", extra={"own": True}),
@@ -234,7 +234,7 @@ class CallGraphArguments(Arguments, frozen=True):
     path: _File
     symbol: Annotated[Text, describe("Name of the function or method.")]
     revision: Revision = None
-    line: Annotated[Number | None, describe("Line on which its name stands, counted from 1.")] = None
+    line: Annotated[Number | None, describe("Line of its name, counted from 1.")] = None
     depth: Annotated[Annotated[Number, Meta(le=20)] | None, describe("How many calls far; 1 without it.")] = None
 
 

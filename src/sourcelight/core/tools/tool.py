@@ -70,7 +70,7 @@ def describe(description: str) -> Meta:
 Repo: TypeAlias = Annotated[Text, describe("Name of the repository, such as github.com/owner/name.")]
 Revision: TypeAlias = Annotated[
     str | None,
-    describe("Branch, tag or commit; each may have ~2 or ^ behind it. Without it: the default branch."),
+    describe("Branch, tag or commit; ~2 or ^ may follow. Without it: the default branch."),
 ]
 UseRegex: TypeAlias = Annotated[
     bool | None,
