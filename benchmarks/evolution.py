@@ -96,9 +96,9 @@ def by_git(repository: Path, pairs: Sequence[tuple[str, str]], largest: float) -
     for number, paths in enumerate(commits):
         for path in paths & of.keys() if len(paths) <= largest else ():
             of[path].add(number)
-    shared = {number for number, paths in enumerate(commits) if len(paths) <= _LARGE}
+    small = {number for number, paths in enumerate(commits) if len(paths) <= _LARGE}
     return {
-        (left, right): 200 * len(of[left] & of[right] & shared) / max(1, len(of[left]) + len(of[right]))
+        (left, right): 200 * len(of[left] & of[right] & small) / max(1, len(of[left]) + len(of[right]))
         for left, right in pairs
     }
 

@@ -154,8 +154,8 @@ def test_an_ordinary_folder_of_checkouts_is_found_without_a_word(tmp_path: Path)
     assert "repositories.trustedPaths" in skipped.message
     trusting = open_for_others(tmp_path / "src", trusted=(str(tmp_path / "other"),))
     assert "shared" in [repository.name for repository in trusting.repositories]
-    shared = open_for_others(tmp_path / "src" / "shared")
-    assert [repository.name for repository in shared.repositories] == ["shared"]
+    by_path = open_for_others(tmp_path / "src" / "shared")
+    assert [repository.name for repository in by_path.repositories] == ["shared"]
 
 
 # What somebody can do who writes into a served folder, git directories included (an unpacked archive, a shared disk).

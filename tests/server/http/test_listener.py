@@ -17,14 +17,16 @@ CLI = "import sys; from sourcelight.cli import main; sys.exit(main())"
 
 
 def test_a_service_listens_before_it_loads_what_answers(tmp_path: Path) -> None:
-    with bind("127.0.0.1", 0) as taken:
-        port = str(taken.getsockname()[1])
+    with bind("127.0.0.1", 0) as listener:
+        port = str(listener.getsockname()[1])
         environment = {**os.environ, "SOURCELIGHT_HOME": str(tmp_path)}
         command = [sys.executable, "-X", "importtime", "-c", CLI, "serve", "--port", port, str(tmp_path)]
-        ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert ended.returncode
-    assert f"can't listen on 127.0.0.1:{port}" in ended.stderr
-    imports = {line.rpartition("|")[2].strip() for line in ended.stderr.splitlines() if line.startswith("import time:")}
+        process = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert process.returncode
+    assert f"can't listen on 127.0.0.1:{port}" in process.stderr
+    imports = {
+        line.rpartition("|")[2].strip() for line in process.stderr.splitlines() if line.startswith("import time:")
+    }
     assert "sourcelight.server.http.listener" in imports
     assert not imports & {"uvicorn", "starlette", "numpy", "pyarrow", "sourcelight.server.http.settings"}
 
@@ -42,8 +44,8 @@ def test_an_address_of_another_machine_is_an_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("host", "alone"),
+    ("host", "is_local"),
     [("localhost", True), ("127.0.0.9", True), ("[::1]", True), ("0.0.0.0", False), ("example.org", False)],  # noqa: S104 - not bound
 )
-def test_only_this_machine_reaches_a_loopback_address(host: str, *, alone: bool) -> None:
-    assert is_loopback(host) is alone
+def test_only_this_machine_reaches_a_loopback_address(host: str, *, is_local: bool) -> None:
+    assert is_loopback(host) is is_local
