@@ -181,7 +181,7 @@ def test_an_empty_report_says_why(code: sl.Client, name: str) -> None:
 
 def test_revisions_the_wrong_way_round_are_told(code: sl.Client, name: str) -> None:
     report = changes(code, name, "v2", "v1")
-    assert report.lead[0] == "v1 has no commit that v2 has not: it is 11 commits behind. Exchange the two."
+    assert report.lead[0] == "v1 has no commit that v2 lacks: it is 11 commits behind. Swap the two."
 
 
 def test_a_path_that_fits_nothing_names_the_nearest(code: sl.Client, name: str) -> None:

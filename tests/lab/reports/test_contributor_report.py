@@ -102,7 +102,7 @@ def test_the_summary_says_who_where_and_how_it_compares(report: Report) -> None:
         "The 9 days of this report had 5 commits, against 2 in the 9 days before; 2 people joined and 1 left."
         in report.lead
     )
-    assert report.lead[-1].startswith("The newest commit is of 20 January 2023, ")
+    assert report.lead[-1].startswith("The newest commit is from 20 January 2023, ")
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_all_paths_give_the_figures_of_no_paths(code: sl.Client) -> None:
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ({"after": "2100-01-01"}, "No commit is after 1 January 2100: the newest is of 20 January 2023."),
+        ({"after": "2100-01-01"}, "No commit is after 1 January 2100: the newest is from 20 January 2023."),
         ({"before": "2000-01-01"}, "No commit is before 1 January 2000: the oldest is of 23 September 2022."),
         ({"after": "2022-10-01", "before": "2022-11-01"},
          "No commit is between 1 October 2022 and 1 November 2022; the first is of 23 September 2022, the newest"),

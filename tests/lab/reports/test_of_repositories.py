@@ -111,7 +111,7 @@ def test_a_time_without_commits_is_a_report_of_nothing(code: sl.Client) -> None:
     report = contributors(code, after="2100-01-01", ownership=False)
     assert value(report, "commits") == 0
     assert len(report.drill_down("merges")) == 0
-    assert report.lead[0].startswith("No commit is after 1 January 2100: the newest is of ")
+    assert report.lead[0].startswith("No commit is after 1 January 2100: the newest is from ")
     assert report.to_html().startswith("<!DOCTYPE html>")
 
 

@@ -87,9 +87,9 @@ def test_cells_lead_to_pages_of_the_service(code: sl.Client) -> None:
 
 
 def test_a_service_that_does_not_tell_files_of_commits_narrows_none(code: sl.Client) -> None:
-    with pytest.raises(sl.ToolError, match="which this service does not tell"):
+    with pytest.raises(sl.ToolError, match="which this service doesn't provide"):
         contributors(code, exclude="vendor")
-    with pytest.raises(sl.ToolError, match="which this service does not tell"):
+    with pytest.raises(sl.ToolError, match="which this service doesn't provide"):
         changes(code, "demo", "v1", "v2", only="*.py")
 
 

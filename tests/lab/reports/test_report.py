@@ -41,7 +41,7 @@ def report() -> Report:
         (
             Metric("commits", 3, "Commits that a branch reaches.", source="commits"),
             Metric("commits by Ada", 2, "Commits by Ada.", source="commits", filters={"author": "Ada"}),
-            Metric("lines owned", None, "Lines at HEAD.", "this service does not tell"),
+            Metric("lines owned", None, "Lines at HEAD.", "not provided by this service"),
         ),
         (
             Section(
@@ -140,8 +140,8 @@ def test_the_page_is_the_same_for_the_same_report(report: Report) -> None:
 def test_caveats_are_footnotes_below_the_numbers(report: Report) -> None:
     for text in (report.to_html(), report.to_markdown().replace("\\", "").replace("&#58;", ":")):
         notes = text.rindex("Notes")
-        assert text.index("Commits that a branch reaches.") < text.rindex("Excludes: this service does not tell.")
-        for note in ("Excludes: this service does not tell.", "Excludes: Merges.", "1 repository could not be read."):
+        assert text.index("Commits that a branch reaches.") < text.rindex("Excludes: not provided by this service.")
+        for note in ("Excludes: not provided by this service.", "Excludes: Merges.", "1 repository could not be read."):
             assert text.rindex(note) > notes
             assert text.count(f"<li>{note}") <= 1
     assert "This report is incomplete: not known here: lines owned." in report.to_html()

@@ -62,11 +62,11 @@ def agents_section(commits: Frame, period: str) -> Section:
     activity["share"] = activity["agent_commits"] / activity["commits"]
     activity = activity.sort_values("period", ascending=False).reset_index(drop=True)
     about = (
-        "A row is what commits name: an assistant, or several with commas between. commits are those that name just "
-        f"these, and share is their part of all commits: {LOWER_BOUND}."
+        "One row per assistant, or per set of assistants, separated by commas. commits counts the commits that name "
+        f"exactly these, and share is their share of all commits: {LOWER_BOUND}."
     )
     of_periods = (
-        f"Commits by committer date, in the {period} that begins at period (UTC), those that name a coding assistant, "
+        f"Commits by committer date (UTC) in the {period} that begins at period, those that name a coding assistant, "
         f"and their share: {LOWER_BOUND}."
     )
     text = f"At least {share_text(len(by_agents) / len(commits))} of the commits name a coding assistant."
@@ -120,8 +120,8 @@ def _reviewers(commits: Frame) -> ReportTable:
         return commits.iloc[sorted(set(of_person))].reset_index(drop=True)
 
     about = (
-        "People whom Reviewed-by, Acked-by and Approved-by trailers name, as the trailers have them, and how many "
-        "commits do. Reviews at a code host leave no trailer, so these are lower bounds."
+        "People in Reviewed-by, Acked-by and Approved-by trailers, as written there, with the number of commits. Reviews "
+        "at a code host leave no trailer, so these are lower bounds."
     )
     return ReportTable("reviewers", "Reviewers", frame, about, "", "", ("reviewer",), behind=behind)
 

@@ -182,7 +182,7 @@ def files_section(code: Client, repo: str, head: str, diffs: Frame, link: LinkOf
             f"{about.format('directory')} src/* are the files of src/ itself, /* those at the top.",
             binary,
         ),
-        ReportTable("endings", "Kinds of files", endings, about.format("the ending of their names"), binary),
+        ReportTable("endings", "Kinds of files", endings, about.format("file extension"), binary),
     )
     return Section(
         "Files", text, tables, (churn_figure("directories", "Directories by lines that differ", folders, "directory"),)
@@ -317,9 +317,9 @@ def lead(ends: Ends, diffs: Frame, commits: Frame, people: Frame, log: Frame, be
 
 def nothing(revisions: Ends) -> str:
     """That head has no commit of its own, and why."""
-    text = f"{revisions.head} has no commit that {revisions.base} has not"
+    text = f"{revisions.head} has no commit that {revisions.base} lacks"
     return (
-        f"{text}: it is {count_of(revisions.undone, 'commit')} behind. Exchange the two."
+        f"{text}: it is {count_of(revisions.undone, 'commit')} behind. Swap the two."
         if revisions.undone
         else f"{text}."
     )

@@ -221,7 +221,7 @@ def current_owners(
         try:
             repository_owners = _owners_of_repository(code, stages, name, request, notices)
         except SourcelightError as exc:
-            notices.append(f"Ownership of {name} could not be worked out: {exc}")
+            notices.append(f"The ownership of {name} can't be determined: {exc}")
             continue
         if repository_owners is None:
             # One notice is enough: what the service can't tell, it can't tell of any repository.

@@ -49,8 +49,8 @@ def people_section(people: Frame | None, commits: Frame, request: Request, link:
     has_commits = people["commits"] > 0
     joining = JOINED if request.join_addresses else APART
     counts_text = (
-        "A row is a person with a commit in the time. commits are those written, merges included; co_authored further "
-        "ones whose trailers name the person; lines and files those of commits written that are no merges. " + joining
+        "One row per person with a commit in the period. commits counts the commits of the person, including merges; "
+        "co_authored counts other commits whose trailers name the person; lines and files exclude merges. " + joining
     )
     other_kinds = LEFT_OUT[request.other_files].removeprefix(", ")
     tables = []
@@ -100,8 +100,8 @@ def places_section(code: Client, changed_lines: ChangedLines, request: Request, 
     if changed_lines.kinds is not None:
         kinds = changed_lines.kinds[["repository", "file_kind", *_CHURN_COLUMNS]].reset_index(drop=True)
         about = (
-            "Lines of all changed files by kind, which git attributes, paths and generators' marks tell. source is all "
-            "that is of no other kind: code, data and prose."
+            "Lines of all changed files, by kind. Git attributes, paths and generators' marks decide the kind; source "
+            "is everything else: code, data and prose."
         )
         tables.append(ReportTable("file_kinds", "Kinds of files", kinds, about, "merges."))
     files, other_files = changed_lines.files, None
@@ -110,7 +110,7 @@ def places_section(code: Client, changed_lines: ChangedLines, request: Request, 
         files, other_files = _rows_of(files, ~is_other), _rows_of(files, is_other)
     for name, heading, frame, column, table_counts in (
         ("directories", "Directories by changed lines", changed_lines.folders, "directory",
-         f"{counts} src/ is a directory with all below it, src/* its own files alone, /* the files at the top."),
+         f"{counts} src/ is a directory with everything below it, src/* only its own files, /* the files at the top."),
         ("files", "Files by changed lines", files, "path", f"{counts} A renamed file counts under its new name."),
         ("other_files", "Vendored, generated and lock files", other_files, "path",
          "Lines that commits added and removed."),
@@ -154,7 +154,7 @@ def ownership_sections(code: Client, owners: list[Owned], request: Request, link
             "ownership",
             "Current line ownership",
             lines[columns],
-            "Lines of text of the newest commit, by the author of the commit that brought each, as git blame has it.",
+            "Lines of text in the newest commit, by the author of the commit that introduced each, as in git blame.",
             f"binary files, and missing contents{other_kinds}.",
             "",
             ("repository", "author", "author_email"),
@@ -186,7 +186,7 @@ def ownership_sections(code: Client, owners: list[Owned], request: Request, link
         f"Bars of lines of the {len(labels)} authors who own the most.",
         lambda: stacked_bars(labels, {"lines": values}, "lines"),
     )
-    text = "Ownership is about the newest commit, whatever the dates above."
+    text = "Ownership refers to the newest commit, regardless of the dates above."
     return [Section("Ownership", text, tuple(tables), (figure,))]
 
 
@@ -315,7 +315,7 @@ def stale(newest: Any, now: datetime | None = None) -> str:
     if days < OLD_DAYS:
         return ""
     age = f"{date_text(newest)}, {duration_text(days)} ago"
-    return f"The newest commit is of {age}; later commits are not in this report."
+    return f"The newest commit is from {age}; later commits are not in this report."
 
 
 def nothing(after: Any, before: Any, oldest: Any, newest: Any, names: str) -> str:
@@ -323,8 +323,8 @@ def nothing(after: Any, before: Any, oldest: Any, newest: Any, names: str) -> st
     if newest is None:
         return f"{names or 'No repository'} has no commit." if names else "No repository can be searched."
     if after is not None and newest <= after:
-        return f"No commit is after {date_text(after)}: the newest is of {date_text(newest)}."
+        return f"No commit is after {date_text(after)}: the newest is from {date_text(newest)}."
     if before is not None and oldest is not None and oldest >= before:
-        return f"No commit is before {date_text(before)}: the oldest is of {date_text(oldest)}."
-    period_text = f"the first is of {date_text(oldest)}, the newest of {date_text(newest)}"
+        return f"No commit is before {date_text(before)}: the oldest is from {date_text(oldest)}."
+    period_text = f"the first is from {date_text(oldest)}, the newest from {date_text(newest)}"
     return f"No commit is between {date_text(after)} and {date_text(before)}; {period_text}."

@@ -349,7 +349,7 @@ def _summary(
     paths = None if changed_lines.files is None else sum(changed_lines.files.attrs["changed_paths"].values())
     numbers = [
         Metric(
-            "commits", len(commits), "Commits in the time, merges included, as git rev-list --count.", "", "commits"
+            "commits", len(commits), "Commits in the period, including merges, as git rev-list --count.", "", "commits"
         ),
         *people_metrics(people, join_addresses=request.join_addresses),
         Metric(
@@ -381,15 +381,17 @@ def _summary(
     ]
     if len(owners) == 1 and owners[0][2] is not None and len(owners[0][2]):
         factor = owners[0][2].iloc[0]
-        counts_text = "Fewest people who own more than half of the lines of the newest commit, whatever the time."
+        counts_text = "Fewest people who own more than half of the lines of the newest commit."
         left_out = f"bots{'' if request.table_kinds is None else LEFT_OUT['without']}."
         numbers.append(Metric("bus factor", int(factor["bus_factor"]), counts_text, left_out))
     if comparison is not None:
         is_full_history = request.after is None
         earlier_span = (
-            f"the {YEAR_DAYS} days before the last {YEAR_DAYS}" if is_full_history else "as long a time before"
+            f"the {YEAR_DAYS} days before the last {YEAR_DAYS}"
+            if is_full_history
+            else "a period of the same length before"
         )
-        span = f"the {YEAR_DAYS} days before the newest commit" if is_full_history else "the time"
+        span = f"the {YEAR_DAYS} days before the newest commit" if is_full_history else "the period"
         numbers += [
             Metric("commits before", len(comparison.before), f"Commits in {earlier_span}.", "", "before"),
             Metric("joined", len(comparison.joiners), f"Authors of a commit in {span} with none before.", "bots."),

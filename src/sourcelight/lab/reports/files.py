@@ -80,7 +80,7 @@ def changed_files(
     try:
         return churn(repos=repos, by=["repository", "commit", "path", "file_kind"], revisions=revisions, **dates)
     except UnsupportedTool as exc:
-        text = f"{call}: only and exclude need the files of each commit, which this service does not tell"
+        text = f"{call}: only and exclude need the files of each commit, which this service doesn't provide"
         raise ToolError(text, tool=call, argument="only") from exc
 
 
@@ -165,8 +165,8 @@ def kinds_table(diffs: Frame) -> ReportTable:
     frame = grouped.agg(files=("path", "size"), additions=("additions", "sum"), deletions=("deletions", "sum"))
     frame = frame.reset_index().sort_values(["files", "file_kind"], ascending=[False, True]).reset_index(drop=True)
     about = (
-        "Files that differ and their lines by kind, which git attributes, paths and generators' marks tell. source is "
-        "all that is of no other kind: code, data and prose."
+        "Files that differ and their lines, by kind. Git attributes, paths and generators' marks decide the kind; "
+        "source is everything else: code, data and prose."
     )
     return ReportTable("file_kinds", "Kinds of files", frame, about, "the content of binary files.")
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # `W-SUN`: weeks that end on Sunday, and so begin on Monday as those of ISO 8601.
 PERIODS: Mapping[str, str] = {"day": "D", "week": "W-SUN", "month": "M", "quarter": "Q", "year": "Y"}
-NOT_TOLD = "this service does not tell"
+NOT_TOLD = "not provided by this service"
 _DAYS: Mapping[str, int] = {"day": 1, "week": 7, "month": 30, "quarter": 91, "year": 365}
 _FITTING_S = (("day", 60 * 86_400), ("week", 400 * 86_400), ("month", 6 * 365 * 86_400))
 _MAX_SERIES = 6
@@ -151,8 +151,8 @@ def activity(commits: Frame, period: str, span: Span = Span()) -> tuple[ReportTa
         "activity",
         f"Activity by {period}",
         frame.sort_values("period", ascending=False).reset_index(drop=True),
-        f"Commits by committer date, in the {period} that begins at period (UTC), merges included, their authors who "
-        "are no bots, and lines of those that are no merges.",
+        f"Commits by committer date (UTC) in the {period} that begins at period, including merges; authors except "
+        "bots; lines of commits that aren't merges.",
         "bots among people; changed lines of merges.",
         "commits",
         ("period",),
@@ -187,7 +187,7 @@ def _over_time(commits: Frame, period: str, span: Span) -> Figure:
     series = {name: counts[name].tolist() for name in [*names.values(), _REST] if name in counts}
     steps = [(_start(step), _start(step + 1)) for step in counts.index]
     partial = [span.cuts(start, end) for start, end in steps]
-    hatched = f" Hatched: a {period} that the report holds only a part of." if any(partial) else ""
+    hatched = f" Hatched: a {period} that is only partly in the report." if any(partial) else ""
     return ThemedFigure(
         "activity",
         f"Commits by {period}{' (hatched: partial)' if any(partial) else ''}",
@@ -223,7 +223,7 @@ def clock(commits: Frame) -> tuple[ReportTable, Figure]:
     figure = ThemedFigure(
         "clock",
         "Commits by weekday and hour, on the author's own clock",
-        "A punch card: a disc per weekday and hour, the larger the more commits.",
+        "A punch card: one disc per weekday and hour; a larger disc means more commits.",
         lambda: punch_card(cells),
     )
     return table, figure
