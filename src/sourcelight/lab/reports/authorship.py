@@ -120,8 +120,8 @@ def _reviewers(commits: Frame) -> ReportTable:
         return commits.iloc[sorted(set(of_person))].reset_index(drop=True)
 
     about = (
-        "People in Reviewed-by, Acked-by and Approved-by trailers, as written there, with the number of commits. Reviews "
-        "at a code host leave no trailer, so these are lower bounds."
+        "People in Reviewed-by, Acked-by and Approved-by trailers, as written there, with the number of commits. "
+        "Reviews at a code host leave no trailer, so these are lower bounds."
     )
     return ReportTable("reviewers", "Reviewers", frame, about, "", "", ("reviewer",), behind=behind)
 
