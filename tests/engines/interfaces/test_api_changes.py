@@ -104,7 +104,10 @@ def test_all_says_what_a_python_module_exports() -> None:
         ("p/test_m.py", False), ("p/conftest.py", False), ("setup.py", False), ("a/b.go", True), ("a/b_test.go", False),
         ("internal/b.go", False), ("a/vendor/b.go", False), ("src/main/java/A.java", True),
         ("src/test/java/A.java", False), ("src/ATest.java", False), ("lib/a.ts", True), ("lib/a.spec.ts", False),
-        ("lib/a.js", False), ("README.md", False),
+        ("lib/a.js", False), ("README.md", False), ("configs/vitest.config.mts", False), ("docs/app/page.tsx", False),
+        ("packages/docs/app/page.tsx", False), ("packages/core/docs/page.ts", True), ("scripts/write.ts", False),
+        ("packages/integration/fixtures/index.ts", False), ("org/integration/src/main/java/A.java", True),
+        (".github/run.py", False), ("tools/cache/store.go", True), ("src/config.ts", True), ("docs/conf.py", False),
     ],
 )  # fmt: skip
 def test_files_that_no_other_code_uses_are_left_out(path: str, is_public: bool) -> None:  # noqa: FBT001 - of a table

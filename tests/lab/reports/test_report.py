@@ -247,3 +247,10 @@ def _open_figures() -> list[int]:
 def test_the_page_is_printed_to_a_pdf(report: Report, tmp_path: Path) -> None:
     path = report.to_pdf(tmp_path / "report.pdf")
     assert Path(path).read_bytes().startswith(b"%PDF")
+
+
+def test_a_cut_bar_shows_all_its_parts() -> None:
+    figure = stacked_bars(["a", "b", "c"], {"added": [100_000, 10, 10], "removed": [50_000, 5, 5]}, "lines")
+    added, removed = (container[0].get_width() for container in figure.axes[0].containers)
+    assert removed == pytest.approx(added / 2)
+    assert added + removed < 1_000

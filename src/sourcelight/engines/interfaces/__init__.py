@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sourcelight.core.query.languages import language_of
-from sourcelight.engines.interfaces.model import PublicSymbol, is_test
+from sourcelight.engines.interfaces.model import PublicSymbol, is_test, is_tooling
 from sourcelight.engines.interfaces.python import Module
 from sourcelight.engines.interfaces.python_exports import PythonExports
 
@@ -20,8 +20,8 @@ LANGUAGES = ("Go", "Java", "Python", "TypeScript", "TSX")
 
 
 def is_public_file(path: str) -> bool:
-    """Whether a file of a path can have public definitions: a language that is read, no test, no private place."""
-    if language_of(path) not in LANGUAGES or is_test(path):
+    """Whether a file of a path can have public definitions: a language that is read, no test, tool or private place."""
+    if language_of(path) not in LANGUAGES or is_test(path) or is_tooling(path):
         return False
     from sourcelight.engines.interfaces import go, python
 

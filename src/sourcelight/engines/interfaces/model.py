@@ -25,6 +25,19 @@ _TESTS = re.compile(
     r"|(?:^|/)src/(?:test|testFixtures|integrationTest)/|(?:^|/)[^/]*(?:Test|Tests|IT|TestCase)\.java$"
 )
 
+_TOOLING = re.compile(
+    # vitest.config.ts, .eslintrc.js, gulpfile.ts and the like: their tools read them by name.
+    r"(?:^|/)(?:[^/]+\.config|\.[^/]+|(?:gulp|grunt|jake|rollup)file)\.[cm]?[jt]sx?$"
+    # At the top only: inside a package such a name may be one of its own.
+    r"|^(?:docs?|website|scripts|bench)/"
+    r"|^packages/(?:docs?|website|scripts|bench|fixtures?|integration|playground)/|(?:^|/)\.[^/]+/"
+)
+
+
+def is_tooling(path: str) -> bool:
+    """Whether a file configures a tool, builds a site or is a script of its repository: no one imports it."""
+    return _TOOLING.search(path) is not None
+
 
 def is_test(path: str) -> bool:
     """Whether a file is a test, an example or a benchmark, by its path: other code doesn't build on it."""

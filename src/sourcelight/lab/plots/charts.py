@@ -37,8 +37,10 @@ def stacked_bars(labels: Sequence[str], values: Mapping[str, Sequence[float]], u
     axis_end = _axis_end(totals)
     lefts = [0.0] * len(labels)
     rows = list(range(len(labels)))
+    # A cut bar is shortened in all its parts: the first one would hide the others.
+    scales = [min(axis_end / total, 1.0) if total > 0 else 1.0 for total in totals]
     for color, (name, widths) in zip(_THEME.series, values.items(), strict=False):
-        visible_widths = [max(min(width, axis_end - left), 0.0) for width, left in zip(widths, lefts, strict=True)]
+        visible_widths = [width * scale for width, scale in zip(widths, scales, strict=True)]
         axes.barh(rows, visible_widths, left=lefts, color=color, label=name, height=0.72)
         lefts = [left + width for left, width in zip(lefts, visible_widths, strict=True)]
     for row, total, bar_end in zip(rows, totals, lefts, strict=True):
