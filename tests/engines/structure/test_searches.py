@@ -168,6 +168,28 @@ def test_without_a_language_each_file_is_read_in_its_own(
     assert bool(left_out) == (len(usable) < len(LANGUAGES))
 
 
+@pytest.mark.parametrize(
+    ("pattern", "language", "expected"),
+    [
+        ("try { $$$ } catch ($E) { $$$ }", "JavaScript", {b"try", b"catch"}),
+        ("lambda $A: $B", "Python", {b"lambda"}),
+        ("$A not in $B", "Python", {b"not", b"in"}),
+        ("foreach ($A as $B) { $$$ }", "PHP", set()),
+        ("$F($A, $B)", "Python", set()),
+    ],
+)
+def test_keywords_choose_files_where_case_matters(pattern: str, language: str, expected: set[bytes]) -> None:
+    assert set(shared_pool().read(pattern, [language])[language].texts) == expected
+
+
+def test_keywords_are_found_in_any_case_and_spacing(tmp_path: Path) -> None:
+    make_repo(tmp_path / "one", {"a.php": "<?php\nFOREACH ($a AS $b) { x(); }\n", "b.py": "a not   \\\n in b\n"})
+    with sl.open(tmp_path) as client:
+        for pattern, path in (("foreach ($A as $B) { $$$ }", "a.php"), ("$A not in $B", "b.py")):
+            rows = client.search(query_of(pattern), progress=False).matches
+            assert set(rows["path"]) == {path}
+
+
 def test_every_language_with_definitions_has_structures() -> None:
     assert list(LANGUAGES) == list(DEFINED_LANGUAGES)
 

@@ -46,9 +46,9 @@ class PatternReading:
     has_errors
         Whether the grammar could read parts of it only, so that it may match other things than its writer means.
     texts
-        What the text of every match holds, as it is written: the named leaves of the pattern's syntax tree. ast-grep
-        compares these by their text, and skips none of them. Keywords and punctuation it compares by their kind, and
-        a grammar may let case vary in them, so they are not among them.
+        What the text of every match holds, as it is written: the named leaves of the pattern's syntax tree, and its
+        keywords. ast-grep skips none of them; it compares the first by their text, and keywords by their kind, which
+        is their text where case matters. Punctuation is not among them: it says little.
     context, selector
         The function in which the pattern is parsed and the kind of its node there, as ast-grep's rules name them;
         empty where the pattern alone is read as meant.

@@ -46,6 +46,9 @@ _CONTEXTS = {
 }
 """What stands around code in a function, in the languages whose grammars read an expression alone otherwise."""
 
+_ANY_CASE = frozenset({"PHP"})
+"""Languages whose keywords may be written in any case."""
+
 _ENDS_STATEMENTS = frozenset(_CONTEXTS) - {"Go"}
 
 
@@ -218,10 +221,22 @@ def read_pattern(pattern: str, language: str) -> Reading:
         return Reading(problem=_reason(error))
     sign = expando_of(language)
     code = () if rule.node is None else _code(rule.node, language)
-    texts = dict.fromkeys(node.text() for node in code if node.is_leaf() and node.is_named())
+    leaves = [node for node in code if node.is_leaf()]
+    texts = dict.fromkeys(node.text() for node in leaves if node.is_named())
+    if language not in _ANY_CASE and not rule.has_errors:
+        texts |= dict.fromkeys(node.text() for node in leaves if _is_keyword(node))
     # ast-grep looks for its own sign where one stands within a longer text, which no file has.
     required = [text.encode() for text in texts if text.strip() and sign not in text]
     return Reading(has_errors=rule.has_errors, texts=required, context=rule.context, selector=rule.selector)
+
+
+def _is_keyword(node: SgNode) -> bool:
+    """Return whether a leaf is a word of the language: ast-grep compares it by its kind, which is its text.
+
+    A kind with blanks, such as ``not in``, may be written with more of them.
+    """
+    text = node.text()
+    return not node.is_named() and node.kind() == text and text.isascii() and text.isalpha()
 
 
 def _parsed_text(pattern: str, language: str) -> str:
