@@ -85,7 +85,9 @@ def run_searches(
                 if isinstance(event, MatchBatch):
                     batches.append(event.batch)
                 elif isinstance(event, Progress) and event.done:
-                    notes += [_sentence_of(item.message).rstrip(".") for item in event.skipped if is_limiting(item)]
+                    # Notes are shown as text, where the mark of code would be a letter.
+                    limits = [item.message for item in event.skipped if is_limiting(item)]
+                    notes += [_sentence_of(message).rstrip(".").replace("`", "") for message in limits]
                     if left_out is not None:
                         left_out += [
                             _sentence_of(item.message) for item in event.skipped if item.reason.endswith("too-large")
@@ -107,7 +109,7 @@ def run_searches(
 def _sentence_of(message: str) -> str:
     """Write what a search says of files that it left out, a line and a list, as a sentence."""
     head, *names = message.strip().split("\n")
-    name_list = ", ".join(name.strip().removeprefix("- ").strip("`") for name in names if name.strip())
+    name_list = ", ".join(name.strip().removeprefix("- ") for name in names if name.strip())
     return f"{' '.join(head.split()).rstrip(':').removesuffix(', in')}{f' ({name_list})' if name_list else ''}."
 
 
