@@ -1,4 +1,4 @@
-"""What the commands of `admin` do: accounts, roles, tokens, OAuth clients and grants in `state.sqlite`.
+"""Actions of the `admin` commands: accounts, roles, tokens, OAuth clients and grants in `state.sqlite`.
 
 A running service sees every change with its next request. Secrets go to standard output only and are shown once.
 """

@@ -50,7 +50,7 @@ Exclude = Annotated[
 
 
 class TableFormat(StrEnum):
-    """How to write tables."""
+    """Formats of tables."""
 
     CSV = "csv"
     JSONL = "jsonl"
@@ -61,7 +61,7 @@ Tables = Annotated[TableFormat, typer.Option("--tables", help="Format of tables 
 
 
 class OtherFiles(StrEnum):
-    """How to count vendored, generated and lock files."""
+    """Ways to count vendored, generated and lock files."""
 
     APART = "apart"
     WITH = "with"

@@ -42,7 +42,7 @@ _COUNTABLE = ("repository", "language", "path")
 
 
 class OutputFormat(StrEnum):
-    """How to write an answer."""
+    """Output formats of a search."""
 
     TABLE = "table"
     JSONL = "jsonl"

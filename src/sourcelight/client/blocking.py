@@ -48,7 +48,7 @@ class Client(ShowsOverview, BlockingMethods):
 
     @property
     def backend(self) -> Backend:
-        """What answers."""
+        """The backend of this client."""
         return self._client.backend
 
     @property

@@ -63,7 +63,7 @@ class AsyncClient(ShowsOverview, SearchMethods, Methods):
 
     @property
     def backend(self) -> Backend:
-        """What answers."""
+        """The backend of this client."""
         return self._backend
 
     @property

@@ -105,7 +105,7 @@ class DeepSearchAnswer:
 
     @property
     def identifier(self) -> str:
-        """What `deepsearch_read` takes: the read token, or the address."""
+        """The identifier for `deepsearch_read`: the read token, or the address."""
         return str(self._attributes.get("read_token") or self.url)
 
     @property
@@ -198,7 +198,7 @@ class DeepSearchAnswer:
 
     @property
     def _source(self) -> dict[str, Any]:
-        """What `attrs` of its frames say."""
+        """The `attrs` of its frames."""
         attrs = {"status": self.status} if self._asker is None else provenance(self._asker.backend, status=self.status)
         return {"call": "deepsearch", **attrs, "requested_at": self._made_at}
 

@@ -41,7 +41,7 @@ Told = Callable[[int, int, int], None]
 
 @dataclass(slots=True)
 class _Answer:
-    """What one request gave."""
+    """The result of one request."""
 
     batches: list[Any] = field(default_factory=list)
     infos: list[RepositoryInfo] = field(default_factory=list)
@@ -59,7 +59,7 @@ class _Answer:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why this is not all; empty when it is."""
+        """The reason why matches are missing; empty if none are."""
         broken = ((self.error,) if self.error else ()) or failures(self.alerts, self.errors)
         return broken or limits(self.skipped, self.alerts)
 

@@ -20,7 +20,7 @@ _UNTOLD = "{name} doesn't say which repositories and files the query selects; th
 
 
 class QueryExplanation:
-    """What a query means; made by `explain` of a client.
+    """The explanation of a query; made by `explain` of a client.
 
     Attributes
     ----------

@@ -59,7 +59,7 @@ class ResultSource(Generic[R]):
 
     @property
     def links(self) -> LinkResolver:
-        """Where rows can be opened."""
+        """Resolver of links for rows."""
         return self._view.links
 
     def batches(self) -> Sequence[Any]:

@@ -22,9 +22,9 @@ PROVENANCE = (
 )  # fmt: skip
 """Names that `attrs` may have of this module; which of them do depends on what gave the frame."""
 FEDERATION = "federation of "
-"""How the endpoint of several services begins; their names follow."""
+"""Prefix of the endpoint of several services; their names follow."""
 CLUSTER = "cluster "
-"""How the endpoint of a cluster begins; the addresses of its schedulers follow."""
+"""Prefix of the endpoint of a cluster; the addresses of its schedulers follow."""
 _LONGEST = 2_000
 
 _lock = threading.Lock()
@@ -56,7 +56,7 @@ def forget(backend: Backend) -> None:
 
 
 def backend_of(attrs: Mapping[Any, Any]) -> Backend:
-    """What answered, by the `attrs` of a frame: itself, or another one at the same address.
+    """Return the client of a frame by its `attrs`: the same one, or another one at the same address.
 
     Raises
     ------

@@ -26,7 +26,7 @@ _FILES = frozenset({"file", "path", "symbol"})
 
 @dataclass(frozen=True, slots=True)
 class ObservedValues:
-    """What a capped answer showed: repositories, languages and paths, in the order in which they came."""
+    """The repositories, languages and paths of a capped answer, in order of arrival."""
 
     repositories: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""What a search gives: tables, a status, and a face that is safe to show."""
+"""The result of a search: tables, a status, and a display with escaped text."""
 
 from __future__ import annotations
 
@@ -382,7 +382,7 @@ class SearchResult:
 
     @property
     def links(self) -> LinkResolver:
-        """What gives the addresses of rows: at the service, at their code host, or in JupyterLab."""
+        """Resolver of links for rows: at the service, at their code host, or in JupyterLab."""
         # Only a backend of this process knows folders; a service must not.
         return self._links(no_folder if self._answerer is None else self._answerer.features.folder_of)
 

@@ -1,4 +1,4 @@
-"""How a client runs a search: on its engine or service, on each of a federation, or part by part until all is found."""
+"""Make the run of a search: on one backend, on each service of a federation, or in parts until it is exhaustive."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class ManyResult(SearchResult):
 
     @property
     def links(self) -> LinkResolver:
-        """What gives the addresses of rows: at the service, at their code host, or in JupyterLab."""
+        """Resolver of links for rows: at the service, at their code host, or in JupyterLab."""
         first = next(iter(self._results.values()))
         return replace(super().links, folder_of=first.links.folder_of)
 
@@ -204,5 +204,5 @@ class SearchManyRun:
                 self._errors.append(exc)
 
     def result(self) -> ManyResult:
-        """What has arrived so far."""
+        """The result so far."""
         return ManyResult({name: run.result() for name, run in self.runs.items()}, self._backend, self.state)

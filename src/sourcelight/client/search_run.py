@@ -174,7 +174,7 @@ class RunSource:
 
     @property
     def links(self) -> LinkResolver:
-        """Where rows can be opened, of the repositories known so far."""
+        """Resolver of links for rows of the repositories known so far."""
         return self.result().links
 
     def batches(self) -> Sequence[Any]:
@@ -197,7 +197,7 @@ class RunSource:
             self._loop.call_soon_threadsafe(self._task.cancel)
 
     def result(self) -> SearchResult:
-        """What has arrived so far."""
+        """The result so far."""
         return self._run.result()
 
     def read(self, repository: str, commit: str, path: str, first: int, last: int) -> Future[Lines]:

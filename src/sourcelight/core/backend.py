@@ -1,4 +1,4 @@
-"""What a client needs of the thing that answers: engines in this process, or a service.
+"""The interface between a client and its backend: engines in this process, or a service.
 
 The port stands on the lowest floor, so that backends can promise it without knowing a client.
 """
@@ -206,11 +206,11 @@ class HasBackend(Protocol):
 
     @property
     def backend(self) -> Backend:
-        """What answers."""
+        """The wrapped backend."""
 
 
 class BackendWrapper:
-    """What another backend answers; for backends that search in their own way and leave all else to that one.
+    """A backend that forwards to another one; for backends that only search in their own way.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ class BackendWrapper:
         self.features = replace(backend.features, inner=backend)
 
     async def count(self, request: SearchRequest, by: Sequence[str]) -> Any | None:
-        """What the backend counts, which is never capped; None when it can't."""
+        """Forward the count, which is never capped; None if the backend can't count."""
         return await self.backend.count(request, by)
 
     async def explain(self, request: SearchRequest) -> Mapping[str, Any] | None:

@@ -95,7 +95,7 @@ def requested_part(
 
 
 def cut_text(matches: int, skipped: Iterable[Skipped]) -> str:
-    """What an answer of so many matches is of all there are, for frames, figures and tables; empty: not cut."""
+    """Describe a truncated answer of so many matches, for frames, figures and tables; empty if it isn't truncated."""
     if not any(item.reason == _MATCH_LIMIT for item in skipped):
         return ""
     first = "first match" if matches == 1 else f"first {matches:,} matches"

@@ -201,7 +201,7 @@ class EmbeddedBackend:
         return table.replace_schema_metadata({REPOSITORIES_COUNTED: str(repositories).encode()})
 
     async def explain(self, request: SearchRequest) -> Mapping[str, Any] | None:
-        """What a query means over the repositories that the viewer may see."""
+        """Explain a query over the repositories that the viewer may see."""
         cancellation = Cancellation()
         explanation = await self._work(lambda: self.engine.explain(request, self.viewer, cancellation), cancellation)
         return {**explanation.to_dict(), "text": str(explanation)}

@@ -247,7 +247,7 @@ def hide(text: str, *secrets: Secret | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How long and how often to try.
+    """Timeouts and retries of requests.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ _CALLS_ARE_SILENT = 10  # a tool may work for minutes without a word, where a se
 
 @dataclass(frozen=True, slots=True)
 class ServiceReply(Generic[T]):
-    """What became of asking one service: `value`, or `error`."""
+    """The reply of one service: `value`, or `error`."""
 
     service: Service
     value: T | None
@@ -64,7 +64,7 @@ async def ask_all(services: Sequence[Service], ask: Callable[[Service], Awaitabl
 
 
 def answers(replies: Sequence[ServiceReply[T]]) -> list[tuple[ServiceReply[T], T]]:
-    """What was answered.
+    """The replies of all services.
 
     Raises
     ------

@@ -136,7 +136,7 @@ class ServiceStream:
 
 
 def services_of(parts: list[ServiceStream], now: float) -> ServiceStatuses:
-    """How far all services are."""
+    """The progress of all services."""
     return ServiceStatuses(tuple(part.state(now) for part in parts))
 
 

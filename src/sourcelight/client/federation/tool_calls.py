@@ -284,7 +284,7 @@ def _merge_texts(replies: Sequence[ServiceReply[ToolResult]]) -> ToolResult:
 
 
 def _states(replies: Sequence[ServiceReply[Any]], table: Any, duplicates: Mapping[str, int]) -> list[dict[str, Any]]:
-    """What became of each service, as ``attrs["services"]`` has it."""
+    """The outcome of each service, for ``attrs["services"]``."""
     owners = [name for value in table.column("service").to_pylist() for name in value.split(", ")]
     return [
         {

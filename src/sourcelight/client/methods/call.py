@@ -1,4 +1,4 @@
-"""What the methods need: the way to call, and arguments as Python people write them."""
+"""Shared parts of the methods: the call of a tool, and arguments in their Python forms."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Date: TypeAlias = str | date
 
 
 class ToolCaller(Protocol):
-    """What a method's `self` can do."""
+    """The interface of `self` in all methods."""
 
     @property
     def backend(self) -> Backend:
-        """What answers."""
+        """The backend of the client."""
 
     async def _call(self, tool: Tool[A], arguments: A, progress: ProgressChoice = None) -> DataFrame:
         """Call a tool; arguments that are None are not sent."""

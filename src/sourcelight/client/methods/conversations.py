@@ -36,14 +36,14 @@ _HEX = re.compile(r"[0-9a-f]{40}")
 
 
 class Asking(ToolCaller, Protocol):
-    """What a method's `self` can do."""
+    """The interface of `self` in these methods."""
 
     _last_answer: DeepSearchAnswer | None
     _read_last: Callable[[], Any]
 
     @property
     def backend(self) -> Backend:
-        """What answers."""
+        """The backend of the client."""
 
     async def _deepsearch_change(
         self, conversation: DeepSearchAnswer | str, progress: ProgressChoice = None, **changes: Any

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 
 class Shower(Protocol):
-    """What a method's `self` can do."""
+    """The interface of `self` in these methods."""
 
     @property
     def backend(self) -> Backend:
-        """What answers."""
+        """The backend of the client."""
 
     async def read_file(self, repo: str, path: str, *, revision: str | None, progress: ProgressChoice) -> DataFrame:
         """Read a file."""
@@ -242,7 +242,7 @@ class ShowsOverview:
 
 
 def _overview(backend: Backend) -> tuple[RepositoryOverview, ...] | None:
-    """What the backend knows without a request; None for a service and for a closed client."""
+    """Return the data that the backend has without a request; None for a service and for a closed client."""
     try:
         return backend.features.overview()
     except (SourcelightError, OSError, RuntimeError):

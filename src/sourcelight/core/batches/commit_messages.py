@@ -1,4 +1,4 @@
-"""What commit messages say beside prose: trailers (``Co-authored-by``), and references to issues and advisories.
+"""Structured parts of commit messages: trailers (``Co-authored-by``), and references to issues and advisories.
 
 Trailers follow git's own rules, which the manual of git-interpret-trailers has; tests compare with the command. Sources
 of the forms of references: GitHub's "Autolinked references and URLs" (``#26``, ``GH-26``, ``owner/name#26``), GitLab's

@@ -79,7 +79,7 @@ class ChunkRows:
 
     @property
     def matches(self) -> int:
-        """How many matches were sent, those in lines that were not sent included."""
+        """Number of matches, including those in lines that were not sent."""
         return len(self._extents[0])
 
     def columns(self) -> tuple[Columns, Int64Array] | None:
@@ -260,7 +260,7 @@ class LineRows:
 
     @property
     def matches(self) -> int:
-        """How many matches were sent; a line without any, whose match is empty, is one."""
+        """Number of matches; a line without spans, whose match is empty, counts as one."""
         return int(np.maximum(np.asarray(self._counts), 1).sum())
 
     def columns(self) -> tuple[Columns, AnyArray] | None:

@@ -21,7 +21,7 @@ _RANGE = b'{"start":{"offset":%d,"line":%d,"column":%d},"end":{"offset":%d,"line
 
 
 class EncodeOptions(NamedTuple):
-    """How matches are written."""
+    """Options of encoding matches."""
 
     chunk_text: ChunkText
     chunk_matches: bool

@@ -55,7 +55,7 @@ class MatchBatch:
 
     @property
     def rows(self) -> int:
-        """How many rows it has."""
+        """Number of rows."""
         return int(self.batch.num_rows)
 
     @property
@@ -86,7 +86,7 @@ class OtherMatches:
 
 @dataclass(frozen=True, slots=True)
 class ServiceStatus:
-    """What became of one service in an answer that several give together.
+    """The outcome of one service in an answer of several.
 
     `status` is ``running``, ``complete``, ``limited``, ``interrupted`` or ``failed``, and `reasons` say why it is not
     complete. `matches` and `rows` are those of the answer that are of this service; `duplicates` are rows that it gave
@@ -105,7 +105,7 @@ class ServiceStatus:
 
 @dataclass(frozen=True, slots=True)
 class ServiceStatuses:
-    """How far each service of a federation is; each replaces the former. Made in this process, and never sent."""
+    """Progress of each service of a federation; replaces the previous one. Made in this process, and never sent."""
 
     services: tuple[ServiceStatus, ...]
 

@@ -137,7 +137,7 @@ class RawMatchBatch(MatchBatch):
 
     @property
     def rows(self) -> int:
-        """How many rows it has."""
+        """Number of rows."""
         return self.raw.num_rows
 
     @property

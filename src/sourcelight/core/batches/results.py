@@ -117,7 +117,7 @@ class AdvertisedTool:
 
 
 class ToolReply(NamedTuple):
-    """What a tool of a service answered, as it was sent; `other` names the kinds of content that are no text."""
+    """The answer of a tool of a service, as sent; `other` names the kinds of content that aren't text."""
 
     structured: Mapping[str, Any] | None
     texts: Sequence[str]
@@ -133,7 +133,7 @@ REPOSITORIES_COUNTED = b"repositories"
 
 @dataclass(frozen=True, slots=True)
 class ToolProgress:
-    """How far a call has come: `done` of `total` units (0: not known) of `stage`, such as "reading history".
+    """Progress of a call: `done` of `total` units (0: not known) of `stage`, such as "reading history".
 
     `rows` is an Arrow table of the rows that were found since the last time that some were told, for calls that give
     them as they are found; with the columns of the answer.

@@ -68,7 +68,7 @@ class MatchRows:
         return np.asarray(pc.fill_null(column.cast(pa.int64()), 0))
 
     def lists(self, name: str) -> tuple[Int64Array, Int64Array]:
-        """How many elements each row's list has (0 for null), and all elements."""
+        """Number of elements in the list of each row (0 for null), and all elements."""
         if name not in self:
             return np.zeros(len(self), np.int64), np.zeros(0, np.int64)
         column = self.batch.column(name)
@@ -176,7 +176,7 @@ class MatchRows:
         return MatchRows(batch)
 
     def spans(self) -> int:
-        """How many matches the rows show."""
+        """Number of matches in the rows."""
         return int(self.lists("start")[0].sum()) if "start" in self else 0
 
     def halve(self) -> tuple[MatchRows, MatchRows]:
@@ -206,7 +206,7 @@ def _one_list(values: Any, kind: Any) -> Any:
 
 
 def _offsets(column: Any) -> NDArray[np.int32]:
-    """Where each text or list of a column begins, and where the last one ends."""
+    """Start offsets of the texts or lists of a column, and the end of the last one."""
     data = column.buffers()[1]
     if data is None or not data.size:
         return np.zeros(1, np.int32)

@@ -1,4 +1,4 @@
-"""What a query means, as data and as text."""
+"""The explanation of a query, as data and as text."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class AlternativeMeaning:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What a query means, over the repositories that the reader may see.
+    """The explanation of a query over the repositories that the reader may see.
 
     `tree` is the canonical form in plain lists and dicts, `tree_text` the same to be read. `pattern_type_source` says
     where the pattern type comes from: the query, an argument, or the default, even if the caller passed that value.

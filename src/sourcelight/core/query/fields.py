@@ -65,7 +65,7 @@ CELL_FILTERS: Mapping[str, frozenset[str]] = {
 
 
 class FilterScope(Enum):
-    """What a filter decides."""
+    """The kind of things that a filter selects."""
 
     REPOSITORY = "repositories and revisions"
     FILE = "files"

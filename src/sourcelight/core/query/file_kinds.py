@@ -1,4 +1,4 @@
-"""What kind of file a path is: written here, or vendored, generated, a lock file; pure.
+"""The kind of a file by its path: source, vendored, generated or a lock file; pure.
 
 The rules follow what the documentation of GitHub's linguist describes (overrides by git attributes, vendored and
 generated files); the tables are this project's own. Of linguist's vendored paths they have those of other people's

@@ -167,7 +167,7 @@ def check_text(text: str) -> None:
 
 
 def effective_type(value: str) -> str | None:
-    """What ``patternType:value`` means; None for a value that is passed over."""
+    """Return the pattern type of ``patternType:value``; None for an ignored value."""
     return _IN_QUERY.get(value)
 
 

@@ -1,4 +1,4 @@
-"""How the tables of several services become one, as the definitions of tools say it.
+"""Merge the tables of several services by the rules in the definitions of tools.
 
 Tables of rows (commits, lines, repositories) are joined, and a row that several services have stays once. Sums (churn,
 contributors) of the same repository can't be told apart afterwards: the federation asks one service about each
@@ -43,7 +43,7 @@ def _as_they_are(attributes: dict[str, Any], arguments: Arguments) -> dict[str, 
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """How a federation merges the tables of a tool.
+    """The rule by which a federation merges the tables of a tool.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a tool is: its arguments, columns, scope and limits as data, and the checks of its arguments.
+"""The definition of a tool: arguments, columns, scope and limits as data, and the checks of its arguments.
 
 A tool is defined once, by a `Tool` in a module of this room. Its JSON schema, the checks of its arguments, the names
 that settings accept, the MCP endpoints, the routes of clusters and federations, and the reference pages are derived
@@ -96,7 +96,7 @@ A = TypeVar("A", bound=Arguments)
 
 
 class Scope(Enum):
-    """What a tool reads, which decides who answers it in a cluster and in a federation."""
+    """The data that a tool reads, which decides where it runs in a cluster and in a federation."""
 
     CATALOG = "the list of repositories"
     SEARCH = "a search, which the engine spreads over its repositories itself"
@@ -110,7 +110,7 @@ class Scope(Enum):
 
 @dataclass(frozen=True, slots=True)
 class McpText:
-    """What an MCP client learns of a tool.
+    """Texts and hints about a tool for MCP clients.
 
     Parameters
     ----------

@@ -162,7 +162,7 @@ def _ranges(ranges: tuple[Range, ...]) -> list[Json]:
 def repository_json(
     repository: str, repository_id: int = 0, repo_stars: int = 0, repo_last_fetched: str = ""
 ) -> dict[str, Any]:
-    """What every match says of its repository."""
+    """The keys of a match about its repository."""
     return {"repositoryID": repository_id, "repository": repository} | _non_empty(
         repoStars=repo_stars, repoLastFetched=repo_last_fetched
     )

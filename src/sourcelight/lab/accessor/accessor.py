@@ -22,7 +22,7 @@ _PLACES = frozenset({"path", "commit"})
 @refuses_former_names("CodeAccessor")
 @checks_methods
 class CodeAccessor:
-    """What the rows of a frame of code lead to; every method gives a new frame and leaves the old one as it is.
+    """Code behind the rows of a frame; every method returns a new frame and leaves the old one unchanged.
 
     A frame has it when it has a column `repository`, and `path` or `commit`; others have no attribute `code`. What
     answered is found by the frame's `attrs`; `client` names another one.

@@ -50,7 +50,7 @@ def add_links(frame: DataFrame, backend: Backend, kind: str | None) -> DataFrame
 
 
 def resolver_for(backend: Backend) -> LinkResolver:
-    """Where what a backend knows can be opened."""
+    """Resolver of links for the repositories of a backend."""
     return call(links_of, backend)
 
 
@@ -130,7 +130,7 @@ _SHOWN_AFTER_S = 0.5
 
 
 def backend_for(frame: DataFrame, client: Client | None) -> Backend:
-    """What answers for a frame: that of `client`, or what the frame came from.
+    """Return the backend for a frame: that of `client`, or the one that the frame came from.
 
     Raises
     ------
@@ -143,7 +143,7 @@ def backend_for(frame: DataFrame, client: Client | None) -> Backend:
 def run_with_progress(
     title: str, work: Callable[[CallObserver], Awaitable[DataFrame]], rows: int, progress: ProgressChoice
 ) -> DataFrame:
-    """What `work` gives, with a bar drawn meanwhile; blocks, inside a running event loop too."""
+    """Return the result of `work`, with a progress bar meanwhile; blocks, also inside a running event loop."""
     return call(_watch, title, work, rows, progress)
 
 

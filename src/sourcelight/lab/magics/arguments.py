@@ -101,7 +101,7 @@ def split(line: str, options: Sequence[MagicOption], magic: str) -> MagicLine:
 
 
 def cursor_context(line: str, options: Sequence[MagicOption]) -> CursorContext:
-    """Where the end of `line` stands."""
+    """Return the context of a cursor at the end of `line`."""
     by_word = {f"--{option.name}": option for option in options}
     by_word |= {f"-{option.letter}": option for option in options if option.letter}
     position = _blank(line, 0)

@@ -58,7 +58,7 @@ class Completer:
             self.shell.Completer.custom_matchers.remove(self._matcher)
 
     def complete(self, code: str, line: int, column: int) -> dict[str, Any]:
-        """What may be at a place in a cell, as IPython's matchers say it."""
+        """Completions at a position in a cell, in the form of IPython's matchers."""
         lines = code.split("\n")
         before = "\n".join([*lines[:line], lines[line][:column]])
         cell = _CELL.match(before)
@@ -148,7 +148,7 @@ def _nothing() -> dict[str, Any]:
 
 
 def _length(text: str, fragment: str, *, raw: bool) -> int:
-    """How much of the written text stands for a fragment at its end."""
+    """Return the length of the typed text that a completion replaces."""
     for length in range(len(text) + 1):
         if decode_literal(text[len(text) - length :], raw=raw) == fragment:
             return length

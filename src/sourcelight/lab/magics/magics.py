@@ -276,7 +276,7 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
 
 
 def _text(remaining: str, cell: str | None, between: str) -> str:
-    """What is looked for: the rest of the line, and the lines of the cell."""
+    """Return the query: the rest of the line, and the lines of the cell."""
     parts = [remaining, *(part.strip() for part in (cell or "").split("\n"))]
     return between.join(part for part in parts if part).strip()
 

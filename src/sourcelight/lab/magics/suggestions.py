@@ -120,7 +120,7 @@ def _of(field: Field, names: Names) -> Iterator[tuple[str, str]]:
 
 
 def _unquote(typed: str) -> str:
-    """What was typed of a value, without the signs of quotes and regular expressions."""
+    """Return the typed part of a value, without quotes and escapes of regular expressions."""
     return re.sub(r"\\(.)", r"\1", typed.lstrip("\"'^").rstrip("$")).lower()
 
 
@@ -187,7 +187,7 @@ def literal_at(code: str) -> Literal | None:
 
 
 def _end(code: str, position: int, quote: str) -> int:
-    """Where a string ends, behind its last quote; -1 when it does not; a short one ends with its line."""
+    """Return the end of a string, after its last quote, or of its line for a short one; -1 if it is open."""
     while position < len(code):
         if code[position] == "\\":
             position += 2
@@ -212,7 +212,7 @@ def _literal(code: str, position: int, open_: list[_Bracket], text: str, quote: 
 
 
 def decode_literal(text: str, *, raw: bool) -> str:
-    """What the text of a literal stands for, as far as queries need it."""
+    """Return the value of a literal, as far as queries need it."""
     return text if raw else re.sub(r"\\([\\\"'])", r"\1", text)
 
 

@@ -42,7 +42,7 @@ class BuildProgress:
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
-    """What a build did; names of repositories.
+    """The report of a build, with names of repositories.
 
     Attributes
     ----------

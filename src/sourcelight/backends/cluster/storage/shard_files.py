@@ -41,7 +41,7 @@ class ShardFiles:
 
     @property
     def id(self) -> ShardId:
-        """What names the shard: a hash of the list of its files, and so of all that they hold."""
+        """The id of the shard: a hash of its list of files, and so of all their contents."""
         seen = hashlib.sha256()
         # The list is sorted by `publish`, so the same content gives the same id. NUL and newline can't be in a digest
         # or a size, and a NUL can't be in a path, so no two lists look alike.

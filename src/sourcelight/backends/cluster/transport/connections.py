@@ -242,7 +242,7 @@ class ConnectionPool:
 
     @property
     def beginning(self) -> frozenset[asyncio.Task[Any]]:
-        """What makes connections at this moment."""
+        """The pool that makes connections now."""
         return frozenset(self._connecting)
 
     async def close(self) -> None:

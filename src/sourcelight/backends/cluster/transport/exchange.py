@@ -112,7 +112,7 @@ class ConnectionBroke(WorkersUnreachable):
 
 
 class Connections(Protocol):
-    """What an exchange needs of the pool of connections."""
+    """The part of a connection pool that an exchange uses."""
 
     async def write(self, address: str, message: Message) -> Any:
         """Send a message over a connection, and return the connection."""
@@ -195,7 +195,7 @@ async def read_message(address: str, comm: Any) -> Any:
 
 
 def broken(address: str, error: OSError) -> ConnectionBroke:
-    """What is raised for a connection that ended."""
+    """Return the error for a connection that ended."""
     return ConnectionBroke(address, f"the connection broke ({type(error).__name__})")
 
 

@@ -1,4 +1,4 @@
-"""Who answers a request: a service, a service whose answers are recorded, or a recording."""
+"""Routes of a request: to a service, to a service while recording, or to a recording."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationServer:
-    """What is needed of an authorization server's metadata."""
+    """The metadata of an authorization server that sign-in uses."""
 
     issuer: str
     authorization_url: str

@@ -34,7 +34,7 @@ _Form = Mapping[str, str | Secret]
 
 @dataclass(frozen=True, slots=True)
 class SignInOptions:
-    """How to sign in.
+    """Options of a sign-in.
 
     Parameters
     ----------

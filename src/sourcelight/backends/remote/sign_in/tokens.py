@@ -24,7 +24,7 @@ _EARLY_S = 60.0  # a token that is about to end would end on its way
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """What the authorization server knows this program as."""
+    """The registration of this program at the authorization server."""
 
     client_id: str
     client_secret: Secret | None = None
