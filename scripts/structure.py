@@ -71,6 +71,7 @@ _TEXTS_AND_COMMENTS = re.compile(
 """String literals, in which a ``#`` is no comment, and comments; a tenth of what `tokenize` takes."""
 
 _ARRAY = re.compile(r"NDArray\[")
+_QUESTION = re.compile(r"(?:What|Where|Who|Whose|How|Why|Which) [a-z`][^?\n]{8,}(?:\n|\.$|\.\Z)")
 
 _QUERY = """
 import sys
@@ -340,6 +341,16 @@ def relapses() -> list[str]:
     ]
 
 
+def question_summaries() -> list[str]:
+    """Return summaries of docstrings that begin with a question word, and so don't name the thing."""
+    return [
+        f"{module.name}:{node.lineno} {node.value.splitlines()[0]}"
+        for module in modules()
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and _QUESTION.match(node.value)
+    ]
+
+
 def import_share() -> float:
     """Return the share of lines that belong to import statements, in percent."""
     spans = (
@@ -488,6 +499,7 @@ def measures() -> dict[str, Any]:
         "private names in tests": len(private_names()),
         "array aliases outside core.arrays": len(array_aliases()),
         "phrases of older texts": len(relapses()),
+        "summaries that begin with a question word": len(question_summaries()),
         "comment lines, %": round(comment_share(), 2),
         "comment lines and texts of constants, %": round(comment_share(constants=True), 2),
         **{f"comment lines in {room}, %": round(comment_share(room), 2) for room in COMMENTED},
@@ -511,6 +523,7 @@ LISTS: dict[str, Callable[[], list[str]]] = {
     "private": private_names,
     "arrays": array_aliases,
     "relapses": relapses,
+    "summaries": question_summaries,
     "cycles": lambda: [" ".join(circle) for circle in cycles()],
 }
 

@@ -18,7 +18,6 @@ SHORT_MODULES = {
     "client.methods.call": "what every module of methods needs",
     "core.arrays": "types of arrays, in signatures of 70 modules",
     "core.batches.persons": "who is one person: for engines, federations, services and reports",
-    "core.cells.formats": "the table of formats, above their readers",
     "core.extras": "what is installed, for rooms from core to lab",
     "core.patterns.formula": "loads no scanner, so that a plan needs none",
     "core.tools.chunk_table": "loads pyarrow, which definitions of tools don't",
@@ -85,6 +84,9 @@ MAX_PRIVATE_NAMES = 68
 A third sets a bound low, so that few lines reach it; handlers of a widget's messages are called by front ends alone;
 the others read what no answer shows: a dump of the database, open connections, the state of a cache.
 """
+
+MAX_QUESTIONS = 347
+"""Summaries that begin with "What", "How" or "Where" (`--list summaries`), which leave the thing unnamed. Goes down."""
 
 MAX_PHRASES = 0
 """`_KNOWN_PHRASES` lists the words that are right in a module."""
@@ -206,6 +208,10 @@ def test_rooms_say_why() -> None:
     assert all(share >= MIN_COMMENTS[room] for room, share in shares.items()), shares
     # A limit or a table has its reason in the text below it, not in a comment.
     assert structure.comment_share(constants=True) >= MIN_REASONS
+
+
+def test_summaries_name_the_thing() -> None:
+    assert len(structure.question_summaries()) <= MAX_QUESTIONS
 
 
 def test_texts_avoid_phrases_of_older_ones() -> None:

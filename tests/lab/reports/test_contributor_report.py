@@ -217,9 +217,9 @@ def test_all_paths_give_the_figures_of_no_paths(code: sl.Client) -> None:
     ("arguments", "reason"),
     [
         ({"after": "2100-01-01"}, "No commit is after 1 January 2100: the newest is from 20 January 2023."),
-        ({"before": "2000-01-01"}, "No commit is before 1 January 2000: the oldest is of 23 September 2022."),
+        ({"before": "2000-01-01"}, "No commit is before 1 January 2000: the oldest is from 23 September 2022."),
         ({"after": "2022-10-01", "before": "2022-11-01"},
-         "No commit is between 1 October 2022 and 1 November 2022; the first is of 23 September 2022, the newest"),
+         "No commit is between 1 October 2022 and 1 November 2022; the first is from 23 September 2022, the newest"),
         ({"only": "scr"}, "No file that changed is in only=scr; the nearest name is src."),
         ({"exclude": ["/"]}, "Every file that changed is in exclude=/."),
     ],

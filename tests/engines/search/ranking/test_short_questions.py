@@ -123,11 +123,11 @@ def test_a_test_votes_for_the_file_that_it_is_named_after(engine: LocalEngine) -
 def test_a_sentence_is_answered_by_the_passage_that_has_all_of_it(tmp_path: Path) -> None:
     """Of a long question the best chunk of a file counts more than all words that stand apart in another one."""
     words = ("gauges", "report", "pressure", "whenever", "rain", "fills", "reservoirs", "upstream")
-    apart = "\n\n".join(f"def {word}_{number}():\n    return {word}\n" + "    # more\n" * 9
+    scattered = "\n\n".join(f"def {word}_{number}():\n    return {word}\n" + "    # more\n" * 9
                          for word in words for number in range(4))  # fmt: skip
-    whole = f"def sense():\n    # {' '.join(words)}\n    return 1\n"
+    passage = f"def sense():\n    # {' '.join(words)}\n    return 1\n"
     repo = RepositoryBuilder(tmp_path / "dam")
-    repo.commit({"apart.py": apart, "whole.py": whole, **{f"other{n}.py": "x = 1\n" * 40 for n in range(5)}})
+    repo.commit({"apart.py": scattered, "whole.py": passage, **{f"other{n}.py": "x = 1\n" * 40 for n in range(5)}})
     engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
     assert ask(engine, " ".join(words)).files[0].path == "whole.py"
 

@@ -262,9 +262,9 @@ def file_lists(
         lists.lists = {"words": by_words, "definitions": exact, "mentioned": mentioned, "names": of_names}
         lists.lists["tests"] = of_tests
         if by_length.best_alone:
-            alone: Float64Array = np.zeros(collection.files)
-            alone[files] = best * (by_length.best_alone / (top or 1.0))
-            lists.lists["best"] = alone
+            best_shares: Float64Array = np.zeros(collection.files)
+            best_shares[files] = best * (by_length.best_alone / (top or 1.0))
+            lists.lists["best"] = best_shares
         if by_length.imported:
             imported: Float64Array = np.zeros(collection.files)
             imported[files] = by_length.imported * collection.imported.take(files) * (best > 0.0)

@@ -20,6 +20,8 @@ MAX_TESTED = 6
 """Files beyond which the name of a test says nothing; its vote is shared between fewer."""
 
 _AFFIX = re.compile(r"^tests?(?=[_.-])|(?<=[_.-])(?:tests?|spec)$|(?:Tests?|Spec|IT)$")
+"""Marks of a test in the name of a file: `test_tank`, `tank_test`, `tank-spec`, `TankTest`, `TankIT`."""
+
 _TEST = KINDS.index("test")
 _CODE = frozenset({KINDS.index("code"), KINDS.index("aside")})
 
@@ -40,6 +42,7 @@ def vote_scores(collection: ChunkCollection, words: WordScores, top: float) -> F
         block = collection.blocks[number]
         tested = tested_files(collection.open_terms[block.target].snapshot)
         partners = tested.get(int(block.files[file - collection.file_base[number]]), ())
+        # A test that several files may be named for says less about each.
         for partner in partners:
             scored_file = int(collection.file_numbers[block.target][partner])
             if scored_file >= 0:
@@ -73,4 +76,5 @@ def _stem(path: str) -> str:
 
 
 def _bare(stem: str) -> str:
+    # `RainTankTest` is named after `rain_tank`: languages and projects separate words in their own ways.
     return stem.replace("_", "").replace("-", "").lower()
