@@ -100,3 +100,20 @@ def test_a_definition_without_a_likeness_is_new(tmp_path: Path) -> None:
     with sl.open(tmp_path / "src", index_dir=tmp_path / "index", index_workers=1, background_index=False) as code:
         frame = code.symbol_history("new", "run")
     assert frame[["status", "subject"]].values.tolist() == [["added", "another"]]
+
+
+def test_a_method_is_followed_through_a_renamed_class(tmp_path: Path) -> None:
+    def content(name: str, body: str) -> str:
+        return f"class {name}:\n    def run(self):\n        first = 1\n        second = 2\n{body}        return first\n"
+
+    builder = RepositoryBuilder(tmp_path / "src" / "classes")
+    builder.commit({"a.py": content("Old", "")}, "begin")
+    builder.commit({"a.py": content("Old", "        third = 3\n")}, "edit")
+    builder.commit({"a.py": content("New", "        third = 3\n")}, "rename the class")
+    builder.commit({"a.py": content("New", "        third = 4\n")}, "edit again")
+    with sl.open(tmp_path / "src", index_dir=tmp_path / "index", index_workers=1) as code:
+        frame = code.symbol_history("classes", "New.run")
+    # The class is another definition: its new name changes no line of the method.
+    assert list(zip(frame["subject"], frame["status"], frame["symbol"], strict=True)) == [
+        ("edit again", "modified", "New.run"), ("edit", "modified", "Old.run"), ("begin", "added", "Old.run"),
+    ]  # fmt: skip

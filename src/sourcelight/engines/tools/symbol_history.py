@@ -6,7 +6,7 @@ stand where the function was put. Here a commit counts when the text of the defi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -141,6 +141,8 @@ class _DefinitionWalk:
         # A text that occurs as often before is the same one, wherever it stands in the file.
         earlier = None
         is_same = old.count(definition.text) >= new.count(definition.text)
+        if is_renamed or not is_same:
+            definition = self._renamed_with_its_class(definition, new)
         if not is_same:
             earlier = self._find(old, old_path, definition.name)
             is_same = earlier is not None and earlier.text == definition.text
@@ -160,6 +162,17 @@ class _DefinitionWalk:
         return _DefinitionChange(
             commit, "renamed" if origin.path == old_path else "moved", definition, origin, line, score
         )
+
+    def _renamed_with_its_class(self, definition: _DefinitionVersion, new: bytes) -> _DefinitionVersion:
+        """Return a definition under the name that the content `new` has for its text.
+
+        A later commit may have renamed the class around it, or what it is in, and left the text as it was.
+        """
+        if self._find(new, definition.path, definition.name) is not None:
+            return definition
+        texts = (row for row in self._parse(new, definition.path) if row.text == definition.text)
+        match = next((row for row in texts if row.kind == definition.kind), None)
+        return definition if match is None else replace(definition, name=match.name)
 
     def _origin(
         self, commit: int, definition: _DefinitionVersion, old: bytes, new: bytes, old_path: int
