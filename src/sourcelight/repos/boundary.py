@@ -1,4 +1,4 @@
-"""Where a repository may read from: its own git directory, and the directories that the operator named.
+"""The directories that a repository may read: its own git directory, and the directories that the operator named.
 
 Objects can stand elsewhere than in the git directory: ``objects/info/alternates`` (gitrepository-layout), the
 ``commondir`` of a linked work tree, and links instead of directories or files. Whose objects these are matters as

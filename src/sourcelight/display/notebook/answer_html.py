@@ -136,7 +136,7 @@ def _replace_links(text: str, address: Callable[[re.Match[str]], str]) -> str:
 
 
 def _address_of(url: str, view: AnswerView, *, in_notebook: bool) -> str:
-    """Where a link of an answer leads; empty for nowhere. A link of JupyterLab works beside the notebook only."""
+    """Return the target of a link in an answer; empty if none. A link of JupyterLab works only beside the notebook."""
     address = own_address(url, view.base_url)
     if not address.startswith("/"):
         return address
@@ -166,7 +166,7 @@ def _taken_out(question: Mapping[str, Any]) -> list[str]:
 
 
 def answer_text(view: AnswerView) -> str:
-    """What a plain terminal shows."""
+    """Return the text for a plain terminal."""
     citation_count = sum(
         source.get("type") in {"file", "commit"} for q in view.questions for source in q.get("sources") or ()
     )
@@ -175,7 +175,7 @@ def answer_text(view: AnswerView) -> str:
 
 
 def answer_html(view: AnswerView) -> str:
-    """What a notebook shows."""
+    """Return the HTML for a notebook."""
     conversation_link = f" \u00b7 {link('conversation', view.url)}" if view.url else ""
     head = (
         f'<div class="sl-head" role="status" style="--sl-color:{_COLORS.get(view.heading, "inherit")}">'

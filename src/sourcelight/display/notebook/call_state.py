@@ -61,7 +61,7 @@ class ManyState:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why the status is not complete, by search."""
+        """Reasons why the status is not complete, by search."""
         return tuple(
             f"{name}: {'; '.join(state.reasons)}" for name, state in self.states.items() if state.status != "complete"
         )

@@ -22,7 +22,7 @@ _LINE_INTERVAL_S = 1.0
 
 
 class ProgressState(Protocol):
-    """What a painter draws."""
+    """The state that a painter draws."""
 
     def snapshot(self) -> ProgressSnapshot:
         """Read one moment."""
@@ -32,7 +32,7 @@ class ProgressState(Protocol):
 
 
 class Surface(Protocol):
-    """Where a painter draws."""
+    """The surface on which a painter draws."""
 
     def draw(self, snapshot: ProgressSnapshot) -> None:
         """Show a moment."""

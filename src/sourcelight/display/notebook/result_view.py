@@ -30,7 +30,7 @@ _KNOWN = frozenset({*_EMPTY, SERVICE.name})
 
 @dataclass(frozen=True, slots=True)
 class ResultView:
-    """What a view of an answer needs: its statements and its record batches, and where its rows can be opened.
+    """The data of a view of an answer: its statements and its record batches, and where its rows can be opened.
 
     `page` is how many rows are shown; `services` is what became of each service, where there are several.
     """

@@ -68,7 +68,7 @@ class ProgressSnapshot:
 
     @property
     def fraction(self) -> float | None:
-        """How much of the total is done, 0 to 1; None when the total is unknown."""
+        """Share of the total that is done, 0 to 1; None if the total is unknown."""
         return min(self.done / self.total, 1.0) if self.total else None
 
     @property
@@ -205,7 +205,7 @@ class SearchState:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why the status is not complete, in words; empty when it is."""
+        """Reasons why the status is not complete; empty if it is."""
         return self._end[1] if self._end else ("still running",)
 
     @property

@@ -66,7 +66,7 @@ _ELSEWHERE = {
     "user": "repo",
     "project": "repo",
 }
-"""What other tools call a filter."""
+"""Names of filters in other tools."""
 _MAX_ADVICE = 20
 _TYPED = frozenset("\"'()/\\")
 """Signs that types of patterns read in their own ways."""

@@ -1,4 +1,4 @@
-"""What an engine builds in the background: histories, definitions and terms; and how a search waits for them."""
+"""Background builds of an engine: histories, definitions and terms; and how a search waits for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What indexes take on disk, by kind and by repository, and their deletion.
+"""Measure indexes on disk, by kind and by repository, and their deletion.
 
 Files are deleted under the lock of their repository, so that no builder writes meanwhile. A process that has them open
 reads on, and builds what it misses with its next search; a kind that is deleted costs time, never an answer.

@@ -241,7 +241,7 @@ class LocalSource:
         return any(part.files for part in store.search(plan.targets, text, options, cancellation))
 
     def missing_from_count(self, plan: Plan, parts: Sequence[SearchPart] = ()) -> tuple[str, ...]:
-        """Why the count of one plan is incomplete, from the parts it reported; empty if it is complete.
+        """Return why the count of one plan is incomplete, from its reported parts; empty if it is complete.
 
         What a stream would say of the same search decides, so that both have one status. Without parts: what is known
         before anything is counted.
@@ -269,7 +269,7 @@ class LocalSource:
         return names | self._missing if _reads_any(self.plans) else names
 
     def unread_files(self) -> dict[str, Mapping[str, int]]:
-        """How many files were not looked into though the query asks for that, by repository and by reason."""
+        """Count the files that the query covers but the search did not read, by repository and by reason."""
         counts_by_name = dict(self.name_only) if _reads_any(self.plans) else {}
         for name, count in self.scoper.missing.items():
             add_maximum(counts_by_name, name, {"missing": count})

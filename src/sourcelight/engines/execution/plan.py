@@ -44,7 +44,7 @@ MANY_TERMS = 16
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What one alternative asks.
+    """The request of one alternative.
 
     Files of `targets` by `text` (None: no file search), definitions in them by `symbols` (None: no symbol search),
     commits of `history_commits` by `commits` (None: no search of history), and repositories by name.
@@ -236,7 +236,7 @@ def one_of_many(args: Sequence[Node]) -> list[Node]:
 
 
 def required_content(alternative: Alternative) -> list[MatchTree]:
-    """What ``file:has.content`` asks of files, without giving spans."""
+    """Return the terms of ``file:has.content``, which give no spans."""
     sensitive = alternative.case_sensitive()
     return [
         FileTerm(_regexp(p.args["content"], sensitive=sensitive), content=True, path=False, visible=False)

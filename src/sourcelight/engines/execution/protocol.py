@@ -1,4 +1,4 @@
-"""What engines share: handlers of tools, the bounds of a search, and what a reader learns of a bound."""
+"""Shared parts of engines: handlers of tools, the bounds of a search, and what a reader learns of a bound."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ A_contra = TypeVar("A_contra", bound=Arguments, contravariant=True)
 
 
 class ToolHandler(Protocol[A_contra]):
-    """What does the work of a tool: `sourcelight.engines.tools.Handler`."""
+    """The handler of a tool: `sourcelight.engines.tools.Handler`."""
 
     @property
     def tool(self) -> Tool[Any]:

@@ -27,7 +27,7 @@ from sourcelight.repos.objects import store_size
 
 WORKTREE = "WORKTREE"
 WHOLE_LOOK_S = 0.25
-"""How long new repositories, and what the present ones say of themselves, may go unnoticed; commits never do."""
+"""Seconds for which new repositories and changed settings may go unnoticed; new commits never do."""
 RETRY_S = 30.0
 """How long a repository that could not be indexed, of a full disk or else, waits for a try while it is unchanged."""
 
@@ -199,7 +199,7 @@ class IndexedRepositories:
         return failed | dict(terms.failures)
 
     def targets_of(self, repositories: Sequence[Repository]) -> tuple[Target, ...]:
-        """What is searched of each repository at its default revision; the same object for the same repositories.
+        """Return the targets of all repositories at their default revisions; the same object for the same repositories.
 
         The store opens a tuple of targets once, and finds it again by identity.
         """
@@ -212,7 +212,7 @@ class IndexedRepositories:
         )[1]
 
     def target_of(self, repository: Repository) -> Target:
-        """What is searched of `repository`: HEAD, or its work tree where this engine reads those."""
+        """Return the target of `repository`: HEAD, or its work tree where this engine reads those."""
         if self.worktree and repository.kind == "git" and repository.worktree:
             try:
                 return Target(repository, WORKTREE, resolve(repository, WORKTREE))
@@ -250,7 +250,7 @@ class IndexedRepositories:
         return commit != target.commit or now - attempted_s >= RETRY_S
 
     def _default_targets(self) -> tuple[Target, ...]:
-        """What is searched of each repository; the same object while the repositories are the same."""
+        """Return the targets of all repositories; the same object while the repositories are the same."""
         repositories, targets = self._targets
         if repositories is not self.catalog.repositories or self.worktree:
             repositories = self.catalog.repositories

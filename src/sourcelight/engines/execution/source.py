@@ -68,7 +68,7 @@ class SearchTask:
 
 @dataclass(slots=True)
 class SourceReport:
-    """What a source says of a search that has ended, besides its matches.
+    """The report of a source after a search, besides its matches.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class SourceReport:
 
 
 class SearchSource(Protocol):
-    """Where one search gets its plans and matches from; its methods are called in this order, each once."""
+    """The source of plans and matches of one search; its methods are called in this order, each once."""
 
     @property
     def plans(self) -> Sequence[Plan]:
@@ -147,7 +147,7 @@ def scope_items(
     unread: Mapping[str, UnreadCommits],
     shallow: Mapping[str, str],
 ) -> Iterator[Skipped]:
-    """What is left out in the same way on this machine and on workers.
+    """Return the items that are skipped in the same way on this machine and on workers.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How much of the work trees differs from what is searched: asked after every search, so remembered for a moment."""
+"""Count changed files of work trees; every search asks for it, so the result is cached for a moment."""
 
 from __future__ import annotations
 

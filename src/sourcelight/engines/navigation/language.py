@@ -60,7 +60,7 @@ class Ref:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """How an identifier is used."""
+    """The use of an identifier."""
 
     role: Role = "name"
     is_binding: bool = False

@@ -37,7 +37,7 @@ _OPENERS = {"(": ")", "[": "]"}
 
 @dataclass(frozen=True, slots=True)
 class SourceLocation:
-    """Where a name stands: its 1-based line, and code points into it: ``line[start:end]`` is the name.
+    """The location of a name: its 1-based line, and code points into it: ``line[start:end]`` is the name.
 
     `is_truncated` tells that `line` is only a part of the line.
     """

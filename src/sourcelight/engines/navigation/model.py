@@ -152,7 +152,7 @@ class ResolvedDefinition:
 
     @property
     def key(self) -> DeclarationKey:
-        """What makes two answers the same definition: the file and the offset, -1 for the file as a module."""
+        """Identity of a definition: the file and the offset, -1 for the file as a module."""
         return self.document.key, self.start if self.end else -1
 
     def found_by(self, rule: How, reason: str, score: float | None = None) -> ResolvedDefinition:
@@ -380,7 +380,7 @@ class ParsedFile:
 
 @dataclass(frozen=True, slots=True)
 class SymbolQuery:
-    """What is asked for: a name in a file, maybe on a 1-based line and at a column in code points."""
+    """A symbol query: a name in a file, maybe on a 1-based line and at a column in code points."""
 
     document: Document
     name: str

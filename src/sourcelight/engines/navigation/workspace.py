@@ -1,4 +1,4 @@
-"""What navigation calls share, and the workspace of one call."""
+"""Shared state of navigation calls, and the workspace of one call."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ class FileParser(Protocol):
 
 
 class ProjectCache:
-    """What calls share: open projects, parsed files and answers; safe to share between threads.
+    """Shared state of calls: open projects, parsed files and answers; safe to share between threads.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ class ProjectCache:
 
 @dataclass(slots=True)
 class Workspace:
-    """What one call sees: the repositories of a viewer, each at a commit, within a budget.
+    """The workspace of one call: the repositories of a viewer, each at a commit, within a budget.
 
     `unparsed` collects files that were needed but could not be parsed, with the reason; `notices` what else a reader
     of the answer has to know, one sentence for each key. Resolvers add to `outside` the occurrences (file and offset)

@@ -34,7 +34,7 @@ class IndexReport:
 
 @dataclass(frozen=True, slots=True)
 class BuildCallbacks:
-    """What a build in this process calls: `check_cancelled` raises to end it, `on_progress` gets files and bytes."""
+    """Callbacks of a build in this process: `check_cancelled` raises to end it, `on_progress` gets files and bytes."""
 
     check_cancelled: Callable[[], None]
     on_progress: Callable[[int, int], None]

@@ -1,4 +1,4 @@
-"""What is a definition, for each grammar: one tree-sitter query each.
+"""Queries for definitions, one grammar each: one tree-sitter query each.
 
 Every pattern captures the name as ``@name`` and the whole definition under its kind. Besides kinds there are:
 

@@ -15,7 +15,7 @@ from sourcelight.repos import Repository, Viewer, resolve
 
 
 class Conversations(Protocol):
-    """What the two deep-search tools need of deep search; `sourcelight.engines.deepsearch` implements it."""
+    """The interface of deep search for its tools; `sourcelight.engines.deepsearch` implements it."""
 
     def ask(self, question: str, context: ToolContext, *, repos: Sequence[str] = (), revision: str = "") -> ToolResult:
         """Open a conversation and wait a while for its answer; table ``conversation``.

@@ -1,4 +1,4 @@
-"""What a handler of a tool is, and the parts that handlers share: partial results and text for MCP.
+"""Handlers of tools, and their shared parts: partial results and text for MCP.
 
 A tool over many repositories works in two steps. On one machine both follow each other. In a cluster each worker
 gathers from the repositories that it holds, and the coordinator combines: so the answers can't differ.
@@ -125,7 +125,7 @@ class Split(Generic[A]):
 
 @dataclass(frozen=True, slots=True)
 class Handler(Generic[A]):
-    """What does the work of a tool.
+    """The implementation of a tool.
 
     Parameters
     ----------

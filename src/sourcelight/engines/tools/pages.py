@@ -40,7 +40,7 @@ Rendered: TypeAlias = tuple[dict[str, Any], str]
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """What part of an answer a caller wants.
+    """The part of an answer that a caller requests.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What an answer was read from: the commit of each repository, changes of its work tree, and contents it lacked."""
+"""The sources of an answer: the commit of each repository, changes of its work tree, and contents it lacked."""
 
 from __future__ import annotations
 

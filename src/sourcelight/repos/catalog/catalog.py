@@ -184,7 +184,7 @@ class Catalog:
 
     @property
     def settings_problems(self) -> list[str]:
-        """Why earlier settings are in force for files that can't be read; empty if all can be read."""
+        """Reasons why earlier settings apply to files that can't be read; empty if all can be read."""
         return self._settings.problems
 
     def share(self, register: RepositoryRegister, default_visibility: str = "") -> None:

@@ -266,7 +266,7 @@ class SettingsFiles:
 
     @property
     def problems(self) -> list[str]:
-        """Why earlier settings are in force; empty if all files can be read."""
+        """Reasons why earlier settings apply; empty if all files can be read."""
         return [f"{self._problems[path]}; the former settings stay in force" for path in sorted(self._problems)]
 
     def of_folder(self, folder: str) -> ReposConfig:

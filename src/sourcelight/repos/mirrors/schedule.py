@@ -42,7 +42,7 @@ _Fetch: TypeAlias = Callable[[Cancellation], str]
 
 @dataclass(slots=True)
 class MirrorState:
-    """What is known of the mirror of an address.
+    """The state of the mirror of an address.
 
     Attributes
     ----------

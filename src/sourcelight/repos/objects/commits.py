@@ -76,7 +76,7 @@ def as_text(raw: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CommitHeader:
-    """What a commit says of itself.
+    """The header and message of a commit.
 
     `author` and `committer` are name, address and date (RFC 3339 with the writer's offset). `message` is as git shows
     it: changed to UTF-8 where the commit names another encoding.

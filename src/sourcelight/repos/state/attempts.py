@@ -17,7 +17,7 @@ from sourcelight.repos.state.database import Database
 
 @dataclass(frozen=True, slots=True)
 class AttemptLimit:
-    """How many attempts of a kind one key may make.
+    """The maximum number of attempts of a kind for one key.
 
     Parameters
     ----------

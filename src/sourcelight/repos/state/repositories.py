@@ -20,7 +20,7 @@ Visibility = Literal["public", "private", "undecided"]
 
 @dataclass(frozen=True, slots=True)
 class RepositoryRecord:
-    """What services know of one repository.
+    """The record of one repository.
 
     Parameters
     ----------

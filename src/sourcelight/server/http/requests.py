@@ -1,4 +1,4 @@
-"""What requests bring: a body of bounded size, an identifier for the log, and a client that may need other data.
+"""Parts of requests: a body of bounded size, an identifier for the log, and a client that may need other data.
 
 Every endpoint that takes JSON reads it here, so that no body is larger in memory than its limit, and each fault has the
 same status and words everywhere.

@@ -26,7 +26,7 @@ _STEP_S = 0.1
 
 
 class ToolSources(NamedTuple):
-    """What tools answer from: an engine, and deep search (None without it)."""
+    """The engines of tools: an engine, and deep search (None without it)."""
 
     engine: Engine
     conversations: Conversations | None = None

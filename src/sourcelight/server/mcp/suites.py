@@ -86,7 +86,7 @@ def suite_tools(suite: str, options: McpOptions) -> dict[str, Tool[Any]]:
 
 @dataclass(frozen=True, slots=True)
 class StdioOptions:
-    """What a client that starts the program gets.
+    """The tools for a client that starts the program.
 
     Parameters
     ----------

@@ -61,7 +61,7 @@ def changes(patch: str) -> Iterator[FileDiffRow]:
 
 @dataclass(frozen=True, slots=True)
 class DiffContent:
-    """What a view of changes needs.
+    """The data of a view of changes.
 
     `files` are rows of ``file_diffs``; `base` and `head` are commits; of a commit, `about` has its author, address,
     date and message, and is empty for a comparison. `notebooks` has the cells that differ, by path.
@@ -217,7 +217,7 @@ def _table(rows: Sequence[str], notes: Sequence[str], file: Mapping[str, Any], c
 
 
 class DiffView:
-    """What a commit or a comparison changed; made by ``view_commit`` and ``view_diff``.
+    """The changes of a commit or a comparison; made by ``view_commit`` and ``view_diff``.
 
     It shows the first twenty files; `files` is the DataFrame of all, with their patches.
 

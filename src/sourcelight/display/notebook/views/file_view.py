@@ -29,7 +29,7 @@ _MAX_READ_CHARS = 150_000
 
 @dataclass(frozen=True, slots=True)
 class FileContent:
-    """What a view of a file needs.
+    """The data of a view of a file.
 
     `lines` are all lines from the first; `first` and `last` bound those to highlight, 0 for none; `spans` are starts
     and ends, in code points, of what to mark in the line `first`: of a notebook, in the line of its cell.
@@ -174,7 +174,7 @@ class FileView:
 
     @property
     def links(self) -> tuple[Link, ...]:
-        """Where it can be opened."""
+        """Links that open it."""
         return tuple(self._content.links.file(self.repository, self.commit, self.path, self.first))
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Where a row of an answer can be opened: the service's page, the code host, or a file in JupyterLab.
+"""Links of the rows of an answer: the service's page, the code host, or a file in JupyterLab.
 
 What is known of a code host is how it forms addresses of lines; a host that is not known gets no address, since a
 wrong one is worse than none. Sources: the documentation of each host on permanent links.
@@ -81,7 +81,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class _Host:
-    """How a code host forms addresses below a repository.
+    """Address patterns of a code host below a repository.
 
     ``{c}`` is a commit, ``{p}`` a path, ``{a}``-``{b}`` lines, ``{n}`` the number of a pull request, ``{e}`` an
     author's address; `request` and `person` are empty where a host has no such page.
@@ -128,7 +128,7 @@ def _host_of(url: str) -> _Host | None:
 
 @dataclass(frozen=True, slots=True)
 class LinkResolver:
-    """Where the rows of one answer can be opened.
+    """Resolver of links for the rows of one answer.
 
     Parameters
     ----------

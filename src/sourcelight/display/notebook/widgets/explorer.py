@@ -53,7 +53,7 @@ class Explorer(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bases 
     _esm = program("explorer")
     _css = style("explorer")
     filters = traitlets.Dict().tag(sync=True)
-    """What was last typed or chosen; reactive notebooks run the cells that use the explorer when it changes."""
+    """The last input of the reader; reactive notebooks run the cells that use the explorer when it changes."""
 
     def __init__(self, source: RowSource) -> None:
         self._source = source

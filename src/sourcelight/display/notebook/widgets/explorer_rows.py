@@ -32,7 +32,7 @@ SORTS = ("repository", "path", "line_number", "language", "text")
 
 @dataclass(frozen=True, slots=True)
 class RowQuery:
-    """What rows to show.
+    """A query for the rows to show.
 
     `repository` and `language` are exact, empty for all (`language` None: rows without one); `path` holds words that
     must all be in the repository's name or the path, in any case, ``*`` and ``?`` as in file names, a dash in
@@ -277,7 +277,7 @@ class RowSource(Protocol):
 
     @property
     def links(self) -> LinkResolver:
-        """Where rows can be opened."""
+        """Resolver of links for rows."""
 
     def batches(self) -> Sequence[Any]:
         """The record batches that are there; it only ever grows at its end."""

@@ -43,7 +43,7 @@ class SearchedHistories:
 
     @property
     def store(self) -> HistoryStore:
-        """Where histories are stored."""
+        """The store of histories."""
         return self.updater.store
 
     def wait(

@@ -23,7 +23,7 @@ ALTERNATIVE = "alternative"
 
 
 class CountPolicy(Protocol):
-    """What becomes of the rows of each alternative."""
+    """The processing of the rows of each alternative."""
 
     @property
     def capped(self) -> int:

@@ -39,7 +39,7 @@ from sourcelight.engines.search import Target
 from sourcelight.engines.search.scan.chunks import truncate_line
 
 PLACES = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS")
-"""Where such a file is looked for; the first that is there counts."""
+"""Paths of such a file; the first one that exists counts."""
 
 _MAX_RULES = 20_000
 _MAX_MEMORY_BYTES = 64 * 1024 * 1024
@@ -382,7 +382,7 @@ class OwnerSelector:
 
 
 def _offsets(raw: Sequence[bytes]) -> list[int]:
-    """Where each line begins in the file."""
+    """Return the start offset of each line."""
     offsets = [0]
     for text in raw:
         offsets.append(offsets[-1] + len(text) + 1)
@@ -390,7 +390,7 @@ def _offsets(raw: Sequence[bytes]) -> list[int]:
 
 
 def _byte_spans(line: bytes, owners: Sequence[Owner]) -> list[tuple[int, int]]:
-    """Where owners are in a line as stored; by characters where the text is not UTF-8 there."""
+    """Return the spans of owners in a line as stored; by characters where the text is not UTF-8 there."""
     spans, position = [], 0
     for owner in owners:
         name = owner.name.encode()

@@ -70,7 +70,7 @@ _FAR = 1 << 32
 
 @dataclass(frozen=True, slots=True)
 class FileRanker:
-    """How the files of one search are ranked.
+    """The ranking of the files of one search.
 
     Parameters
     ----------
@@ -320,7 +320,7 @@ def _symbol_scores(rows: MatchRows) -> Float64Array:
 
 @lru_cache(maxsize=1 << 16)
 def _path_score(path: str) -> float:
-    """How much a file is worth by its path alone, from 0 to 1."""
+    """Return the score of a path, from 0 to 1."""
     if _GENERATED.search(path):
         score = 0.0
     elif _VENDORED.search(path):

@@ -1,4 +1,4 @@
-"""Where a query searches: its contexts, repositories and revisions resolved to targets of the index."""
+"""The scope of a query: its contexts, repositories and revisions resolved to targets of the index."""
 
 from __future__ import annotations
 

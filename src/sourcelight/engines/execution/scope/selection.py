@@ -21,7 +21,7 @@ from sourcelight.repos import Repository, has_commit_after
 
 _OF_INFO = {"has.topic": "topics", "has.meta": "metadata", "has.description": "description"}
 TargetKey = tuple[str, str, str]
-"""What tells targets apart: the repository's key, the revision as it was requested, the commit."""
+"""Identity of a target: the repository's key, the revision as it was requested, the commit."""
 
 _OF_FILES = frozenset({"has.path", "has.content", "has.file"})
 _AS_PREDICATES = {

@@ -68,7 +68,7 @@ class DeclarationRef:
 
     @property
     def key(self) -> DeclarationKey:
-        """What makes two the same."""
+        """Identity, for comparisons."""
         return self.document.key, self.declaration.start
 
 
@@ -81,7 +81,7 @@ class ModuleRef:
 
 @dataclass(frozen=True, slots=True)
 class NameUse:
-    """How a name is used.
+    """The use of a name.
 
     `receiver` is the expression before the dot, `fields_of` the type whose field a literal or a pattern names, `path`
     the qualified name up to this one, in an import (`is_import`) or elsewhere. `argument_count` is -1 outside of calls.

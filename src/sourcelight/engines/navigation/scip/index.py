@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 NAMES = (b"index.scip", b".scip/index.scip", b"dump.scip")
-"""Where an index file may lie in a repository."""
+"""Paths of index files in a repository."""
 
 MAX_IMPORTED_BYTES = 256 * 1024 * 1024
 """Maximum bytes of an imported index file."""

@@ -238,7 +238,7 @@ def _render_comparison(answer: ToolResult, context: ToolContext) -> Rendered:  #
 
 
 def _beside_patch(row: Mapping[str, Any]) -> dict[str, Any]:
-    """What is known of a file that its patch does not say."""
+    """Return the attributes of a file that its patch lacks."""
     patch_attributes = {} if row["patch"] is None else patch_facts(row["patch"], is_whole=not row["truncated"])
     patch_attributes.setdefault("binary", False)
     return {

@@ -36,7 +36,7 @@ from sourcelight.engines.tools.history.tables import (
 
 
 def commit_mask(selection: OpenedHistory, after: int | None, before: int | None) -> BoolArray:
-    """Which commits count."""
+    """A mask of the commits that count."""
     mask = selection.mask
     times = selection.history.commits.commit_time
     if after is not None:
@@ -45,7 +45,7 @@ def commit_mask(selection: OpenedHistory, after: int | None, before: int | None)
 
 
 def agent_commits(selection: OpenedHistory, codes: Int64Array, commits: Int64Array, groups: int) -> Int64Array:
-    """How many distinct commits of each group name a coding assistant."""
+    """Count the distinct commits of each group that name a coding assistant."""
     by_agents = commit_agents(selection.history).mask[commits]
     return count_distinct(codes[by_agents], commits[by_agents], groups)
 

@@ -49,7 +49,7 @@ class OpenedHistory:
 
     @cached_property
     def mask(self) -> BoolArray:
-        """Which commits of the history count."""
+        """A mask of the commits that count."""
         reached = [self.history.reachable(commit) for commit in self.commits]
         mask = reached[0] if len(reached) == 1 else np.logical_or.reduce(reached)
         for commit in self.without:

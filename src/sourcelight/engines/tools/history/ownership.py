@@ -244,7 +244,7 @@ def _ranks(people: PersonNumbers) -> Int64Array:
 
 
 def _group_files(owned: _OwnedLines, by: str, depth: int, top: str) -> tuple[list[str], Int64Array]:
-    """What each file is counted under."""
+    """Return the group of each file."""
     if by == "file":
         group_names = owned.names
     elif by == "directory":

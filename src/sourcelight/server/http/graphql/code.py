@@ -103,7 +103,7 @@ class GitRepository:
 
     @property
     def external_urls(self) -> list[Fields]:
-        """Where its code host shows it."""
+        """Its address at the code host."""
         url = self.source.info.url
         return [Fields(url=url, service_type="other", service_kind="OTHER")] if url else []
 
@@ -207,12 +207,12 @@ class GitCommit:
 
     @property
     def author(self) -> Fields:
-        """Who wrote it, and when."""
+        """The author, and the author date."""
         return _signature(*self._header.author)
 
     @property
     def committer(self) -> Fields:
-        """Who committed it, and when."""
+        """The committer, and the committer date."""
         return _signature(*self._header.committer)
 
     @property

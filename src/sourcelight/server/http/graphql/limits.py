@@ -1,4 +1,4 @@
-"""What one request may ask for: checked on its text, before anything runs, and while it runs.
+"""Limits of one request: checked on its text, before anything runs, and while it runs.
 
 A GraphQL query can multiply work by nesting, by repeating a field under other names, and by fragments that name each
 other. So a request has a size, a depth and a number of fields after its fragments are put in, and the objects that it
@@ -35,7 +35,7 @@ MAX_ERRORS = 5
 
 @dataclass(slots=True)
 class Budget:
-    """What a request may still do; each method takes its share and raises when there is none left.
+    """The remaining budget of a request; each method takes its share and raises when there is none left.
 
     Parameters
     ----------

@@ -136,7 +136,7 @@ class Connection:
 
     @property
     def page_info(self) -> Fields:
-        """Where the next page starts."""
+        """The cursor of the next page."""
         cursor = graph_id("name", self.nodes[-1].name) if self.nodes and self.has_next_page else None
         return Fields(end_cursor=cursor, has_next_page=self.has_next_page)
 

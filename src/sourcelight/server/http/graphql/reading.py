@@ -269,7 +269,7 @@ def _instant(when: datetime, offset_min: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GraphRequest:
-    """What the objects of one request share.
+    """Shared state of the objects of one request.
 
     Parameters
     ----------

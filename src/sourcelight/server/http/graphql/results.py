@@ -124,7 +124,7 @@ class SearchResults:
 
     @property
     def elapsed_milliseconds(self) -> int:
-        """How long the search took."""
+        """The duration of the search."""
         return self.progress.duration_ms if self.progress is not None else 0
 
     @property

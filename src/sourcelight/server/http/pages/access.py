@@ -1,4 +1,4 @@
-"""Who opens a page: sign-in of people, forms of this service alone, turns of readers, and pages of errors."""
+"""Access to pages: sign-in of people, forms of this service alone, turns of readers, and pages of errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pages need of a browser: where a request comes from, which lines it asks for, files and streams of pages."""
+"""Requests of browsers: where a request comes from, which lines it asks for, files and streams of pages."""
 
 from __future__ import annotations
 

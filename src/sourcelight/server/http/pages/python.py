@@ -1,4 +1,4 @@
-"""What a page shows, in Python: text to copy, and a notebook that runs it."""
+"""The call behind a page, in Python: text to copy, and a notebook that runs it."""
 
 from __future__ import annotations
 

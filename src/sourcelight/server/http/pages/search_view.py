@@ -1,4 +1,4 @@
-"""What a person sees of a search: results, facets, what was skipped and what the service says, as HTML.
+"""The view of a search: results, facets, what was skipped and what the service says, as HTML.
 
 A view takes the events of a stream one by one and can be rendered at any time, so that the page of a finished search
 and the pictures of a running one are made by the same code. All text is of repositories and of the query: escaped.

@@ -240,7 +240,7 @@ class GoRef:
 
     @property
     def key(self) -> DeclarationKey:
-        """What makes two the same."""
+        """Identity, for comparisons."""
         return self.document.key, self.declaration.start
 
 

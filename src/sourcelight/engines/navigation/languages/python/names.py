@@ -156,7 +156,7 @@ class PythonRef:
 
     @property
     def key(self) -> DeclarationKey:
-        """What makes two the same."""
+        """Identity, for comparisons."""
         return self.document.key, self.binding.start if self.binding is not None else -1
 
 

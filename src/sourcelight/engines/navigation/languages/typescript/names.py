@@ -69,7 +69,7 @@ class TypeArguments:
 
 
 BoundTypes = Mapping[DeclarationKey, tuple[TsValue, ...] | TypeArguments]
-"""What type parameters are bound to at a position."""
+"""Bindings of type parameters at a position."""
 
 
 @dataclass(frozen=True, slots=True)

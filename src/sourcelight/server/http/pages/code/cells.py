@@ -27,7 +27,7 @@ _MAX_CHANGED_LINES, _MAX_CHANGED_CHARS = 2_000, 500
 
 @dataclass(frozen=True, slots=True)
 class RequestedCells:
-    """What an address of a notebook asks for.
+    """The requested part of a notebook.
 
     Attributes
     ----------

@@ -29,7 +29,7 @@ OUTLINE = "outline"
 
 @dataclass(frozen=True, slots=True)
 class FilePageView:
-    """What the page of a file shows beside its lines.
+    """The parts of the page of a file beside its lines.
 
     Parameters
     ----------
