@@ -1,4 +1,8 @@
-"""Votes of tests: a test that a question matches says that the file it is named after answers it."""
+"""Votes of tests: a test that a question matches says that the file it is named after answers it.
+
+Names of tests are sentences about behavior, often in the words of a question, where the code has other words. Only the
+best chunks vote, which are the same with a limit and without one.
+"""
 
 from __future__ import annotations
 
