@@ -90,3 +90,31 @@ def test_advice_holds_until_a_commit(engine: LocalEngine, tmp_path: Path) -> Non
     RepositoryBuilder(tmp_path / "repos" / "one").commit({"a.txt": "NEEDLE\n"})
     assert alert(run(engine, query)) is None
     assert find_lines(engine, query) == {("one", "a.txt", "NEEDLE")}
+
+
+SHAPES = (
+    "{} repo:one case:yes",
+    "{} file:txt count:all",
+    "{} OR {} lang:text",
+    "type:file {} AND NOT {} case:yes",
+    "{} {} type:path",
+    "{} type:repo",
+    "one count:all {}",
+    "{} -file:b type:symbol",
+    "{} select:file",
+    "{} repo:has.path(a.txt) count:1",
+)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_queries_that_differ_in_words_have_answers_of_their_own(
+    engine: LocalEngine, tmp_path: Path, shape: str
+) -> None:
+    words = ("needle", "Of", "one", "absentword", "two", "a")
+    queries = [shape.format(word, other) for word in words for other in words]
+    answers = [(rows(events), alert(events)) for events in (run(engine, query) for query in queries)]
+    for query, answer in zip(queries, answers, strict=True):
+        fresh = open_engine([tmp_path / "repos"], index=tmp_path / "index")
+        events = run(fresh, query)
+        assert (rows(events), alert(events)) == answer, query
+        fresh.close()

@@ -18,6 +18,7 @@ from sourcelight.core.query.lexer import RawFilter
 from sourcelight.core.query.nodes import Alternative, Filter, Node, Predicate, Query
 from sourcelight.core.query.normalize import Normalizer
 from sourcelight.core.query.parser import Group, Raw, parse_tree
+from sourcelight.core.query.shapes import fill, is_replaceable, split_words
 
 MAX_QUERY_BYTES = 1_000_000
 
@@ -81,7 +82,20 @@ def parse_text(text: str, pattern_type: str | None, version: str, now: datetime 
 
 @functools.lru_cache(maxsize=256)
 def _parse_cached(text: str, pattern_type: str | None, version: str) -> Query:
-    return _parse(text, pattern_type, version, None)
+    parts = split_words(text)
+    shape = None if parts is None else _parse_shape(parts[0], len(parts[1]), pattern_type, version)
+    # A shape that can't be read is left to the text itself, whose error has its words.
+    return _parse(text, pattern_type, version, None) if parts is None or shape is None else fill(shape, text, parts[1])
+
+
+@functools.lru_cache(maxsize=64)
+def _parse_shape(text: str, words: int, pattern_type: str | None, version: str) -> Query | None:
+    """Parse the shape of queries; None where their words may change how they are read."""
+    try:
+        shape = _parse(text, pattern_type, version, None)
+    except QueryError:
+        return None
+    return shape if is_replaceable(shape, words) else None
 
 
 def _parse(text: str, pattern_type: str | None, version: str, now: datetime | None) -> Query:

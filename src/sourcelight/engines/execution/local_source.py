@@ -17,7 +17,16 @@ from sourcelight.engines.execution import notices
 from sourcelight.engines.execution.background import under_way
 from sourcelight.engines.execution.commits.search import CommitSearch
 from sourcelight.engines.execution.pipeline import ResultPipeline
-from sourcelight.engines.execution.plan import Plan, histories_of, is_brief, make_plan, takes_a_moment, unmade_plan
+from sourcelight.engines.execution.plan import (
+    Plan,
+    can_vary,
+    histories_of,
+    is_brief,
+    make_plan,
+    takes_a_moment,
+    unmade_plan,
+    vary,
+)
 from sourcelight.engines.execution.plan_cache import NO_PLANS, CachedPlan, PlanCache, PlanSummary, stands, summary_of
 from sourcelight.engines.execution.repositories import IndexedRepositories
 from sourcelight.engines.execution.results.alternatives import CountPolicy
@@ -85,7 +94,7 @@ class LocalSource:
     def resolve(self) -> Iterator[Skipped]:
         """Take cached plans for the same repositories, or make new ones."""
         repositories = self.repositories.catalog.repositories
-        cached = self.plan_cache.get(self.task.scoped, self.task.viewer, repositories)
+        cached = self._cached(repositories)
         if cached is None:
             # In two steps: the first finds repositories and revisions, which have to be indexed before the second can
             # read files for predicates such as `repo:has.path`.
@@ -97,6 +106,19 @@ class LocalSource:
             self.cached_plan, self.plans, self.summary = cached, cached.plans, cached.summary
         # Taken once, before the search: whether the result is complete depends on what was missing when it began.
         self._pending = frozenset(self.repositories.pending([target for plan in self.plans for target in plan.targets]))
+
+    def _cached(self, repositories: tuple[Repository, ...]) -> CachedPlan | None:
+        """Return the plan of this query, or that of a similar query with this one's pattern."""
+        scoped, viewer = self.task.scoped, self.task.viewer
+        cached = self.plan_cache.get(scoped, viewer, repositories)
+        if cached is None:
+            similar = self.plan_cache.similar(scoped, viewer, repositories)
+            if similar is not None and len(similar.plans) == 1 and can_vary(similar.plans[0]):
+                # Filters alone decide what is searched, so the summary stays.
+                plan = vary(similar.plans[0], scoped[0].alternative)
+                cached = CachedPlan([plan], similar.worktrees, similar.summary)
+                self.plan_cache.put(scoped, viewer, repositories, cached)
+        return cached
 
     def batches(self, limit: int) -> Generator[Any, None, None]:
         """Yield matches, after what they need has been built in the background."""
@@ -196,7 +218,7 @@ class LocalSource:
         if self.repositories.indexing.is_running:
             self._look_at_query()
         repositories = self.repositories.catalog.repositories
-        cached = self.plan_cache.get(self.task.scoped, self.task.viewer, repositories)
+        cached = self._cached(repositories)
         if cached is None:
             try:
                 self._make_plans(self.scoper.narrow(self.scoper.scopes(self.task.scoped)))

@@ -165,6 +165,30 @@ def _fields(alternative: Alternative) -> set[str]:
 
 def _text_query(alternative: Alternative, types: set[str], *, predicates: bool = True) -> TextQuery:
     sensitive = alternative.case_sensitive()
+    tree, structures = _match_tree(alternative, types, predicates=predicates)
+    return TextQuery(
+        tree=tree,
+        files=tuple(
+            FileFilter(compile_pattern(regexp, kind="regexp", case_sensitive=sensitive, whole_text=True), f.negated)
+            for f, regexp in alternative.path_filters()
+        ),
+        languages=(
+            *(
+                LanguageFilter(find_language(f.value) or f.value, negated=f.negated)
+                for f in alternative.all("lang")
+                if f.value
+            ),
+            # Files of other languages have no structure: NOT must not take them for files without the one asked for.
+            *([ShownLanguage(common_languages(structures))] if structures and not structures[0].language else []),
+        ),
+    )
+
+
+def _match_tree(
+    alternative: Alternative, types: set[str], *, predicates: bool
+) -> tuple[MatchTree | None, list[StructurePattern]]:
+    """Compile the pattern of an alternative; also return the patterns of code in it."""
+    sensitive = alternative.case_sensitive()
     structures: list[StructurePattern] = []
 
     def atom(pattern: Pattern) -> MatchTree:
@@ -198,22 +222,33 @@ def _text_query(alternative: Alternative, types: set[str], *, predicates: bool =
     parts = [] if alternative.pattern is None else [tree(alternative.pattern)]
     if predicates:
         parts += required_content(alternative)
-    return TextQuery(
-        tree=All(tuple(parts)) if len(parts) > 1 else parts[0] if parts else None,
-        files=tuple(
-            FileFilter(compile_pattern(regexp, kind="regexp", case_sensitive=sensitive, whole_text=True), f.negated)
-            for f, regexp in alternative.path_filters()
-        ),
-        languages=(
-            *(
-                LanguageFilter(find_language(f.value) or f.value, negated=f.negated)
-                for f in alternative.all("lang")
-                if f.value
-            ),
-            # Files of other languages have no structure: NOT must not take them for files without the one asked for.
-            *([ShownLanguage(common_languages(structures))] if structures and not structures[0].language else []),
-        ),
+    return (All(tuple(parts)) if len(parts) > 1 else parts[0] if parts else None), structures
+
+
+def can_vary(plan: Plan) -> bool:
+    """Return whether a plan differs in the pattern alone from those of other queries with the same filters."""
+    return (
+        plan.text is not None
+        and plan.symbols is None
+        and plan.commits is None
+        and not plan.text.cells
+        and not plan.structures
+        and not plan.alternative.predicates()
     )
+
+
+def vary(plan: Plan, alternative: Alternative) -> Plan:
+    """Plan an alternative with the filters and types of `plan`, which `can_vary`, and with another pattern."""
+    types = set(alternative.types)
+    tree, _ = _match_tree(alternative, types, predicates=False)
+    name_matches = repository_hits(alternative, plan.targets) if _finds_repositories(alternative, types) else ()
+    text = None if plan.text is None else replace(plan.text, tree=tree)
+    return replace(plan, alternative=alternative, text=text, repository_hits=name_matches)
+
+
+def _finds_repositories(alternative: Alternative, types: set[str]) -> bool:
+    """Return whether the pattern is looked for in the names of repositories."""
+    return "repo" in types and _fields(alternative) <= _REPOSITORY_FIELDS
 
 
 def one_of_many(args: Sequence[Node]) -> list[Node]:

@@ -119,6 +119,9 @@ class PlanCache(Generic[T]):
         self._plans: LruCache[_Key, tuple[Sequence[ScopedAlternative], tuple[Repository, ...], T]] = LruCache(
             _MAX_CACHED_PLANS
         )
+        self._similar: LruCache[_Key, tuple[Sequence[ScopedAlternative], tuple[Repository, ...], T]] = LruCache(
+            _MAX_CACHED_PLANS
+        )
 
     def get(
         self, scopes: Sequence[ScopedAlternative], viewer: Viewer, repositories: tuple[Repository, ...]
@@ -134,15 +137,35 @@ class PlanCache(Generic[T]):
     ) -> None:
         """Store the plan and the alternatives that it is found by."""
         self._plans.put(_key(scopes, viewer), (scopes, repositories, plans))
+        if len(scopes) == 1 and scopes[0].alternative.filters:
+            self._similar.put(_shape(scopes, viewer), (scopes, repositories, plans))
+
+    def similar(
+        self, scopes: Sequence[ScopedAlternative], viewer: Viewer, repositories: tuple[Repository, ...]
+    ) -> T | None:
+        """Return the plan of another query with the same filters, if it is still valid.
+
+        They are the same objects if both queries have one shape: see `sourcelight.core.query.shapes`.
+        """
+        if len(scopes) != 1 or not scopes[0].alternative.filters:
+            return None
+        cached = self._similar.get(_shape(scopes, viewer))
+        return None if cached is None or cached[1] is not repositories else cached[2]
 
     def clear(self) -> None:
         """Clear the cache."""
         self._plans.clear()
+        self._similar.clear()
 
 
 def _key(scopes: Sequence[ScopedAlternative], viewer: Viewer) -> _Key:
     # The viewer is part of the key, so a plan is never used for an account that may see other repositories.
     return tuple(id(item.alternative) for item in scopes), viewer
+
+
+def _shape(scopes: Sequence[ScopedAlternative], viewer: Viewer) -> _Key:
+    # The cached alternative holds the filters, so no others get their id.
+    return (id(scopes[0].alternative.filters),), viewer
 
 
 def stands(scoped: Sequence[ScopedAlternative], plans: Sequence[Plan]) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from sourcelight.core.caching import IdentityCache
 from sourcelight.core.cancellation import Cancellation, DeadlineExceeded, run_with_deadline
 from sourcelight.core.errors import QueryError
-from sourcelight.core.query import Query
+from sourcelight.core.query import Filter, Predicate, Query
 from sourcelight.core.query.fields import duration_s
 from sourcelight.core.query.parse import parse_text, refuse_unsupported
 from sourcelight.core.wire.request import SearchRequest
@@ -26,6 +26,8 @@ ReadQuery: TypeAlias = tuple[Query, tuple[ScopedAlternative, ...]]
 _SHORT, _FEW_OR = 300, 6
 """Characters and alternatives of a query that is read in a moment."""
 _MAX_CACHED_QUERIES = 64
+_COMMITS = frozenset({"commit", "diff"})
+"""Types of which a pattern may be too large."""
 _TIMEOUT = re.compile(r"(?i)(?<![^\s(])timeout:([^\s()]+)")
 
 
@@ -41,6 +43,7 @@ class QueryReader:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._read: IdentityCache[Query, ReadQuery] = IdentityCache(_MAX_CACHED_QUERIES)
+        self._checked: IdentityCache[tuple[Filter | Predicate, ...], bool] = IdentityCache(_MAX_CACHED_QUERIES)
 
     def read(self, request: SearchRequest, contexts: Mapping[str, Any]) -> ReadQuery | float:
         """Read a query; return the seconds that were allowed when even that took too long.
@@ -65,15 +68,22 @@ class QueryReader:
         cached = self._read.get(query)
         if cached is not None:
             return cached
+        # Queries of one shape share their filters (`core.query.shapes`), on which all checks of literals depend.
+        filters = query.plan[0].filters if len(query.plan) == 1 else ()
+        if filters and self._checked.get(filters):
+            return query, (ScopedAlternative(query.plan[0]),)
         result = check_query(query, request), resolve_contexts(query, contexts)
         # Not kept where a context stood for what may change.
         if len(request.query) <= _SHORT and [id(item.alternative) for item in result[1]] == [*map(id, query.plan)]:
             self._read.put(query, result)
+            if filters and not _COMMITS.intersection(query.plan[0].types):
+                self._checked.put(filters, value=True)
         return result
 
     def clear(self) -> None:
         """Forget every query."""
         self._read.clear()
+        self._checked.clear()
 
 
 def check_query(query: Query, request: SearchRequest) -> Query:

@@ -1,0 +1,87 @@
+"""Read queries that differ only in their words once.
+
+The *shape* of a query is the query with each word replaced by a stand-in: ``foo repo:x`` and ``bar repo:x`` have the
+same one. A new query of a known shape is its tree with other words, so that none of the reader's code runs. Only words
+between spaces are replaced, because no rule of the language looks into them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sourcelight.core.query.nodes import Alternative, And, Filter, Node, Or, Pattern, Predicate, Query
+
+_WORD = re.compile(r"(?:(?<= )|\A)(?!(?:and|or|not)(?: |\Z))([a-z_][a-z0-9_]*)(?= |\Z)", re.IGNORECASE | re.ASCII)
+_NAME = "WordOfAShape"
+_STAND_IN = re.compile(rf"{_NAME}(\d+)z")
+
+
+def split_words(text: str) -> tuple[str, list[str]] | None:
+    """Return the shape of a query and the words that its stand-ins replace; None without such words."""
+    # The texts between words, with the words at odd places.
+    parts = _WORD.split(text)
+    if len(parts) == 1 or _NAME in text:
+        return None
+    words = parts[1::2]
+    parts[1::2] = [f"{_NAME}{number}z" for number in range(len(words))]
+    return "".join(parts), words
+
+
+def is_replaceable(shape: Query, words: int) -> bool:
+    """Return whether a tree with other words is that of the query with these words.
+
+    Parameters
+    ----------
+    shape
+        The query of a shape.
+    words
+        Its number of stand-ins. Each must be part of a literal: in a regular expression or a filter, a word may change
+        how the query is checked.
+    """
+    leaves = [] if shape.root is None else list(_leaves(shape.root))
+    stand_ins = [leaf for leaf in leaves if _NAME in leaf.value]
+    return (
+        all(leaf.kind == "literal" for leaf in stand_ins)
+        and sum(leaf.value.count(_NAME) for leaf in stand_ins) == words
+    )
+
+
+def fill(shape: Query, text: str, words: Sequence[str]) -> Query:
+    """Return the query `text`, whose shape is `shape`; its filters are the same objects as those of the shape."""
+    nodes_by_id: dict[int, Node] = {}
+    root = None if shape.root is None else _filled(shape.root, words, nodes_by_id)
+    plan = [_with_words(alternative, words, nodes_by_id) for alternative in shape.plan]
+    return Query(text, shape.pattern_type, root, tuple(plan))
+
+
+def _with_words(alternative: Alternative, words: Sequence[str], nodes_by_id: dict[int, Node]) -> Alternative:
+    pattern = None if alternative.pattern is None else _filled(alternative.pattern, words, nodes_by_id)
+    boost = alternative.boost and _with_own(alternative.boost, words)
+    return replace(alternative, pattern=pattern, boost=boost)  # type: ignore[arg-type]  # a pattern stays one
+
+
+def _with_own(text: str, words: Sequence[str]) -> str:
+    return _STAND_IN.sub(lambda match: words[int(match[1])], text)
+
+
+def _leaves(node: Node) -> list[Pattern]:
+    if isinstance(node, And | Or):
+        return [leaf for arg in node.args for leaf in _leaves(arg)]
+    return [node] if isinstance(node, Pattern) else []
+
+
+def _filled(node: Node, words: Sequence[str], nodes_by_id: dict[int, Node]) -> Node:
+    """Return a node with words for its stand-ins; a node of several alternatives stays one object."""
+    if isinstance(node, Filter | Predicate):
+        return node
+    if id(node) in nodes_by_id:
+        return nodes_by_id[id(node)]
+    result: Node
+    if isinstance(node, Pattern):
+        result = Pattern(_with_own(node.value, words), node.kind, node.negated, node.quoted, node.content)
+    else:
+        result = type(node)(tuple([_filled(arg, words, nodes_by_id) for arg in node.args]))
+    nodes_by_id[id(node)] = result
+    return result
