@@ -7,7 +7,7 @@ it can match while these are few; after that, what its matches can start and end
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -66,7 +66,8 @@ def drops_hazards(tree: Node) -> bool:
     if isinstance(tree, Chars):
         return any(code in _TWINS for code in tree.wide or ())
     if isinstance(tree, Concat | Alternate):
-        return any(map(drops_hazards, tree.parts))
+        # Most parts are characters of ASCII alone.
+        return any(drops_hazards(part) for part in tree.parts if not isinstance(part, Chars) or part.wide)
     return isinstance(tree, Repeat) and drops_hazards(tree.part)
 
 
@@ -84,15 +85,38 @@ def _texts_of(node: Node, *, fold_case: bool) -> _KnownTexts:
         # An anchor has no width: in a concatenation it is the empty text.
         return _NO_TEXT
     if isinstance(node, Concat):
-        texts = _NO_TEXT
-        for part in node.parts:
-            texts = _join(texts, _texts_of(part, fold_case=fold_case))
-        return texts
+        return _texts_of_parts(node.parts, fold_case=fold_case)
     if isinstance(node, Alternate):
         return _either([_texts_of(part, fold_case=fold_case) for part in node.parts])
     if isinstance(node, Repeat):
         return _texts_of_repeat(node, fold_case=fold_case)
     return _ANY_TEXT
+
+
+def _texts_of_parts(parts: Sequence[Node], *, fold_case: bool) -> _KnownTexts:
+    texts = _NO_TEXT
+    word: list[bytes] = []
+    for part in parts:
+        # A word is joined as one text: letter by letter, that was most of the time of compiling an alternation.
+        if isinstance(part, Chars):
+            exact = _texts_of_chars(part, fold_case=fold_case).exact
+            if exact is not None and len(exact) == 1:
+                word += exact
+                continue
+        texts = _join(_with_word(texts, word), _texts_of(part, fold_case=fold_case))
+        word = []
+    return _with_word(texts, word)
+
+
+def _with_word(texts: _KnownTexts, word: Sequence[bytes]) -> _KnownTexts:
+    """Return the texts followed by characters that are written in one way."""
+    if not word:
+        return texts
+    if max(map(len, texts.tails)) + sum(map(len, word)) <= MAX_TEXT_BYTES:
+        return _join(texts, _exactly((b"".join(word),)))
+    for character in word:
+        texts = _join(texts, _exactly((character,)))
+    return texts
 
 
 @functools.lru_cache(maxsize=4096)

@@ -7,6 +7,7 @@ can't read becomes `UnknownNode`, which stands for any text at all, so that ever
 from __future__ import annotations
 
 import functools
+import re
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -82,6 +83,9 @@ _PLACES: dict[tuple[str, bool], AnchorKind] = {
     ("$", True): "line-end",
     ("$", False): "text-end",
 }
+_WORD = re.compile(r"\w+", re.ASCII)
+"""Characters that mean themselves."""
+
 _ESCAPES = {"a": 7, "f": 12, "t": 9, "n": 10, "r": 13, "v": 11}
 _FOLD_EXTRA = {"k": (0x212A,), "s": (0x17F,)}
 
@@ -117,6 +121,7 @@ def literal_tree(text: str, *, fold: bool) -> Node:
     return Concat(tuple(character(ord(c), fold=fold) for c in text))
 
 
+@functools.lru_cache(maxsize=1024)
 def character(code: int, *, fold: bool) -> Chars:
     """Return the set of characters that one written character matches."""
     if code >= 128:
@@ -231,6 +236,9 @@ class _SyntaxReader:
                 items = []
             elif char in "*+?" or (char == "{" and self.bounds() is not None):
                 self.repeat(items)
+            elif word := _WORD.match(self.source, self.position):
+                items += [character(ord(letter), fold=self.fold) for letter in word[0]]
+                self.position = word.end()
             else:
                 items.extend(self.item(char, depth))
         branches.append(Concat(tuple(items)))
@@ -385,7 +393,10 @@ def matches_newline(node: Node) -> bool:
     if isinstance(node, Chars):
         return bool(node.narrow & _NEWLINE)
     if isinstance(node, Concat | Alternate):
-        return any(map(matches_newline, node.parts))
+        # Most parts are characters, which need no call.
+        return any(
+            bool(part.narrow & _NEWLINE) if isinstance(part, Chars) else matches_newline(part) for part in node.parts
+        )
     if isinstance(node, Repeat):
         return node.high != 0 and matches_newline(node.part)
     return isinstance(node, AnyByte | UnknownNode)
@@ -424,7 +435,7 @@ def anchors(node: Node) -> frozenset[AnchorKind]:
     if isinstance(node, Anchor):
         return frozenset((node.kind,))
     if isinstance(node, Concat | Alternate):
-        return frozenset(kind for part in node.parts for kind in anchors(part))
+        return frozenset(kind for part in node.parts if not isinstance(part, Chars) for kind in anchors(part))
     return anchors(node.part) if isinstance(node, Repeat) else frozenset()
 
 

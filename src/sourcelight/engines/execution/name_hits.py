@@ -8,6 +8,7 @@ from typing import Literal
 
 from sourcelight.core.errors import PatternError, QueryError
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
+from sourcelight.core.patterns.formula import satisfies
 from sourcelight.core.patterns.ranges import disjoint_spans
 from sourcelight.core.query import Alternative, And, Node, Or, Pattern
 from sourcelight.engines.search import Target
@@ -35,6 +36,14 @@ def repository_hits(
         if not text or (names.isascii() and text.lower() not in names.lower()):
             return ()
     sensitive = alternative.case_sensitive()
+    if isinstance(pattern, Pattern) and not pattern.negated and pattern.kind == "regexp" and "@" not in pattern.value:
+        # What no name satisfies, all of them together don't either. The expression is compiled for files anyway; for
+        # names, where ^ and $ have another meaning, only if they may match.
+        names = "\n".join([target.repository.info.name for target in targets])
+        if names.isascii() and not satisfies(
+            compile_term(pattern, sensitive=sensitive).required, names.lower().encode()
+        ):
+            return ()
     compiled: dict[Pattern, CompiledPattern | None] = {}
 
     def name_pattern(node: Pattern, text: str) -> CompiledPattern | None:
