@@ -49,8 +49,8 @@ def test_random_queries_are_read_as_those_without_a_shape() -> None:
 
 @pytest.mark.parametrize("pattern_type", ["standard", "keyword", "literal"])
 def test_queries_that_differ_in_words_share_their_filters(pattern_type: str) -> None:
-    one, other = (parse(f"{word} repo:a case:yes", pattern_type) for word in ("first", "second"))
-    assert one.plan[0].filters is other.plan[0].filters
-    assert [query.plan[0].pattern for query in (one, other)] == [
+    first, second = (parse(f"{word} repo:a case:yes", pattern_type) for word in ("first", "second"))
+    assert first.plan[0].filters is second.plan[0].filters
+    assert [query.plan[0].pattern for query in (first, second)] == [
         parse(word, pattern_type).root for word in ("first", "second")
     ]
