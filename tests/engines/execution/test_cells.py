@@ -219,6 +219,39 @@ def test_chunks_are_lines_of_the_cell(tmp_path: Path) -> None:
         ]
 
 
+def test_what_was_not_read_of_notebooks_is_named(tmp_path: Path) -> None:
+    """`complete` means that every cell was searched."""
+    good = json.loads(notebook(code("needle\n")))
+    odd = {**good, "cells": [None, 5, {"cell_type": "code", "source": {"needle": 1}}, *good["cells"]]}
+    mixed = {**good, "cells": [{"cell_type": "code", "source": ["needle\n", 7]}]}
+    empty = {**good, "cells": [{"cell_type": "code", "source": None}, {"cell_type": "code"}]}
+    files: dict[str, str | bytes] = {
+        "UPPER.IPYNB": json.dumps(good),
+        "empty.ipynb": json.dumps(empty),
+        "mixed.ipynb": json.dumps(mixed),
+        "odd.ipynb": json.dumps(odd),
+        "utf16.ipynb": json.dumps(good).encode("utf-16"),
+    }
+    RepositoryBuilder(tmp_path / "one").commit(files, "x")
+    with sl.open(tmp_path) as client:
+        for query, paths in (("needle", {"UPPER.IPYNB", "mixed.ipynb", "odd.ipynb"}), ("absent", set())):
+            result = client.search(f"{query} cell:code count:all")
+            assert set(result.matches["path"]) == paths
+            assert result.status == "limited"
+            skipped = result.skipped.set_index("reason")
+            assert (
+                skipped.loc["cells-malformed", "title"]
+                == "2 files with malformed cells: one: mixed.ipynb, one: odd.ipynb"
+            )
+            assert skipped.loc["cells-unreadable", "title"] == "1 file without readable cells: one: utf16.ipynb"
+        with pytest.warns(sl.IncompleteCountWarning, match="1 file without readable cells: one: utf16.ipynb"):
+            counted = client.count_by("needle cell:code", "repository")
+        assert counted["matches"].tolist() == [3]
+        assert client.search("needle cell:code file:^UPPER count:all").status == "complete"
+        assert client.search("absent cell:code file:^empty count:all").status == "complete"
+        assert client.search("type:diff needle cell:code file:odd count:all").status == "limited"
+
+
 def test_revisions_large_and_broken_notebooks(tmp_path: Path) -> None:
     repository = RepositoryBuilder(tmp_path / "one")
     first = repository.commit({"a.ipynb": notebook(code("old"))}, "first")
@@ -231,7 +264,7 @@ def test_revisions_large_and_broken_notebooks(tmp_path: Path) -> None:
         result = client.search("new cell:code count:all")
         assert result.status == "limited"
         (item,) = result.skipped[result.skipped["reason"] == "cells-unreadable"].itertuples()
-        assert item.title.startswith("2 notebooks")
+        assert item.title == "2 files without readable cells: one: broken.ipynb, one: gone.ipynb"
         assert client.search("new cell:code file:^a count:all").status == "complete"
 
 

@@ -221,6 +221,7 @@ class ClusterSource:
             gaps.excluded += names & set(outcome.excluded)
             gaps.name_only |= _of(outcome.name_only, names)
             gaps.missing |= _of(outcome.missing, names)
+            gaps.unread_cells |= _of(outcome.unread_cells, names)
             gaps.without_history |= _of(outcome.without_history, names)
             gaps.unread |= _of(outcome.unread, names)
             gaps.shallow |= _of(outcome.shallow, names)
@@ -259,7 +260,7 @@ class ClusterSource:
         yield from scope_items(self._scope, self.summary, gaps.without_history, gaps.unread, gaps.shallow)
         if self.task.viewer.sees_private:
             yield from notices.unreadable(self.cluster.catalog.skipped)
-        yield from notices.named_only(gaps.name_only, gaps.missing)
+        yield from notices.named_only(gaps.name_only, gaps.missing, gaps.unread_cells)
 
     def _problems(self) -> dict[str, str]:
         """Repositories that the query names and whose last build failed, and why.

@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Any, Literal, NamedTuple
 
-from sourcelight.core.cells.formats import UnreadableNotebook
+from sourcelight.core.cells.formats import UnreadableNotebook, is_jupyter
 from sourcelight.core.cells.model import CellDocument, CellText
 from sourcelight.core.cells.reading import read_lines
 from sourcelight.core.query.fields import OUTPUT, RAW
@@ -111,7 +111,7 @@ def changed_notebooks(rows: Iterable[Mapping[str, Any]], base: str) -> Iterator[
     base
         The older commit; empty before the first one.
     """
-    notebooks = (row for row in rows if row["path"].endswith(".ipynb") and row["patch"])
+    notebooks = (row for row in rows if is_jupyter(row["path"]) and row["patch"])
     for row in islice(notebooks, _MAX_NOTEBOOKS):
         old = "" if row["status"] == "added" or not base else row["old_path"] or row["path"]
         yield row["path"], old, "" if row["status"] == "deleted" else row["path"]
@@ -126,7 +126,7 @@ def compare_versions(
     """
     try:
         documents = [
-            CellDocument() if version is None or not version[0].endswith(".ipynb") else read_lines(*version)
+            CellDocument() if version is None or not is_jupyter(version[0]) else read_lines(*version)
             for version in (old, new)
         ]
     except UnreadableNotebook:

@@ -14,7 +14,7 @@ from sourcelight.core.query.languages import language_of
 MAX_BYTES = 64 * 1024 * 1024
 """Size above which a notebook is not read."""
 
-CELL_PATHS = r"\.(?:ipynb|qmd|[Rr][Mm][Dd])$"
+CELL_PATHS = r"\.(?:[Ii][Pp][Yy][Nn][Bb]|[Qq][Mm][Dd]|[Rr][Mm][Dd])$"
 """Paths of files that always have cells, as a regular expression that RE2 and Python read alike."""
 
 _SCRIPT_PATHS = r"\.(?:py|[rR]|jl|scala|java|groovy|js|ts|cpp|cs|fs|fsx|go|rs|lua|hs|sql|sh|ps1|pl|rb|clj|coffee|m)$"
@@ -35,6 +35,11 @@ class UnreadableNotebook(ValueError):
 def has_cells(path: str) -> bool:
     """Return whether a file at `path` is a notebook by its name, whatever is in it."""
     return _CELLS.search(path) is not None
+
+
+def is_jupyter(path: str) -> bool:
+    """Return whether a file at `path` is a Jupyter notebook by its name, whatever is in it."""
+    return path[-6:].lower() == ".ipynb"
 
 
 def is_script(path: str) -> bool:
@@ -69,7 +74,7 @@ def read_cells(path: str, data: bytes, *, with_outputs: bool = True) -> CellDocu
         return _with_weight(markdown.read_markdown(data)) if has_marker(path, data) else CellDocument()
     if len(data) > MAX_BYTES:
         raise UnreadableNotebook(f"it has more than {MAX_BYTES // 1024**2} MB")
-    if not path.endswith(".ipynb"):
+    if not is_jupyter(path):
         return _with_weight(scripts.read_chunks(data))
     try:
         return _with_weight(read_notebook(data, with_outputs=with_outputs))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sourcelight.core.cells.formats import UnreadableNotebook, read_cells
+from sourcelight.core.cells.formats import UnreadableNotebook, is_jupyter, read_cells
 from sourcelight.core.cells.json_places import unescape
 
 NOTEBOOK_LANGUAGE = "Jupyter Notebook"
@@ -85,7 +85,7 @@ def with_cell_line(row: dict[str, Any]) -> dict[str, Any]:
     A line of JSON that holds nothing of a cell, such as an image, is empty.
     """
     line = row.get("line")
-    if line is None or not (row.get("path") or row.get("caller_path") or "").endswith(".ipynb"):
+    if line is None or not is_jupyter(row.get("path") or row.get("caller_path") or ""):
         return row
     match = _string_of(line, row.get("start") or ()) if row.get("cell") else None
     lines = [""] if match is None else _decode(match[1]).split("\n")
@@ -128,7 +128,7 @@ def source_lines(path: str, data: bytes) -> SourceLines | None:
 
     What is no notebook but by its name has empty lines only.
     """
-    if not path.endswith(".ipynb"):
+    if not is_jupyter(path):
         return None
     by_line: dict[int, list[bytes]] = {}
     cells: dict[int, tuple[int, int]] = {}

@@ -178,11 +178,14 @@ class CellDocument:
         Display name of its language; empty when it names none.
     cells
         How many cells it has, empty ones included.
+    malformed
+        How many of them are no objects, or have a source that is neither text, lines of text nor null.
     """
 
     texts: tuple[CellText, ...] = ()
     language: str = ""
     cells: int = 0
+    malformed: int = 0
     weight: int = field(default=0, compare=False)
 
     @property

@@ -31,6 +31,7 @@ from sourcelight.core.query.fields import CODE, MARKDOWN, OUTPUT, RAW
 from sourcelight.core.query.languages import find_language
 
 _SOURCES = ("source", "input")
+_SOURCE_TYPES = frozenset({str, list, type(None)})
 _WORKSHEETS_BEFORE = 4
 """The version of nbformat that gave up worksheets."""
 
@@ -79,13 +80,15 @@ def quick_text(data: bytes, kinds: frozenset[str]) -> bytes | None:
         for sheet in sheets:
             cells = sheet.get("cells") if type(sheet) is dict else None
             for cell in cells if type(cells) is list else ():
-                if type(cell) is dict:
-                    separator = "\n" if _is_old(root) else ""
-                    if _kind_of(cell) in kinds:
-                        texts.append(separator.join(run_of(cell.get("source", cell.get("input")), 0).strings))
-                    outputs = cell.get("outputs") if OUTPUT in kinds else None
-                    if type(outputs) is list:
-                        texts += (separator.join(run.strings) for run in _OutputWalk(0).runs(outputs))
+                source = cell.get("source", cell.get("input")) if type(cell) is dict else 0
+                if type(source) not in _SOURCE_TYPES:
+                    return None  # a malformed cell is counted where cells are read
+                separator = "\n" if _is_old(root) else ""
+                if _kind_of(cell) in kinds:
+                    texts.append(separator.join(run_of(source, 0).strings))
+                outputs = cell.get("outputs") if OUTPUT in kinds else None
+                if type(outputs) is list:
+                    texts += (separator.join(run.strings) for run in _OutputWalk(0).runs(outputs))
         return "\n".join(texts).encode()
     except UnknownPlaces:
         return None
@@ -107,12 +110,15 @@ def read_slowly(data: bytes) -> CellDocument:
         raise NoNotebook("it has no cells")
     language = file.kernel_language(root.get(b"metadata"))
     texts: list[CellText] = []
+    malformed = 0
     for number, cell in enumerate(cells, 1):
         if not isinstance(cell, dict):
+            malformed += 1
             continue
         kind = _KINDS.get(file.text(cell.get(b"cell_type")).decode("utf-8", "replace"), RAW)
         # nbformat 3 names the source of code and its language otherwise.
         source = cell.get(b"source", cell.get(b"input"))
+        malformed += not _is_source(data, source)
         own_language = find_language(file.text(cell.get(b"language")).decode("utf-8", "replace")) or language
         language = language or own_language
         joined_text = file.join([_strings(source)])
@@ -122,7 +128,7 @@ def read_slowly(data: bytes) -> CellDocument:
             of_cell.append(CellText(number, OUTPUT, own_language, *output))
         # Keys are sorted in most notebooks, so outputs stand above their source.
         texts += sorted(of_cell, key=lambda text: text.file_start)
-    return CellDocument(tuple(texts), language, len(cells))
+    return CellDocument(tuple(texts), language, len(cells), malformed)
 
 
 def _kind_of(cell: dict[str, Any]) -> str:
@@ -162,7 +168,7 @@ def _read_quickly(data: bytes, *, with_outputs: bool) -> CellDocument:
     # Of a repeated key the values are gone, and what follows would be misplaced.
     if not is_notebook or number != len(table.starts) or number != len(table.ends):
         raise UnknownPlaces
-    return CellDocument(tuple(reader.texts), reader.language, reader.cells, weight=table.nbytes)
+    return CellDocument(tuple(reader.texts), reader.language, reader.cells, reader.malformed, weight=table.nbytes)
 
 
 @dataclass(slots=True)
@@ -176,6 +182,7 @@ class _QuickReader:
     is_old: bool = False
     texts: list[CellText] = field(default_factory=list)
     cells: int = 0
+    malformed: int = 0
     _file: _NotebookFile | None = None
 
     def add_sheets(self, sheets: list[Any], number: int) -> int:
@@ -195,8 +202,10 @@ class _QuickReader:
         for cell in cells:
             self.cells += 1
             if type(cell) is not dict:
+                self.malformed += 1
                 number += count_strings(cell)
                 continue
+            self.malformed += type(cell.get("source", cell.get("input"))) not in _SOURCE_TYPES
             kind = _kind_of(cell)
             language = self.language
             if "language" in cell:
@@ -301,6 +310,14 @@ def _strings(node: JsonNode | None) -> list[JsonString]:
     """Return the strings of a source: one, or a list of them."""
     items = [node] if isinstance(node, JsonString) else _items(node)
     return [item for item in items if isinstance(item, JsonString)]
+
+
+def _is_source(data: bytes, node: JsonNode | None) -> bool:
+    """Return whether a node is what a source may be: text, lines of text, null, or absent."""
+    if isinstance(node, list):
+        return all(isinstance(item, JsonString) for item in node)
+    is_null = isinstance(node, JsonScalar) and data[node.start : node.end] == b"null"
+    return node is None or is_null or isinstance(node, JsonString)
 
 
 def _output_texts(outputs: Iterable[JsonNode]) -> Iterator[list[JsonString]]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sourcelight.core.cells.formats import UnreadableNotebook, may_have_cells, opens_cell, read_cells
+from sourcelight.core.cells.formats import UnreadableNotebook, is_jupyter, may_have_cells, opens_cell, read_cells
 from sourcelight.core.cells.model import CellDocument, CellText
 from sourcelight.core.markup.highlighting import Token, line_tokens
 from sourcelight.core.query.fields import CODE, OUTPUT
@@ -94,7 +94,7 @@ def anchor_of(cell: int, kind: str, line: int = 0) -> str:
 
 def chunks_of(path: str, lines: Sequence[str]) -> list[Chunk]:
     """Return the cells of a text notebook; none for any other file."""
-    if path.endswith(".ipynb") or not may_have_cells(path):
+    if is_jupyter(path) or not may_have_cells(path):
         return []
     try:
         texts = read_lines(path, lines).texts

@@ -69,6 +69,7 @@ class LocalSource:
     commits: CommitSearch = field(init=False)
     scoper: ScopeResolver = field(init=False)
     _missing: dict[str, tuple[str, ...]] = field(init=False, default_factory=dict)
+    unread_cells: dict[str, Mapping[str, tuple[str, ...]]] = field(init=False, default_factory=dict)
     _pending: frozenset[str] = field(init=False, default=frozenset())
     _reads_unindexed: bool = field(init=False, default=False)
 
@@ -186,6 +187,7 @@ class LocalSource:
     def note(self, part: SearchPart) -> None:
         """Record what a part of the search says besides its matches."""
         self._missing.update(part.missing)
+        self.unread_cells.update(part.unread_cells)
         self.finished.update(part.repositories_done)
         self.failed.update(part.failed)
         add_maxima(self.name_only, part.skipped)
@@ -351,7 +353,7 @@ class LocalSource:
         if self.task.viewer.sees_private:
             yield from notices.unreadable(repositories.catalog.skipped)
             yield from notices.removed_repositories(repositories.removed_repositories)
-        yield from notices.named_only(self.unread_files(), self.missing_names())
+        yield from notices.named_only(self.unread_files(), self.missing_names(), self.unread_cells)
 
 
 def _is_plain(plan: Plan) -> bool:

@@ -20,7 +20,7 @@ from sourcelight.engines.execution.advice import advise, unknown_predicates
 from sourcelight.engines.execution.protocol import amount, names
 from sourcelight.engines.execution.structures import UNREAD_STRUCTURES
 from sourcelight.engines.search import Target
-from sourcelight.engines.search.cells.reader import CELL_NOTICES
+from sourcelight.engines.search.cells.reader import CELL_NOTICES, UNREAD
 from sourcelight.engines.search.definition_lookup import UNRANKED
 from sourcelight.repos import SkippedRepository
 
@@ -196,9 +196,11 @@ _FILE_MEANINGS: Mapping[str, tuple[str, str, str, str]] = {
 
 
 def named_only(
-    counts: Mapping[str, Mapping[str, int]], missing: Mapping[str, Sequence[str]] | None = None
+    counts: Mapping[str, Mapping[str, int]],
+    missing: Mapping[str, Sequence[str]] | None = None,
+    unread_cells: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
 ) -> Iterator[Skipped]:
-    """Files of which only the name was matched, or not all definitions are known; `missing` are some by name."""
+    """Files of which only the name was matched, or not all definitions are known; the other two are some by name."""
     affected: dict[str, dict[str, int]] = {}
     for name, of_repository in counts.items():
         for key, files in of_repository.items():
@@ -211,8 +213,11 @@ def named_only(
         tail = " and were matched by name only" if key in {"binary", "too-large"} else ""
         title = f"{amount(files)} {noun if files != 1 else noun.replace('files', 'file')}"
         message = f"Files that {label}{tail}: {files:,}, in\n{names(affected[key])}"
-        if key == "missing" and missing:
-            examples = [f"{name}: {text}" for name in sorted(missing) for text in missing[name]][:files]
+        named = missing if key == "missing" else {}
+        if key in UNREAD and unread_cells:
+            named = {name: paths[key] for name, paths in unread_cells.items() if key in paths}
+        if named:
+            examples = [f"{name}: {text}" for name in sorted(named) for text in named[name]][:files]
             title += f": {', '.join(_short(text) for text in examples[:_MAX_IN_TITLE])}"
             title += f" and {amount(files - _MAX_IN_TITLE)} more" if files > _MAX_IN_TITLE else ""
             message += "\nAmong them:\n" + "\n".join(f"- `{text}`" for text in examples[:_MAX_LISTED])

@@ -146,7 +146,8 @@ class SearchPart:
 
     `skipped` counts, for each finished repository, the files that pass the filters and were matched by name only, by
     reason (``binary``, ``too-large``, ``missing``). `failed` maps a repository that could not be searched to the
-    reason. `missing` names the first files of a repository whose content the clone lacks, by path and blob.
+    reason. `missing` names the first files of a repository whose content the clone lacks, by path and blob, and
+    `unread_cells` the paths of the first ones with cells that could not be read, by reason.
     """
 
     batches: tuple[Any, ...] = ()
@@ -156,6 +157,7 @@ class SearchPart:
     skipped: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
     missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unread_cells: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
 
 
 def add_maximum(totals: dict[str, Mapping[str, int]], name: str, counts: Mapping[str, int]) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from sourcelight.core.batches import MatchBatch
 from sourcelight.core.batches.results import ToolProgress, ToolResult, file_url
 from sourcelight.core.batches.rows import MatchRows
+from sourcelight.core.cells import is_jupyter
 from sourcelight.core.cells.json_lines import cell_text, context_lines
 from sourcelight.core.completeness import is_limiting
 from sourcelight.core.query.build import files_query
@@ -27,7 +28,6 @@ MAX_LINE_CHARACTERS = 256
 MAX_CHARACTERS = MAX_FILES * MAX_CHUNKS * MAX_CHUNK_CHARACTERS
 """Characters of all chunks of an answer."""
 _CUT = "…"
-_JSON = ".ipynb"
 _PLACE = ("repository", "revision", "commit", "path")
 
 
@@ -131,7 +131,7 @@ def _with_cell_text(batch: Any) -> Any:
     import pyarrow as pa
 
     rows = MatchRows(batch)
-    if not any((path or "").endswith(_JSON) for path in rows.column("path").dictionary.to_pylist()):
+    if not any(is_jupyter(path or "") for path in rows.column("path").dictionary.to_pylist()):
         return batch
     files = zip(*(rows.texts(name) for name in _PLACE), strict=True)
     first_lines = rows.column("chunk_start_line").to_pylist()
@@ -141,7 +141,7 @@ def _with_cell_text(batch: Any) -> Any:
     columns = (rows.column(name).to_pylist() for name in ("line_number", "line", "start", "end"))
     lines_by_chunk: dict[Any, dict[int, str]] = {}
     for key, cell, (number, line, starts, ends) in zip(keys, cells, zip(*columns, strict=True), strict=True):
-        if (key[0][-1] or "").endswith(_JSON):
+        if is_jupyter(key[0][-1] or ""):
             lines = lines_by_chunk.setdefault(key, {})
             line_of_cell = None if cell is None or line is None else cell_text(line, starts or (), ends or ())
             if line_of_cell is not None:

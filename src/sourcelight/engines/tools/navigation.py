@@ -10,6 +10,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sourcelight.core.batches.results import ToolProgress, ToolResult, file_url
+from sourcelight.core.cells import is_jupyter
 from sourcelight.core.cells.json_lines import cell_text, context_lines
 from sourcelight.core.errors import PathNotFound, ToolError
 from sourcelight.core.markup.counts import count_of
@@ -39,7 +40,6 @@ SERVED_SECONDS = 30.0
 """Time that a served call may take."""
 
 _REPORT_EVERY_S = 0.1
-_JSON = ".ipynb"
 _ABOVE, _BELOW = 4, 2
 # What payloads carry beside places and code, so that a remote client makes the same rows.
 _DEFINITION = ("kind", "how", "score", "start", "end", "container", "signature", "documentation", "reason")
@@ -298,7 +298,7 @@ def _render_references(answer: ToolResult, context: ToolContext) -> Rendered:
             first = max(1, number - _ABOVE) if text else number
             around = text[first - 1 : number + _BELOW]
             lines = _shorten(around, number - first, row["line"]) if text else [row["line"]]
-            is_json = path.endswith(_JSON) and row["cell"] is not None
+            is_json = is_jupyter(path) and row["cell"] is not None
             if is_json:
                 first, lines = _cell_lines(row, first, lines)
             span = {"line": number, "start": row["start"], "end": row["end"]}

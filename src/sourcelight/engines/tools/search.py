@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sourcelight.core.batches.results import ToolResult
+from sourcelight.core.cells import is_jupyter
 from sourcelight.core.cells.json_lines import source_lines
 from sourcelight.core.tools.files import KEYWORD_SEARCH, NLS_SEARCH, KeywordSearchArguments, NlsSearchArguments
 from sourcelight.engines.execution import natural_language
@@ -163,7 +164,7 @@ def _with_text(ranked: Sequence[RankedChunk], context: ToolContext) -> list[Resu
 def _chunk(ranked: RankedChunk, text: str) -> ResultChunk:
     target = ranked.target
     first_line = ranked.begin_line
-    if ranked.path.endswith(".ipynb"):
+    if is_jupyter(ranked.path):
         # The lines of JSON around a cell are empty.
         stripped = text.lstrip("\n")
         first_line += len(text) - len(stripped)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
@@ -46,6 +46,7 @@ class SearchOutcome:
     unfit: dict[str, str] = field(default_factory=dict)
     name_only: dict[str, Mapping[str, int]] = field(default_factory=dict)
     missing: dict[str, list[str]] = field(default_factory=dict)
+    unread_cells: dict[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
     unsearchable: dict[str, str] = field(default_factory=dict)
     invalid: dict[str, str] = field(default_factory=dict)
     without_history: dict[str, str] = field(default_factory=dict)
@@ -151,6 +152,7 @@ class ShardSearch:
         outcome.failed = dict(source.failed)
         outcome.name_only = source.unread_files()
         outcome.missing = {name: list(paths) for name, paths in source.missing_names().items()}
+        outcome.unread_cells = dict(source.unread_cells)
         outcome.unsearchable = dict(scoper.unsearchable)
         outcome.invalid = dict(scoper.invalid)
         outcome.without_history = dict(commits.failed)

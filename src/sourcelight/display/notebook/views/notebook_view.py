@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from sourcelight.core.cells import UnreadableNotebook
+from sourcelight.core.cells import UnreadableNotebook, is_jupyter
 from sourcelight.core.cells.reading import CellLine, heading_of, lines_in_order, read_lines, tokens_of
 from sourcelight.core.markup import count_of, escape, highlight, visible
 from sourcelight.core.markup.highlighting import highlight_code
@@ -30,7 +30,7 @@ def cells_page(path: str, lines: Sequence[str], first: int, last: int) -> CellsP
 
     None also where the lines are in no cell, such as those of its metadata. `first` is 0 for the beginning.
     """
-    if not path.endswith(".ipynb"):
+    if not is_jupyter(path):
         return None
     try:
         document = read_lines(path, lines)

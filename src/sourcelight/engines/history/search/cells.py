@@ -19,7 +19,15 @@ from sourcelight.core.arrays import BoolArray
 from sourcelight.core.boolean import fold, leaves
 from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Stopped, check_stopped
-from sourcelight.core.cells import CellText, UnreadableNotebook, has_cells, has_marker, may_have_cells, read_cells
+from sourcelight.core.cells import (
+    CellText,
+    UnreadableNotebook,
+    has_cells,
+    has_marker,
+    is_jupyter,
+    may_have_cells,
+    read_cells,
+)
 from sourcelight.core.cells.formats import MAX_BYTES
 from sourcelight.core.cells.notebook import quick_text
 from sourcelight.core.patterns import CompiledPattern
@@ -112,7 +120,8 @@ class CellDiffSearch:
     Attributes
     ----------
     unread
-        Commits with a notebook that could not be searched: it is missing, broken or too large.
+        Commits with a notebook that could not be searched, or not all of it: it is missing, broken or too large, or has
+        malformed cells.
     """
 
     repository: Repository
@@ -123,6 +132,7 @@ class CellDiffSearch:
     _lines: LruCache[tuple[bytes, str], _LinesOfTerms | None] = field(
         default_factory=lambda: LruCache(_CACHE_BYTES, weigh=_weight)
     )
+    _malformed: set[bytes] = field(default_factory=set)
     _terms: tuple[PatternTerm, ...] = field(init=False)
     _needs_any_line: bool = field(init=False)
     """Whether the tree may hold without a line, so that some cell must have changed. All lines are then kept."""
@@ -153,7 +163,7 @@ class CellDiffSearch:
 
     def _candidates(self) -> BoolArray:
         """Return a mask of the changes of files with cells whose stored lines don't rule a match out."""
-        is_json = np.array([path.endswith(".ipynb") for path in self._paths], np.bool_)
+        is_json = np.array([is_jupyter(path) for path in self._paths], np.bool_)
         is_text = np.array([may_have_cells(path) for path in self._paths], np.bool_) & ~is_json
         columns = self.history.changes
         mask: BoolArray = is_text[columns.path] | is_text[columns.old_path]
@@ -177,6 +187,8 @@ class CellDiffSearch:
             if lines is None:
                 self.unread.add(int(columns.commit[change]))
                 return
+            if blobs[change].tobytes() in self._malformed:
+                self.unread.add(int(columns.commit[change]))
             sides["added" if side == "added" else "removed"] = lines
         changed_rows = _ChangedRows(self.history, change)
         differences: list[dict[Side, list[MatchedCellLine]]] = [
@@ -231,7 +243,7 @@ class CellDiffSearch:
         if not has_marker(name, data):
             return nothing
         patterns = [term.pattern for term in self._terms]
-        if not self._needs_any_line and name.endswith(".ipynb"):
+        if not self._needs_any_line and is_jupyter(name):
             # All lines at once and without their places: most notebooks have no match.
             text = quick_text(data, self.query.kinds)
             if text is not None and not any(self._matching_lines(pattern, text) for pattern in patterns):
@@ -240,6 +252,8 @@ class CellDiffSearch:
             cells = read_cells(name, data, with_outputs=OUTPUT in self.query.kinds)
         except UnreadableNotebook:
             return None
+        if cells.malformed:
+            self._malformed.add(blob)
         path_language = language_of(name)
         lines: list[list[MatchedCellLine]] = [[] for _ in nothing]
         for cell in cells.texts:

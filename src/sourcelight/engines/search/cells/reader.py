@@ -20,14 +20,26 @@ from sourcelight.repos import ObjectReader
 UNREADABLE = "cells-unreadable"
 """Reason in `SearchPart.skipped` for notebooks that are broken, too large, or none at all."""
 
+MALFORMED = "cells-malformed"
+"""Reason in `SearchPart.skipped` for notebooks of which some cells have no text to read."""
+
+UNREAD = frozenset({UNREADABLE, MALFORMED})
+"""Reasons of which notices name the files."""
+
 PAIRED = "cells-paired"
 """Reason in `SearchPart.skipped` for notebooks that match in both files of a pair."""
 
 CELL_NOTICES: Mapping[str, tuple[str, str, str, str]] = {
     UNREADABLE: (
         UNREADABLE,
-        "notebooks without cells",
-        "are broken, too large, or notebooks only by name, so none of their cells was searched",
+        "files without readable cells",
+        "are broken, too large, or notebooks only by name; none of their cells was searched",
+        "warn",
+    ),
+    MALFORMED: (
+        MALFORMED,
+        "files with malformed cells",
+        "have cells that are no objects, or whose source is no text; their other cells were searched",
         "warn",
     ),
     PAIRED: (
@@ -113,6 +125,8 @@ class CellReader:
         if indexed is not None:
             return indexed
         reason = REASONS[int(view.reason[file])]
+        if reason == "binary" and has_cells(view.path(file)):
+            return UNREADABLE  # such as a notebook in UTF-16, which no reader of notebooks opens
         if reason != "too-large":
             return reason
         if int(view.file.array("size")[file]) > MAX_BYTES:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from sourcelight.core.cancellation import Cancellation, ScanStopped, check_stopped
-from sourcelight.core.cells import CELL_PATHS, MARKERS, CellDocument, CellText
+from sourcelight.core.cells import CELL_PATHS, MARKERS, CellDocument, CellText, is_jupyter
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.query.fields import OUTPUT
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.search.cells.evaluate import CellMatches, FileCells, PossibleMatch, matching_cells
-from sourcelight.engines.search.cells.reader import PAIRED, CellReader
+from sourcelight.engines.search.cells.reader import MALFORMED, PAIRED, UNREAD, CellReader
 from sourcelight.engines.search.cells.rows import FileOfRows, record_batch
 from sourcelight.engines.search.model import (
     FileFilter,
@@ -35,7 +35,7 @@ from sourcelight.engines.search.model import (
 from sourcelight.engines.search.open_index import CorpusCache, OpenedTargets
 from sourcelight.engines.search.scan.batches import BatchSizer
 from sourcelight.engines.search.scan.columns import file_values
-from sourcelight.engines.search.scan.corpus import Corpus, OpenedCommit
+from sourcelight.engines.search.scan.corpus import MAX_NAMED_MISSING, Corpus, OpenedCommit
 from sourcelight.engines.search.scan.evaluate import CorpusSearch
 from sourcelight.engines.search.searcher import OnNotes
 
@@ -83,6 +83,7 @@ class CellSearch:
         bounds = np.searchsorted(numbers, corpus.file_base).tolist()
         for member, (target, snapshot) in enumerate(zip(group.targets, group.snapshots, strict=True)):
             skipped: dict[str, int] = {}
+            unread: dict[str, tuple[str, ...]] = {}
             matching_paths: set[str] = set()
             batch: list[FileCells] = []
             size = 0
@@ -91,8 +92,12 @@ class CellSearch:
             candidates = _TargetFiles(self.reader, target, snapshot, query.cells)
             for number in candidates.files_to_read(files, possible, cancellation):
                 cells = self.reader.read(target, snapshot, number, with_outputs=with_outputs)
+                reason = cells if isinstance(cells, str) else MALFORMED if cells.malformed else ""
+                if reason:
+                    skipped[reason] = skipped.get(reason, 0) + 1
+                    if reason in UNREAD and len(unread.get(reason, ())) < MAX_NAMED_MISSING:
+                        unread[reason] = (*unread.get(reason, ()), snapshot.view.path(number))
                 if isinstance(cells, str):
-                    skipped[cells] = skipped.get(cells, 0) + 1
                     continue
                 texts = _select_texts(cells, query, language_of(snapshot.view.path(number)))
                 if texts:
@@ -106,7 +111,14 @@ class CellSearch:
             if pairs:
                 skipped[PAIRED] = pairs
             name = target.repository.name
-            yield SearchPart(last.batches, (name,), last.matches, last.files, {name: skipped} if skipped else {})
+            yield SearchPart(
+                last.batches,
+                (name,),
+                last.matches,
+                last.files,
+                skipped={name: skipped} if skipped else {},
+                unread_cells={name: unread} if unread else {},
+            )
 
     @staticmethod
     def _part(
@@ -152,7 +164,7 @@ class CellSearch:
         options = SearchOptions(in_path_order=True)
         for part in self.search(targets, query, options, cancellation):
             if note is not None:
-                note(SearchPart(repositories_done=part.repositories_done, skipped=part.skipped, failed=part.failed))
+                note(replace(part, batches=(), matches=0, files=0))
             for batch in part.batches:
                 columns = ["repository", "revision", "commit", "path", "language", "match_count"]
                 seen: set[tuple[str | None, ...]] = set()
@@ -218,7 +230,7 @@ def _files_with_cells(corpus: Corpus, query: TextQuery, stopped: Callable[[], bo
 def _count_pairs(paths: Collection[str]) -> int:
     """Count the Jupyter notebooks that have a text notebook of the same name beside them, as jupytext pairs them."""
     stems = Counter(path.rpartition(".")[0] for path in paths)
-    return sum(path.endswith(".ipynb") and stems[path.removesuffix(".ipynb")] > 1 for path in paths)
+    return sum(is_jupyter(path) and stems[path[:-6]] > 1 for path in paths)
 
 
 def _select_texts(cells: CellDocument, query: TextQuery, file_language: str) -> list[CellText]:

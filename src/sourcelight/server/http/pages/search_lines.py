@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from sourcelight.core.cells import is_jupyter
 from sourcelight.core.cells.json_lines import context_lines, has_json_line, row_line
 from sourcelight.core.cells.reading import anchor_of
 from sourcelight.core.markup import escape
@@ -98,7 +99,7 @@ def _chunk_rows(rows: Sequence[_Row], lines: Sequence[_ChunkLine], address: str)
         tokens = line_tokens(texts, _language(cell_rows[of_group.start] or rows[0]))
         for line, row, text, line_token in zip(lines[of_group], cell_rows[of_group], texts, tokens, strict=True):
             number, target = line.number, f"{escape(address)}?L{line.number}"
-            if row is not None and location is not None and str(row["path"]).endswith(".ipynb"):
+            if row is not None and location is not None and is_jupyter(str(row["path"])):
                 # The page of a notebook has the lines of cells; that of a text notebook those of the file.
                 number = row["cell_line"] + line.number - row["line_number"]
                 target += f"#{escape(anchor_of(*location, number))}"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from sourcelight.core.cells import CellText, UnreadableNotebook
+from sourcelight.core.cells import CellText, UnreadableNotebook, is_jupyter
 from sourcelight.core.cells.compare import ComparedLine, NotebookDiff
 from sourcelight.core.cells.reading import CellLine, anchor_of, heading_of, lines_in_order, read_lines, tokens_of
 from sourcelight.core.markup import escape
@@ -76,7 +76,7 @@ def cell_table(
     address
         Address of the file, for links to other parts of it.
     """
-    if not path.endswith(".ipynb"):
+    if not is_jupyter(path):
         return ""
     try:
         document = read_lines(path, lines)

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from starlette.responses import Response
 
 from sourcelight.core.batches.results import ToolResult, file_url, repository_url
+from sourcelight.core.cells import is_jupyter
 from sourcelight.core.cells.reading import add_chunk_tokens, chunk_headings, chunks_of
 from sourcelight.core.markup import escape, one_line
 from sourcelight.core.markup.counts import count_of
@@ -81,7 +82,7 @@ def file_page(answer: ToolResult, view: FilePageView, *, prefix: str) -> Respons
     else:
         rows, summary = _line_rows(texts, view, info["path"], blame, address)
         note = note or cells
-        if info["path"].endswith(".ipynb"):
+        if is_jupyter(info["path"]):
             # What stands in no cell is not looked for in cells once more.
             switch = f'<a href="{escape(address)}{f"?{lines}" if lines and view.as_lines else ""}">Cells</a>'
     summary += [switch] if switch else []
