@@ -213,11 +213,11 @@ def named_only(
         tail = " and were matched by name only" if key in {"binary", "too-large"} else ""
         title = f"{amount(files)} {noun if files != 1 else noun.replace('files', 'file')}"
         message = f"Files that {label}{tail}: {files:,}, in\n{names(affected[key])}"
-        named = missing if key == "missing" else {}
+        paths_of = missing if key == "missing" else {}
         if key in UNREAD and unread_cells:
-            named = {name: paths[key] for name, paths in unread_cells.items() if key in paths}
-        if named:
-            examples = [f"{name}: {text}" for name in sorted(named) for text in named[name]][:files]
+            paths_of = {name: paths[key] for name, paths in unread_cells.items() if key in paths}
+        if paths_of:
+            examples = [f"{name}: {text}" for name in sorted(paths_of) for text in paths_of[name]][:files]
             title += f": {', '.join(_short(text) for text in examples[:_MAX_IN_TITLE])}"
             title += f" and {amount(files - _MAX_IN_TITLE)} more" if files > _MAX_IN_TITLE else ""
             message += "\nAmong them:\n" + "\n".join(f"- `{text}`" for text in examples[:_MAX_LISTED])
