@@ -69,6 +69,20 @@ def test_joiners_and_leavers_are_those_of_git(report: Report, repository: Path) 
     assert len(report.drill_down("commits before")) == value(report, "commits before")
 
 
+def test_who_only_changed_the_address_is_not_plainly_said_to_have_left(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "demo")
+    repo.commit({"a": "1\n"}, "before", author="Ada <ada@home.example>", date=START + 3 * DAY)
+    repo.commit({"a": "2\n"}, "leaves", author=BEN, date=START + 5 * DAY)
+    repo.commit({"a": "3\n"}, "after", author="ada <ada@work.example>", date=START + 14 * DAY)
+    repo.commit({"a": "4\n"}, "end", author="ada <ada@work.example>", date=START + 20 * DAY)
+    with sl.open(tmp_path, index_dir=tmp_path / "index") as code:
+        report = contributors(code, after=SINCE, ownership=False)
+    (sentence,) = (text for text in report.lead if " joined and " in text)
+    assert sentence.endswith("1 person joined and 2 left, 2 of them perhaps only with another address.")
+    (section,) = (section for section in report.sections if section.title == "Joiners and leavers")
+    assert "2 of them have the name of somebody who wrote in the other time from another address" in section.text
+
+
 def test_all_history_compares_its_last_year(code: sl.Client, repository: Path) -> None:
     report = contributors(code, ownership=False)
     # Nobody wrote a commit more than a year before the newest one, so that there is nothing to compare.

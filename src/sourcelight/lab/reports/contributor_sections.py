@@ -302,7 +302,9 @@ def _comparison_text(comparison: Turnover | None, *, is_full_history: bool) -> s
     text = f"{opening} {count_of(count, 'commit')}, {compare_counts(count, earlier_count, f'the {span_text} before')}"
     if not earlier_count:
         return f"{text}."
-    return f"{text}; {count_of(len(comparison.joiners), 'person')} joined and {len(comparison.leavers):,} left."
+    namesakes = f", {comparison.namesakes:,} of them perhaps only with another address" if comparison.namesakes else ""
+    joiners = count_of(len(comparison.joiners), "person")
+    return f"{text}; {joiners} joined and {len(comparison.leavers):,} left{namesakes}."
 
 
 def stale(newest: Any, now: datetime | None = None) -> str:

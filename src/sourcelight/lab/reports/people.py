@@ -125,6 +125,8 @@ class Turnover:
         Commits of the earlier time.
     commits
         How many commits the later time has.
+    namesakes
+        How many joiners and leavers have the name of somebody who wrote in the other time from another address.
     """
 
     start: Any
@@ -133,6 +135,7 @@ class Turnover:
     leavers: Frame
     before: Frame
     commits: int
+    namesakes: int = 0
 
     @property
     def days(self) -> float:
@@ -146,7 +149,11 @@ def turnover(commits: Frame, before: Frame, earlier_people: AbstractSet[Pair], s
     joiners = people[~people["key"].isin(earlier_people | set(earlier["key"]))]
     leavers = earlier[~earlier["key"].isin(set(people["key"]))]
     joiners, leavers = (frame.drop(columns="key").reset_index(drop=True) for frame in (joiners, leavers))
-    return Turnover(start, end, joiners, leavers, before, len(commits))
+    namesakes = sum(
+        int(moved["author"].str.casefold().isin(set(others["author"].str.casefold())).sum())
+        for moved, others in ((joiners, earlier), (leavers, people))
+    )
+    return Turnover(start, end, joiners, leavers, before, len(commits), namesakes)
 
 
 def keys_of(frame: Frame) -> set[Pair]:
@@ -185,4 +192,9 @@ def turnover_section(comparison: Turnover, link: LinkOf | None) -> Section:
     )
     joiners, leavers = count_of(len(comparison.joiners), "person"), count_of(len(comparison.leavers), "person")
     text = f"From {span}, {joiners} joined, and {leavers} of the {time} before wrote no commit."
+    if comparison.namesakes:
+        text += (
+            f" {comparison.namesakes:,} of them {'has' if comparison.namesakes == 1 else 'have'} the name of somebody "
+            "who wrote in the other time from another address, and may not have joined or left."
+        )
     return Section("Joiners and leavers", text, tables)
