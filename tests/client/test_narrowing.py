@@ -119,7 +119,7 @@ def test_filters_are_left_out_and_never_text() -> None:
     ]
 
 
-@pytest.mark.parametrize("query", ["a b", "a or b", '"a) b" c', "a (b or /[)]/)", "a patternType:nonsense", "it's"])
+@pytest.mark.parametrize("query", ["a b", "a or b", '"a) b" c', "a (b or /[)]/)", "it's"])
 def test_a_query_in_another_type_is_read_in_it_whatever_is_asked_for(query: str) -> None:
     text = in_pattern_type(query, "keyword")
     for requested in PATTERN_TYPES:

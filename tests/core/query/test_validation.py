@@ -5,7 +5,7 @@ import traceback
 import pytest
 
 from sourcelight.core.errors import QueryError
-from sourcelight.core.query import parse
+from sourcelight.core.query import PATTERN_TYPES, parse
 
 
 @pytest.mark.parametrize(
@@ -64,6 +64,12 @@ def test_a_fault_has_the_words_of_the_service(text: str, message: str) -> None:
         ("archived:perhaps x", "write archived:yes"),
         ("case:yse x", "did you mean case:yes?"),
         ("count:al x", "did you mean count:all?"),
+        ("patternType:astgrep x", "did you mean patternType:ast-grep?"),
+        ("patternType:regxp x", "did you mean patternType:regexp?"),
+        ("patternType:structural foo(:[x])", "patternType:ast-grep is supported"),
+        ("patternType:nls how it works", "possible: keyword, standard, regexp, literal, ast-grep"),
+        ("cell: import count:10", "possible: code, markdown, raw, output, any"),
+        ("type:diff x cell:", "possible: code, markdown, raw, output, any"),
         ("select:symbol.functon x", "did you mean function?"),
         ("after:soon type:commit", "5 days ago"),
         ("count:none x", "count:all"),
@@ -76,6 +82,32 @@ def test_a_fault_comes_with_help(text: str, hint: str) -> None:
     with pytest.raises(QueryError) as caught:
         parse(text, "keyword")
     assert hint in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("patternType:astgrep x", 'unrecognized patternType "astgrep"'),
+        ("patternType:structural x", 'unrecognized patternType "structural"'),
+        ("x or patternType:AST y", 'unrecognized patternType "AST"'),
+        ("CELL: x", 'invalid value "" for field "cell"'),
+        ("x or cell: y", 'invalid value "" for field "cell"'),
+    ],
+)
+@pytest.mark.parametrize("pattern_type", PATTERN_TYPES)
+def test_no_search_of_all_text_answers_for_a_misspelled_kind_of_search(
+    text: str, message: str, pattern_type: str
+) -> None:
+    with pytest.raises(QueryError) as caught:
+        parse(text, pattern_type)
+    assert (caught.value.message, caught.value.stage) == (message, "validate")
+
+
+@pytest.mark.parametrize("value", ["nosuch", "klingon", "unknown"])
+def test_no_language_is_suggested_for_a_word_that_is_like_none(value: str) -> None:
+    with pytest.raises(QueryError, match="unknown language") as caught:
+        parse(f"lang:{value} x", "keyword")
+    assert not caught.value.hint
 
 
 def test_tracebacks_show_where_and_what_to_type() -> None:

@@ -111,7 +111,6 @@ def test_an_explanation_is_plain_data(engine: LocalEngine) -> None:
     ("query", "pattern_type", "source"),
     [
         ("x patternType:regexp", "keyword", "patternType: in the query"),
-        ("x patternType:nonsense", "keyword", "requested beside the query"),
         ("x", "keyword", "requested beside the query"),
         ("x", "", "the default"),
         ("x", "standard", "the default"),
@@ -125,8 +124,6 @@ def test_a_filter_without_effect_is_an_alert_beside_the_results(engine: LocalEng
     for query, part in [
         ("-repo:web rev:nowhere handleError", "rev: applies to the repositories"),
         ("visibility:privat handleError", "visibility:privat is read as any; did you mean visibility:private?"),
-        ("patternType:regxp handleError", "unknown type; did you mean patternType:regexp?"),
-        ("patternType:structural handleError", "structural search isn't supported"),
         ("type:File type:file handleError", "type:File isn't a kind of result"),
     ]:
         events = run(engine, query)
@@ -236,7 +233,6 @@ def test_no_repository_is_a_warning(engine: LocalEngine) -> None:
         ("visibility:privat x", "keyword", "no-effect"),
         ("type:File type:path x", "keyword", "no-effect"),
         ("type:comit x", "keyword", "unknown-value"),
-        ("patternType:structural x", "keyword", "no-effect"),
         ("type:repo file:x", "keyword", "contradiction"),
     ],
 )

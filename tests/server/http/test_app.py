@@ -132,7 +132,7 @@ def test_context_is_a_number_of_lines_or_a_boolean(serve: Serve, value: str, lin
             "I'm having trouble understanding that query. Putting parentheses around the search pattern may help.",
         ),
         (UnsupportedQuery("type:diff is not supported yet: leave it out", hint="leave it out"),
-         "Type:diff is not supported yet: leave it out"),
+         "type:diff is not supported yet: leave it out"),
     ],
 )  # fmt: skip
 def test_a_query_at_fault_is_an_alert_and_done(serve: Serve, error: QueryError, description: str) -> None:

@@ -5,11 +5,12 @@ styles or widgets: these are in `sourcelight.display`. Start with `escaping`; `m
 """
 
 from sourcelight.core.markup.clean_markdown import clean_markdown, join_inline, literal
-from sourcelight.core.markup.counts import count_of, join_words, plural
+from sourcelight.core.markup.counts import capitalize, count_of, join_words, plural
 from sourcelight.core.markup.escaping import code, escape, highlight, link, one_line, own_address, visible
 from sourcelight.core.markup.markdown import to_html
 
 __all__ = [
+    "capitalize",
     "clean_markdown",
     "code",
     "count_of",

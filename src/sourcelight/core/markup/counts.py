@@ -1,4 +1,4 @@
-"""Counts as text: a number with its noun, a size in bytes, lists of words, and the tokens of a text for a model."""
+"""Counts and words as text: a number with its noun, a size in bytes, lists, sentences, and tokens for a model."""
 
 from __future__ import annotations
 
@@ -51,6 +51,17 @@ def plural(noun: str) -> str:
     if last.endswith("y") and last[-2:-1] not in _VOWELS:
         return f"{last[:-1]}ies"
     return f"{last}es" if last.endswith(("s", "x", "z", "ch", "sh")) else f"{last}s"
+
+
+def capitalize(text: str) -> str:
+    """Return `text` as a sentence begins; the name of a filter keeps its spelling.
+
+    Examples
+    --------
+    >>> capitalize("unknown language"), capitalize("rev: applies to repositories")
+    ('Unknown language', 'rev: applies to repositories')
+    """
+    return text if ":" in text.partition(" ")[0] else f"{text[:1].upper()}{text[1:]}"
 
 
 def join_lines(text: str) -> str:

@@ -18,6 +18,8 @@ STRUCTURE = "ast-grep"
 """The pattern type of structural search: a pattern is code of the language that it is looked for in."""
 
 PATTERN_TYPES = ("keyword", "standard", "regexp", "literal", STRUCTURE)
+NAMED_TYPES: Mapping[str, str] = {**{name: name for name in PATTERN_TYPES}, "lucky": "standard", "regex": "regexp"}
+"""The pattern type that each value of ``patternType:`` names."""
 COUNT_ALL = 99_999_999
 COUNT_RANKED = COUNT_ALL - 1
 """As many as there are, best first: the rows of `COUNT_ALL` come by repository and path."""
@@ -45,6 +47,9 @@ _CHOICES = ("yes", "no", "only")
 
 _MAX_COMPARED_CHARS = 40
 """Characters of a value that are compared with a vocabulary: more than the longest name, and the time is quadratic."""
+_MIN_LIKENESS = 0.6
+_MIN_LIKENESS_OF_LANGUAGES = 0.7
+"""Higher, because some of several hundred names are always somewhat like a word: at 0.6, `nosuch` may mean `posh`."""
 
 _UNITS_S = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"[+-]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)\Z", re.ASCII)
@@ -111,6 +116,8 @@ class Field:
     path_regexp
         Of a filter on files that a path decides, what gives the regular expression that the paths match; case counts
         where it does for the patterns of the query. Searches of files, definitions, commits and changed lines read it.
+    needs_value
+        Whether it is a fault without a value. The reference drops others beside further terms: ``count: x`` is ``x``.
     supported
         Whether an engine answers it. The parser knows the others as well, so that they are refused by name.
     """
@@ -130,6 +137,7 @@ class Field:
     replaced_by: str = ""
     label: str = ""
     path_regexp: Callable[[str], str] | None = None
+    needs_value: bool = False
     supported: bool = True
 
     @property
@@ -180,13 +188,14 @@ def nearest_value(name: str, value: str) -> str | None:
     from sourcelight.core.query.languages import find_language, names_and_aliases
 
     spellings = names_and_aliases() if name == "lang" else FIELDS[name].values
-    near = difflib.get_close_matches(value.lower()[:_MAX_COMPARED_CHARS], spellings, 1)
+    cutoff = _MIN_LIKENESS_OF_LANGUAGES if name == "lang" else _MIN_LIKENESS
+    near = difflib.get_close_matches(value.lower()[:_MAX_COMPARED_CHARS], spellings, 1, cutoff)
     return (find_language(near[0]) if name == "lang" else near[0]) if near else None
 
 
 def _did_you_mean(name: str, value: str, otherwise: str) -> str:
     near = nearest_value(name, value)
-    return f"did you mean {name}:{near}?" if near else otherwise
+    return f"did you mean {label_of(name)}:{near}?" if near else otherwise
 
 
 def _check_case(value: str, _now: datetime) -> tuple[str, str] | None:
@@ -245,6 +254,16 @@ def _check_cell(value: str, _now: datetime) -> tuple[str, str] | None:
     return f'invalid value {quote_text(value)} for field "cell"', hint
 
 
+def _check_pattern_type(value: str, _now: datetime) -> tuple[str, str] | None:
+    if value in NAMED_TYPES:
+        return None
+    if value == "structural":
+        hint = f"patternType:{STRUCTURE} is supported, with patterns of code such as foo($A, $$$)"
+    else:
+        hint = _did_you_mean("patterntype", value, f"possible: {', '.join(PATTERN_TYPES)}")
+    return f"unrecognized patternType {quote_text(value)}", hint
+
+
 def _check_language(value: str, _now: datetime) -> tuple[str, str] | None:
     from sourcelight.core.query.languages import find_language
 
@@ -289,7 +308,7 @@ FIELDS: Mapping[str, Field] = {
         Field("lang", FilterScope.FILE, "files of a language", ("l", "language"), repeat=True, negatable=True,
               check=_check_language, names="language"),
         Field("cell", FilterScope.TEXT, "text in cells of notebooks, by kind", check=_check_cell,
-              values=tuple(CELL_FILTERS)),
+              values=tuple(CELL_FILTERS), needs_value=True),
         Field("content", FilterScope.TEXT, "text in files, not in their paths", repeat=True, negatable=True),
         Field("case", FilterScope.TEXT, "whether case matters", value_first=True, check=_check_case,
               values=("yes", "no")),
@@ -308,7 +327,8 @@ FIELDS: Mapping[str, Field] = {
         Field("visibility", FilterScope.REPOSITORY, "private or public repositories",
               values=("any", "public", "private")),
         Field("context", FilterScope.REPOSITORY, "a named set of repositories"),
-        Field("patterntype", FilterScope.TEXT, "how patterns are read", values=PATTERN_TYPES, label="patternType"),
+        Field("patterntype", FilterScope.TEXT, "how patterns are read", check=_check_pattern_type,
+              values=PATTERN_TYPES, label="patternType"),
         Field("author", FilterScope.COMMIT, "commits whose author matches", repeat=True, negatable=True,
               check=_check_regexp, names="author"),
         Field("committer", FilterScope.COMMIT, "commits whose committer matches", repeat=True, negatable=True,
@@ -327,6 +347,10 @@ FIELDS: Mapping[str, Field] = {
         Field("g", FilterScope.REPOSITORY, "a group of repositories", supported=False),
     )
 }  # fmt: skip
+NEED_VALUES = frozenset(
+    spelling for field in FIELDS.values() if field.needs_value for spelling in (field.name, *field.aliases)
+)
+"""Spellings of the filters that are a fault without a value."""
 PATH_REGEXPS: Mapping[str, Callable[[str], str]] = {
     field.name: field.path_regexp for field in FIELDS.values() if field.path_regexp is not None
 }

@@ -13,7 +13,7 @@ from typing import NoReturn
 from sourcelight.core.arguments import checks_arguments
 from sourcelight.core.errors import QueryError, UnsupportedQuery
 from sourcelight.core.query.alternatives import Validator, alternatives
-from sourcelight.core.query.fields import DATED, PATTERN_TYPES, STRUCTURE, current_time
+from sourcelight.core.query.fields import DATED, NAMED_TYPES, PATTERN_TYPES, STRUCTURE, current_time
 from sourcelight.core.query.lexer import RawFilter
 from sourcelight.core.query.nodes import Alternative, Filter, Node, Predicate, Query
 from sourcelight.core.query.normalize import Normalizer
@@ -28,7 +28,6 @@ _DATED = re.compile("|".join(map(re.escape, [*sorted(DATED), "at.time"])), re.IG
 """What a query may say to hold a relative date, whose meaning changes with time; ``has.commit.after`` has ``after``."""
 
 _REQUESTED = {**{name: name for name in PATTERN_TYPES}, "lucky": "standard"}
-_IN_QUERY = {**_REQUESTED, "regex": "regexp"}
 _BY_VERSION = {"V1": "regexp", "V2": "literal", "V3": "standard"}
 
 
@@ -181,8 +180,8 @@ def check_text(text: str) -> None:
 
 
 def effective_type(value: str) -> str | None:
-    """Return the pattern type of ``patternType:value``; None for an ignored value."""
-    return _IN_QUERY.get(value)
+    """Return the pattern type of ``patternType:value``; None for an unknown value."""
+    return NAMED_TYPES.get(value)
 
 
 def _first_pattern_type(tree: Raw | None) -> str | None:
@@ -191,8 +190,8 @@ def _first_pattern_type(tree: Raw | None) -> str | None:
         node = pending.pop()
         if isinstance(node, Group):
             pending.extend(reversed(node.args))
-        elif isinstance(node, RawFilter) and node.field.lower() == "patterntype" and node.value in _IN_QUERY:
-            return _IN_QUERY[node.value]
+        elif isinstance(node, RawFilter) and node.field.lower() == "patterntype" and node.value in NAMED_TYPES:
+            return NAMED_TYPES[node.value]
     return None
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from sourcelight.core.errors import QueryError
-from sourcelight.core.query.fields import STRUCTURE
+from sourcelight.core.query.fields import NEED_VALUES, STRUCTURE
 from sourcelight.core.query.lexer import Lexer, RawFilter, RawPattern
 
 MAX_DEPTH = 100
@@ -94,7 +94,7 @@ def operator(kind: str, args: list[Raw]) -> Raw:
         flat.extend(arg.args if isinstance(arg, Group) and arg.kind == kind else [arg])
     merged: list[Raw] = []
     for arg in flat:
-        if isinstance(arg, RawFilter) and not arg.value:
+        if isinstance(arg, RawFilter) and not arg.value and arg.field.lower() not in NEED_VALUES:
             continue
         if isinstance(arg, RawPattern) and not arg.value and merged:
             continue

@@ -25,7 +25,6 @@ from sourcelight.core.query.fields import (
 from sourcelight.core.query.languages import find_language
 from sourcelight.core.query.narrowing import in_pattern_type, with_choice, with_pattern
 from sourcelight.core.query.normalize import combine
-from sourcelight.core.query.parse import effective_type
 from sourcelight.core.query.quoting import quote_value, slash_regexp
 from sourcelight.engines.execution.commits.query import keeps_no_commits
 from sourcelight.engines.execution.cut_filters import cut_filters, escaped_parentheses
@@ -143,14 +142,6 @@ def without_effect(alternative: Alternative) -> Iterator[Advice]:
     for item in alternative.all("type") if types else ():
         if item.value and item.value not in RESULT_TYPES:
             yield Advice("no-effect", f"type:{item.value} isn't a kind of result", _type_fix(item))
-    for item in alternative.all("patterntype"):
-        if item.value and effective_type(item.value) is None:
-            is_structural = item.value == "structural"
-            offered = "structural search isn't supported in this form" if is_structural else "unknown type"
-            fix = _did_you_mean(item, "use keyword, standard, regexp, literal or ast-grep")
-            if is_structural:
-                fix = "use patternType:ast-grep, with patterns of code such as foo($A, $$$)"
-            yield Advice("no-effect", f"patternType:{item.value} is ignored: {offered}", fix)
 
 
 def _did_you_mean(item: Filter, otherwise: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from sourcelight.core.batches.events import IndexProgress
 from sourcelight.core.errors import QueryError
-from sourcelight.core.markup import count_of
+from sourcelight.core.markup import capitalize, count_of
 from sourcelight.core.query import Query
 from sourcelight.core.query.explanation import Advice
 from sourcelight.core.query.fields import FILE_FIELDS
@@ -292,7 +292,7 @@ def read_as_text(query: Query) -> Alert | None:
 
 def sentence(advice: Advice) -> str:
     """An advice as a sentence, or a question."""
-    return f"{advice.message[:1].upper()}{advice.message[1:]}; {advice.fix}{'' if advice.fix.endswith('?') else '.'}"
+    return f"{capitalize(advice.message)}; {advice.fix}{'' if advice.fix.endswith('?') else '.'}"
 
 
 def _candidates(query: Query, advices: Sequence[Advice], in_any_case: Callable[[], bool]) -> Iterator[tuple[str, str]]:

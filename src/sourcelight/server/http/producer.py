@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from sourcelight.core.batches import MatchBatch, RepositoryInfo
 from sourcelight.core.cancellation import AMPLE_S, Cancellation, DeadlineExceeded, run_with_deadline
 from sourcelight.core.errors import BadParameter, Cancelled, PatternError, QueryError
+from sourcelight.core.markup import capitalize
 from sourcelight.core.wire.events import SEARCH_FAILED, Alert, Done, Event, Progress
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.repos import Viewer
@@ -306,7 +307,7 @@ def query_error_events(exc: QueryError | PatternError) -> list[Event]:
     if message.startswith("expected operand at "):
         message = "I'm having trouble understanding that query. Putting parentheses around the search pattern may help."
     title = "Bad Parameter" if isinstance(exc, BadParameter) else "Unable To Process Query"
-    return stop_events(title, message[:1].upper() + message[1:])
+    return stop_events(title, capitalize(message))
 
 
 def internal_error_events(exc: BaseException) -> list[Event]:

@@ -13,7 +13,7 @@ from starlette.responses import RedirectResponse, Response
 
 from sourcelight.core.batches.results import repository_url
 from sourcelight.core.errors import ClusterError
-from sourcelight.core.markup import escape
+from sourcelight.core.markup import capitalize, escape
 from sourcelight.engines.tools import ToolContext
 from sourcelight.server.http.middleware import notes_of
 from sourcelight.server.http.pages.browser import is_foreign_link, is_own_request
@@ -119,7 +119,7 @@ class PageAccess:
         """Return the page of what a repository that the reader sees doesn't have."""
         address = escape(repository_url(self.prefix, repository))
         link = f'<p><a href="{address}/-/tree/">All files of {escape(repository)}</a></p>'
-        return error_page(404, "Not found", f"{text[:1].upper()}{text[1:]}.", prefix=self.prefix, extra_html=link)
+        return error_page(404, "Not found", f"{capitalize(text)}.", prefix=self.prefix, extra_html=link)
 
     def refusal_page(self, text: str, status: int = 400, title: str = "This can't be done") -> Response:
         """Return the page of a request that can't be met."""
