@@ -333,6 +333,8 @@ def test_hostile_names_and_texts_stay_text(service: Service, repository: Reposit
     branch = 'x"><img/src=x/onerror=alert(1)>'
     git(repository.path, "branch", branch, "HEAD~1")
     git(repository.path, "tag", "a@b", "HEAD")
+    # A page has the part that it is asked for, and those made before.
+    assert "Web" in get(service, f"/{NAME}/-/tree/?part=readme").text
     refs = get(service, f"/{NAME}/-/tree/?part=refs").text
     assert acting_parts(refs) == ["script", "https://example.org/a_b"]
     address = next(unescape(link) for link in re.findall(r'href="([^"]+)"', refs) if "onerror" in link)
