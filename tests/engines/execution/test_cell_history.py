@@ -199,7 +199,18 @@ def test_filters_hold(small: sl.Client, query: str, messages: set[str]) -> None:
 def test_a_broken_notebook_is_no_complete_answer(small: sl.Client) -> None:
     result = small.search("type:diff cell:code x", progress=False)
     assert result.status == "limited"
-    assert "1 unread commit" in set(result.skipped["title"])
+    assert "1 commit read in part" in set(result.skipped["title"])
+
+
+def test_a_commit_with_a_broken_notebook_is_read_in_part(tmp_path: Path) -> None:
+    builder = RepositoryBuilder(tmp_path / "one")
+    oid = builder.commit({"good.ipynb": notebook(code("x = 1")), "bad.ipynb": '{"cells": [x'}, "both")
+    with sl.open(builder.path) as client:
+        result = client.search("type:diff cell:code x", progress=False)
+    (item,) = result.skipped[result.skipped["reason"] == "history-incomplete"].to_dict("records")
+    assert item["title"] == "1 commit read in part"
+    assert oid[:12] in item["message"]
+    assert set(result.matches["commit"]) == {oid}
 
 
 def test_messages_have_no_cells(small: sl.Client) -> None:

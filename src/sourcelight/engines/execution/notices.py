@@ -80,7 +80,7 @@ def without_history(failures: Mapping[str, str]) -> Iterator[Skipped]:
 
 
 def unread_commits(commits: Mapping[str, tuple[int, Sequence[str]]]) -> Iterator[Skipped]:
-    """Commits whose changes are missing (a partial clone), too large or unreadable; their messages were searched.
+    """Commits with changes that are missing (a partial clone), too large or unreadable; the rest of them was searched.
 
     For each repository how many there are, and the names of some.
     """
@@ -92,10 +92,10 @@ def unread_commits(commits: Mapping[str, tuple[int, Sequence[str]]]) -> Iterator
         ]
         yield Skipped(
             reason="history-incomplete",
-            title=f"{amount(total)} unread {'commit' if total == 1 else 'commits'}",
+            title=f"{amount(total)} {'commit' if total == 1 else 'commits'} read in part",
             message="\n".join(
                 [
-                    f"The changes of {count_of(total, 'commit')} are missing, too large, or in broken cells:",
+                    f"Some changes of {count_of(total, 'commit')} are missing, too large, or in broken cells:",
                     *items,
                     *(["- ..."] if len(commits) > _MAX_LISTED else []),
                 ]
