@@ -16,6 +16,7 @@ from sourcelight.core.errors import QueryError, UnsupportedQuery
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.structure.pattern import LANGUAGES, expando_of
 from sourcelight.engines.structure.pool import SourceText, StructurePool, shared_pool
+from sourcelight.engines.structure.worker import rule_of
 from sourcelight.engines.symbols import LANGUAGES as DEFINED_LANGUAGES
 from sourcelight.repos import Catalog
 from sourcelight.testing import make_repo
@@ -29,9 +30,9 @@ Match = tuple[str, str, int, int, int, int]
 def naive(repository: str, path: str, text: str, pattern: str, language: str) -> set[Match]:
     root = ast_grep.SgRoot(text, LANGUAGES[language]).root()
     results = set()
-    reading = shared_pool().read(pattern, [language])[language]
-    in_context = {"rule": {"pattern": {"context": reading.context, "selector": reading.selector}}}
-    for node in root.find_all(in_context) if reading.context else root.find_all(pattern=pattern):
+    rule = rule_of(pattern, language)
+    in_context = {"rule": {"pattern": {"context": rule.context, "selector": rule.selector}}}
+    for node in root.find_all(in_context) if rule.context else root.find_all(pattern=pattern):
         node_range = node.range()
         if node_range.start.index < node_range.end.index:
             results.add(
@@ -366,6 +367,8 @@ def test_a_pattern_can_be_asked_for_beside_the_query(small: sl.Client) -> None:
     ("query", "message"),
     [
         ("lang:python a b c", "isn't a pattern of code in Python: Multiple AST nodes are detected"),
+        ("lang:python $$$", r"Standalone multi meta variable `\$\$\$` is invalid"),
+        ("lang:c $$$ARGS", r"Standalone multi meta variable `\$\$\$ARGS` is invalid"),
         ("lang:markdown $A", "structural search doesn't support Markdown"),
         ("type:symbol f($A)", "a pattern of code matches none"),
         ("lang:python " + "(" * 101 + "a" + ")" * 101, "100 brackets"),

@@ -49,16 +49,11 @@ class PatternReading:
         What the text of every match holds, as it is written: the named leaves of the pattern's syntax tree, and its
         keywords. ast-grep skips none of them; it compares the first by their text, and keywords by their kind, which
         is their text where case matters. Punctuation is not among them: it says little.
-    context, selector
-        The function in which the pattern is parsed and the kind of its node there, as ast-grep's rules name them;
-        empty where the pattern alone is read as meant.
     """
 
     problem: str = ""
     has_errors: bool = False
     texts: tuple[bytes, ...] = ()
-    context: str = ""
-    selector: str = ""
 
 
 @dataclass(frozen=True)

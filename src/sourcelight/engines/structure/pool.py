@@ -137,9 +137,7 @@ class StructurePool:
         if data is not None:
             readings = msgspec.msgpack.decode(data, type=dict[str, worker.Reading])
             return {
-                language: PatternReading(
-                    reading.problem, reading.has_errors, tuple(reading.texts), reading.context, reading.selector
-                )
+                language: PatternReading(reading.problem, reading.has_errors, tuple(reading.texts))
                 for language, reading in readings.items()
             }
         if len(languages) == 1:

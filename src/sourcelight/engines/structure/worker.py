@@ -73,8 +73,6 @@ class Reading(msgspec.Struct):
     problem: str = ""
     has_errors: bool = False
     texts: list[bytes] = []
-    context: str = ""
-    selector: str = ""
 
 
 class SpanAnswer(msgspec.Struct):
@@ -102,7 +100,7 @@ def read_message(stream: IO[bytes]) -> bytes | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _PatternRule:
+class PatternRule:
     """A pattern as ast-grep is given it: alone, or by the kind of its node in a context.
 
     Attributes
@@ -128,7 +126,7 @@ class _PatternRule:
 
 
 @lru_cache(maxsize=64)
-def _rule_of(pattern: str, language: str) -> _PatternRule:
+def rule_of(pattern: str, language: str) -> PatternRule:
     """Return how ast-grep is asked for a pattern; raises what it raises for one that is none.
 
     A grammar reads a piece of code at the level of a file in another way than in a function, or only in part: Go reads
@@ -140,7 +138,7 @@ def _rule_of(pattern: str, language: str) -> _PatternRule:
     SgRoot("", name).root().find(pattern=pattern)  # says why it is no pattern
     root = SgRoot(_parsed_text(pattern, language), name).root()
     match = root.find(pattern=pattern)
-    plain_rule = _PatternRule(pattern, node=None if match is None else root, has_errors=_has_errors(root, language))
+    plain_rule = PatternRule(pattern, node=None if match is None else root, has_errors=_has_errors(root, language))
     # What ends as a statement does is read as one by itself, and may be a declaration, which means less in a function.
     if language not in _CONTEXTS or (language in _ENDS_STATEMENTS and pattern.rstrip().endswith((";", "}"))):
         return plain_rule
@@ -157,7 +155,7 @@ def _rule_of(pattern: str, language: str) -> _PatternRule:
     first = tree.find(kind=node.kind())
     if first is None or first.range() != node.range():
         return plain_rule  # the context holds such a node itself, which ast-grep would take
-    rule = _PatternRule(pattern, context, node.kind(), node)
+    rule = PatternRule(pattern, context, node.kind(), node)
     return rule if rule.find_all(tree) else plain_rule
 
 
@@ -215,11 +213,12 @@ def _shape(root: SgNode) -> list[tuple[str, int]]:
 
 def read_pattern(pattern: str, language: str) -> Reading:
     """Read a pattern in a language."""
-    try:
-        rule = _rule_of(pattern, language)
-    except BaseException as error:  # noqa: BLE001 - a panic of native code is no Exception
-        return Reading(problem=_reason(error))
     sign = expando_of(language)
+    try:
+        rule = rule_of(pattern, language)
+    except BaseException as error:  # noqa: BLE001 - a panic of native code is no Exception
+        # ast-grep quotes a pattern as it parses it.
+        return Reading(problem=_reason(error) if sign in pattern else _reason(error).replace(sign, "$"))
     code = () if rule.node is None else _code(rule.node, language)
     leaves = [node for node in code if node.is_leaf()]
     texts = dict.fromkeys(node.text() for node in leaves if node.is_named())
@@ -227,7 +226,7 @@ def read_pattern(pattern: str, language: str) -> Reading:
         texts |= dict.fromkeys(node.text() for node in leaves if _is_keyword(node))
     # ast-grep looks for its own sign where one stands within a longer text, which no file has.
     required = [text.encode() for text in texts if text.strip() and sign not in text]
-    return Reading(has_errors=rule.has_errors, texts=required, context=rule.context, selector=rule.selector)
+    return Reading(has_errors=rule.has_errors, texts=required)
 
 
 def _is_keyword(node: SgNode) -> bool:
@@ -272,7 +271,7 @@ def find_spans(pattern: str, language: str, data: bytes) -> tuple[Int64Array, In
         text = "".join(_REPLACEMENT if _SURROGATES <= ord(char) < _SURROGATES_END else char for char in text)
     # The syntax tree lives as long as its root: kept until the ranges are read.
     root = SgRoot(text, LANGUAGES[language])
-    ranges = [node.range() for node in _rule_of(pattern, language).find_all(root.root())]
+    ranges = [node.range() for node in rule_of(pattern, language).find_all(root.root())]
     starts = np.array([span_range.start.index for span_range in ranges], dtype=np.int64)
     ends = np.array([span_range.end.index for span_range in ranges], dtype=np.int64)
     if offsets is not None:
