@@ -66,8 +66,8 @@ def test_a_fault_has_the_words_of_the_service(text: str, message: str) -> None:
         ("count:al x", "did you mean count:all?"),
         ("patternType:astgrep x", "did you mean patternType:ast-grep?"),
         ("patternType:regxp x", "did you mean patternType:regexp?"),
-        ("patternType:structural foo(:[x])", "patternType:ast-grep is supported"),
-        ("patternType:nls how it works", "possible: keyword, standard, regexp, literal, ast-grep"),
+        ("patternType:nls how it works", "nls_search ranks files"),
+        ("patternType:fuzzy x", "possible: keyword, standard, regexp, literal, ast-grep"),
         ("cell: import count:10", "possible: code, markdown, raw, output, any"),
         ("type:diff x cell:", "possible: code, markdown, raw, output, any"),
         ("select:symbol.functon x", "did you mean function?"),
@@ -88,7 +88,6 @@ def test_a_fault_comes_with_help(text: str, hint: str) -> None:
     ("text", "message"),
     [
         ("patternType:astgrep x", 'unrecognized patternType "astgrep"'),
-        ("patternType:structural x", 'unrecognized patternType "structural"'),
         ("x or patternType:AST y", 'unrecognized patternType "AST"'),
         ("CELL: x", 'invalid value "" for field "cell"'),
         ("x or cell: y", 'invalid value "" for field "cell"'),

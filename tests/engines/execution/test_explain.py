@@ -111,6 +111,7 @@ def test_an_explanation_is_plain_data(engine: LocalEngine) -> None:
     ("query", "pattern_type", "source"),
     [
         ("x patternType:regexp", "keyword", "patternType: in the query"),
+        ("x patternType:structural", "keyword", "requested beside the query"),
         ("x", "keyword", "requested beside the query"),
         ("x", "", "the default"),
         ("x", "standard", "the default"),
@@ -124,6 +125,7 @@ def test_a_filter_without_effect_is_an_alert_beside_the_results(engine: LocalEng
     for query, part in [
         ("-repo:web rev:nowhere handleError", "rev: applies to the repositories"),
         ("visibility:privat handleError", "visibility:privat is read as any; did you mean visibility:private?"),
+        ("patternType:structural handleError", "use patternType:ast-grep"),
         ("type:File type:file handleError", "type:File isn't a kind of result"),
     ]:
         events = run(engine, query)

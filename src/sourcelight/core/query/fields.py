@@ -17,6 +17,9 @@ RESULT_TYPES = ("file", "path", "repo", "symbol", "commit", "diff")
 STRUCTURE = "ast-grep"
 """The pattern type of structural search: a pattern is code of the language that it is looked for in."""
 
+OTHER_STRUCTURE = "structural"
+"""Structural search of other services, in a language of their own."""
+
 PATTERN_TYPES = ("keyword", "standard", "regexp", "literal", STRUCTURE)
 NAMED_TYPES: Mapping[str, str] = {**{name: name for name in PATTERN_TYPES}, "lucky": "standard", "regex": "regexp"}
 """The pattern type that each value of ``patternType:`` names."""
@@ -255,10 +258,11 @@ def _check_cell(value: str, _now: datetime) -> tuple[str, str] | None:
 
 
 def _check_pattern_type(value: str, _now: datetime) -> tuple[str, str] | None:
-    if value in NAMED_TYPES:
+    # Clients of other services send `structural`: it is ignored with an alert that names what takes its place.
+    if value in NAMED_TYPES or value == OTHER_STRUCTURE:
         return None
-    if value == "structural":
-        hint = f"patternType:{STRUCTURE} is supported, with patterns of code such as foo($A, $$$)"
+    if value == "nls":
+        hint = "nls_search ranks files for a question"
     else:
         hint = _did_you_mean("patterntype", value, f"possible: {', '.join(PATTERN_TYPES)}")
     return f"unrecognized patternType {quote_text(value)}", hint

@@ -17,8 +17,10 @@ from sourcelight.core.query.fields import (
     ALIASES,
     FIELDS,
     FILE_FIELDS,
+    OTHER_STRUCTURE,
     PREDICATE_NAMES,
     RESULT_TYPES,
+    STRUCTURE,
     label_of,
     nearest_value,
 )
@@ -142,6 +144,9 @@ def without_effect(alternative: Alternative) -> Iterator[Advice]:
     for item in alternative.all("type") if types else ():
         if item.value and item.value not in RESULT_TYPES:
             yield Advice("no-effect", f"type:{item.value} isn't a kind of result", _type_fix(item))
+    if any(item.value == OTHER_STRUCTURE for item in alternative.all("patterntype")):
+        message = "patternType:structural is ignored: structural search isn't supported in this form"
+        yield Advice("no-effect", message, f"use patternType:{STRUCTURE}, with patterns of code such as foo($A, $$$)")
 
 
 def _did_you_mean(item: Filter, otherwise: str) -> str:

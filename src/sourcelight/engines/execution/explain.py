@@ -14,6 +14,7 @@ from sourcelight.core.query import Alternative, Predicate, Query, canonical
 from sourcelight.core.query.explanation import Advice, AlternativeMeaning, Explanation, FilterMeaning, PatternMeaning
 from sourcelight.core.query.fields import FIELDS, PATH_REGEXPS
 from sourcelight.core.query.nodes import filter_text, tree_text
+from sourcelight.core.query.parse import effective_type
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution.advice import advise
 from sourcelight.engines.execution.plan import Plan
@@ -132,7 +133,8 @@ def _sum(numbers: Iterable[int | None]) -> int | None:
 
 
 def _source(query: Query, request: SearchRequest) -> str:
-    if any(part.first("patterntype") is not None for part in query.plan):
+    pattern_types = (part.first("patterntype") for part in query.plan)
+    if any(item is not None and effective_type(item.value) is not None for item in pattern_types):
         return "patternType: in the query"
     default = replace(request, pattern_type="").effective_pattern_type
     if request.effective_pattern_type == default:
