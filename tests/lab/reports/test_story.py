@@ -193,6 +193,12 @@ def test_a_period_that_is_none_is_refused(code: sl.Client, name: str) -> None:
         file(code, name, "lib/main.py", period="moon")
 
 
+def test_an_error_names_the_report_and_not_its_calls(code: sl.Client, name: str) -> None:
+    with pytest.raises(sl.ToolError, match=f"^symbol: {name} has no definition of 'nobody'") as caught:
+        symbol(code, name, "nobody")
+    assert (caught.value.tool, caught.value.argument) == ("symbol", "symbol")
+
+
 def test_moves_beyond_those_named_are_counted(tmp_path: Path) -> None:
     builder = RepositoryBuilder(tmp_path / "src" / "demo")
     builder.commit({"f0.py": MAIN}, "Begin")

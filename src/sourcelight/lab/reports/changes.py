@@ -127,7 +127,7 @@ def changes(
         )
     check_other_files("changes", other_files)
     paths = PathFilter("changes", only, exclude)
-    stages = ReportProgress("Changes", _STAGES, draw=progress)
+    stages = ReportProgress("Changes", _STAGES, report="changes", draw=progress)
     with stages:
         return _make(client, stages, repo, base, head, period, paths, other_files, title)
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Self
 
+from sourcelight.core.errors import ToolError
 from sourcelight.display.notebook import Phase, ProgressChoice, ProgressSnapshot, make_painter
 from sourcelight.lab.reports.model import Frame
 
@@ -21,6 +22,8 @@ class ReportProgress:
         What is made.
     names
         The stages in their order.
+    report
+        Name of the function that makes it, which errors of its calls have.
     draw
         Who draws; see `sourcelight.display.notebook.make_painter`.
     clock
@@ -32,11 +35,13 @@ class ReportProgress:
         title: str,
         names: tuple[str, ...],
         *,
+        report: str,
         draw: ProgressChoice = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.title = title
         self._names = names
+        self._report = report
         self._done = 0
         self._activity = ""
         self._notices: tuple[tuple[str, str], ...] = ()
@@ -47,9 +52,27 @@ class ReportProgress:
         self._painter = make_painter(self, draw, after_s=_SHOWN_AFTER_S)
 
     def ask(self, stage: str, call: Callable[..., Frame], *args: Any, **kwargs: Any) -> Frame:
-        """Return the result of a client's method, with the progress bar meanwhile."""
+        """Return the result of a client's method, with the progress bar meanwhile.
+
+        Raises
+        ------
+        ToolError
+            What the call raises, in the name of the report: the caller did not call the method.
+        """
         self._enter(stage)
-        return call(*args, **kwargs, progress=self._take)
+        try:
+            return call(*args, **kwargs, progress=self._take)
+        except ToolError as error:
+            # The kinds of it say what a service or a file lacks, which concerns the method.
+            prefix, message = f"{error.tool}: ", str(error)
+            if type(error) is not ToolError or not message.startswith(prefix):
+                raise
+            raise ToolError(
+                f"{self._report}: {message.removeprefix(prefix)}",
+                tool=self._report,
+                argument=error.argument,
+                accepted=error.accepted,
+            ) from error
 
     def _enter(self, stage: str) -> None:
         index = self._names.index(stage)

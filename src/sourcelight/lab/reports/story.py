@@ -145,7 +145,7 @@ def symbol(
         For what is not there.
     """
     check_period("symbol", period)
-    with ReportProgress(f"Story of {symbol}", _STAGES, draw=progress) as stages:
+    with ReportProgress(f"Story of {symbol}", _STAGES, report="symbol", draw=progress) as stages:
         changes = stages.ask("changes", client.symbol_history, repo, symbol, path or None, revision or None)
     subject = Thing("definition", str(changes.attrs.get("symbol") or symbol))
     return make_story(client, subject, changes, revision, period, title)
@@ -155,7 +155,7 @@ def _of_path(
     client: Client, noun: str, repo: str, path: str, revision: str, period: str, title: str, progress: ProgressChoice
 ) -> Report:
     check_period(noun, period)
-    with ReportProgress(f"Story of {path}", _STAGES, draw=progress) as stages:
+    with ReportProgress(f"Story of {path}", _STAGES, report=noun, draw=progress) as stages:
         changes = stages.ask("changes", client.path_history, repo, path, revision or None)
     kind = changes.attrs.get("kind", noun)
     if kind != noun:
