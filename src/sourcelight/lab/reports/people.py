@@ -150,7 +150,8 @@ def turnover(commits: Frame, before: Frame, earlier_people: AbstractSet[Pair], s
     leavers = earlier[~earlier["key"].isin(set(people["key"]))]
     joiners, leavers = (frame.drop(columns="key").reset_index(drop=True) for frame in (joiners, leavers))
     namesakes = sum(
-        int(moved["author"].str.casefold().isin(set(others["author"].str.casefold())).sum())
+        # Without commits, the names have no type of text.
+        int(moved["author"].astype("str").str.casefold().isin(set(others["author"].astype("str").str.casefold())).sum())
         for moved, others in ((joiners, earlier), (leavers, people))
     )
     return Turnover(start, end, joiners, leavers, before, len(commits), namesakes)
