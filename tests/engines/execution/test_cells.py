@@ -245,8 +245,8 @@ def test_what_was_not_read_of_notebooks_is_named(tmp_path: Path) -> None:
             )
             assert skipped.loc["cells-unreadable", "title"] == "1 file without readable cells: one: utf16.ipynb"
         with pytest.warns(sl.IncompleteCountWarning, match="1 file without readable cells: one: utf16.ipynb"):
-            counted = client.count_by("needle cell:code", "repository")
-        assert counted["matches"].tolist() == [3]
+            counts = client.count_by("needle cell:code", "repository")
+        assert counts["matches"].tolist() == [3]
         assert client.search("needle cell:code file:^UPPER count:all").status == "complete"
         assert client.search("absent cell:code file:^empty count:all").status == "complete"
         assert client.search("type:diff needle cell:code file:odd count:all").status == "limited"

@@ -151,10 +151,14 @@ def turnover(commits: Frame, before: Frame, earlier_people: AbstractSet[Pair], s
     joiners, leavers = (frame.drop(columns="key").reset_index(drop=True) for frame in (joiners, leavers))
     namesakes = sum(
         # Without commits, the names have no type of text.
-        int(moved["author"].astype("str").str.casefold().isin(set(others["author"].astype("str").str.casefold())).sum())
-        for moved, others in ((joiners, earlier), (leavers, people))
+        int(_folded_names(frame).isin(set(_folded_names(other_frame))).sum())
+        for frame, other_frame in ((joiners, earlier), (leavers, people))
     )
     return Turnover(start, end, joiners, leavers, before, len(commits), namesakes)
+
+
+def _folded_names(people: Frame) -> Any:
+    return people["author"].astype("str").str.casefold()
 
 
 def keys_of(frame: Frame) -> set[Pair]:
