@@ -171,12 +171,8 @@ def contributors(  # noqa: PLR0913 - what a reader can ask, each by its name
     check_dates("contributors", after=after, before=before)
     paths = PathFilter("contributors", only, exclude)
     request = Request(repos, after, before, mailmap, join_addresses, other_files, paths)
-    progress_bar = ReportProgress(
-        "Contributors",
-        tuple(name for name in _STAGES if ownership or name != "ownership"),
-        report="contributors",
-        draw=progress,
-    )
+    stages = tuple(name for name in _STAGES if ownership or name != "ownership")
+    progress_bar = ReportProgress("Contributors", stages, report="contributors", draw=progress)
     with progress_bar:
         return _make(client, progress_bar, request, period, title, ownership=ownership)
 
