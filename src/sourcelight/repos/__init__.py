@@ -7,7 +7,7 @@ repositories may be hostile. Queries, indexes and the wire live elsewhere. Start
 from sourcelight.repos.catalog import Catalog, ServicePolicy
 from sourcelight.repos.discovery import canonical_path_at
 from sourcelight.repos.mirrors.update import clone, update_mirror
-from sourcelight.repos.objects import CommitTree, TreeEntry, find_entry, list_folder, packed_objects
+from sourcelight.repos.objects import CommitFiles, CommitTree, TreeEntry, find_entry, list_folder, packed_objects
 from sourcelight.repos.repository import Repository, RepositoryKey, SkippedRepository, Viewer
 from sourcelight.repos.revisions import (
     WORKTREE,
@@ -24,6 +24,7 @@ from sourcelight.repos.worktrees import ObjectReader, worktree_tree
 __all__ = [
     "WORKTREE",
     "Catalog",
+    "CommitFiles",
     "CommitTree",
     "ObjectReader",
     "Repository",

@@ -6,6 +6,7 @@ stand where the function was put. Here a commit counts when the text of the defi
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -16,13 +17,17 @@ from sourcelight.engines.history import History
 from sourcelight.engines.history.model import NO_BLOB
 from sourcelight.engines.symbols import LANGUAGES
 from sourcelight.engines.tools.definition_texts import DefinitionText, definition_texts, likeness
-from sourcelight.repos import ObjectReader
+from sourcelight.engines.tools.file_versions import FileVersions
+from sourcelight.repos import CommitFiles, ObjectReader
 
 MAX_BYTES = 1 << 20
 """Bytes of a file that is read."""
 
 MAX_PARSED = 4_000
 """Contents that one call parses; what is beyond them is not followed, and a notice says so."""
+
+MAX_COMPARED = 20_000
+"""Files in which merges differ from parents that are searched for a definition; beyond them a notice says so."""
 
 _MIN_LIKENESS = 50
 """Percent of lines that a definition shares with the one that it was: git's own threshold of renames."""
@@ -37,9 +42,9 @@ _RENAMED = ord("R")
 
 @dataclass(frozen=True, slots=True)
 class DefinitionVersion:
-    """A definition in the commits of one line of history: its file by number of the path, its name, and its text."""
+    """A definition in the commits of one line of history: its file, its name and its text."""
 
-    path: int
+    path: bytes
     name: str
     kind: str
     text: bytes
@@ -71,6 +76,16 @@ def count_lines(old: bytes, new: bytes) -> tuple[int, int]:
     return int(additions), int(deletions)
 
 
+@dataclass(frozen=True, slots=True)
+class _FileChange:
+    """A file of another path that a commit changed, with its blobs; `NO_BLOB` where it is not there."""
+
+    old_path: bytes
+    old_blob: bytes
+    path: bytes
+    blob: bytes
+
+
 @dataclass(slots=True)
 class DefinitionWalk:
     """Follow a definition from a commit to its parents."""
@@ -80,47 +95,127 @@ class DefinitionWalk:
     cancellation: Cancellation
     rows: list[DefinitionChange] = field(default_factory=list)
     parsed: int = 0
+    _files: CommitFiles = field(init=False)
     _texts: dict[tuple[bytes, str], list[DefinitionText]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._files = CommitFiles(self.reader, MAX_COMPARED)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether merges differed from their parents in more files than are read."""
+        return self._files.is_cut
 
     def run(self, tip: int, version: DefinitionVersion) -> None:
         """Add the changes of a definition, which the commit `tip` has as `version`, to `rows`."""
         commits, pending = self.history.commits, {tip: {version}}
-        starts, parents = commits.parent_starts, commits.parents
+        starts, all_parents = commits.parent_starts, commits.parents
+        versions = FileVersions(self.history, self._files, tip)
         for commit in range(tip, -1, -1):
             if commit % _CHECK_EVERY == 0:
                 self.cancellation.check()
-            current = pending.pop(commit, None)
-            if current is None:
-                continue
-            before = {earlier for definition in current for earlier in self._before(commit, definition)}
-            for parent in parents[starts[commit] : starts[commit + 1]].tolist():
-                if parent >= 0 and before:
-                    pending.setdefault(parent, set()).update(before)
+            for definition in pending.pop(commit, ()):
+                if self.parsed > MAX_PARSED:
+                    return
+                # A parent that a shallow clone lacks is -1.
+                of_commit = all_parents[starts[commit] : starts[commit + 1]].tolist()
+                parents = [number for number in of_commit if number >= 0]
+                if len(parents) > 1:
+                    befores = self._in_parents(commit, parents, definition, versions)
+                else:
+                    change = versions.change(commit, definition.path)
+                    before = definition if change is None else self._before(commit, change, definition)
+                    befores = [(parent, before) for parent in parents if before is not None]
+                for parent, earlier in befores:
+                    pending.setdefault(parent, set()).add(earlier)
 
-    def _before(self, commit: int, definition: DefinitionVersion) -> list[DefinitionVersion]:
-        """Where the definition was before a commit; nothing where the commit brought it."""
-        changes = self.history.changes
-        first, end = self.history.commits.change_starts[commit : commit + 2].tolist()
-        index = np.flatnonzero(changes.path[first:end] == definition.path)
-        if not len(index):
-            return [definition]
-        change = first + int(index[-1])
-        new = self._read(changes.new_blob[change].tobytes())
+    def _before(self, commit: int, change: int, definition: DefinitionVersion) -> DefinitionVersion | None:
+        """Return the definition before a change of its file; None where the commit brought it."""
+        new = self._read(self.history.changes.new_blob[change].tobytes())
         if definition.text not in new:
-            # A merge after this commit changed the text: it goes on as this commit has it.
+            # The changes of a commit after this one can't be read: it goes on as this commit has it.
             current = self._find(new, definition.path, definition.name)
             if current is None:
-                return []
-            definition = DefinitionVersion(definition.path, current.name, current.kind, current.text)
+                return None
+            definition = _version(definition.path, current)
         row = self._change(commit, change, definition, new)
         if row.status != "unchanged":
             self.rows.append(row)
-        return [] if row.before is None or self.parsed > MAX_PARSED else [row.before]
+        return row.before
+
+    def _in_parents(
+        self, merge: int, parents: list[int], definition: DefinitionVersion, files: FileVersions
+    ) -> list[tuple[int, DefinitionVersion]]:
+        """Return each parent of a merge with the definition as that parent has it.
+
+        One may have it in a file, or under a name, that the other renamed. That is searched where no parent has the
+        text of the merge: a parent with the same text has all of its past.
+        """
+        if files.is_equal_in(parents, definition.path):
+            return [(parent, definition) for parent in parents]
+        blob = files.blob(merge, definition.path)
+        new = self._read(blob or NO_BLOB)
+        if definition.text not in new:
+            return [(parent, definition) for parent in parents]
+        versions: list[tuple[int, DefinitionVersion]] = []
+        lacking: list[int] = []
+        for parent in parents:
+            old_blob = files.blob(parent, definition.path)
+            old = new if old_blob == blob else self._read(old_blob or NO_BLOB)
+            if old.count(definition.text) >= new.count(definition.text):
+                versions.append((parent, definition))
+            elif (earlier := self._find(old, definition.path, definition.name)) is not None:
+                versions.append((parent, _version(definition.path, earlier)))
+            else:
+                lacking.append(parent)
+        if all(earlier.text != definition.text for _, earlier in versions):
+            definition = self._renamed_with_its_class(definition, new)
+            origins = ((parent, self._origin_in(parent, merge, definition, new)) for parent in lacking)
+            versions += ((parent, origin) for parent, origin in origins if origin is not None)
+        return versions
+
+    def _origin_in(
+        self, parent: int, merge: int, definition: DefinitionVersion, new: bytes
+    ) -> DefinitionVersion | None:
+        """Search a parent of a merge that lacks a definition in the file, or under the name, of the merge."""
+        oid = self.history.oid
+        files = {file.path: file for file in self._files.differences(oid(merge), oid(parent))}
+        old_path = definition.path
+        if (own_file := files.get(old_path)) is not None and own_file.other_blob is None:
+            renamed = (path for path in self._old_paths(old_path) if path in files and files[path].blob is None)
+            old_path = next(renamed, old_path)
+        old_file = files.get(old_path)
+        old = self._read((old_file and old_file.other_blob) or NO_BLOB)
+        earlier = self._find(old, old_path, definition.name)
+        if earlier is not None:
+            return _version(old_path, earlier)
+        other_files = [
+            _FileChange(file.path, file.other_blob or NO_BLOB, file.path, file.blob or NO_BLOB)
+            for file in files.values()
+            if file.path not in {old_path, definition.path}
+        ]
+        return self._origin(definition, old, new, old_path, other_files)[1]
+
+    def _old_paths(self, path: bytes) -> Iterator[bytes]:
+        """Yield the paths of files that commits renamed to a path, through any number of renames."""
+        paths, changes = self.history.paths, self.history.changes
+        pending = [paths.numbers.get(path, -1)]
+        seen = set(pending)
+        renames = np.flatnonzero(changes.status == _RENAMED)
+        new_paths, old_paths = changes.path[renames], changes.old_path[renames]
+        while pending:
+            number = pending.pop()
+            # Later renames first.
+            for old in old_paths[new_paths == number][::-1].tolist():
+                if old not in seen:
+                    seen.add(old)
+                    pending.append(old)
+                    yield paths[old]
 
     def _change(self, commit: int, change: int, definition: DefinitionVersion, new: bytes) -> DefinitionChange:
         """What a commit did to the definition, which the content `new` has after it."""
         changes = self.history.changes
-        old_path, is_renamed = int(changes.old_path[change]), changes.status[change] == _RENAMED
+        old_path, is_renamed = self.history.paths[int(changes.old_path[change])], changes.status[change] == _RENAMED
         old = self._read(changes.old_blob[change].tobytes())
         line = new.count(b"\n", 0, new.find(definition.text)) + 1
         # A text that occurs as often before is the same one, wherever it stands in the file.
@@ -132,21 +227,20 @@ class DefinitionWalk:
             earlier = self._find(old, old_path, definition.name)
             is_same = earlier is not None and earlier.text == definition.text
         if is_same:
-            same = DefinitionVersion(old_path, definition.name, definition.kind, definition.text)
+            same = replace(definition, path=old_path)
             return DefinitionChange(commit, "file renamed" if is_renamed else "unchanged", definition, same, line)
         if earlier is not None:
-            before = DefinitionVersion(old_path, earlier.name, earlier.kind, earlier.text)
+            before = _version(old_path, earlier)
             if not is_renamed:
                 return DefinitionChange(commit, "modified", definition, before, line)
             # The commit renamed the file and changed the text: a status that says only the latter would hide the move.
             share = likeness(definition.text, before.text)
             return DefinitionChange(commit, "moved", definition, before, line, share)
-        score, origin = self._origin(commit, definition, old, new, old_path)
+        score, origin = self._origin(definition, old, new, old_path, self._changed_beside(commit, definition.path))
         if origin is None:
             return DefinitionChange(commit, "added", definition, None, line)
-        return DefinitionChange(
-            commit, "renamed" if origin.path == old_path else "moved", definition, origin, line, score
-        )
+        status = "renamed" if origin.path == old_path else "moved"
+        return DefinitionChange(commit, status, definition, origin, line, score)
 
     def _renamed_with_its_class(self, definition: DefinitionVersion, new: bytes) -> DefinitionVersion:
         """Return a definition under the name that the content `new` has for its text.
@@ -160,15 +254,20 @@ class DefinitionWalk:
         return definition if match is None else replace(definition, name=match.name)
 
     def _origin(
-        self, commit: int, definition: DefinitionVersion, old: bytes, new: bytes, old_path: int
+        self,
+        definition: DefinitionVersion,
+        old: bytes,
+        new: bytes,
+        old_path: bytes,
+        other_files: Iterable[_FileChange],
     ) -> tuple[int, DefinitionVersion | None]:
-        """The definition that a commit made into this one, and how alike both are."""
+        """The definition that became this one, of its own file or of `other_files`, and how alike both are."""
         candidates = [
             (old_path, lost_definition)
             for lost_definition in self._lost_definitions(old, new, old_path, definition.path)
             if lost_definition.kind == definition.kind
         ]
-        candidates += self._elsewhere(commit, definition)
+        candidates += self._elsewhere(definition, other_files)
         scored = [
             (likeness(definition.text, lost_definition.text), path, lost_definition)
             for path, lost_definition in candidates
@@ -177,40 +276,51 @@ class DefinitionWalk:
         if not likely:
             return 0, None
         # The most alike; of equals, the one with the same name, then the first path.
-        score, path, best = max(likely, key=lambda entry: (entry[0], entry[2].name == definition.name, -entry[1]))
-        return score, DefinitionVersion(path, best.name, best.kind, best.text)
+        score, path, best = min(likely, key=lambda entry: (-entry[0], entry[2].name != definition.name, entry[1]))
+        return score, _version(path, best)
 
-    def _lost_definitions(self, old: bytes, new: bytes, old_path: int, path: int) -> list[DefinitionText]:
+    def _lost_definitions(self, old: bytes, new: bytes, old_path: bytes, path: bytes) -> list[DefinitionText]:
         """Definitions that a file had and has no more."""
         remaining = {definition.name for definition in self._parse(new, path)}
         return [definition for definition in self._parse(old, old_path) if definition.name not in remaining]
 
-    def _elsewhere(self, commit: int, definition: DefinitionVersion) -> list[tuple[int, DefinitionText]]:
-        """Definitions of the same name that other files lost in the commit."""
-        changes = self.history.changes
+    def _changed_beside(self, commit: int, path: bytes) -> Iterator[_FileChange]:
+        """Yield the files that a commit changed, without that of a path."""
+        paths, changes = self.history.paths, self.history.changes
         first, end = self.history.commits.change_starts[commit : commit + 2].tolist()
+        for change in range(first, end):
+            new_path, old_path = (paths[int(column[change])] for column in (changes.path, changes.old_path))
+            if new_path != path:
+                blobs = changes.old_blob[change].tobytes(), changes.new_blob[change].tobytes()
+                yield _FileChange(old_path, blobs[0], new_path, blobs[1])
+
+    def _elsewhere(
+        self, definition: DefinitionVersion, other_files: Iterable[_FileChange]
+    ) -> list[tuple[bytes, DefinitionText]]:
+        """Definitions of the same name that other files lost."""
         own_name = definition.name.rpartition(".")[2]
         word = own_name.encode("utf-8", "surrogateescape")
-        candidates: list[tuple[int, DefinitionText]] = []
+        candidates: list[tuple[bytes, DefinitionText]] = []
         parsed = 0
-        for change in range(first, end):
-            path, blob = int(changes.old_path[change]), changes.old_blob[change].tobytes()
-            if changes.path[change] == definition.path or blob == NO_BLOB or parsed >= _MAX_CANDIDATES:
+        for file in other_files:
+            if file.old_blob == NO_BLOB or parsed >= _MAX_CANDIDATES or _language(file.old_path) not in LANGUAGES:
                 continue
-            old = self._read(blob)
+            self.cancellation.check()
+            old = self._read(file.old_blob)
             if word not in old:
                 continue
             parsed += 1
-            new = self._read(changes.new_blob[change].tobytes())
-            lost_definitions = self._lost_definitions(old, new, path, int(changes.path[change]))
-            candidates += [(path, candidate) for candidate in lost_definitions if candidate.own_name == own_name]
+            lost_definitions = self._lost_definitions(old, self._read(file.blob), file.old_path, file.path)
+            candidates += [
+                (file.old_path, candidate) for candidate in lost_definitions if candidate.own_name == own_name
+            ]
         return candidates
 
-    def _find(self, data: bytes, path: int, name: str) -> DefinitionText | None:
+    def _find(self, data: bytes, path: bytes, name: str) -> DefinitionText | None:
         return next((candidate for candidate in self._parse(data, path) if candidate.name == name), None)
 
-    def _parse(self, data: bytes, path: int) -> list[DefinitionText]:
-        language = language_of(self.history.paths.text(path))
+    def _parse(self, data: bytes, path: bytes) -> list[DefinitionText]:
+        language = _language(path)
         if language not in LANGUAGES or not data:
             return []
         key = data, language
@@ -224,3 +334,11 @@ class DefinitionWalk:
 
     def _read(self, blob: bytes) -> bytes:
         return (self.reader.read(blob, MAX_BYTES) or b"") if blob != NO_BLOB else b""
+
+
+def _version(path: bytes, definition: DefinitionText) -> DefinitionVersion:
+    return DefinitionVersion(path, definition.name, definition.kind, definition.text)
+
+
+def _language(path: bytes) -> str:
+    return language_of(path.decode("utf-8", "replace"))

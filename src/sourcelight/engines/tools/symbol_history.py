@@ -17,6 +17,7 @@ from sourcelight.engines.tools.context import ToolContext, clean_path
 from sourcelight.engines.tools.definition_texts import DefinitionText, definition_texts, is_named, plain_name
 from sourcelight.engines.tools.definition_walk import (
     MAX_BYTES,
+    MAX_COMPARED,
     MAX_PARSED,
     DefinitionChange,
     DefinitionVersion,
@@ -51,9 +52,9 @@ def _symbol_history(arguments: SymbolHistoryArguments, context: ToolContext) -> 
     with ObjectReader(snapshot.repository) as reader:
         path, definition = _definition_of(name, arguments, snapshot, reader, context)
         walk = DefinitionWalk(history, reader, context.cancellation)
-        tip, number = history.position(snapshot.commits[0]), history.paths.numbers.get(path)
-        if tip is not None and number is not None:
-            walk.run(tip, DefinitionVersion(number, definition.name, definition.kind, definition.text))
+        tip = history.position(snapshot.commits[0])
+        if tip is not None:
+            walk.run(tip, DefinitionVersion(path, definition.name, definition.kind, definition.text))
     # Two lines of history can lead to one commit with texts of the definition that differ: merges changed one of them.
     distinct = {(row.commit, row.version.path, row.version.name): row for row in walk.rows}
     rows = sorted(distinct.values(), key=lambda row: (-int(history.commits.commit_time[row.commit]), -row.commit))
@@ -61,12 +62,18 @@ def _symbol_history(arguments: SymbolHistoryArguments, context: ToolContext) -> 
     if walk.parsed > MAX_PARSED:
         notices.append(f"The definition changed too often to follow it further: {MAX_PARSED:,} contents were parsed.")
         is_complete = False
+    if walk.is_cut:
+        notices.append(
+            "Changes behind merges may be missing: the merges differ from their parents in more than "
+            f"{MAX_COMPARED:,} files."
+        )
+        is_complete = False
     if arguments.limit is not None and total > arguments.limit:
         rows = rows[: arguments.limit]
         notices.append(f"The newest {arguments.limit:,} of {total:,} changes are shown.")
         is_complete = False
     notices.append("Merges change no definition, and copies are not followed.")
-    shown_path = path.decode("utf-8", "replace")
+    shown_path = _text(path)
     attributes |= {"commit": snapshot.commits[0], "symbol": definition.name, "kind": definition.kind,
               "path": shown_path, "line_number": definition.begin_line, "total": total}  # fmt: skip
     return ToolResult("symbol_history", _table(snapshot, rows), attributes, is_complete, tuple(notices))
@@ -79,7 +86,7 @@ def _definition_of(
     candidates = [
         (path, candidate)
         for path, data in _contents(name, arguments, snapshot, reader, context)
-        for candidate in definition_texts(language_of(path.decode("utf-8", "replace")), data)
+        for candidate in definition_texts(language_of(_text(path)), data)
         if is_named(candidate, name)
     ]
     # One that bears the whole name as it is comes before those where it is the end of a longer one.
@@ -114,11 +121,7 @@ def _contents(
             raise ToolError(f"{CALL}: {path} is a {entry.kind}; pass a file", tool=CALL, argument="path")
         return [(path.encode("utf-8", "surrogateescape"), reader.read(entry.object_id, MAX_BYTES) or b"")]
     tree = reader.tree(commit)
-    files = [
-        position
-        for position, path in enumerate(tree.paths)
-        if language_of(path.decode("utf-8", "replace")) in LANGUAGES
-    ]
+    files = [position for position, path in enumerate(tree.paths) if language_of(_text(path)) in LANGUAGES]
     if len(files) > MAX_FILES_READ:
         raise ToolError(
             f"{CALL}: {snapshot.name} has {len(files):,} files that may have {name!r}; give the path",
@@ -135,7 +138,6 @@ def _contents(
 
 
 def _table(snapshot: OpenedHistory, rows: list[DefinitionChange]) -> Any:
-    text = snapshot.history.paths.text
     lines = [row.lines for row in rows]
     befores = [row.version if row.before is None else row.before for row in rows]
     values: dict[str, Any] = {
@@ -143,8 +145,8 @@ def _table(snapshot: OpenedHistory, rows: list[DefinitionChange]) -> Any:
         "status": [row.status for row in rows],
         "symbol": [row.version.name for row in rows],
         "old_symbol": [before.name for before in befores],
-        "path": [text(row.version.path) for row in rows],
-        "old_path": [text(before.path) for before in befores],
+        "path": [_text(row.version.path) for row in rows],
+        "old_path": [_text(before.path) for before in befores],
         "line_number": [row.line for row in rows],
         "end_line": [row.line + max(row.version.text.rstrip(b"\n").count(b"\n"), 0) for row in rows],
         "score": pa.array([row.score for row in rows], pa.int32()),
@@ -152,6 +154,10 @@ def _table(snapshot: OpenedHistory, rows: list[DefinitionChange]) -> Any:
         "deletions": [removed for _, removed in lines],
     }
     return tables.table("symbol_history", values, len(rows))
+
+
+def _text(path: bytes) -> str:
+    return path.decode("utf-8", "replace")
 
 
 HANDLERS: tuple[Handler[Any], ...] = (

@@ -3,6 +3,7 @@
 Work trees and refs are not read here, and nothing is written or run. Start with `reader.StoreReader`.
 """
 
+from sourcelight.repos.objects.commit_files import CommitFiles, FileDifference
 from sourcelight.repos.objects.reader import (
     MAX_CONTENT_BYTES,
     MAX_FOLDER_BYTES,
@@ -17,7 +18,9 @@ from sourcelight.repos.objects.trees import CommitTree
 __all__ = [
     "MAX_CONTENT_BYTES",
     "MAX_FOLDER_BYTES",
+    "CommitFiles",
     "CommitTree",
+    "FileDifference",
     "StoreReader",
     "TreeEntry",
     "find_entry",
