@@ -86,6 +86,7 @@ def unread_commits(commits: Mapping[str, tuple[int, Sequence[str]]]) -> Iterator
     """
     if commits:
         total = sum(count for count, _ in commits.values())
+        meaning = f"Some changes of {count_of(total, 'commit')} are missing, too large, or in broken cells:"
         items = [
             f"- `{name}`: {', '.join(oid[:12] for oid in oids)}{', ...' if count > len(oids) else ''}"
             for name, (count, oids) in sorted(commits.items())[:_MAX_LISTED]
@@ -93,13 +94,7 @@ def unread_commits(commits: Mapping[str, tuple[int, Sequence[str]]]) -> Iterator
         yield Skipped(
             reason="history-incomplete",
             title=f"{amount(total)} {'commit' if total == 1 else 'commits'} read in part",
-            message="\n".join(
-                [
-                    f"Some changes of {count_of(total, 'commit')} are missing, too large, or in broken cells:",
-                    *items,
-                    *(["- ..."] if len(commits) > _MAX_LISTED else []),
-                ]
-            ),
+            message="\n".join([meaning, *items, *(["- ..."] if len(commits) > _MAX_LISTED else [])]),
             severity="warn",
         )
 
