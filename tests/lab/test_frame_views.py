@@ -194,7 +194,7 @@ def test_tables_of_reports_look_like_other_tables(shell: Any, code: sl.Client) -
     report = sl.reports.contributors(code, progress=False)
     html, _ = render(shell, report.summary)
     assert "sl-frame" in html
-    assert "merges included, as git rev-list --count" in html  # the whole text, not its beginning
+    assert "Commits in the period, including merges, as git rev-list --count." in html
     assert all("sl-frame" in render(shell, table)[0] for table in report.tables.values())
 
 

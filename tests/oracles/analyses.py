@@ -116,12 +116,15 @@ def hotspots(epoch: Epoch, rng: Random) -> Outcome:
     sums: dict[bytes, list[int]] = defaultdict(lambda: [0, 0])
     commits, people, times = defaultdict(set), defaultdict(set), defaultdict(set)
     for commit in history.commits:
-        for path, added, removed in stats.get(commit.name, ()):
-            sums[path][0] += added
-            sums[path][1] += removed
-            commits[path].add(commit.name)
-            people[path].add(author(commit))
-            times[path].add(commit.commit_time)
+        left = {change.path: change.old_path for change in commit.changes if change.status == "R"}
+        for name, added, removed in stats.get(commit.name, ()):
+            # A rename is also the last change of the file that had the former name.
+            for path in {name, left.get(name, name)}:
+                sums[path][0] += added
+                sums[path][1] += removed
+                commits[path].add(commit.name)
+                people[path].add(author(commit))
+                times[path].add(commit.commit_time)
     want: Counter[Any] = Counter()
     for path, document in steady.items():
         if commits[path]:
@@ -151,7 +154,9 @@ def coupling(epoch: Epoch, rng: Random) -> Outcome:
     commit_counts: Counter[bytes] = Counter()
     together: Counter[tuple[bytes, bytes]] = Counter()
     for commit in history.commits:
-        paths = sorted({change.path for change in commit.changes if change.path in steady})
+        touched_paths = {change.path for change in commit.changes}
+        touched_paths |= {change.old_path for change in commit.changes if change.status == "R"}
+        paths = sorted(path for path in touched_paths if path in steady)
         commit_counts.update(paths)
         if len(commit.changes) <= max_files:
             together.update(combinations(paths, 2))

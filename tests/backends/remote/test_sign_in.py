@@ -208,7 +208,7 @@ def test_tokens_for_something_else_are_not_asked_for() -> None:
         del url
         return {"resource": "https://elsewhere/.api/mcp", "authorization_servers": ["https://elsewhere"]}
 
-    with asyncio.Runner() as runner, pytest.raises(SignInFailed, match="something else"):
+    with asyncio.Runner() as runner, pytest.raises(SignInFailed, match="not for this service"):
         runner.run(discover("https://host", "https://host/.api/mcp", other))
 
 
