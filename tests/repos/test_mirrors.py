@@ -213,7 +213,8 @@ def test_a_killed_clone_is_no_repository_and_is_swept_later(
 ) -> None:
     mirrors = slow_git / "mirrors"
     code = f"from sourcelight.repos import clone; clone({origin.path.as_uri()!r}, {str(mirrors)!r}, progress=print)"
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
+    # -u: else Python keeps the line until the clone has ended.
+    with subprocess.Popen([sys.executable, "-u", "-c", code], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline()
         process.kill()
