@@ -82,6 +82,11 @@ def read_cells(path: str, data: bytes, *, with_outputs: bool = True) -> CellDocu
         raise UnreadableNotebook(str(error)) from None
 
 
+def format_of(path: str) -> str:
+    """Return what decides, beside its content, how a file is read: the ending of a notebook, or the language."""
+    return path.rpartition(".")[2].lower() if has_cells(path) else language_of(path)
+
+
 def opens_cell(path: str, line: str) -> bool:
     """Return whether a line is the marker of a cell, or the fence that opens one."""
     data = line.encode("utf-8", "replace")

@@ -22,7 +22,7 @@ from sourcelight.core.cancellation import Stopped, check_stopped
 from sourcelight.core.cells import (
     CellText,
     UnreadableNotebook,
-    has_cells,
+    format_of,
     has_marker,
     is_jupyter,
     may_have_cells,
@@ -230,9 +230,8 @@ class CellDiffSearch:
         name = self._paths[path]
         if blob == NO_BLOB or not may_have_cells(name):
             return ((),) * self._count
-        # What decides, beside the content, how a file is read.
-        key = blob, name.rpartition(".")[2] if has_cells(name) else language_of(name)
-        return self._lines.get_or_make(key, lambda: self._read(reader, blob, name))
+        # A copy of a content may have another ending, and be read in another way.
+        return self._lines.get_or_make((blob, format_of(name)), lambda: self._read(reader, blob, name))
 
     def _read(self, reader: ObjectReader, blob: bytes, name: str) -> _LinesOfTerms | None:
         nothing: _LinesOfTerms = ((),) * self._count

@@ -13,7 +13,7 @@ import pyarrow as pa
 from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.batches import arrow_type
 from sourcelight.core.caching import LruCache
-from sourcelight.core.cells import CellDocument, CellPlace, UnreadableNotebook, has_cells, read_cells
+from sourcelight.core.cells import CellDocument, CellPlace, UnreadableNotebook, format_of, has_cells, read_cells
 from sourcelight.core.cells.formats import MAX_BYTES
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.history.history import History
@@ -87,7 +87,7 @@ class LineCells:
         }
 
     def _read(self, reader: ObjectReader, blob: bytes, name: str) -> _Content | None:
-        key = blob, name.rpartition(".")[2]
+        key = blob, format_of(name)
         if key in self._contents:
             return self._contents.get(key)
         data = reader.read(blob, MAX_BYTES) if self._remaining > 0 else None

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from sourcelight.core.caching import LruCache
-from sourcelight.core.cells import CellDocument, UnreadableNotebook, has_cells, read_cells
+from sourcelight.core.cells import CellDocument, UnreadableNotebook, format_of, has_cells, read_cells
 from sourcelight.core.cells.formats import MAX_BYTES
 from sourcelight.core.cells.notebook import quick_text
 from sourcelight.core.query.fields import OUTPUT
-from sourcelight.core.query.languages import language_of
 from sourcelight.engines.search.index.view import REASONS
 from sourcelight.engines.search.model import Target
 from sourcelight.engines.search.scan.corpus import OpenedCommit
@@ -107,7 +106,7 @@ class CellReader:
 
     @staticmethod
     def _key(snapshot: OpenedCommit, file: int, *, with_outputs: bool) -> tuple[str, str, bool]:
-        return snapshot.view.blob_id(file), _format_of(snapshot.view.path(file)), with_outputs
+        return snapshot.view.blob_id(file), format_of(snapshot.view.path(file)), with_outputs
 
     def _find(self, key: tuple[str, str, bool]) -> CellsOrReason | None:
         cells = self._cells.get(key)
@@ -141,8 +140,3 @@ def _parse(path: str, data: bytes, *, with_outputs: bool) -> CellsOrReason:
         return read_cells(path, data, with_outputs=with_outputs)
     except UnreadableNotebook:
         return UNREADABLE
-
-
-def _format_of(path: str) -> str:
-    """Return what decides, beside its content, how a file is read."""
-    return path.rpartition(".")[2].lower() if has_cells(path) else language_of(path)

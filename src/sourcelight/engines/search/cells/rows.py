@@ -10,15 +10,14 @@ from typing import Any, TypeAlias
 from sourcelight.core.batches.raw_matches import RawMatches
 from sourcelight.core.batches.rows import MatchRows
 from sourcelight.core.batches.schema import arrow_type, matches_schema
-from sourcelight.core.cells import CellDocument, CellPlace, CellText
+from sourcelight.core.cells import CellDocument, CellPlace, CellText, has_cells
 from sourcelight.engines.search.cells.evaluate import CellMatches, Spans
 from sourcelight.engines.search.model import SearchOptions, Target
 from sourcelight.engines.search.scan.chunks import truncate_line
 
 _CHUNK_COLUMNS = ("chunk", "chunk_start_line", "chunk_offset", "truncated")
 
-_ENDINGS = (".ipynb", ".qmd", ".rmd")
-_RAW_ENDINGS = tuple(ending.encode() for ending in _ENDINGS)
+_RAW_ENDINGS = (b".ipynb", b".qmd", b".rmd")
 
 CellsOf: TypeAlias = Callable[[str, str, str], CellDocument | None]
 """Returns the cells of a file by repository, revision and path; None for a file without cells."""
@@ -165,7 +164,7 @@ def add_cells(batch: Any, cells_of: CellsOf) -> Any:
     if "line_offset" not in rows or "cell" in rows or not len(rows):
         return batch
     paths = rows.column("path")
-    if not any((path or "")[-6:].lower().endswith(_ENDINGS) for path in paths.dictionary.to_pylist()):
+    if not any(has_cells(path or "") for path in paths.dictionary.to_pylist()):
         return batch
     entries: list[CellPlace | tuple[None, None, None, None]] = [(None, None, None, None)] * len(rows)
     counts, byte_starts = rows.lists("byte_start")
@@ -173,7 +172,7 @@ def add_cells(batch: Any, cells_of: CellsOf) -> Any:
     offsets = rows.numbers("line_offset").tolist()
     for first, last in rows.files():
         path = rows.text("path", first)
-        if not path.lower().endswith(_ENDINGS) or rows.text("type", first) not in {"content", "symbol"}:
+        if not has_cells(path) or rows.text("type", first) not in {"content", "symbol"}:
             continue
         cells = cells_of(rows.text("repository", first), rows.text("revision", first), path)
         if cells is None:
