@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from sourcelight.core.arrays import Int64Array
 from sourcelight.core.batches import RepositoryInfo, arrow_type
@@ -196,12 +195,11 @@ def _diff_batch(
         "side": sides.take(take).dictionary_encode().cast(arrow_type("dict8")),
     }
     if cells is not None:
-        raw_lines = lines.take(of_row)
-        first_points = pc.list_element(starts.take(spans_of_row), 0)
 
         def first_byte(row: int) -> int:
-            line = raw_lines[row].as_py().decode("utf-8", "surrogateescape")
-            return len(line[: first_points[row].as_py()].encode("utf-8", "surrogateescape"))
+            line = lines[of_row[row].as_py()].as_py().decode("utf-8", "surrogateescape")
+            point = starts[spans_of_row[row].as_py()][0].as_py()
+            return len(line[:point].encode("utf-8", "surrogateescape"))
 
         of_cells = cells(history, (changes, removed, numbers), first_byte)
         columns |= {name: column.take(row_or_null) for name, column in of_cells.items()}
