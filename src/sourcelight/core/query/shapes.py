@@ -11,7 +11,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sourcelight.core.query.nodes import Alternative, And, Filter, Node, Or, Pattern, Predicate, Query
+from sourcelight.core.query.alternatives import patterns_of
+from sourcelight.core.query.nodes import Alternative, Filter, Node, Pattern, Predicate, Query
 
 _WORD = re.compile(r"(?:(?<= )|\A)(?!(?:and|or|not)(?: |\Z))([a-z_][a-z0-9_]*)(?= |\Z)", re.IGNORECASE | re.ASCII)
 _NAME = "WordOfAShape"
@@ -40,7 +41,7 @@ def is_replaceable(shape: Query, words: int) -> bool:
         Its number of stand-ins. Each must be part of a literal: in a regular expression or a filter, a word may change
         how the query is checked.
     """
-    leaves = [] if shape.root is None else list(_leaves(shape.root))
+    leaves = [] if shape.root is None or isinstance(shape.root, Filter | Predicate) else patterns_of(shape.root)
     stand_ins = [leaf for leaf in leaves if _NAME in leaf.value]
     return (
         all(leaf.kind == "literal" for leaf in stand_ins)
@@ -64,12 +65,6 @@ def _with_words(alternative: Alternative, words: Sequence[str], nodes_by_id: dic
 
 def _with_own(text: str, words: Sequence[str]) -> str:
     return _STAND_IN.sub(lambda match: words[int(match[1])], text)
-
-
-def _leaves(node: Node) -> list[Pattern]:
-    if isinstance(node, And | Or):
-        return [leaf for arg in node.args for leaf in _leaves(arg)]
-    return [node] if isinstance(node, Pattern) else []
 
 
 def _filled(node: Node, words: Sequence[str], nodes_by_id: dict[int, Node]) -> Node:
