@@ -15,12 +15,12 @@ from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.lookups.names import MAX_DETAILS, SHOWN, rank_of
 from sourcelight.engines.deepsearch.lookups.uses import (
-    COMMENT,
     DOCUMENTS,
     FUNCTIONS,
     VARIABLE,
     definition_around,
     holder_of,
+    is_code,
     location_in,
     quote_around,
     state_use,
@@ -55,7 +55,7 @@ def _read_variables(work: Work, texts: FileTexts, notes: list[str]) -> _Variable
     helpers: dict[str, None] = {}
     is_unresolved = False
     for row in sorted(rows, key=lambda row: (row["path"], row["line_number"])):
-        if rank_of(row["path"]) < 2 and not DOCUMENTS.search(row["path"]) and not COMMENT.match(row["line"]):
+        if is_code(row):
             for match in VARIABLE.finditer(row["line"]):
                 if not match[2]:
                     first_rows.setdefault(match[1], row)

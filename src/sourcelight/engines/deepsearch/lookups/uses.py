@@ -138,14 +138,7 @@ def find_throws(work: Work, name: str, notes: list[str]) -> Finding | None:
     pattern = rf"\b(?:throw|raise)\b.*(?<![\w$]){re.escape(simple)}(?![\w$])"
     queries = make_queries(work, f"case:yes type:file {_word(simple)} /\\b(?:throw|raise)\\b/")
     rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
-    throwing = [
-        row
-        for row in rows
-        if rank_of(row["path"]) < 2
-        and not DOCUMENTS.search(row["path"])
-        and not COMMENT.match(row["line"])
-        and re.search(pattern, row["line"])
-    ]
+    throwing = [row for row in rows if is_code(row) and re.search(pattern, row["line"])]
     if not throwing:
         return None
     throwing.sort(key=lambda row: (rank_of(row["path"]), row["path"], row["line_number"]))
@@ -168,6 +161,11 @@ def find_throws(work: Work, name: str, notes: list[str]) -> Finding | None:
     return finding
 
 
+def is_code(row: Mapping[str, Any]) -> bool:
+    """Return whether a line is code outside of tests, examples, documents and comments."""
+    return rank_of(row["path"]) < 2 and DOCUMENTS.search(row["path"]) is None and COMMENT.match(row["line"]) is None
+
+
 def _example_rank(path: str) -> int:
     if re.search(TEST_FILES, path):
         return 2
@@ -182,14 +180,7 @@ def find_key_uses(work: Work, name: str, notes: list[str]) -> Finding | None:
     rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
     texts = FileTexts(work.context)
     key = re.compile(rf"[\"'`]-{{0,2}}{re.escape(name)}[\"'`=\s:,]|process\.env\.{re.escape(name)}\b")
-    using = [
-        row
-        for row in rows
-        if rank_of(row["path"]) < 2
-        and not DOCUMENTS.search(row["path"])
-        and not COMMENT.match(row["line"])
-        and key.search(row["line"])
-    ]
+    using = [row for row in rows if is_code(row) and key.search(row["line"])]
     if not using:
         return None
 
