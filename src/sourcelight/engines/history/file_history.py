@@ -16,14 +16,12 @@ import numpy as np
 from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.history.history import History
-from sourcelight.engines.history.model import ChangeNumbers
+from sourcelight.engines.history.model import RENAMED, ChangeNumbers
 from sourcelight.engines.history.subtrees import Layout
 
 _CHECK_EVERY = 5_000
 _MAX_SCOPES = 16
 """Parts of a history in which a file has the same name, by way of different renames; more are united."""
-
-_RENAMED = ord("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +57,7 @@ def follow_files(
     number_of = {path: index for index, path in enumerate(paths)}
     file_of = np.array([number_of.get(name, -1) for name in layout.names] or [-1], np.int64)
     changes = history.changes
-    renames = np.flatnonzero((changes.status == _RENAMED) & commits[changes.commit])
+    renames = np.flatnonzero((changes.status == RENAMED) & commits[changes.commit])
     # No rename led to most files: their changes are those of their path.
     is_renamed = np.zeros(len(file_of), np.bool_)
     is_renamed[layout.path[renames]] = True

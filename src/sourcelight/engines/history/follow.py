@@ -14,12 +14,10 @@ import numpy as np
 from sourcelight.core.arrays import BoolArray
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.history.history import History
-from sourcelight.engines.history.model import ChangeNumbers
+from sourcelight.engines.history.model import RENAMED, ChangeNumbers
 from sourcelight.engines.history.subtrees import Layout
 
 _CHECK_EVERY = 5_000
-_RENAMED = ord("R")
-
 DirectoryCheck = Callable[[int, bytes], bool]
 """Whether a commit, by number, has a directory; the name ends with a slash."""
 
@@ -131,7 +129,7 @@ class _PathWalk:
     def _renames(self, changes: list[int]) -> Iterator[tuple[int, int]]:
         status, layout = self._history.changes.status, self._layout
         for change in changes:
-            if status[change] == _RENAMED:
+            if status[change] == RENAMED:
                 yield int(layout.old_path[change]), int(layout.path[change])
 
     def _is_named(self, number: int, names: _PathNames) -> bool:

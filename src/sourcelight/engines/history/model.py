@@ -28,6 +28,9 @@ RowNumbers = NewType("RowNumbers", Int64Array)
 NO_BLOB = bytes(20)
 """The object of a side of a change that has no file."""
 
+RENAMED = ord("R")
+"""The status of a change that renamed its file."""
+
 HEAD_ONLY = ("HEAD",)
 """The default: what the current commit has behind it."""
 

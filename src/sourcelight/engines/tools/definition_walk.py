@@ -14,7 +14,7 @@ import numpy as np
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.history import History
-from sourcelight.engines.history.model import NO_BLOB
+from sourcelight.engines.history.model import NO_BLOB, RENAMED
 from sourcelight.engines.symbols import LANGUAGES
 from sourcelight.engines.tools.definition_texts import DefinitionText, definition_texts, likeness
 from sourcelight.engines.tools.file_versions import FileVersions
@@ -37,7 +37,6 @@ _MAX_CANDIDATES = 100
 
 _MAX_TEXTS = 5
 _CHECK_EVERY = 2_000
-_RENAMED = ord("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +200,7 @@ class DefinitionWalk:
         paths, changes = self.history.paths, self.history.changes
         pending = [paths.numbers.get(path, -1)]
         seen = set(pending)
-        renames = np.flatnonzero(changes.status == _RENAMED)
+        renames = np.flatnonzero(changes.status == RENAMED)
         new_paths, old_paths = changes.path[renames], changes.old_path[renames]
         while pending:
             number = pending.pop()
@@ -215,7 +214,7 @@ class DefinitionWalk:
     def _change(self, commit: int, change: int, definition: DefinitionVersion, new: bytes) -> DefinitionChange:
         """What a commit did to the definition, which the content `new` has after it."""
         changes = self.history.changes
-        old_path, is_renamed = self.history.paths[int(changes.old_path[change])], changes.status[change] == _RENAMED
+        old_path, is_renamed = self.history.paths[int(changes.old_path[change])], changes.status[change] == RENAMED
         old = self._read(changes.old_blob[change].tobytes())
         line = new.count(b"\n", 0, new.find(definition.text)) + 1
         # A text that occurs as often before is the same one, wherever it stands in the file.

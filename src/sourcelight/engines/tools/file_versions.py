@@ -9,11 +9,10 @@ from functools import cached_property
 import numpy as np
 
 from sourcelight.engines.history import History
-from sourcelight.engines.history.model import NO_BLOB
+from sourcelight.engines.history.model import NO_BLOB, RENAMED
 from sourcelight.repos import CommitFiles
 
 _MAX_PATHS = 16
-_RENAMED = ord("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +79,7 @@ class FileVersions:
         if number is None:
             return _PathEvents({}, [-1] * (self.tip + 1))
         rows = np.flatnonzero(changes.path == number)
-        left = np.flatnonzero((changes.old_path == number) & (changes.status == _RENAMED))
+        left = np.flatnonzero((changes.old_path == number) & (changes.status == RENAMED))
         of_path = dict(zip(changes.commit[rows].tolist(), rows.tolist(), strict=True))
         events = of_path.keys() | set(changes.commit[left].tolist())
         starts, parents = self._parents

@@ -14,6 +14,7 @@ from sourcelight.engines.deepsearch.facts.commits import conditions, dates_of, r
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work, format_call, limiting_notices
 from sourcelight.engines.deepsearch.facts.paths import is_of_files
 from sourcelight.engines.deepsearch.facts.searches import noun_for
+from sourcelight.engines.history.model import RENAMED
 from sourcelight.engines.tools.history import histories
 from sourcelight.repos import matching_refs
 
@@ -223,7 +224,7 @@ def removals_of(work: Work, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         work.inquiry.context.cancellation.check()
         changes, layout = opened_history.history.changes, opened_history.layout(work.context)
         # A rename removes the old path, unless both names belong to the path that was asked about.
-        removals = np.flatnonzero(np.isin(changes.status, [ord("D"), ord("R")]) & opened_history.mask[changes.commit])
+        removals = np.flatnonzero(np.isin(changes.status, [ord("D"), RENAMED]) & opened_history.mask[changes.commit])
         # A path has many changes, but its text needs to be matched once.
         passes: dict[int, bool] = {}
 
@@ -235,7 +236,7 @@ def removals_of(work: Work, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
         for index in removals.tolist():
             old, new = int(layout.old_path[index]), int(layout.path[index])
-            is_rename = changes.status[index] == ord("R")
+            is_rename = changes.status[index] == RENAMED
             if matches(old) and not (is_rename and matches(new)):
                 removed.add((opened_history.name, opened_history.history.oid(int(changes.commit[index]))))
     return [row for row in rows if (row["repository"], row["commit"]) in removed]

@@ -14,6 +14,7 @@ from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.query import Predicate
 from sourcelight.engines.execution.commits.search import WORKTREE, CommitSearch
 from sourcelight.engines.history import History
+from sourcelight.engines.history.model import RENAMED
 from sourcelight.engines.history.search.find import filter_people
 from sourcelight.engines.history.search.query import AnyPattern
 from sourcelight.engines.search import Target
@@ -77,7 +78,7 @@ def paths_changed_by(history: History, commit: str, who: AnyPattern) -> frozense
     is_contributor = np.zeros(len(history.paths), np.bool_)
     is_contributor[changes.path[theirs]] = True
     # Renames in the order of commits, parents first: a chain of renames passes the contribution on in one pass.
-    moved = np.flatnonzero(reached & (changes.status == ord("R")))
+    moved = np.flatnonzero(reached & (changes.status == RENAMED))
     for old, new in zip(changes.old_path[moved].tolist(), changes.path[moved].tolist(), strict=True):
         if is_contributor[old]:
             is_contributor[new] = True

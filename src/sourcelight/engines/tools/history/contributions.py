@@ -17,6 +17,7 @@ from sourcelight.core.tools.analyses import (
     ChurnArguments,
     CommitsBehindArguments,
 )
+from sourcelight.engines.history.model import RENAMED
 from sourcelight.engines.history.search.trailer_columns import commit_agents
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler, PartialResult, Split
@@ -190,7 +191,7 @@ def _sums(selection: OpenedHistory, arguments: ChurnArguments, dates: Dates, con
         groups, group_names = _of_commits(selection, commit_rows, groups, group_names)
     codes, keys = group_rows(persons, commits.commit_time[commit_rows], period_of(CALL, by), groups)
     count = len(keys[0])
-    renamed = changes_kept[changes.status[changes_kept] == ord("R")]
+    renamed = changes_kept[changes.status[changes_kept] == RENAMED]
     touched = len(np.unique(np.concatenate((changes.path[changes_kept], changes.old_path[renamed]))))
     values = {
         "additions": total(codes, np.maximum(changes.additions[changes_kept], 0), count),
