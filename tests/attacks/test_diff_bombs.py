@@ -41,7 +41,7 @@ def test_commits_that_flip_a_shared_folder_are_unread_and_named(tmp_path: Path) 
         answer = f"{len(result)} {result.status} {skipped}"
     """
     peak, answer = peak_bytes(action, tmp_path, bomb=str(bomb.path), index=str(tmp_path / "index"))
-    assert answer.startswith("1 limited The changes of 5 commits are missing, too large")
+    assert answer.startswith("1 limited Some changes of 5 commits were not read. They are missing, too large")
     assert re.search(r"- `bomb`: ([0-9a-f]{12}, ){4}[0-9a-f]{12}", answer)
     assert peak < MOST, f"{peak:,}"
 

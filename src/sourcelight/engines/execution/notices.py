@@ -86,7 +86,8 @@ def unread_commits(commits: Mapping[str, tuple[int, Sequence[str]]]) -> Iterator
     """
     if commits:
         total = sum(count for count, _ in commits.values())
-        meaning = f"Some changes of {count_of(total, 'commit')} are missing, too large, or in broken cells:"
+        commits_with_gaps = count_of(total, "commit")
+        meaning = f"Some changes of {commits_with_gaps} were not read. They are missing, too large, or in broken cells:"
         items = [
             f"- `{name}`: {', '.join(oid[:12] for oid in oids)}{', ...' if count > len(oids) else ''}"
             for name, (count, oids) in sorted(commits.items())[:_MAX_LISTED]
