@@ -1,4 +1,4 @@
-"""The long run: draw fleets and questions for so many minutes, and hold every answer against plain oracles.
+"""The long run: generate repositories and queries for some minutes, and compare every answer with the oracles.
 
     scripts/test fuzz --minutes 60 [--seed TEXT] [--jobs 2] [--areas text,history]
     scripts/test fuzz --seed TEXT --epoch 3 --areas text --case 17        one case again
