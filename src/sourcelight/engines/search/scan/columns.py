@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, arrow_array, arrow_strings
+from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, arrow_array, arrow_strings, to_numpy
 from sourcelight.core.batches import raw_matches
 from sourcelight.core.batches.raw_matches import RawMatches
 from sourcelight.core.batches.schema import FILE_KEYS, arrow_type
@@ -128,7 +128,7 @@ def file_columns(rows: FileRows, row_types: Sequence[str], row_type: NDArray[np.
     if member_of_file is not None:
         distinct = paths.dictionary_encode()  # one code per distinct path, also across repositories
         if len(distinct.dictionary) < len(paths):
-            paths, path_of_row = distinct.dictionary, np.asarray(distinct.indices)[path_of_row]
+            paths, path_of_row = distinct.dictionary, to_numpy(distinct.indices)[path_of_row]
     columns["path"] = pa.DictionaryArray.from_arrays(arrow_array(path_of_row), paths)
     # The schema says the types, so that a new column is no more than its values here.
     types = {column.name: column.type for column, _ in FILE_KEYS}
