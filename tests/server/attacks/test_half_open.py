@@ -152,6 +152,7 @@ def _closed_within(connection: socket.socket, bound_s: float) -> bool:
     return True
 
 
+@pytest.mark.clock
 @pytest.mark.parametrize("start", STARTS, ids=["nothing", "half a head", "half a body"])
 def test_a_request_that_never_ends_is_cut_off(start: bytes) -> None:
     """A byte now and then does not help: the deadline is for the whole."""
@@ -164,6 +165,7 @@ def test_a_request_that_never_ends_is_cut_off(start: bytes) -> None:
         assert _closed_within(connection, 0.5)
 
 
+@pytest.mark.clock
 def test_a_second_request_on_a_connection_has_its_deadline_too(caplog: pytest.LogCaptureFixture) -> None:
     """One byte ended the time limit of a connection kept alive."""
     with bounded_service(_quiet, ConnectionLimits(head_s=0.5)) as server, _connected(server) as connection:
@@ -174,6 +176,7 @@ def test_a_second_request_on_a_connection_has_its_deadline_too(caplog: pytest.Lo
     assert "Traceback" not in caplog.text
 
 
+@pytest.mark.clock
 def test_a_reader_who_takes_no_byte_is_cut_off_and_one_who_takes_some_is_not() -> None:
     """Answers of every kind, not of the stream alone."""
 

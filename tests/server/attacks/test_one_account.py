@@ -60,6 +60,7 @@ def ask(service: Service, token: str, query: str) -> socket.socket:
     return connection
 
 
+@pytest.mark.clock
 def test_an_account_that_reads_nothing_keeps_nobody_out(state: State) -> None:
     """It held every search of the service for two minutes each."""
     engine = ScriptedEngine(_much)
