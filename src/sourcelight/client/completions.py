@@ -87,7 +87,7 @@ def unregister(client: Any) -> None:
 
 
 def age(client: Any) -> int:
-    """Which client this was, counted from 0; -1 for one that is closed, or no client at all."""
+    """Return the number of a client, counted from 0; -1 if it is closed or not a client."""
     with _lock:
         try:
             return _clients.get(client, -1)

@@ -352,7 +352,7 @@ def address_of(attributes: Mapping[str, Any]) -> str:
 
 
 def conversation_facts(answer: ToolResult, question: str = "") -> dict[str, Any]:
-    """What `DeepSearchAnswer` is made of, from the answer of a tool; JSON can hold it.
+    """Return the fields of a `DeepSearchAnswer` from the answer of a tool, as JSON values.
 
     Parameters
     ----------

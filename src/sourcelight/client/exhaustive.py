@@ -247,7 +247,7 @@ class _PartQueue:
             answer.error = str(exc)
 
     async def _take(self, part: QueryPart, answer: _Answer) -> list[MatchBatch]:
-        """What an answer adds to the stream; a capped one adds parts to ask for instead."""
+        """Yield the events that an answer adds to the stream; split the request of a capped answer instead."""
         # A broken answer isn't split: smaller questions to a service that fails would only add load.
         subparts = await self._split(part, answer) if answer.caps and not answer.broken else ()
         self._done += 1

@@ -117,7 +117,7 @@ class QueryPart:
 
 
 def finds_names(query: Query) -> bool:
-    """Whether a query matches repositories by name beside files, without selecting kinds of results."""
+    """Return whether a query matches names of repositories as well as files, without selecting a kind of result."""
     return any("repo" in a.types and not a.first("type") and not a.select() for a in query.plan)
 
 
@@ -153,7 +153,7 @@ def _is_below(path: str, entry: str) -> bool:
 
 
 def seen_in(batches: Iterable[Any], filters: Iterable[Any]) -> ObservedValues:
-    """What record batches and suggested filters show."""
+    """Return repositories, languages and paths of record batches and suggested filters, for completion."""
     observed: dict[str, dict[str, None]] = {"repository": {}, "language": {}, "path": {}}
     for batch in batches:
         for name, values in observed.items():
@@ -200,7 +200,7 @@ def everything(text: str, pattern_type: str, version: str = "V3") -> str:
 
 
 def is_bounded(text: str, pattern_type: str, version: str = "V3") -> bool:
-    """Whether a query asks to stop after some matches or some time; False for one that can't be read."""
+    """Return whether a query limits its matches or its time; False if it can't be parsed."""
     try:
         query = parse(text, pattern_type, version=version)
     except QueryError:

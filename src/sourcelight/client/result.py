@@ -102,7 +102,7 @@ class SearchResult:
 
     @property
     def _served(self) -> bool:
-        """Whether several services answered, so that rows say which one they are of."""
+        """Whether several services answered, so that rows have the name of theirs."""
         return bool(self._services)
 
     @property

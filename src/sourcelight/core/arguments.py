@@ -116,7 +116,7 @@ def plain_scalar(value: Any) -> Any:
 
 
 def fits(value: Any, hint: Any) -> bool:  # noqa: PLR0911 - one for each form of annotation
-    """Return whether a value is of an annotated type, as far as the annotation can tell."""
+    """Return whether a value has an annotated type, as far as the annotation can be checked."""
     if hint is Any:
         return True
     if hint is None or hint is types.NoneType:

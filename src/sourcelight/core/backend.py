@@ -228,15 +228,15 @@ class BackendWrapper:
         return await self.backend.count(request, by)
 
     async def explain(self, request: SearchRequest) -> Mapping[str, Any] | None:
-        """What the backend says."""
+        """Forward to the backend."""
         return await self.backend.explain(request)
 
     async def repositories(self) -> tuple[RepositoryInfo, ...]:
-        """What the backend says."""
+        """Forward to the backend."""
         return await self.backend.repositories()
 
     async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> ToolResult:
-        """What the backend answers."""
+        """Forward to the backend."""
         return await self.backend.call(name, arguments, observer)
 
     async def aclose(self) -> None:

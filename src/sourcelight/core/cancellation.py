@@ -62,7 +62,7 @@ class Cancellation:
 
     @property
     def stopped(self) -> bool:
-        """Whether to stop, for either reason. Cheap: call it between units of work of some milliseconds."""
+        """Whether to stop, for either reason. Cheap: check it between steps of a few milliseconds."""
         return self._event.is_set() or self.expired
 
     def check(self) -> None:
@@ -72,7 +72,7 @@ class Cancellation:
 
 
 GRACE_S = 0.1
-"""How long work may go on after its time limit to end, or to reach its next check, by itself."""
+"""Seconds that work may continue after its time limit, to finish or to reach its next check."""
 
 AMPLE_S = 30.0
 """Time to the limit that no single step takes up, so that none needs to be left behind, or a thread of its own."""

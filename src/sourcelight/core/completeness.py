@@ -1,4 +1,4 @@
-"""Whether an answer is all there is, and if not, why: the one rule for searches, counts, tools and reports. Pure.
+"""Completeness of answers, with the reasons: one rule for searches, counts, tools and reports.
 
 ============  =======================================================================================================
 status        when
@@ -37,13 +37,13 @@ _TIMEOUT = re.compile(r"time(d)? ?-?out", re.IGNORECASE)
 _MATCH_LIMIT = "shard-match-limit"
 _DISPLAY = "display"
 COUNT_ASKS = "as count: asks"
-"""How the reason ends where a search stopped at as many matches as its query has in ``count:``."""
+"""End of a reason: the search stopped at the limit of ``count:``."""
 DISPLAY_ASKS = "as display asks"
-"""How the reason ends where fewer matches are shown than were found, as the caller asked."""
+"""End of a reason: the caller requested fewer matches than exist."""
 
 
 def is_limiting(item: Skipped) -> bool:
-    """Whether an answer lacks something for the sake of this item; reasons that this version does not know do count."""
+    """Return whether an answer with this item lacks something; reasons that this version doesn't know count too."""
     return not _LEFT_OUT.match(item.reason)
 
 

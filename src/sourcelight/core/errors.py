@@ -465,7 +465,7 @@ def install_command(package: str) -> str:
 
 
 def _is_checkout() -> bool:
-    """Whether this package was installed with ``pip install -e`` (PEP 610)."""
+    """Return whether this package was installed with ``pip install -e`` (PEP 610)."""
     import json
     from importlib.metadata import PackageNotFoundError, distribution
 

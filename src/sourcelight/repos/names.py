@@ -63,7 +63,7 @@ def name_key(name: str) -> str:
 
 
 def web_address(url: str) -> str:
-    """Where the code host of an origin shows it: ``https://host/owner/name``; empty for local origins."""
+    """Return the page of an origin at its code host: ``https://host/owner/name``; empty for local origins."""
     name = name_from_origin(url)
     return f"https://{name}" if name else ""
 

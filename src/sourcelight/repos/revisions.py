@@ -171,7 +171,7 @@ def _object_named(handle: pygit2.Repository, name: str) -> pygit2.Oid | None:
 
 
 def _resolve_raw(handle: pygit2.Repository, revision: str) -> CommitId:
-    """What libgit2 would say if it read commits with a broken author: the commit of a revision, or nothing."""
+    """Return the commit of a revision without parsing authors, which libgit2 refuses if they are broken; else None."""
     import pygit2
 
     base = re.split("[~^]", revision, maxsplit=1)[0]

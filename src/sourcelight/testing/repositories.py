@@ -120,7 +120,7 @@ class RepositoryBuilder:
             path.write_bytes(content.encode() if isinstance(content, str) else content)
 
     def file(self, name: str | bytes) -> Path:
-        """Where a file of the work tree stands on disk."""
+        """Return the path of a work tree file on disk."""
         return self.path / os.fsdecode(name)
 
     def symlink(self, name: str, target: str) -> None:

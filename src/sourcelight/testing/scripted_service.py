@@ -24,7 +24,7 @@ _MAX_REQUEST_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class ScriptedReply:
-    """What to send to one request: a status line, headers, then each step; at the end the connection is closed.
+    """Reply to one request: a status line, headers, then each step; the connection closes at the end.
 
     `headers` replace the default ones (``Content-Type: text/event-stream``) of the same name. `status` 0 sends neither
     status line nor headers.

@@ -225,7 +225,7 @@ class ClusterEngine:
         return replace(explanation, warnings=(*explanation.warnings, *advice))
 
     def _finds(self, request: SearchRequest, viewer: Viewer) -> bool:
-        """Whether a query has a match within a short time; False also when it can't be parsed."""
+        """Return whether a query has a match within a short time; False also when it can't be parsed."""
         cluster = self.snapshot()
         try:
             read = self._queries.parse(request, cluster.catalog.contexts)

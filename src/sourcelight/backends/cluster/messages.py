@@ -20,10 +20,10 @@ TELL, KEEP = "sourcelight_tell", "sourcelight_keep"
 """Operations of a worker."""
 
 PART, REST, RANK, EXPLAIN, RESEARCH = "part", "rest", "rank", "explain", "research"
-"""What a worker does of a call that is not carried out there from its beginning to its end."""
+"""The step of a call that a worker runs, if it doesn't run the whole call."""
 
 ADD, MOST = "add", "most"
-"""How the numbers that each worker has of its own repositories make those of all: their sum, or the greatest."""
+"""The rule that combines the numbers of all workers: their sum or their maximum."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ class ClusterToolCall:
     context: ToolContext
 
     def order(self, names: Sequence[str], step: str = "", arguments: Mapping[str, Any] | None = None) -> WorkerRequest:
-        """What workers are asked, of some repositories; `arguments` instead of those of the call."""
+        """Return the request to the workers of some repositories, with `arguments` instead of those of the call."""
         return WorkerRequest(
             self.cluster.generation.id,
             tuple(names),

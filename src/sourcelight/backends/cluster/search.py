@@ -38,7 +38,7 @@ from sourcelight.repos import Catalog, Viewer
 def make_cluster_plans(
     cluster: ClusterSnapshot, viewer: Viewer, scopes: Sequence[ScopedAlternative]
 ) -> tuple[ScopeSelector, list[Plan], list[str]]:
-    """What chose the repositories, plans that name them, and their names; of those that the viewer may see.
+    """Return the selector, plans for the repositories that the viewer may see, and the names of these.
 
     Raises `QueryError` for a pattern that can't be searched for.
     """
@@ -69,7 +69,7 @@ def phases_of(plans: Sequence[Plan]) -> tuple[int, ...]:
 
 
 def _may_name_repositories(plan: Plan) -> bool:
-    """Whether the pattern may occur in a repository name; only a single literal can be ruled out here."""
+    """Return whether the pattern may occur in a repository name; only a single literal can be ruled out here."""
     pattern = plan.alternative.pattern
     if not isinstance(pattern, Pattern) or pattern.kind != "literal" or pattern.negated or not pattern.value.isascii():
         return True
@@ -82,7 +82,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ShardAccounting:
-    """What became of the shards that a search was planned on: each is in exactly one of the three.
+    """Outcome of the shards of a search: each shard is in exactly one of the three sets.
 
     Attributes
     ----------
@@ -181,7 +181,7 @@ class ClusterSource:
                     work.result(timeout=1.0)
 
     def finds(self) -> bool:
-        """Whether there is a match within the time limit."""
+        """Return whether there is a match within the time limit."""
         for _ in self.resolve():
             pass
         batches = self.batches(1)

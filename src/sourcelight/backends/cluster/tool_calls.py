@@ -41,7 +41,7 @@ GATHER_BYTES = 4 * 1024**3
 """Bytes of shards that one call may need on one worker: a call over more names fewer repositories."""
 
 COORDINATED = frozenset({Scope.CATALOG, Scope.SEARCH, Scope.CONVERSATION})
-"""What the coordinator answers itself: from the catalog, or by searches, which it spreads over the workers."""
+"""Tools that the coordinator answers itself, from the catalog or by searches over the workers."""
 _STEP_S = 0.1
 
 

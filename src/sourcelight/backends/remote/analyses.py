@@ -46,7 +46,7 @@ class RemoteAnalyses:
         self._names_of: Route | None = None
 
     async def offers(self, name: str) -> bool:
-        """Return whether the service has an analysis; it is asked once for all."""
+        """Return whether the service has an analysis; asks the service once for all of them."""
         if name not in analysis_tools():
             return False
         return name in await self._describe()
@@ -61,7 +61,7 @@ class RemoteAnalyses:
         return self._names
 
     async def takes_scope(self) -> bool:
-        """Return whether the service takes repositories and a revision beside the question of a deep search."""
+        """Return whether the service's deep search accepts repositories and a revision in addition to the question."""
         await self._describe()
         return self._takes_scope
 

@@ -187,7 +187,7 @@ class EventReader:
             )
 
     def _service_failed(self) -> bool:
-        """Return whether the service blames itself, and not the query."""
+        """Return whether the service reports an error of its own, rather than of the query."""
         return any(isinstance(event, Alert) and event.title in OWN_FAULTS for event in self._delayed)
 
     def _query_error(self) -> str:

@@ -84,7 +84,7 @@ def make_backend(
 
 
 def _is_ours(address: str) -> bool:
-    """Whether ``SRC_ENDPOINT`` names this service, so that the token of the environment is meant for it."""
+    """Return whether ``SRC_ENDPOINT`` is this service, so that the token of the environment may be sent to it."""
     configured = os.environ.get("SRC_ENDPOINT", "").strip()
     try:
         return bool(configured) and urlsplit(configured).netloc == urlsplit(address.strip()).netloc

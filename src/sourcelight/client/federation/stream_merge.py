@@ -119,7 +119,7 @@ class ServiceStream:
         )
 
     def left_out(self, skipped_reasons: frozenset[str]) -> Iterator[Skipped]:
-        """What this service's part of the answer lacks; `skipped_reasons` already apply to the whole answer."""
+        """Yield what this service's part of the answer lacks, except `skipped_reasons`, which apply to all of it."""
         if self.error is not None:
             timed_out = isinstance(self.error, TimedOut)
             kept_text = " Its rows so far are kept." if self.match_count else ""
@@ -165,7 +165,7 @@ def filters_of(parts: Sequence[ServiceStream], *, is_complete: bool) -> tuple[Su
 
 
 def alerts_of(parts: Sequence[ServiceStream], duplicates: DuplicateFilter) -> Iterator[Alert]:
-    """What services want the reader to know, each with its name; that one has nothing is no news where others have."""
+    """Yield the alerts of services with their names, except "no match" of one service if another has matches."""
     living = [part for part in parts if part.error is None]
     has_matches = any(part.match_count for part in living)
     for part in living:

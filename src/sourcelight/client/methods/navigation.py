@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class DependencyGraph:
-    """Which repositories import which.
+    """Imports between repositories, as nodes and edges.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ def dictionary(values: Sequence[str | None], take: AnyArray | None = None, *, in
 
 
 def distinct(values: Sequence[str | None], take: AnyArray, texts: Array | None = None) -> Array:
-    """What `dictionary` gives, faster where all values are different; `texts`: the column of `values`, if at hand."""
+    """Return the same as `dictionary`, faster if all values differ; `texts` is the column of `values`, if it exists."""
     if len(unique := set(values)) < len(values) or None in unique:
         return dictionary(values, take)
     return pa.DictionaryArray.from_arrays(numbers(take), strings(values) if texts is None else texts, safe=False)
@@ -196,7 +196,7 @@ def name_columns(groups: Sequence[Sequence[WireRange] | None], take: AnyArray) -
 
 
 def text_of(column: Any) -> tuple[Int64Array, UInt8Array]:
-    """Where each text of a column without nulls starts (and the last one ends), and the UTF-8 of all."""
+    """Return the offsets of the texts of a column without nulls, and the UTF-8 bytes of all."""
     bounds = np.frombuffer(column.buffers()[1], np.int32)[: len(column) + 1].astype(np.int64)
     data = column.buffers()[2]
     return bounds, np.frombuffer(data, np.uint8)[: bounds[-1]] if data is not None else np.zeros(0, np.uint8)

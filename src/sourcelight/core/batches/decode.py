@@ -117,7 +117,7 @@ class MatchDecoder:
         return [MatchBatch(batch, self._describe(repositories)) for batch, repositories in ordered]
 
     def _fits(self, record: WireRecord) -> bool:
-        """Return whether a record can be made columns; one that can't stays in `other`."""
+        """Return whether a record can be decoded into columns; one that can't stays in `other`."""
         try:
             for kind, (records, positions) in _by_kind([record], 0).items():
                 rows = _KindColumns(kind)
@@ -302,7 +302,7 @@ def _info_of(r: WireRecord) -> RepositoryInfo:
 
 
 def _is_whole(record: WireRecord) -> bool:
-    """Return whether a record can be made rows without a look at its other fields."""
+    """Return whether a record can be decoded into rows without reading its other fields."""
     kind = record.type
     if kind == "content":
         return record.path is not None and bool(record.line_matches or record.chunk_matches)

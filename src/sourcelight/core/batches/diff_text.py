@@ -21,7 +21,7 @@ _BYTES = {letter: bytes([code]) for code, letter in _LETTERS.items()}
 
 
 def is_odd(name: bytes) -> bool:
-    """Whether git puts a name in quotes."""
+    """Return whether git puts a name in quotes."""
     return _SPECIAL.search(name) is not None
 
 
@@ -61,7 +61,7 @@ _NAMES = re.compile(f"{_NAME} {_NAME}")
 _GIT_HEADER = re.compile(r"(diff --git |--- (?=a/|\"a/|/dev/null)|\+\+\+ (?=b/|\"b/|/dev/null))(.*)")
 _GIT_PREFIX = re.compile(r"^[ab]/")
 _AMBIGUOUS = re.compile('[-+@"`]')
-"""How names begin that could be taken for a line of a hunk, for its head, for quotes or for the fence."""
+"""First characters of names that would read as a line or header of a hunk, as quotes, or as the fence."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _SIDES = {"+": "added", "-": "removed", " ": "context", "": "context"}
 _SIGNS = {"added": "+", "removed": "-", "context": " "}
@@ -83,7 +83,7 @@ class DiffLine:
 
 
 def is_diff(content: str) -> bool:
-    """Whether fenced text is a diff (else it is a commit message)."""
+    """Return whether fenced text is a diff (else it is a commit message)."""
     return content.startswith(DIFF_FENCE)
 
 
@@ -129,7 +129,7 @@ def read_diff(lines: list[str], positions: Container[int]) -> dict[int, DiffLine
 
 
 def _is_header(lines: list[str], position: int) -> bool:
-    """Whether a line that begins with a sign names a file: other services write ``-x -x`` as it is.
+    """Return whether a line that begins with a sign names a file: other services write ``-x -x`` as it is.
 
     Asked only where the hunk before has all of the lines that it counts.
     """

@@ -93,7 +93,7 @@ def _texts(rows: MatchRows, name: str, starts: Int64Array) -> list[str]:
 
 
 def repository_fields(info: RepositoryInfo, number: int, revision: str, commit: str) -> dict[str, Any]:
-    """What a match says of where its file is."""
+    """Return the fields of a match that identify its file."""
     value: dict[str, Any] = {"repositoryID": number or info.id, "repository": info.name}
     if info.stars:
         value["repoStars"] = info.stars

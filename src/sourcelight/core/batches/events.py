@@ -9,7 +9,7 @@ from typing import Any, NewType
 from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filters, Progress, UnknownEvent
 
 CommitId = NewType("CommitId", str)
-"""What a revision resolved to: 40 hex digits of a commit, or of the state of a work tree or snapshot.
+"""The id that a revision resolved to: 40 hex digits of a commit, or of the state of a work tree or snapshot.
 
 A revision, which is what a caller wrote, is a `str`: functions that take a `CommitId` don't resolve anything.
 """

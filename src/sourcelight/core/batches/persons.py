@@ -11,9 +11,9 @@ Pair = tuple[str, str]
 
 
 def person_key(name: str, email: str) -> Pair:
-    """What people with the same address have in common: the address in any case; without one, the name too.
+    """Return the key that identities of one person share: the address, case-folded, or the name without one.
 
-    Two identities without an address share nothing, so they are told apart by their names.
+    Identities without an address are distinguished by name.
     """
     address = email.strip().casefold()
     return ("", address) if address else (name, "")

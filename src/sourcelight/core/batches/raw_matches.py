@@ -162,7 +162,7 @@ _END = b"]]}]"
 
 
 def can_encode(matches: RawMatches) -> bool:
-    """Whether `raw_payloads` may be used: long lines, of which each copy counts, go another way."""
+    """Return whether `raw_payloads` may be used; long lines can't, because it would copy them."""
     size = len(matches.data)
     if size > _LONG_BYTES * len(matches.numbers) or len(matches.starts) > _MAX_SPANS:
         return False

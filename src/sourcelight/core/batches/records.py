@@ -77,9 +77,9 @@ class WireRecord(msgspec.Struct, gc=False, rename="camel"):
     type: str = "content"
     path: str | None = None
     name: str | None = None
-    """What services of 2021 call `path`."""
+    """The key of `path` at services of 2021."""
     version: str | None = None
-    """What services of 2021 call `commit`."""
+    """The key of `commit` at services of 2021."""
     repository_id: int | None = msgspec.field(name="repositoryID", default=None)
     repo_stars: int | None = None
     repo_last_fetched: str | None = None

@@ -226,7 +226,7 @@ _CUT_COLUMNS = (("start", "end"), ("byte_start", "byte_end"))
 
 
 def match_count(batch: Any) -> int:
-    """How many matches a batch holds: ranges of content rows, one for each other row; its rows, where none says."""
+    """Return the number of matches of a batch: ranges of content rows, and one for each other row."""
     index = batch.schema.get_field_index("match_count")
     return int(pc.sum(batch.column(index)).as_py() or 0) if index >= 0 else int(batch.num_rows)
 

@@ -75,7 +75,7 @@ class Column:
 
     @property
     def adds_up(self) -> bool:
-        """Whether the sum of its values over rows means something."""
+        """Whether the values of its rows may be added."""
         return bool(self.unit) and self.summable
 
 

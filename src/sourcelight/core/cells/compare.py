@@ -63,7 +63,7 @@ class ChangedText:
 
     @property
     def heading(self) -> str:
-        """What stands above it, such as ``Cell 3 (code), was cell 2``."""
+        """The heading above it, such as ``Cell 3 (code), was cell 2``."""
         heading = f"Cell {self.text.cell} ({self.text.kind})"
         if self.old is None:
             return f"{heading}, added"

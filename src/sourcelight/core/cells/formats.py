@@ -1,4 +1,4 @@
-"""Which files have cells, by their paths, and how each format is read."""
+"""Formats of files with cells, by their paths, and the reader of each."""
 
 from __future__ import annotations
 
@@ -33,27 +33,27 @@ class UnreadableNotebook(ValueError):
 
 
 def has_cells(path: str) -> bool:
-    """Return whether a file at `path` is a notebook by its name, whatever is in it."""
+    """Return whether a path has the name of a notebook, of any content."""
     return _CELLS.search(path) is not None
 
 
 def is_jupyter(path: str) -> bool:
-    """Return whether a file at `path` is a Jupyter notebook by its name, whatever is in it."""
+    """Return whether a path has the name of a Jupyter notebook, of any content."""
     return path[-6:].lower() == ".ipynb"
 
 
 def is_script(path: str) -> bool:
-    """Return whether a file at `path` is a script, which has cells if a line of it is a marker."""
+    """Return whether a path has the name of a script, which has cells if one of its lines is a marker."""
     return _SCRIPTS.search(path) is not None
 
 
 def may_have_cells(path: str) -> bool:
-    """Return whether a file at `path` has cells, or has them if it has a marker."""
+    """Return whether a path has the name of a file that has cells, or may have them."""
     return has_cells(path) or is_script(path) or _MARKDOWN.search(path) is not None
 
 
 def has_marker(path: str, data: bytes) -> bool:
-    """Return whether a file has the line without which a file of its kind has no cells."""
+    """Return whether a file has the line that files of its kind need to have cells."""
     if has_cells(path):
         return True
     pattern = _SCRIPT_PATHS if is_script(path) else _MARKDOWN_PATHS

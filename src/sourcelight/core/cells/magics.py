@@ -1,4 +1,4 @@
-"""What IPython runs and no parser reads: commands of the kernel, the shell and help, and indented cells."""
+"""IPython syntax that Python's parser can't read: commands of the kernel, the shell and help, and indented cells."""
 
 from __future__ import annotations
 

@@ -313,7 +313,7 @@ def _strings(node: JsonNode | None) -> list[JsonString]:
 
 
 def _is_source(data: bytes, node: JsonNode | None) -> bool:
-    """Return whether a node is what a source may be: text, lines of text, null, or absent."""
+    """Return whether a node is a valid source: a text, a list of lines, null, or absent."""
     if isinstance(node, list):
         return all(isinstance(item, JsonString) for item in node)
     is_null = isinstance(node, JsonScalar) and data[node.start : node.end] == b"null"

@@ -1,4 +1,4 @@
-"""What a reader sees of a file's cells: their lines in order, each source above its output, under a heading.
+"""The displayed text of a file's cells: lines in order, each source above its output, under a heading.
 
 A Jupyter notebook is read by its cells. A text notebook is read by the lines of its file, with a heading where a cell
 begins.

@@ -9,7 +9,7 @@ from sourcelight.core.query.fields import CODE, MARKDOWN, RAW
 from sourcelight.core.query.languages import find_language
 
 MARKER = r"^[ \t]*(?:#|//|--)[ \t]*%%(?:[ \t].*)?\r?$"
-"""What starts a cell of a percent script, as RE2 and Python read it: ``# %%``, with a title, a kind and options."""
+"""Marker of a cell in a percent script, for RE2 and Python: ``# %%``, with a title, a kind and options."""
 
 _MARKER = re.compile(MARKER.encode(), re.MULTILINE)
 _KIND = re.compile(rb"%%.*?\[(markdown|md|raw)\]")
@@ -79,7 +79,7 @@ def read_chunks(data: bytes) -> CellDocument:
 
 
 def has_own_keys(header: bytes) -> bool:
-    """Return whether a header has keys beside that of jupytext, which makes a raw cell of it then."""
+    """Return whether a header has keys other than jupytext's own; jupytext then makes it a raw cell."""
     return b"jupyter:" not in header or _OWN_KEY.search(header) is not None
 
 

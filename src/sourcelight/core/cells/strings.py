@@ -37,7 +37,7 @@ class UnknownPlaces(ValueError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StringTable:
-    """Where the strings of a file start and end, quotes excluded, and where its lines end."""
+    """Offsets of the strings of a file, without quotes, and of its line ends."""
 
     starts: Int32Array
     ends: Int32Array

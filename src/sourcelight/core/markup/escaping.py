@@ -144,6 +144,6 @@ def own_address(url: str, base_url: str = "") -> str:
 
 
 def _stays(path: str) -> bool:
-    """Whether a path leads nowhere up: a browser resolves dots, escaped ones too."""
+    """Return whether a path never leads to a parent directory: browsers resolve dots, even escaped ones."""
     decoded = path.replace("%2e", ".").replace("%2E", ".")
     return not any(step in {".", ".."} for step in decoded.split("/"))

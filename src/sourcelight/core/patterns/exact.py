@@ -44,7 +44,7 @@ class ClassRuns:
 
     @property
     def everywhere(self) -> bool:
-        """Whether nearly every line holds a match, so that looking for lines is useless."""
+        """Whether nearly every line has a match, so that selecting lines first saves nothing."""
         return self.low == 1 and int(np.count_nonzero(self.members)) > MANY_MEMBERS
 
     def spans(

@@ -249,7 +249,7 @@ def _find_between(haystack: stringzilla.Str, text: bytes, start: int, end: int) 
 
 
 def _together(text: bytes, ranges: Int64Array) -> bool:
-    """Return whether ranges are best searched as one: many, close together, and no occurrence hides another."""
+    """Return whether to search ranges as one: they are many and close together, and no occurrence hides another."""
     if len(ranges) < MANY or not text or not never_overlaps(text):
         return False
     starts, ends = ranges[:, 0], ranges[:, 1]

@@ -62,7 +62,7 @@ def exact_texts(tree: Node) -> Texts | None:
 
 
 def drops_hazards(tree: Node) -> bool:
-    """Return whether `required_texts` wrote k or s for one of `FOLD_HAZARDS`, which folded bytes may hold instead."""
+    """Return whether `required_texts` wrote k or s for a letter of `FOLD_HAZARDS` that folded bytes may contain."""
     if isinstance(tree, Chars):
         return any(code in _TWINS for code in tree.wide or ())
     if isinstance(tree, Concat | Alternate):

@@ -145,7 +145,7 @@ class Field:
 
     @property
     def is_offered(self) -> bool:
-        """Whether completion and the reference show it: an engine answers it, and nothing has replaced it."""
+        """Whether completion and the reference show it: an engine supports it, and it isn't deprecated."""
         return self.supported and not self.replaced_by
 
 

@@ -19,7 +19,7 @@ ATTRIBUTES = ("linguist-vendored", "linguist-generated", "linguist-documentation
 """Attributes of git that decide."""
 
 HEAD_BYTES = 4096
-"""How much of a file's content `kind_of_content` looks at for a mark of a generator."""
+"""Bytes at the start of a file that `kind_of_content` searches for a generator's marker."""
 
 _LOCKS = frozenset({
     "bun.lock", "bun.lockb", "cabal.project.freeze", "cargo.lock", "cartfile.resolved", "composer.lock",

@@ -126,7 +126,7 @@ class Alternative:
         return None if int(node.value) >= COUNT_ALL else int(node.value)
 
     def ranks_all(self) -> bool:
-        """Return whether all rows are asked for, best first: their order must then not depend on time."""
+        """Return whether all rows are requested, best first; their order then must not depend on time."""
         node = self.first("count")
         return node is not None and int(node.value) == COUNT_RANKED
 

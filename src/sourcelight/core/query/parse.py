@@ -25,7 +25,7 @@ MAX_QUERY_BYTES = 1_000_000
 _SHORT = 500
 """Characters up to which the last 256 queries are not read again: each part of a page asks the same."""
 _DATED = re.compile("|".join(map(re.escape, [*sorted(DATED), "at.time"])), re.IGNORECASE)
-"""What a query may say to hold a relative date, whose meaning changes with time; ``has.commit.after`` has ``after``."""
+"""Texts of a query that may precede a relative date, which changes with time; ``has.commit.after`` has ``after``."""
 
 _REQUESTED = {**{name: name for name in PATTERN_TYPES}, "lucky": "standard"}
 _BY_VERSION = {"V1": "regexp", "V2": "literal", "V3": "standard"}

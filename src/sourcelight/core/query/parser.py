@@ -46,7 +46,7 @@ Raw = Group | RawFilter | RawPattern
 
 @dataclass(slots=True)
 class _Frame:
-    """What one open group has collected: the terms of the run, the finished operands of AND, and of OR."""
+    """Contents of an open group: terms of the current run, and finished operands of AND and of OR."""
 
     run: list[Raw] = field(default_factory=list)
     ands: list[Raw] = field(default_factory=list)

@@ -137,7 +137,7 @@ def _without_quotes(node: Node) -> Any:
 
 
 class _Groups(Enum):
-    """How nested operators are kept together."""
+    """Grouping of nested operators."""
 
     NEEDED = "parentheses where they are needed"
     NONE = "no parentheses: AND binds closer than OR, and filters at both ends hold for all alternatives"
@@ -145,7 +145,7 @@ class _Groups(Enum):
 
 
 class _FilterPlace(Enum):
-    """Where an AND has its filters.
+    """Position of the filters of an AND.
 
     An operator's word is text only where a query begins, and NOT only where it ends: a pattern of such a word must
     stand there.

@@ -56,7 +56,7 @@ def in_quotes(text: str, *, few_escapes: bool = False) -> str:
 
 @lru_cache(maxsize=1 << 12)
 def is_plain_value(field: str, value: str) -> bool:
-    """Return whether `value` unquoted is read whole, wherever its filter occurs."""
+    """Return whether the parser reads `value` without quotes as one value, wherever its filter occurs."""
     if _SAFE_VALUE.fullmatch(value):  # spares six parses for each repository of a large answer
         return True
     return _value_between(f"{field}:{value}") == value

@@ -31,10 +31,10 @@ from sourcelight.core.wire.sse import RawEvent
 
 MAX_ROWS = 1_000_000
 MAX_TABLE_BYTES = 256 << 20
-"""What a service sends of one answer: rows, and bytes of them as Arrow data."""
+"""Limit of one answer as a service sends it: rows, and their bytes as Arrow data."""
 MAX_READ_ROWS = 4_000_000
 MAX_READ_BYTES = 1 << 30
-"""What a client reads of one answer, from services of any version."""
+"""Limit of one answer as a client reads it, from services of any version."""
 
 _PORTION_BYTES, _PORTION_ROWS = 1 << 20, 20_000
 _MAX_SHARED_BYTES = 8 << 20

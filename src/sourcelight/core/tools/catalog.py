@@ -89,7 +89,7 @@ def analysis_tools() -> dict[str, Tool[Any]]:
 
 
 def is_conversation(name: str) -> bool:
-    """Whether a tool of this name is about deep search."""
+    """Return whether a tool of this name is about deep search."""
     return name in TOOLS and TOOLS[name].scope is Scope.CONVERSATION
 
 

@@ -28,7 +28,7 @@ Number: TypeAlias = Annotated[int, Meta(ge=1)]
 Limit: TypeAlias = Annotated[int, Meta(ge=1, extra={"part": True})]
 """The most rows that the caller wants."""
 Cursor: TypeAlias = Annotated[str, Meta(extra={"part": True, "cursor": True})]
-"""Where the page that the caller wants begins or ends."""
+"""Start or end of the requested page."""
 
 DEFAULT_MAX_TOKENS = 8_000
 """Tokens of an answer where a caller pays for each: clients cut answers at about 25,000."""

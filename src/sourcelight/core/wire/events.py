@@ -215,7 +215,7 @@ class SuggestedFilter:
 
     @property
     def unit(self) -> str:
-        """What `count` counts: matches that the search has with this filter, unless its kind counts something else."""
+        """Unit of `count`: matches of the search with this filter, unless its kind counts something else."""
         return _UNITS.get(self.kind, "matches")
 
 

@@ -246,7 +246,7 @@ repositories that come first (`SearchRequest.default_matches`)."""
 
 
 def match_limit(limit: int, stopped: str = "The search stopped") -> Skipped:
-    """What `stopped` did so after `limit` matches; more may exist."""
+    """Return the item for a search that stopped after `limit` matches; more may exist."""
     return Skipped(
         reason="shard-match-limit",
         title="result limit hit",

@@ -115,24 +115,24 @@ class ProgressPage:
 
 
 def in_kernel() -> bool:
-    """Whether this process is a Jupyter kernel."""
+    """Return whether this process is a Jupyter kernel."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return shell is not None and getattr(shell, "kernel", None) is not None
 
 
 def in_marimo() -> bool:
-    """Whether this code runs in a cell of marimo."""
+    """Return whether this code runs in a cell of marimo."""
     marimo = sys.modules.get("marimo")
     return marimo is not None and bool(marimo.running_in_notebook())
 
 
 def progress_setting() -> str:
-    """What the environment asks of progress: ``off``, ``on``, ``widget``, ``html``, ``lines``, or an empty text."""
+    """Return the environment's setting of progress: ``off``, ``on``, ``widget``, ``html``, ``lines`` or empty."""
     setting = os.environ.get("SOURCELIGHT_PROGRESS", "").lower()
     return "off" if setting in {"0", "no", "false"} else setting
 
 
 def in_notebook() -> bool:
-    """Whether this process is a kernel, of Jupyter or marimo, whose front end may show widgets."""
+    """Return whether this process is a kernel of Jupyter or marimo whose front end may show widgets."""
     return in_kernel() or in_marimo()

@@ -156,7 +156,7 @@ def make_painter(
 
 
 def _surface(on_stop: Callable[[], None] | None, *, lines: bool) -> Surface | None:
-    """What is drawn on here; `lines`: as lines rather than not at all."""
+    """Return the display to draw on; with `lines`, lines of text if there is no other."""
     if html_pages.in_notebook() and progress_setting() != "lines":
         return _widget(on_stop)
     return LineSurface() if lines or progress_setting() == "lines" or _is_terminal() else None

@@ -1,4 +1,4 @@
-"""Which nodes of syntax trees branch, and cyclomatic and cognitive complexity by them.
+"""Branches in syntax trees, and the cyclomatic and cognitive complexity that follow from them.
 
 Sources: T. J. McCabe, "A Complexity Measure" (1976): one path more for each decision. G. A. Campbell, "Cognitive
 Complexity" (SonarSource, version 1.7): one for each break of the flow, one more for each level that it is nested in.
@@ -138,7 +138,7 @@ def _if_parts(node: Node, nesting: int, total: Complexity) -> Iterator[_Visit]:
 
 
 def _is_default(node: Node) -> bool:
-    """Whether a case is the one for all that no other case takes."""
+    """Return whether a case is the default case."""
     if any(child.type == "default" for child in node.children):
         return True
     pattern = next((child for child in node.named_children if child.type in {"case_pattern", "match_pattern"}), None)
@@ -151,7 +151,7 @@ def _operator(node: Node) -> str:
 
 
 def _is_inner(node: Node) -> bool:
-    """Whether a logical operation is an operand of another one."""
+    """Return whether a logical operation is an operand of another one."""
     parent = node.parent
     while parent is not None and parent.type == "parenthesized_expression":
         parent = parent.parent

@@ -1,4 +1,4 @@
-"""What results need of the contents of their files: a text that a file must hold, and the cells of notebooks."""
+"""Filters that read the contents of matching files: texts that a file must contain, and cells of notebooks."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ class LocalEngine(IndexedRepositories):
 
 
 def _is_countable(query: Query) -> bool:
-    """Whether an index alone can tell how often a query matches."""
+    """Return whether an index alone can tell how often a query matches."""
     if len(query.plan) != 1 or query.plan[0].select():
         return False
     return all(predicate.name not in {"has.owner", "has.contributor"} for predicate in query.plan[0].predicates("file"))

@@ -216,7 +216,7 @@ class LocalSource:
         )
 
     def finds(self) -> bool:
-        """Whether there is a match within the time limit; indexes, counts and reports nothing."""
+        """Return whether there is a match within the time limit; indexes, counts and reports nothing."""
         if self.repositories.indexing.is_running:
             self._look_at_query()
         repositories = self.repositories.catalog.repositories
@@ -236,7 +236,7 @@ class LocalSource:
             return any(batch.num_rows for batch in batches)
 
     def may_find_in_any_case(self) -> bool:
-        """Whether these plans may have a match without regard to case; True where only another query can tell."""
+        """Return whether these plans may match if case is ignored; True if only another query can tell."""
         if self.repositories.indexing.is_running:
             return True
         cancellation = Cancellation(notices.TRY_S)
@@ -254,7 +254,7 @@ class LocalSource:
         return False
 
     def _has_file(self, plan: Plan, cancellation: Cancellation) -> bool:
-        """Whether a file matches the text of a plan."""
+        """Return whether a file matches the text of a plan."""
         store, text = self.repositories.store, plan.text
         if text is None:
             return False
@@ -357,7 +357,7 @@ class LocalSource:
 
 
 def _is_plain(plan: Plan) -> bool:
-    """Whether a plan looks at files and names of repositories alone, shows all that match, and has no long step."""
+    """Return whether a plan matches only files and repository names, shows every match, and has no long step."""
     alternative = plan.alternative
     # A long step is left to the pipeline, which gives it up in time.
     return (
@@ -370,12 +370,12 @@ def _is_plain(plan: Plan) -> bool:
 
 
 def _reads_any(plans: Sequence[Plan]) -> bool:
-    """Whether any plan looks into files."""
+    """Return whether any plan looks into files."""
     return any(plan.symbols is not None or (plan.text is not None and reads_content(plan)) for plan in plans)
 
 
 def reads_content(plan: Plan) -> bool:
-    """Whether a plan looks into files, so that those matched by name only are worth telling."""
+    """Return whether a plan reads the contents of files, so that files matched only by name need a notice."""
     alternative = plan.alternative
     required = any(predicate.name == "has.content" for predicate in alternative.predicates("file"))
     required = required or alternative.first("cell") is not None

@@ -325,7 +325,7 @@ class ResultPipeline:
         return in_files_with_content(self.store, plan, query, targets, search, self.cancellation)
 
     def _passes_all(self, plan: Plan) -> bool:
-        """Whether all matches pass unchanged: not ranked, truncated, selected or merged with other plans."""
+        """Return whether all matches pass unchanged: no ranking, limit, selection or merge with other plans."""
         alternative = plan.alternative
         return (
             self.limit == sys.maxsize

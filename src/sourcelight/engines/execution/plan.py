@@ -33,7 +33,7 @@ _FILE_FIELDS = names_of(FilterScope.FILE)
 _REPOSITORY_FIELDS = names_of(FilterScope.REPOSITORY, FilterScope.TEXT, FilterScope.RESULT)
 
 SUPPORTED: frozenset[str] = names_of(*FilterScope) | PREDICATES | {f"type:{name}" for name in RESULT_TYPES} | {"repo@"}
-"""What engines answer, in the words of `refuse_unsupported`: all of the language that `FIELDS` doesn't exclude."""
+"""The features that engines support, for `refuse_unsupported`: the whole language except what `FIELDS` excludes."""
 _FEW_ALTERNATIVES, _FEW_CHARACTERS = 10, 1_000
 _FEW_TERMS = 50
 """Terms that are compiled and looked up in a moment together."""
@@ -76,12 +76,12 @@ class Plan:
 
     @property
     def ranked(self) -> bool:
-        """Whether the order of its results says which are better: not when ``select:`` made others of them."""
+        """Whether its results are in order of rank; ``select:`` replaces them and loses it."""
         return self.alternative.pattern is not None and self.alternative.select() in {(), ("content",)}
 
 
 def takes_a_moment(scopes: Sequence[Scope]) -> bool:
-    """Whether all patterns are compiled in some milliseconds: counted repetitions and many terms take longer."""
+    """Return whether all patterns compile in a few milliseconds; counted repetitions and many terms take longer."""
     if len(scopes) > _FEW_ALTERNATIVES or any(structures_of(scope.alternative) for scope in scopes):
         return False
     texts = []
@@ -94,7 +94,7 @@ def takes_a_moment(scopes: Sequence[Scope]) -> bool:
 
 
 def is_brief(plan: Plan) -> bool:
-    """Whether no step takes long without a look at the time: a regular expression on one line of megabytes may."""
+    """Return whether no step runs long between checks of the time; a regular expression on a line of megabytes may."""
     leaves = [] if plan.alternative.pattern is None else list(patterns_of(plan.alternative.pattern))
     return (
         len(leaves) <= _FEW_TERMS
@@ -226,7 +226,7 @@ def _match_tree(
 
 
 def can_vary(plan: Plan) -> bool:
-    """Return whether a plan differs in the pattern alone from those of other queries with the same filters."""
+    """Return whether a plan differs from those of other queries with the same filters only in its pattern."""
     return (
         plan.text is not None
         and plan.symbols is None
@@ -247,7 +247,7 @@ def vary(plan: Plan, alternative: Alternative) -> Plan:
 
 
 def _finds_repositories(alternative: Alternative, types: set[str]) -> bool:
-    """Return whether the pattern is looked for in the names of repositories."""
+    """Return whether the pattern is matched against names of repositories."""
     return "repo" in types and _fields(alternative) <= _REPOSITORY_FIELDS
 
 

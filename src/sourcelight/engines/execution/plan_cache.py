@@ -49,7 +49,7 @@ class PlanSummary:
 
 @dataclass(frozen=True, slots=True)
 class _TargetSummary:
-    """What the targets of a plan say by themselves."""
+    """Facts about the targets of a plan that are the same for every query."""
 
     infos: Mapping[str, RepositoryInfo]
     repositories: Mapping[str, Repository]
@@ -169,7 +169,7 @@ def _shape(scopes: Sequence[ScopedAlternative], viewer: Viewer) -> _Key:
 
 
 def stands(scoped: Sequence[ScopedAlternative], plans: Sequence[Plan]) -> bool:
-    """Whether plans depend on nothing but the list of repositories: on no ref, context, date, file or history."""
+    """Return whether plans depend only on the list of repositories, not on a ref, context, date, file or history."""
     return all(
         item.revisions_by_name is None
         and not item.context

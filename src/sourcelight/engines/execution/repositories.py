@@ -29,7 +29,7 @@ WORKTREE = "WORKTREE"
 WHOLE_LOOK_S = 0.25
 """Seconds for which new repositories and changed settings may go unnoticed; new commits never do."""
 RETRY_S = 30.0
-"""How long a repository that could not be indexed, of a full disk or else, waits for a try while it is unchanged."""
+"""Seconds between attempts to index an unchanged repository that failed, for example because of a full disk."""
 
 _MOMENT_BYTES = 4 << 20
 """Bytes of git's packs, about twenty megabytes of text at most, whose index takes a second or two."""
@@ -108,7 +108,7 @@ class IndexedRepositories:
         self.indexing.start(lambda note, cancellation: self.update(progress=note, cancellation=cancellation), end)
 
     def index_takes_a_moment(self) -> bool:
-        """Whether what is not indexed yet takes a second or two to index, so that a caller can wait for it."""
+        """Return whether indexing the rest takes only a second or two, so that a caller can wait for it."""
         size = 0
         for target in self._default_targets():
             if target.repository.kind == "git" and not self.store.is_current(target):
@@ -222,7 +222,7 @@ class IndexedRepositories:
 
     @property
     def default_histories(self) -> list[HistoryRequest]:
-        """What `histories` has to read so that commits of every repository can be searched at its current commit."""
+        """Targets whose history must be read so that the commits of every repository can be searched."""
         repositories = (repository for repository in self.catalog.repositories if repository.kind == "git")
         return [HistoryRequest(repository, (repository.info.commit,)) for repository in repositories]
 
@@ -243,7 +243,7 @@ class IndexedRepositories:
         self._last_attempts = {target.repository.key: (target.commit, now) for target in targets}
 
     def _is_due(self, target: Target, now: float) -> bool:
-        """Whether to index a target: one that failed is tried again when it changed, and after a while all the same."""
+        """Return whether to index a target: after a failure, only once it has changed or some time has passed."""
         if self.report is None or target.repository.info.name not in self.report.failures:
             return True
         commit, attempted_s = self._last_attempts.get(target.repository.key, ("", 0.0))

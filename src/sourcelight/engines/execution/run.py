@@ -188,7 +188,7 @@ class SearchExecution:
         yield Done()
 
     def _excluded_items(self) -> Iterator[Skipped]:
-        """What is left out on purpose, which is known while the search goes on."""
+        """Yield what the search skips on purpose, which is known before it ends."""
         summary, display = self.source.summary, self.task.request.display
         if summary.forks:
             yield limit_items.forks_left_out(summary.forks)

@@ -124,7 +124,7 @@ class SearchSource(Protocol):
         ...
 
     def under_way(self) -> Sequence[Skipped]:
-        """What goes on beside the search, and is shown with its progress."""
+        """Return the activity beside the search, which is displayed with its progress."""
         ...
 
     def report(self, matched_repositories: Collection[str], *, limit_hit: bool) -> SourceReport:

@@ -23,7 +23,7 @@ TraceField = Literal["address", "name", "assisted-by", "trailer", "line"]
 
 
 class AgentRule(NamedTuple):
-    """How an assistant is known.
+    """A trace that a coding assistant leaves in commits.
 
     Attributes
     ----------
@@ -223,7 +223,7 @@ AGENT_RULES: tuple[AgentRule, ...] = (
 """The rules, by the name of the assistant."""
 
 LOWER_BOUND = "a lower bound, because squash merges drop trailers and many assistants leave none"
-"""What every count by these rules has to say."""
+"""Notice of every count by these rules."""
 
 _MAX_TRACE_CHARS = 200
 _CO_AUTHOR = "co-authored-by"
@@ -232,7 +232,7 @@ CANDIDATE_PATTERN = (
     "co-authored-by|assisted-by|generated-by|amp-thread-id|claude-session|copilot-session|agent-logs-url|"
     "replit-commit-author|made-with|made with|generated with"
 )
-"""What every message with a trace has somewhere, whatever its case, so that other messages need not be read."""
+"""Texts of which every message with a trace contains one, in any case; other messages need not be parsed."""
 
 
 @cache

@@ -24,7 +24,7 @@ DirectoryCheck = Callable[[int, bytes], bool]
 
 @dataclass(frozen=True, slots=True)
 class _PathNames:
-    """What the thing is called in one commit: files by number of their path, and directories with a slash behind.
+    """Names of the followed path in one commit: files by path number, directories with a slash at the end.
 
     The top directory is the empty name, with which every path starts.
     """
@@ -115,7 +115,7 @@ class _PathWalk:
         return mask
 
     def _names_before(self, commit: int, changes: list[int], names: _PathNames) -> _PathNames:
-        """What the thing was called before a commit."""
+        """Names of the followed path before a commit."""
         renames = [(old, new) for old, new in self._renames(changes) if self._is_named(new, names)]
         if not renames:
             return names

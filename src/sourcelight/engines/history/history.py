@@ -25,7 +25,7 @@ UNKNOWN = -1
 
 _MAX_NAMES = 5
 UnreadCommits: TypeAlias = tuple[int, tuple[str, ...]]
-"""How many commits could not be read, and the names (40 hex digits) of some of them."""
+"""Number of commits that couldn't be read, and the ids (40 hex digits) of some of them."""
 
 _MAX_MASKS = 64
 _Value = TypeVar("_Value")
@@ -218,7 +218,7 @@ class History:
 
     @cached_property
     def bases(self) -> SegmentBases:
-        """Where each segment's commits, changes, rows and blocks begin among all."""
+        """Index of each segment's first commit, change, row and block among all."""
 
         def starts(counts: Iterable[int]) -> list[int]:
             return [0, *np.cumsum([0, *counts])[1:].tolist()]
@@ -419,7 +419,7 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class SegmentBases:
-    """Where each segment's items begin among all; one more entry than segments, the last is how many there are."""
+    """Return the index of each segment's first item among all, and at the end the number of all items."""
 
     commits: list[int]
     changes: list[int]

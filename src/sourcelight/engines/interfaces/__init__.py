@@ -20,7 +20,7 @@ LANGUAGES = ("Go", "Java", "Python", "TypeScript", "TSX")
 
 
 def is_public_file(path: str) -> bool:
-    """Whether a file of a path can have public definitions: a language that is read, no test, tool or private place."""
+    """Return whether a file can have public definitions: a known language, and no test, tool or private directory."""
     if language_of(path) not in LANGUAGES or is_test(path) or is_tooling(path):
         return False
     from sourcelight.engines.interfaces import go, python

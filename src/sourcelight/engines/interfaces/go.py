@@ -1,4 +1,4 @@
-"""What is public in Go: names that begin with an upper-case letter, of packages that others can import.
+"""Public symbols of Go: names that begin with an upper-case letter, in packages that others can import.
 
 Sources: the language specification, "Exported identifiers"; ``go help packages`` and ``go help importpath`` for
 ``internal``, ``vendor``, ``testdata`` and names with ``_`` or ``.`` in front; package main can't be imported. As in
@@ -21,7 +21,7 @@ _RECEIVER_NAME = re.compile(r"^func \(\w+ ")
 
 
 def is_public_path(path: str) -> bool:
-    """Whether the package of a path can be imported by other modules."""
+    """Return whether the package of a path can be imported by other modules."""
     *directories, name = path.split("/")
     hidden = any(part in _PRIVATE or part.startswith(("_", ".")) for part in directories)
     return not hidden and not name.startswith(("_", ".")) and not name.endswith("_test.go")

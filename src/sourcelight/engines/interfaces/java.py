@@ -1,4 +1,4 @@
-"""What is public in Java: public types, and their public and protected members.
+"""Public symbols of Java: public types, and their public and protected members.
 
 Source: the Java Language Specification, 6.6 (access control: protected members are for subclasses anywhere) and 9.4
 (members of interfaces are public). japicmp and javadoc count the same by default.

@@ -35,12 +35,12 @@ _TOOLING = re.compile(
 
 
 def is_tooling(path: str) -> bool:
-    """Whether a file configures a tool, builds a site or is a script of its repository: no one imports it."""
+    """Return whether a file configures a tool, builds a site or is a script of its repository: no one imports it."""
     return _TOOLING.search(path) is not None
 
 
 def is_test(path: str) -> bool:
-    """Whether a file is a test, an example or a benchmark, by its path: other code doesn't build on it."""
+    """Return whether a file is a test, an example or a benchmark, by its path: other code doesn't build on it."""
     return _TESTS.search(path) is not None
 
 

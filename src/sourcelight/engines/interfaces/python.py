@@ -24,7 +24,7 @@ _DECORATORS = frozenset({"property", "cached_property", "staticmethod", "classme
 
 
 def is_public_path(path: str) -> bool:
-    """Whether a module of a path is public."""
+    """Return whether a module of a path is public."""
     *packages, name = path.split("/")
     internal = any(part.startswith(("_", ".")) for part in packages)
     return not internal and name not in _SCRIPTS and (name in {"__init__.py", "__init__.pyi"} or name[:1] != "_")
@@ -63,7 +63,7 @@ class ImportedName:
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """What a module declares, public or not.
+    """Declarations of a module, public or not.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ def read(path: str, root: Node, data: bytes) -> Module:
 
 
 def is_public(name: str) -> bool:
-    """Whether a qualified name is public, member by member."""
+    """Return whether a qualified name is public, member by member."""
     first, *remaining = name.split(".")
     return first[:1] != "_" and all(part[:1] != "_" or (part[:2] == "__" and part[-2:] == "__") for part in remaining)
 

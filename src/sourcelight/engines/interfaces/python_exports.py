@@ -1,4 +1,4 @@
-"""What is public in Python: names without a leading underscore, or exactly those of ``__all__``, wherever defined.
+"""Public symbols of Python: names without a leading underscore, or exactly those of ``__all__``, wherever defined.
 
 A package often defines what it exports in internal modules (``from ._client import Client``). Such a name is public in
 the module that exports it, with the members of its class. PEP 8 decides what a module exports: the names of
@@ -298,5 +298,5 @@ def _mark(symbols: list[tuple[str, PublicSymbol]], listed_in: str) -> list[tuple
 
 
 def _is_public_member(name: str) -> bool:
-    """Whether the members that a qualified name goes through are public; its first part may have any name."""
+    """Return whether the members that a qualified name goes through are public; its first part may have any name."""
     return is_public(f"a.{name.partition('.')[2]}") if "." in name else True

@@ -1,4 +1,4 @@
-"""What is public in TypeScript: what a module exports, and members that are neither private nor protected.
+"""Public symbols of TypeScript: exports of a module, and members that are neither private nor protected.
 
 Sources: the TypeScript Handbook, "Modules" and "Member Visibility". Protected members are left out, as only subclasses
 see them. A module is a file; what `index.ts` exports from other files is public under both names.
@@ -45,7 +45,7 @@ def read(path: str, root: Node, data: bytes) -> list[PublicSymbol]:
 
 
 def _exports(module: str, container: str, node: Node, data: bytes, depth: int) -> Iterator[PublicSymbol]:
-    """What a module or namespace exports: declarations, and names in lists of exports."""
+    """Exports of a module or namespace: declarations, and names in lists of exports."""
     # A name can have several declarations: overloads, and an interface beside a class.
     local: dict[str, list[Node]] = {}
     for child in node.named_children:
@@ -114,7 +114,7 @@ def _alias(
 
 
 def _declaration(statement: Node) -> Node:
-    """What a statement declares, without `export` and `declare`."""
+    """Return the declaration of a statement, without `export` and `declare`."""
     exported = statement.child_by_field_name("declaration") if statement.type == "export_statement" else None
     node = statement if exported is None else exported
     return node.named_children[0] if node.type == "ambient_declaration" and node.named_children else node

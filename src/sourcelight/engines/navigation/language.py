@@ -69,7 +69,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Renames:
-    """Where imports and exports of a language give new names.
+    """Hooks for a language whose imports and exports rename symbols.
 
     Parameters
     ----------
@@ -173,9 +173,9 @@ class Language(Protocol):
     identifiers: Collection[str]
     """Node types that are names."""
     renames: Renames | None = None
-    """How imports and exports give new names; None: not at all."""
+    """Rules for imports and exports that rename; None if the language has none."""
     has_declared_types: bool = False
-    """Whether rules infer nearly all receivers, so that a call on an unknown one mostly leaves the repositories."""
+    """Whether rules infer nearly all receivers, so that a call on an unknown one mostly calls foreign code."""
     calls_convert: bool = False
     """Whether the call of a type converts a value, rather than running a constructor."""
 

@@ -83,7 +83,7 @@ class Document:
 
     @property
     def unread_reason(self) -> str:
-        """Why no cell of a notebook is known: ``too-large`` or ``unreadable``; empty for any other file."""
+        """The reason if a notebook's cells are unknown: ``too-large`` or ``unreadable``; empty for any other file."""
         if not self.has_cells:
             return ""
         if self.project.readable(self.number) == "too-large":
@@ -98,7 +98,7 @@ class Document:
 
     @property
     def text(self) -> bytes:
-        """What is parsed; empty for a file that is binary, too large or missing (`Project.readable` tells)."""
+        """The parsed source; empty for a file that is binary, too large or missing (see `Project.readable`)."""
         code = self.code
         return self.content if code is None else code.program.text
 
@@ -336,7 +336,7 @@ def check_time() -> None:
 
 
 def is_time_spent() -> bool:
-    """Whether `check_time` would raise."""
+    """Return whether `check_time` would raise."""
     return _limit.cpu_deadline is not None and time.thread_time() > _limit.cpu_deadline
 
 

@@ -386,7 +386,7 @@ def _prefixes(module: str) -> Iterator[str]:
 
 
 def _is_local(definition: ResolvedDefinition, workspace: Workspace) -> bool:
-    """Return whether only its own file can use a definition: a parameter, or a variable inside a function."""
+    """Return whether only its own file can use a definition, such as a parameter or a variable inside a function."""
     if definition.kind == "parameter":
         resolver = resolver_of(definition.document.language)
         return resolver is None

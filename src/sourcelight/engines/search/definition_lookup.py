@@ -31,7 +31,7 @@ from sourcelight.engines.symbols import PARSED_LANGUAGES, SymbolTable, definitio
 from sourcelight.engines.symbols.definition_parser import COLUMNS
 
 UNRANKED = "unranked"
-"""Why a file is among `SearchPart.skipped`: it was ranked without its definitions."""
+"""Reason of `SearchPart.skipped` for a file that was ranked without its definitions."""
 
 _MAX_PARSED_ROWS = 1 << 20
 """Definitions that are kept of files without a table, 24 bytes each."""

@@ -112,7 +112,7 @@ class TextQuery:
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """How to show matches.
+    """Options for the matches of a search.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What opening indexes takes besides the store's state: targets in groups, loose documents, damage, checked manifests.
+"""Helpers to open indexes: groups of targets, loose documents, damage, checked manifests.
 
 `IndexStore` keeps the state; what is here takes it as arguments.
 """

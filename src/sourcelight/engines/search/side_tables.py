@@ -39,7 +39,7 @@ class TableBuildOptions:
 
 
 class OpenedTable(Protocol):
-    """What all kinds of tables have."""
+    """Interface that all kinds of tables share."""
 
     documents: int
     rules: str

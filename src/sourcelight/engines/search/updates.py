@@ -47,7 +47,7 @@ _MAX_LOCAL_TABLE_BYTES = 512 * 1024
 
 
 class UpdatedStore(Protocol):
-    """What updates need of an `IndexStore`."""
+    """The part of an `IndexStore` that updates use."""
 
     workers: int
     max_file_size: int

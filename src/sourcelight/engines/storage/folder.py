@@ -169,7 +169,7 @@ class IndexFolder(Generic[M]):
     """
 
     SUBJECT: ClassVar[str] = "index"
-    """What is stored here, for error messages."""
+    """Name of the contents, for error messages."""
 
     SYNC_NAMES: ClassVar[bool] = False
     """Whether new names must be on disk before and after the manifest is: for what takes long to build again.

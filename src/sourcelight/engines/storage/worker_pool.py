@@ -63,7 +63,7 @@ Not the nicest there is: on a machine that others keep busy, an index would then
 
 
 class _Thread(threading.local):
-    """What a thread says of the workers that it starts."""
+    """Options of a thread for the workers that it starts."""
 
     is_background = False
 

@@ -37,7 +37,7 @@ _LINEAR_B = frozenset({"C", "C++"})
 
 @dataclass(frozen=True, slots=True)
 class PatternReading:
-    """What a language makes of a pattern.
+    """A pattern as its language parses it.
 
     Attributes
     ----------

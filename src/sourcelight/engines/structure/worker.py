@@ -44,7 +44,7 @@ _CONTEXTS = {
     "PHP": ("function _() { ", "; }"),
     "Rust": ("fn a() { ", "; }"),
 }
-"""What stands around code in a function, in the languages whose grammars read an expression alone otherwise."""
+"""Wrappers that put code into a function, for languages whose grammars parse a lone expression differently."""
 
 _ANY_CASE = frozenset({"PHP"})
 """Languages whose keywords may be written in any case."""
@@ -68,7 +68,7 @@ class FindOrder(msgspec.Struct, tag="find"):
 
 
 class Reading(msgspec.Struct):
-    """How a language reads a pattern; see `pattern.PatternReading`."""
+    """A pattern as a worker parses it; see `pattern.PatternReading`."""
 
     problem: str = ""
     has_errors: bool = False
@@ -191,7 +191,7 @@ def _has_errors(root: SgNode, language: str) -> bool:
 
 
 def _is_incomplete(root: SgNode) -> bool:
-    """Whether the grammar has added a node that the code lacks, such as a bracket: such a one has no text."""
+    """Return whether the grammar has added a node that the code lacks, such as a bracket: such a one has no text."""
     pending = [root]
     while pending:
         children = pending.pop().children()

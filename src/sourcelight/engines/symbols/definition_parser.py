@@ -317,7 +317,7 @@ _Ordered = tuple[int, int, int, int, int, int, bytes, bytes]
 
 
 class _Holder(NamedTuple):
-    """What may hold definitions: its end, kind, place among the definitions plus one (0: it is none), and name."""
+    """A node that may contain definitions: its end, kind, index among the definitions plus one (0: none), and name."""
 
     end: int
     kind: str

@@ -92,7 +92,7 @@ def imports(language: str, data: bytes) -> list[Import]:
 
 @dataclass(frozen=True, slots=True)
 class NotebookCode:
-    """What was read of a notebook.
+    """Code of a notebook.
 
     Attributes
     ----------

@@ -67,7 +67,7 @@ FORMAT = 4
 """Raised by one whenever older tables can't be read by this code."""
 
 STATES = ("", "too-large", "timed-out", "unparsable")
-"""What `FileDefinitions.incomplete` may say, in stored order."""
+"""Values of `FileDefinitions.incomplete`, in stored order."""
 
 KEY_BYTES = 20
 
@@ -389,7 +389,7 @@ class SymbolTable:
 
     @functools.cached_property
     def importing(self) -> BoolArray:
-        """Which documents import anything."""
+        """Mask of the documents with imports."""
         return np.asarray(self._doc_import[1:] > self._doc_import[:-1])
 
     @property

@@ -69,7 +69,7 @@ def _complexity(arguments: ComplexityArguments, context: ToolContext) -> ToolRes
 
 
 def _drill_down(by: str, commit: str) -> dict[str, Any]:
-    """What lists the commits behind a row: those that `commits` of a file counts, or the history of a function."""
+    """Return the call that lists the commits of a row: those counted in `commits`, or a function's history."""
     if by == "file":
         columns = {"repos": "repository", "path": "path"}
         return {"call": "commits_behind", "arguments": {"of": "hotspots", "revisions": [commit]}, "columns": columns}

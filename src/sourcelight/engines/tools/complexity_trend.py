@@ -84,7 +84,7 @@ def _complexity_trend(arguments: ComplexityTrendArguments, context: ToolContext)
 
 
 def _drill_down(by: str, below: str) -> dict[str, Any]:
-    """What lists the measures that a row adds up: the files of a total, the functions of a file, at its commit."""
+    """Return the call that lists the parts of a row: files of a total or functions of a file, at its commit."""
     columns = {"repo": "repository", "revision": "commit"}
     if by == "total":
         path = {"path": below} if below else {}

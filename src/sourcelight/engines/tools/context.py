@@ -132,5 +132,5 @@ def clean_path(path: str) -> str:
 
 
 def is_below(path: str, directory: str) -> bool:
-    """Return whether a path is a directory, or below it; every path is below an empty one."""
+    """Return whether a path is a directory or below it; every path is below an empty one."""
     return not directory or path == directory or path.startswith(f"{directory}/")

@@ -65,7 +65,7 @@ def _sources(sources: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _beside(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """What we say beside the known keys: who answered, of which commits, the tables, and what went wrong."""
+    """Return additional keys: who answered, the commits, the tables, and errors."""
     extras = {
         name: attributes.get(name) for name in ("stats", "tables", "pins", "researcher", "model", "error", "state")
     }

@@ -60,7 +60,7 @@ def definition_texts(language: str, data: bytes) -> Iterator[DefinitionText]:
 
 
 def is_named(definition: DefinitionText, name: str) -> bool:
-    """Whether a definition bears a name: its own, or the last parts of its qualified name."""
+    """Return whether a definition has a name: its own, or the last parts of its qualified name."""
     return definition.name == name or definition.name.endswith(f".{name}")
 
 

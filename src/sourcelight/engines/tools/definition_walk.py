@@ -212,7 +212,7 @@ class DefinitionWalk:
                     yield paths[old]
 
     def _change(self, commit: int, change: int, definition: DefinitionVersion, new: bytes) -> DefinitionChange:
-        """What a commit did to the definition, which the content `new` has after it."""
+        """Return the change of a commit to the definition, which the content `new` has after it."""
         changes = self.history.changes
         old_path, is_renamed = self.history.paths[int(changes.old_path[change])], changes.status[change] == RENAMED
         old = self._read(changes.old_blob[change].tobytes())

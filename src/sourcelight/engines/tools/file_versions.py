@@ -49,7 +49,7 @@ class FileVersions:
         return self.files.blob(self.history.oid(commit), path) if blob is None else blob
 
     def is_equal_in(self, commits: Sequence[int], path: bytes) -> bool:
-        """Whether the same commit decided what all of some commits have at a path, and it is a file."""
+        """Return whether the same commit decided what all of some commits have at a path, and it is a file."""
         newest = self._events_of(path).newest
         events = {newest[commit] for commit in commits}
         event = min(events, default=-1)

@@ -21,11 +21,11 @@ Adjust: TypeAlias = Callable[[ToolResult, ToolResult, ItemMark, ItemMark], ToolR
 
 
 class Items(Protocol):
-    """How the answer of a tool is divided."""
+    """Items of a tool's answer, for pages."""
 
     @property
     def noun(self) -> str:
-        """What an item is, in the plural."""
+        """Noun of the items, in the plural."""
 
     def count(self, result: ToolResult) -> int:
         """Return how many items there are."""

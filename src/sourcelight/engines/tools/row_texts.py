@@ -1,4 +1,4 @@
-"""How the tables of analyses read over MCP: one line a row, and what rows share once above them."""
+"""Texts of tables for MCP: one line per row, with the values that rows share once above them."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ def _with_type(texts: Sequence[str | None]) -> Any:
 
 
 def _is_written(text: str, kind: type[int | float]) -> bool:
-    """Whether nothing is lost when a text becomes a number; Python and pandas read more than these."""
+    """Return whether a text converts to a number and back without loss; Python and pandas accept more than these."""
     if len(text) > 18 or not text.isascii() or not set(text) <= set("+-.0123456789"):
         return False
     try:

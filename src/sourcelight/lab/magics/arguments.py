@@ -48,7 +48,7 @@ class MagicLine:
 
 @dataclass(frozen=True, slots=True)
 class CursorContext:
-    """Where a cursor stands, with the text there: in the name of an option, the value of `option`, or the rest."""
+    """Context of a cursor, with its text: the name of an option, the value of `option`, or the rest."""
 
     position: str
     text: str

@@ -1,4 +1,4 @@
-"""What a figure draws: the frame of a result, which of its columns counts, and what limits the answer."""
+"""Data of a figure: the frame of a result, the column that counts, and the limits of the answer."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ _UNITS = {"additions": "added lines", "deletions": "removed lines"}
 
 
 _PICKAXE_UNITS = {"added": "added matching lines", "removed": "removed matching lines", "net": "net matching lines"}
-"""What columns count whose names don't say it; ``net`` is what commits added less what they removed."""
+"""Meaning of columns whose names don't tell it; ``net`` is added minus removed lines."""
 
 
 _PARTS = ("path", "other_path", "directory", "file_kind")

@@ -1,4 +1,4 @@
-"""Who, or what, wrote, reviewed and integrated commits: sections of the contributor report."""
+"""Sections of the contributor report about authors, assistants, reviewers and integrators of commits."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MAX_CURVES = 5
 
 
 def agent_metrics(commits: Frame) -> list[Metric]:
-    """How many commits name a coding assistant; none where none does, which would say nothing."""
+    """Return the number of commits that name a coding assistant; no metric if none does."""
     names = _agents(commits)
     if not names:
         return []
@@ -37,7 +37,7 @@ def agent_metrics(commits: Frame) -> list[Metric]:
 
 
 def agents_section(commits: Frame, period: str) -> Section:
-    """Which assistants commits name, and how many commits of each period do."""
+    """Return the section of coding assistants that commits name, with their commits per period."""
     names = _agents(commits)
     if not names:
         return Section("Coding assistants", "")
@@ -84,16 +84,16 @@ def agents_section(commits: Frame, period: str) -> Section:
 
 
 def _agents(commits: Frame) -> list[str]:
-    """What commits name, each text once."""
+    """Return the assistants that commits name, each once."""
     texts = commits["agent"].dropna().astype("str").unique()
     return sorted(text for text in texts if text)
 
 
 def review_section(commits: Frame) -> Section:
-    """Who reviewed commits, and who integrated them: as far as trailers, merges and committers tell."""
+    """Return the section of reviewers and integrators, as far as trailers, merges and committers show them."""
     tables = [table for table in (_reviewers(commits), _integrators(commits)) if len(table.frame)]
     text = (
-        "Who looked at changes and brought them in, as far as trailers, merges and committers tell." if tables else ""
+        "Reviewers and integrators of changes, as far as trailers, merges and committers name them." if tables else ""
     )
     return Section("Reviews and merges", text, tuple(tables))
 
@@ -169,7 +169,7 @@ def _kind_of(integrator: str, bots: Collection[str]) -> str:
 
 
 def time_section(commits: Frame, period: str, span: Span, *, is_full_history: bool) -> Section:
-    """When commits were made, and how long people went on."""
+    """Return the section of times of commits, and of how long people stay."""
     table, figure = activity(commits, period, span)
     hours, card = clock(commits)
     # Who wrote before the time would seem to have joined in it.
@@ -191,7 +191,7 @@ def _time_zones(commits: Frame) -> ReportTable:
 
 
 def _retention(commits: Frame) -> tuple[ReportTable, tuple[Figure, ...]]:
-    """How many of those who joined in a year wrote commits in each later one, by people who are no bots."""
+    """Return how many people who joined in a year wrote commits in each later year, without bots."""
     import pandas as pd
 
     human = commits[~commits["bot"] & commits["commit_date"].notna()]

@@ -203,7 +203,7 @@ def _group(diffs: Frame, key: Frame, name: str) -> Frame:
 
 
 def people_section(commits: Frame, earlier_people: AbstractSet[Pair], link: LinkOf) -> tuple[Frame, Section]:
-    """Who wrote the commits; `earlier_people` are the keys of people with earlier commits."""
+    """Return the section of authors; `earlier_people` are the keys of people with earlier commits."""
     human_commits = commits[~commits["bot"]]
     grouped = human_commits.groupby(["person", "author", "author_email"], observed=True)
     frame = grouped.agg(
@@ -310,7 +310,7 @@ class Ends:
 
 
 def lead(ends: Ends, diffs: Frame, commits: Frame, people: Frame, log: Frame, before: Frame | None) -> list[str]:
-    """What changed, who did it, where, and how that compares with the time before."""
+    """Return the introduction: the changes, their authors and files, and a comparison with the period before."""
     sentences = (_who(ends, commits, people), _size_text(diffs), _kinds(log), _comparison_text(ends, commits, before))
     return [sentence for sentence in sentences if sentence]
 

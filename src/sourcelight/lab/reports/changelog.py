@@ -115,7 +115,7 @@ class CommitInfo:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What was merged at once.
+    """Commits that were merged together.
 
     Attributes
     ----------

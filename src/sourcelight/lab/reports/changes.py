@@ -306,7 +306,7 @@ def _date_of(code: Client, stages: ReportProgress, repo: str, commit: str) -> An
 
 
 def _earlier_people(code: Client, stages: ReportProgress, repo: str, base: str) -> Frame:
-    """Who has commits behind base: a row a person, or a commit where the service can't tell."""
+    """Return people with commits reachable from base: a row per person, or per commit if the service has only these."""
     try:
         people = stages.ask("earlier people", code.contributors, repos=[repo], revisions=[base])
     except UnsupportedTool:
@@ -333,7 +333,7 @@ def _narrow(ask: Callable[..., Frame], repo: str, revision: str, commits: Frame,
 
 
 def _reason(base: str, head: str, commit_of: dict[str, str], between: _Between, paths: PathFilter, diffs: Frame) -> str:
-    """Why there is nothing to report."""
+    """Return the reason for an empty report."""
     if commit_of["base"] and commit_of["base"] == commit_of["head"]:
         return f"Nothing differs: {base} and {head} are the same commit."
     if paths and (len(diffs) or len(between.commits)):

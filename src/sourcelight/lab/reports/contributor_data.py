@@ -61,7 +61,7 @@ def check_dates(call: str, **dates: str | date | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a contributor report is asked for, as far as its calls need it."""
+    """Parameters of a contributor report that its calls need."""
 
     repos: str | list[str] | None
     after: str | date | None
@@ -234,7 +234,7 @@ def current_owners(
 def _owners_of_repository(
     code: Client, stages: ReportProgress, name: str, request: Request, notices: list[str]
 ) -> Owned | None:
-    """Who owns the lines of one repository; None where the service can't tell."""
+    """Return the owners of the lines of one repository; None if the service has no ownership."""
     options: dict[str, Any] = {
         "mailmap": request.mailmap, "join_addresses": request.join_addresses, "file_kinds": request.table_kinds
     }  # fmt: skip

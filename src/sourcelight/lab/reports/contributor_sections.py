@@ -42,7 +42,7 @@ _PEOPLE_COLUMNS = [
 
 
 def people_section(people: Frame | None, commits: Frame, request: Request, link: LinkOf) -> Section:
-    """Who wrote commits, who is named beside, and bots."""
+    """Return the section of authors, co-authors and bots."""
     if people is None:
         return Section("People", "")
     bot = people["bot"].fillna(value=False).astype("bool")
@@ -139,7 +139,7 @@ def _rows_of(frame: Frame, mask: Frame) -> Frame:
 
 
 def ownership_sections(code: Client, owners: list[Owned], request: Request, link: LinkOf) -> list[Section]:
-    """Who owns the lines of the newest commit, and how few people own more than half."""
+    """Return the sections of line ownership at the newest commit, and of the bus factor."""
     if not owners:
         return []
     import pandas as pd
@@ -223,7 +223,7 @@ def lead(
     *,
     is_full_history: bool,
 ) -> list[str]:
-    """Who did how much, where, how that compares with the time before, and how old the newest commit is.
+    """Return the introduction: people, commits, files, a comparison with the period before, the newest commit's age.
 
     `compared` is about the time of the report where that has a start, else (`is_full_history`) about its last year.
     """
@@ -321,7 +321,7 @@ def stale(newest: Any, now: datetime | None = None) -> str:
 
 
 def nothing(after: Any, before: Any, oldest: Any, newest: Any, names: str) -> str:
-    """Why no commit is in a time: which ones are nearest to it; dates are None where they are not known."""
+    """Return the reason for a period without commits: the nearest ones; dates are None if they are unknown."""
     if newest is None:
         return f"{names or 'No repository'} has no commit." if names else "No repository can be searched."
     if after is not None and newest <= after:

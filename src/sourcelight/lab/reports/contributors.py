@@ -315,7 +315,7 @@ def _span(commits: Frame, newest: Any) -> Span:
 
 
 def _reason(code: Client, stages: ReportProgress, request: Request, commits: Frame, changes: Frame | None) -> str:
-    """Why there is no commit to report on."""
+    """Return the reason for a report without commits."""
     if changes is not None:
         return request.paths.reason(sorted(changes["path"].astype("str").unique()))
     newest = newest_date(code, stages, request)

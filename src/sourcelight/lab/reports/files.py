@@ -48,17 +48,17 @@ class PathFilter:
         return bool(self.only or self.exclude)
 
     def __call__(self, path: str) -> bool:
-        """Whether a file counts."""
+        """Return whether a file counts."""
         return (not self._patterns or _in_any(self._patterns, path)) and not _in_any(self._refused, path)
 
     @property
     def parameters(self) -> tuple[tuple[str, str], ...]:
-        """What is asked for, as lines of a report's scope."""
+        """The filter as lines of a report's scope."""
         texts = (("only files in", self.only), ("without files in", self.exclude))
         return tuple((name, ", ".join(patterns)) for name, patterns in texts if patterns)
 
     def reason(self, paths: Sequence[str]) -> str:
-        """Why none of the files that changed counts, and what is nearest to the request."""
+        """Return the reason why no changed file counts, with the nearest candidates."""
         if not self.only or any(_in_any(self._patterns, path) for path in paths):
             return f"Every file that changed is in exclude={', '.join(self.exclude)}."
         folders = {folder for path in paths for folder in _folders(path)}
@@ -155,7 +155,7 @@ def add_file_kinds(diffs: Frame, churn: Callable[..., Frame], repo: str, base: s
 
 
 def is_written(frame: Frame) -> Frame:
-    """Whether the files of a frame with ``file_kind`` are of `WRITTEN`."""
+    """Return whether the files of a frame with ``file_kind`` are of `WRITTEN`."""
     return frame["file_kind"].astype("str").isin(WRITTEN)
 
 
@@ -172,7 +172,7 @@ def kinds_table(diffs: Frame) -> ReportTable:
 
 
 def others_text(diffs: Frame) -> str:
-    """How much of what differs was written elsewhere; empty for nothing."""
+    """Return how much of the difference is in vendored, generated or lock files; empty if nothing is."""
     other_files = diffs[~is_written(diffs)]
     lines = int((other_files["additions"].fillna(0) + other_files["deletions"].fillna(0)).sum())
     if not len(other_files):
@@ -194,7 +194,7 @@ def add_authors(changes: Frame, commits: Frame) -> Frame:
 
 
 def people_of(commits: Frame, changes: Frame, all_people: Frame | None) -> Frame:
-    """Who wrote these commits or is named as co-author, bots last; `all_people` has the names of everybody.
+    """Return authors and co-authors of these commits, bots last; `all_people` has all names.
 
     Parameters
     ----------
@@ -300,7 +300,7 @@ def top_directory(path: str) -> str:
 
 
 def owners_of(files: Frame) -> Frame:
-    """Who owns how many lines of some files, most first; `files` has a row an author and file."""
+    """Return the owners of the lines of some files, most first; `files` has a row per author and file."""
     rows = files.astype({"repository": "str", "author": "str", "author_email": "str"})
     frame = rows.groupby(["repository", "author", "author_email"]).agg(
         lines=("lines", "sum"),

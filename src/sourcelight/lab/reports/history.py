@@ -83,7 +83,7 @@ def line_metrics(frame: Frame, counts: str) -> list[Metric]:
 
 
 def call_if_supported(ask: Callable[[], Frame], subject: str, notices: list[str]) -> Frame | None:
-    """What a client answers; None, with a notice, where its service can't."""
+    """Return the answer of a client; None, with a notice, if its service doesn't support the call."""
     try:
         return ask()
     except UnsupportedTool as exc:
@@ -127,7 +127,7 @@ class Span:
     last: Any = None
 
     def cuts(self, start: Any, end: Any) -> bool:
-        """Whether a period, `end` excluded, is only partly in the time."""
+        """Return whether the range of the report contains only a part of a period; `end` is exclusive."""
         import pandas as pd
 
         # As times of pandas, which know years beyond 9999: a broken clock makes commits of such periods.
@@ -197,7 +197,7 @@ def _over_time(commits: Frame, period: str, span: Span) -> Figure:
 
 
 def _start(step: Any) -> datetime:
-    """When a period of pandas begins, in UTC; beyond the years of Python's times, their end."""
+    """Return the start of a pandas period in UTC, clipped to the years of Python's datetimes."""
     if step.year > MAXYEAR:
         return datetime.max.replace(tzinfo=UTC)
     start: datetime = step.start_time.tz_localize("UTC").to_pydatetime()
@@ -205,7 +205,7 @@ def _start(step: Any) -> datetime:
 
 
 def clock(commits: Frame) -> tuple[ReportTable, Figure]:
-    """When people commit, by their own clocks."""
+    """Return commits by weekday and hour, in the authors' local time."""
     with_time_zone = commits[commits["author_utc_offset_min"].notna()]
     counts = with_time_zone.groupby(["weekday", "hour"], observed=True).size()
     cells = [[int(counts.get((day, hour), 0)) for hour in range(24)] for day in range(7)]
@@ -230,7 +230,7 @@ def clock(commits: Frame) -> tuple[ReportTable, Figure]:
 
 
 def change_sizes(commits: Frame) -> Figure:
-    """How large commits are."""
+    """Return the sizes of commits."""
     values = commits.loc[~commits["merge"] & commits["size"].notna(), "size"].astype("int64").tolist()
     return ThemedFigure(
         "sizes",

@@ -86,7 +86,7 @@ def _within(tag: str, name: str, html: str) -> str:
 
 
 def _notes(report: ReportContent, notes: Footnotes, level: int) -> str:
-    """What numbers count, and the footnotes."""
+    """Return the definitions of the metrics, and the footnotes."""
     metrics = [metric for metric in report.metrics if metric.counts]
     counts = "".join(f"<dt>{escape(metric.name)}</dt><dd>{escape(metric.counts)}</dd>" for metric in metrics)
     texts = "".join(f"<li>{escape(text)}</li>" for text in notes.texts)

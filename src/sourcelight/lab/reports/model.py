@@ -159,7 +159,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ReportContent:
-    """What a page or a document shows of a report; `Report` describes the fields."""
+    """The content of a report for a page or a document; `Report` describes the fields."""
 
     title: str
     parameters: tuple[tuple[str, str], ...]
@@ -172,7 +172,7 @@ class ReportContent:
 
     @property
     def complete(self) -> bool:
-        """Whether every number could be given, and nothing was limited."""
+        """Whether every number is present and no limit was reached."""
         return not self.limits and all(metric.value is not None for metric in self.metrics)
 
 

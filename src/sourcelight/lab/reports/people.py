@@ -63,7 +63,7 @@ def _by_address(pairs: list[Pair]) -> dict[Pair, Pair]:
 
 
 def people_metrics(people: Frame | None, *, join_addresses: bool) -> list[Metric]:
-    """How many people, co-authors and bots there are, of an answer of `Client.contributors`; each counts once."""
+    """Return the numbers of people, co-authors and bots in an answer of `Client.contributors`; each counts once."""
     joining = JOINED if join_addresses else APART
     filters = {"bot": False}
     if people is None:

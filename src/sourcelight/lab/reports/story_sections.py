@@ -26,7 +26,7 @@ _MERGED_RENAMES = "renames that a merge made."
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """What a story is about.
+    """Subject of a story.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Thing:
 
     @property
     def is_one(self) -> bool:
-        """Whether a commit has one row of it: a directory has a row for each of its files."""
+        """Whether a commit is one row; a directory has one row for each of its files."""
         return self.noun != "directory"
 
 
@@ -187,7 +187,7 @@ def _location(row: Mapping[Any, Any], prefix: str = "") -> str:
 
 
 def _locations(row: Mapping[Any, Any]) -> tuple[str, str]:
-    """Where a thing was before a change and after it; a definition that kept its name only moved to another file."""
+    """Return the locations before and after a change; a definition with the same name moved to another file."""
     if "symbol" in row and str(row["symbol"]) == str(row["old_symbol"]):
         return str(row["old_path"]), str(row["path"])
     return _location(row, "old_"), _location(row)
@@ -309,7 +309,7 @@ def _log(subject: Thing, commits: Frame, links: Links) -> Section:
 
 
 def lead(story_subject: Thing, changes: Frame, commits: Frame) -> list[str]:
-    """How it began, who worked on it, where it has been, and how it stands."""
+    """Return the introduction: the first commit, authors, former locations and the current state."""
     sentences = [
         _beginning(story_subject, changes),
         _work(story_subject, commits),

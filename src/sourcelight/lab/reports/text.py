@@ -72,7 +72,7 @@ def _says_something(values: Any, column: str) -> bool:
 
 
 def row_count_text(table: ReportTable) -> str:
-    """What a page says where it shows but a part of a table's rows; empty where it shows all."""
+    """Return the note of a page with only a part of a table's rows; empty if it has all."""
     total = len(table.frame)
     if total <= table.max_rows:
         return ""
@@ -83,14 +83,14 @@ def row_count_text(table: ReportTable) -> str:
 
 
 def is_unbroken(value: Any, column: str = "") -> bool:
-    """Whether a value is never broken across lines: numbers, times, yes and no, commits, names of usual length."""
+    """Return whether a value stays on one line: numbers, times, booleans, commits, and names of usual length."""
     if column in _NAMES and isinstance(value, str) and len(value) <= _USUAL_NAME:
         return True
     return column == "commit" or is_number(value) or isinstance(value, (bool, datetime))
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is set right-aligned."""
+    """Return whether a value is set right-aligned."""
     import numpy as np
 
     if isinstance(value, (bool, np.bool_)):
@@ -264,7 +264,7 @@ class Links:
 
 
 def links_of(code: Client, heads: Mapping[str, str]) -> Links:
-    """What is known of pages for the repositories of a client."""
+    """Return the links to pages for the repositories of a client."""
     services = {name: client.backend.name for name, client in code.services.items()}
     if services:
         return Links(LinkResolver(services={name: url for name, url in services.items() if "://" in url}), heads)

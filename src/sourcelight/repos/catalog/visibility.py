@@ -122,7 +122,7 @@ def _visibility_of(candidate: Candidate, default: str, closed: frozenset[str]) -
 
 @dataclass(frozen=True, slots=True)
 class ServicePolicy:
-    """How a service opens repositories for other readers.
+    """Policy of a service for opening repositories for other readers.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ MAX_PATH_BYTES = 4096
 """Bytes of a path; no file system that git knows takes more."""
 
 MAX_REPEATS = 4
-"""How many times as many entries a tree may name as are stored, beyond `FREE_ENTRIES`."""
+"""Maximum ratio of a tree's entries to stored entries, beyond `FREE_ENTRIES`."""
 
 FREE_ENTRIES = 100_000
 MAX_AVERAGE_PATH_BYTES = 256

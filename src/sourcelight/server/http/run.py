@@ -190,7 +190,7 @@ class BoundedHttp(HttpToolsProtocol):
 
 
 class _SharedState(ServerState):
-    """What the server makes each connection with: also the register of all connections."""
+    """State that the server passes to each connection, including the register of all connections."""
 
     def __init__(self, register: ConnectionRegister) -> None:
         super().__init__()

@@ -30,7 +30,7 @@ INSTRUCTIONS = (
     "what a limit left out; call again with its cursor and the same arguments for the rest. maxTokens (300 or more): "
     "length of an answer."
 )
-"""What all tools have alike, said once: their descriptions don't repeat it."""
+"""Instructions that apply to all tools, so that their descriptions don't repeat them."""
 NAME = "sourcelight"
 # Without pathlib, which takes longer to load than the answer to be written.
 LIST_FILE = __file__.rpartition(os.sep)[0] + "/tool_list.json"
@@ -44,7 +44,7 @@ PROTOCOL_VERSIONS = frozenset({"2024-11-05", "2025-03-26", "2025-06-18", "2025-1
 
 _INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 _MAX_EXACT_ID = 2**53
-"""Where JSON numbers stop being exact in other parsers."""
+"""Limit above which JSON numbers aren't exact in other parsers."""
 
 
 class FirstMessages(NamedTuple):

@@ -74,7 +74,7 @@ def reasons(attempts: Iterable[FailedAttempt]) -> str:
 
 
 def is_poisoned(attempts_made: Iterable[FailedAttempt]) -> bool:
-    """Return whether two workers failed in the same way or died, so that a third probably would."""
+    """Return whether two workers died or failed in the same way, so that a third one probably would too."""
     attempts = list(attempts_made)
     # Equal reasons from two workers point to the request. Different ones may be two broken machines.
     failure_reasons = [attempt.reason for attempt in attempts if attempt.engine]
@@ -149,7 +149,7 @@ class WorkerDirectory:
 
     @property
     def addresses(self) -> frozenset[str]:
-        """Where they are."""
+        """Their addresses."""
         return self._addresses if self.live else frozenset()
 
     async def ready(self) -> None:

@@ -182,11 +182,11 @@ class OrderedMerge:
 
     @property
     def is_settled(self) -> bool:
-        """Whether every repository is complete or given up."""
+        """Whether every repository is complete or has failed for good."""
         return self._unsettled <= 0
 
     def full(self, names: Collection[str]) -> bool:
-        """Return whether a worker that sends these should wait: the buffer is full, and the reader needs others."""
+        """Return whether the worker that sends these rows should wait: the buffer is full, and others come first."""
         if self.bytes <= MAX_BYTES:
             return False
         turn = self._turn

@@ -86,7 +86,7 @@ class Generation:
     id: str = ""
 
     def equals(self, other: Generation) -> bool:
-        """Return whether another generation says the same, whatever its number."""
+        """Return whether another generation has the same contents, whatever its number."""
         return (self.entries, dict(self.contexts), self.skipped) == (other.entries, dict(other.contexts), other.skipped)
 
     @property

@@ -55,7 +55,7 @@ def check_listening(scheme: str, host: str) -> None:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether `host` is an address of this machine's loopback, or its name; names that begin like one are not."""
+    """Return whether `host` is a loopback address or ``localhost``; a name that only begins like an address is not."""
     if host.lower() == "localhost":
         return True
     try:
@@ -317,7 +317,7 @@ def _give_back(connecting: asyncio.Task[Any]) -> None:
 
 
 def _is_open(comm: Any) -> bool:
-    """Whether the other side still listens: one that waits for a question has nothing to say but that it ended."""
+    """Return whether the peer is connected: while it waits for a request, it can send only the end of the stream."""
     if comm.closed():
         return False
     with _Selector() as selector:

@@ -214,7 +214,7 @@ def _answer(address: str, operation: str, message: Any) -> Message:
 
 
 def error_text(message: Any) -> str:
-    """What a server of Dask says where an answer was expected."""
+    """Return the error text that a Dask server sent instead of an answer."""
     text = message.get("exception_text") if isinstance(message, dict) else None
     return str(text or f"it answers {type(message).__name__}")
 

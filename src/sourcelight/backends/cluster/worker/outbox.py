@@ -102,7 +102,7 @@ class Outbox:
 
     @property
     def _due(self) -> bool:
-        """Whether to send now, without waiting for more."""
+        """Whether to send the buffered rows now."""
         return self.closed or self._urgent or self._bytes >= MAX_BYTES // 2
 
     async def _until(self, moment: float, *, resting: bool) -> None:

@@ -150,7 +150,7 @@ async def _churn(request: ToolRequest) -> ToolResult:
 
 
 def _says_agents(commits: ToolResult) -> bool:
-    """Return whether the service says which coding assistants its commits name."""
+    """Return whether the service reports the coding assistants that commits name."""
     return bool(commits.table.column("agent").null_count < len(commits.table))
 
 

@@ -14,7 +14,7 @@ from sourcelight.core.query.regexps import file_pattern
 
 @dataclass(frozen=True, slots=True)
 class LineFilter:
-    """Which changed lines a call of `diff_search` asks for."""
+    """Filter of changed lines, from the arguments of `diff_search`."""
 
     pattern: CompiledPattern
     signs: tuple[str, ...]

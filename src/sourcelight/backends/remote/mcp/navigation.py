@@ -130,7 +130,7 @@ def _cell(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_precise(entry: Mapping[str, Any]) -> bool:
-    """Return whether an index file of a compiler gave an answer; empty texts are absent where `how` is given."""
+    """Return whether the answer is from a compiler's index file; with `how`, empty texts are absent."""
     return bool(entry.get("how") == "scip")
 
 

@@ -45,7 +45,7 @@ _TROUBLE = re.compile(
     r"|unauthori[sz]ed|not ready|incomplete",
     re.IGNORECASE,
 )
-"""What a sentence has that says why there is nothing, and not that there is nothing."""
+"""Words of a sentence that gives the reason for an empty answer, rather than stating that it is empty."""
 _SENTENCE = re.compile(r"[A-Z][^/\n]*(?: [^/\n ]+){3,}[.!]")
 
 
@@ -143,7 +143,7 @@ def repositories(text: str) -> tuple[list[tuple[str, int, str]], tuple[str, ...]
 
 
 def is_no_list(text: str) -> bool:
-    """Return whether a text is JSON, a page or a sentence, and no list with one name a line."""
+    """Return whether a text is JSON, HTML or a sentence, rather than a list with one name per line."""
     if _PAGE.match(text) is not None or _SENTENCE.fullmatch(text.strip()) is not None:
         return not says_nothing(text)
     try:
@@ -286,7 +286,7 @@ def _names_something(entry: Mapping[str, Any], key: str) -> bool:
 
 
 def _has(value: Mapping[str, Any], keys: Collection[str]) -> bool:
-    """Whether an object has one of `keys`, with a value of its kind."""
+    """Return whether an object has one of `keys`, with a value of its kind."""
     return any(key in value and (key not in _LISTS or isinstance(value[key], list | None)) for key in keys)
 
 
@@ -341,5 +341,5 @@ def _names(text: str | None) -> list[str]:
 
 
 def is_too_large(exc: ToolError) -> bool:
-    """Whether an error of `read_file` says that the file must be read in parts."""
+    """Return whether an error of `read_file` says that the file must be read in parts."""
     return _TOO_LARGE.search(str(exc)) is not None

@@ -160,5 +160,5 @@ def replayed_endpoint() -> str | None:
 
 
 def replaying() -> bool:
-    """Whether a replay is active, which needs no sign-in."""
+    """Return whether a replay is active, which needs no sign-in."""
     return _running is not None and isinstance(_running.deck, Player)

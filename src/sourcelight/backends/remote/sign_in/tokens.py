@@ -42,7 +42,7 @@ class Tokens:
 
     @property
     def fresh(self) -> bool:
-        """Whether the access token still holds for a while."""
+        """Whether the access token stays valid long enough to be used."""
         return self.ends_at is None or time.time() < self.ends_at - _EARLY_S
 
     @classmethod

@@ -29,7 +29,7 @@ def short_commit(value: object) -> str | None:
 
 
 def is_null(value: Any) -> bool:
-    """Whether a cell is null, in any of pandas' spellings."""
+    """Return whether a cell is one of pandas' null values."""
     import pandas as pd
 
     return bool(pd.api.types.is_scalar(value)) and bool(pd.isna(value))

@@ -116,7 +116,7 @@ def displayed_columns(frame: Any, *, every: bool = False) -> list[str]:
 
 
 def is_filled(values: Any) -> bool:
-    """Whether a column has a value that is neither null nor an empty text or list, in its first 100,000 rows."""
+    """Return whether the first 100,000 rows have a value that is neither null nor an empty text or list."""
     head = values.head(_COUNTED_ROWS).dropna()
     if not len(head):
         return False

@@ -45,7 +45,7 @@ _GAP = "<td>\u22ee</td>"
 
 
 def is_answer(frame: Any) -> bool:
-    """Whether a frame is of an answer, by its `attrs`, with columns and an index that this room can display."""
+    """Return whether a frame is an answer, by its `attrs`, and has columns and an index that this room can display."""
     if (
         not (frame.attrs.keys() >= _OURS or REPORT in frame.attrs)
         or frame.columns.nlevels > 1
@@ -196,7 +196,7 @@ def _text(frame: Any, printer: Any, cycle: bool) -> None:  # noqa: FBT001 - as I
 
 
 def _has_view(frame: Any) -> bool:
-    """Whether a frame is of an answer and no other library has taken over how pandas' frames are displayed."""
+    """Return whether a frame is an answer, and no other library has replaced the display of pandas' frames."""
     import pandas as pd
 
     displayed_by = getattr(pd.DataFrame, "_repr_html_", None)

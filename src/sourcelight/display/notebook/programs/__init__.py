@@ -1,4 +1,4 @@
-"""What runs and looks in the browser: one program and one style for each widget, plain files with nothing to build.
+"""Programs and styles of the widgets for the browser: one of each per widget, plain files without a build step.
 
 `parts.js` and `theme.css` are shared: every program begins with the parts, every style with the theme. Nothing is
 loaded from another host. Start reading in ``parts.js``.

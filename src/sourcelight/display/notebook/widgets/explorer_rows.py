@@ -209,7 +209,7 @@ class ExplorerRows:
 
 
 def _matcher(word: str) -> Callable[[str], bool]:
-    """Whether a text in lower case holds a word, or ends as a pattern of file names says."""
+    """Return whether a lowercase text contains a word, or matches a pattern of file names."""
     if "*" not in word and "?" not in word:
         return lambda text: word in text
     # Open at the front only, so that `*.py` means the end of a path.

@@ -133,7 +133,7 @@ class VisibleQuestion:
 
 
 LEGACY = {"pending": "processing", "canceled": "error"}
-"""How states read that the tools do not know."""
+"""Stored states that the tools don't define, and the states to read in their place."""
 
 
 def moment(at_ms: int) -> str:

@@ -33,7 +33,7 @@ from sourcelight.repos import Viewer
 from sourcelight.repos.state import State
 
 SERVED_WAIT_S = 50.0
-"""How long a call of `deepsearch` over MCP waits for an answer."""
+"""Seconds that a call of `deepsearch` over MCP waits for an answer."""
 
 MAX_QUESTION_CHARACTERS = 20_000
 MAX_QUESTIONS_UNDER_WAY = 16

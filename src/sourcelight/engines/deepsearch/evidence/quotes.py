@@ -106,7 +106,7 @@ class FileTexts:
 
     @property
     def engine(self) -> LocalEngine:
-        """What reads them."""
+        """The engine that reads them."""
         return self.context.local
 
     def lines(self, target: Target, path: str) -> list[str]:

@@ -39,7 +39,7 @@ Of 48 questions about twelve repositories, the first was right for 34 and one of
 most words of the best chunks, as it was before, gave 27 and 31.
 """
 _STUB = 0.5
-"""What counts so much less: files that only say types, and methods of the language such as ``__init__``."""
+"""Factor for files that only declare types, and for methods of the language such as ``__init__``."""
 _STUB_FILES = (".pyi", ".d.ts", ".d.mts", ".d.cts")
 _KINDS = frozenset({"function", "method", "constructor", "class", "interface", "struct", "enum", "module"})
 

@@ -17,8 +17,8 @@ from sourcelight.engines.symbols.definition_parser import Definition
 MAX_DEFINITION_LINES = 10
 
 LESSER = 0.5
-"""What counts so much less: a constant beside what does something, what is only declared beside what is defined, and
-what stands elsewhere beside what is in the best file."""
+"""Factor for a constant beside a function or class, for a declaration beside a definition, and for a definition
+outside the best file."""
 
 _KINDS = frozenset({"function", "method", "constructor", "class", "interface", "struct", "enum", "constant", "module"})
 _MARKS = re.compile(r"^\s*(?:///?|/\*+|\*+/|\*+|#+!?|--|;+|[rRuUbB]?(?:\"\"\"|'''))\s?|\s*(?:\*+/|\"\"\"|''')\s*$")

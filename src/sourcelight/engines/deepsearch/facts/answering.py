@@ -42,7 +42,7 @@ _APPLIED: Mapping[Callable[[Work], Fact], frozenset[str]] = {
     imports.count_importing: _FILES | {"terms"},
     imports.count_dependencies: frozenset(),
 }
-"""What each count takes in of a question; anything else that the question says is named as not applied."""
+"""Conditions of a question that each count applies; the answer names all others as not applied."""
 
 _CONTENT = {"contain", "call"}
 _NAMED = {"name", "prefix", "suffix", "part"}

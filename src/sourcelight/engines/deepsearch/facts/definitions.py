@@ -310,7 +310,7 @@ def count_tests(work: Work) -> Fact:
 
 @dataclass(frozen=True, slots=True)
 class Subtype:
-    """What a head defines: its name, and its kind as the index of definitions calls it; empty if the head has none."""
+    """The type that the head of a definition declares: its name, and its kind in the index; empty if there is none."""
 
     name: str
     kind: str

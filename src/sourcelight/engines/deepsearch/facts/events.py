@@ -158,7 +158,7 @@ def _find_people(work: Work) -> Fact:
 
 
 def _find_line_change(work: Work) -> Fact | None:
-    """Who first added, or last removed or changed, a line with a text."""
+    """Find who first added, or last removed or changed, a line with a text."""
     request = work.request
     pattern = "|".join(line_expression(term) for term in request.terms)
     side = {"added": {"added": True}, "removed": {"removed": True}}.get(request.event, {})
@@ -247,7 +247,7 @@ def _commit_row(work: Work, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _find_path_change(work: Work, paths: PathNames) -> Fact | None:
-    """Who first, last or finally changed a file or directory."""
+    """Find who first, last or finally changed a file or directory."""
     request = work.request
     try:
         commit_fact = count_commits(work)

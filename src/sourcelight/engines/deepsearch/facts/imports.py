@@ -1,4 +1,4 @@
-"""What imports a module or a repository, and what a repository imports."""
+"""Importers of a module or a repository, and imports of a repository."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class Rows:
 
 @dataclass(slots=True)
 class Fact:
-    """What was counted.
+    """A counted fact.
 
     Attributes
     ----------

@@ -54,7 +54,7 @@ def find_owners(work: Work, paths: PathNames) -> Fact | None:
 
 
 def find_main_author(work: Work, paths: PathNames) -> Fact | None:
-    """Whose lines today's text is, by blame."""
+    """Find the author of most current lines, by blame."""
     request = work.request
     targets = concrete_paths(work, paths) if request.paths else [(name, "") for name in work.names]
     if not targets:

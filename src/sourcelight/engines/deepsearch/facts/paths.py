@@ -21,7 +21,7 @@ TEST_FILES = (
     # Filters of files ignore case: `MockitoJUnit.java` ends with no word.
     r"|(?-i:Test|Tests|IT)\.(java|kt|scala|cs|groovy)$|(^|/)conftest\.py$"
 )
-"""Which files are tests: by directory, by the beginning or the end of the name."""
+"""Paths of test files: by directory, or by the start or end of the name."""
 
 
 _GO_TESTS = r"_test\.go$"

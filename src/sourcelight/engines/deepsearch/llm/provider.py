@@ -37,7 +37,7 @@ class ModelConfig:
 
     @property
     def host(self) -> str:
-        """Where text of repositories goes: a host, or the provider's name."""
+        """Destination of text from repositories: a host, or the provider's name."""
         if self.base_url:
             return urlsplit(self.base_url).hostname or self.base_url
         return self.name.partition(":")[0]

@@ -35,7 +35,7 @@ from sourcelight.engines.deepsearch.research.layout import adopt_parts
 from sourcelight.engines.deepsearch.research.protocol import Draft, Heading, Paragraph, ResearchBudget
 
 MAX_CORRECTIONS = 2
-"""How often a model is told that a citation does not hold, before what does not hold is taken out."""
+"""Times that a model is asked to correct invalid citations before they are removed."""
 
 _DELTA_S = 0.25
 _WATCH_S = 0.05
@@ -51,7 +51,7 @@ _BUDGETS = {
     "input_tokens_limit": "tokens read",
     "output_tokens_limit": "tokens written",
 }
-"""What a library's limit is called in an answer; a name before those that it contains."""
+"""Names of the library's limits in an answer; a name precedes those that it contains."""
 
 
 @dataclass(slots=True)
@@ -184,7 +184,7 @@ class _ModelRun:
         self._counts = replace(counts, parts=adopt_parts(counts, self.ledger)[:-2])
 
     def _facts_text(self) -> str:
-        """What was counted, as text."""
+        """Return the counted facts as text."""
         parts = self._counts.parts if self._counts is not None else []
         return "\n\n".join(part.text for part in parts if isinstance(part, Paragraph | Heading))[:_MAX_FACTS]
 
@@ -257,7 +257,7 @@ class _ModelRun:
         )
 
     def _has_price(self) -> bool:
-        """Whether the library's price list has the model; a limit of cost can't be held without one."""
+        """Return whether the library's price list has the model; a limit of cost can't be held without one."""
         from genai_prices import Usage, calc_price
 
         try:

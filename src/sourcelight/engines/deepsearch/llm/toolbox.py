@@ -98,7 +98,7 @@ def describe(name: str, item: Evidence, boundary: str) -> str:
 
 
 RESULT_BYTES = 8_000
-"""What one tool result may tell a model."""
+"""Maximum bytes of a tool result for a model."""
 
 NOTHING_NEW = 3
 """Calls in a row that bring no new evidence, after which the model is told to answer."""

@@ -207,7 +207,7 @@ _WITHOUT_DEFINITION: Mapping[str, Callable[[Lookup, Work, list[str]], Finding | 
     "key": lambda lookup, work, notes: find_key_uses(work, lookup.name, notes),
     "configured": _find_configured,
 }
-"""What answers a kind of question that is not about one definition."""
+"""Functions that answer questions that aren't about one definition, by kind."""
 
 _OF_DEFINITION: Mapping[str, Callable[[Work, list[DefinitionLocation], str, list[str], list[str]], Finding | None]] = {
     "callers": lambda work, locations, name, _, notes: find_callers(work, locations, name, notes),
@@ -223,4 +223,4 @@ _OF_DEFINITION: Mapping[str, Callable[[Work, list[DefinitionLocation], str, list
         or state_definitions(work, name, locations, queries, notes)
     ),
 }
-"""What answers a kind of question about the definitions of a name."""
+"""Functions that answer questions about the definitions of a name, by kind."""

@@ -1,4 +1,4 @@
-"""Who calls a function, and what it calls: the call graph around its definitions, a line of code for each call."""
+"""Callers and callees of a function: the call graph around its definitions, with a line of code per call."""
 
 from __future__ import annotations
 

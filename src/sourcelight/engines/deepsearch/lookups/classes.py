@@ -1,4 +1,4 @@
-"""Which classes a class names as its bases: read from its head, in the form of its language."""
+"""Base classes of a class, read from its head by the syntax of its language."""
 
 from __future__ import annotations
 

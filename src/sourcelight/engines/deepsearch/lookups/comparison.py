@@ -1,4 +1,4 @@
-"""What two definitions are, side by side: where they stand, what they say of themselves, how their heads differ."""
+"""Comparison of two definitions: their locations, their documentation, and the differences of their heads."""
 
 from __future__ import annotations
 

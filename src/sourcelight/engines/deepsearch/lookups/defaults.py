@@ -164,7 +164,7 @@ def _field_of(texts: FileTexts, location: DefinitionLocation, name: str) -> Valu
 
 
 def _follow(work: Work, candidates: Sequence[ValueCandidate], finding: Finding, notes: list[str]) -> None:
-    """Where the value is the name of a constant, add what that one is."""
+    """Add the value of the constant, if a default value is the name of one."""
     value = candidates[0].value
     if len({candidate.value for candidate in candidates}) != 1 or re.fullmatch(r"[A-Za-z_][\w.]*", value) is None:
         return

@@ -1,4 +1,4 @@
-"""Which versions a repository requires, of packages and of its language, as its manifests say."""
+"""Versions of packages and of its language that the manifests of a repository require."""
 
 from __future__ import annotations
 

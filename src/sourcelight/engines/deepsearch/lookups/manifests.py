@@ -17,7 +17,7 @@ MANIFESTS = (
     r"(^|/)(pyproject\.toml|setup\.(py|cfg)|[\w-]*requirements[\w.-]*\.(txt|in)|package\.json|go\.mod|Cargo\.toml"
     r"|composer\.json|[\w.-]+\.gemspec|Gemfile|pom\.xml|build\.gradle(\.kts)?)$"
 )
-"""Which files are manifests: an expression for paths."""
+"""Regular expression for paths of manifests."""
 
 _REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9][\w.-]*)\s*(\[[^\]]*\])?\s*([^;#]*)")
 _GO_LINE = re.compile(r"^\s*(?:require\s+)?([\w.-]+(?:/[\w.~-]+)+|[\w-]+\.[\w.-]+/?[\w./-]*)\s+(v[\w.+-]+)(.*)$")

@@ -26,7 +26,7 @@ SHOWN = 3
 
 MAX_DETAILS = 20
 WITHIN_NAMES = ", always within other names"
-"""What a headline says of a text that no name is."""
+"""End of a headline about a text that only occurs inside names."""
 
 _QUOTED_LINES = 12
 _SEPARATOR = re.compile(r"\.|::|->|#")

@@ -178,7 +178,7 @@ def _filters(marked_text: MarkedText, paths: QuestionPaths, *, authors: bool = T
 
 
 def _of_subject(marked_text: MarkedText, kind: str, paths: QuestionPaths) -> dict[str, Any] | None:
-    """Who and when something was added, removed, changed; and whose it is."""
+    """Read questions about who added, removed or changed something and when, and who owns it."""
     text = marked_text.text
     # The first that matches counts, so the order decides: "who removed the added check" asks for a removal.
     event = next(

@@ -12,7 +12,7 @@ SHORT = 6
 """Content words below which a question is taken for a follow-up of the answer before it."""
 
 FOLLOW_UP_WEIGHT = 0.3
-"""What a name or path cited by the answer before counts in a follow-up."""
+"""Weight in a follow-up of a name or path that the previous answer cited."""
 
 _DONE = r"(?:\w+ed|wrote|written|made|broke|broken|took|put|did|has|have|was|were)"
 # "What happens when ..." and "who calls ..." ask for code: only what is over is history.

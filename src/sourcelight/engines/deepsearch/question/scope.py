@@ -78,7 +78,7 @@ class NamedScope:
     revision: str = ""
 
     def __bool__(self) -> bool:
-        """Whether anything is named."""
+        """Return whether anything is named."""
         return bool(self.repositories or self.revision)
 
     @property

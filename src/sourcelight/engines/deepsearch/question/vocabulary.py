@@ -39,7 +39,7 @@ NOUNS = {
     r"|cves?|reviews?|reviewers?|comments?|errors?|warnings?|statements?|branches of code|words?|characters?"
     r"|bytes?|packages?|modules?|types?|macros?|traits?|imports?": "other",
 }
-"""What each noun counts; ``other`` is what has an answer in words only."""
+"""Things that nouns count; ``other`` can't be counted and is answered in words."""
 
 NOUN = re.compile("|".join(rf"(?P<k{number}>\b(?:{words})\b)" for number, words in enumerate(NOUNS)), re.IGNORECASE)
 SYMBOLS = {

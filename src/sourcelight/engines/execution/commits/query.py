@@ -41,7 +41,7 @@ HistoryQuery: TypeAlias = CommitQuery | DiffQuery | StructureQuery | CellDiffQue
 
 @dataclass(frozen=True, slots=True)
 class CommitPlan:
-    """What an alternative asks of the history of each repository that it searches.
+    """The part of an alternative that reads the history of each repository in scope.
 
     `query` has no revisions yet. `side` is the one that ``select:commit.diff.…`` keeps, None for both.
     `repositories_only` says that ``select:repo`` wants to know where there is a result at all. `predicates` on files
@@ -57,7 +57,7 @@ class CommitPlan:
 
     @property
     def needs_changes(self) -> bool:
-        """Whether it asks for more than the commits themselves: their files or changed lines."""
+        """Whether it needs more than the commits themselves: their files or changed lines."""
         query = self.query
         if self.predicates or not isinstance(query, CommitQuery):
             return True

@@ -1,4 +1,4 @@
-"""What the plans of a search find in histories, repository after repository, as record batches."""
+"""Searches of commits and changed lines, repository after repository, as record batches."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class HistoryCommit:
 
     @property
     def request(self) -> HistoryRequest:
-        """What must have been read before."""
+        """The history that must be open before the search."""
         return HistoryRequest(self.repository, tuple(dict.fromkeys((*self.revisions, *self.without))))
 
 

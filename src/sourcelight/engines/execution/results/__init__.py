@@ -1,4 +1,4 @@
-"""What happens to record batches between the scan and the events of a search: unite, select, own, rank, count.
+"""Stages between the scan and the events of a search: union, selection, owners, ranking, counts.
 
 Nothing here reads an index. Start at `sourcelight.engines.execution.pipeline`, which puts these steps in order.
 """

@@ -37,7 +37,7 @@ class CountPolicy(Protocol):
 
     @property
     def is_separate(self) -> bool:
-        """Whether the rows of alternatives stay apart: a row that two of them find comes twice."""
+        """Whether the rows of alternatives stay separate: a row that two of them match appears twice."""
         ...
 
     def within(self, alternative: Alternative, batches: Iterable[Any]) -> Iterable[Any]:
@@ -127,7 +127,7 @@ def numbers_or_limits(alternatives: Sequence[Alternative]) -> CountPolicy:
 
 
 def own_counts(alternatives: Sequence[Alternative]) -> dict[int, int]:
-    """What each ``count:`` of several alternatives allows, by the filter's identity; nothing where all share one."""
+    """Return the limit of each alternative's ``count:``, by the filter's identity; empty if all share one."""
     counts = [alternative.first("count") for alternative in alternatives]
     limits = {id(node): int(node.value) for node in counts if node is not None and int(node.value) < COUNT_RANKED}
     return limits if len({id(node) for node in counts}) > 1 else {}

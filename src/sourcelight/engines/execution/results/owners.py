@@ -98,7 +98,7 @@ class CodeOwners:
 
 
 def owned_by(owners: tuple[str, ...], name: str) -> bool:
-    """Whether `name` is among `owners`, ignoring case and a leading ``@``; empty means anyone."""
+    """Return whether `name` is among `owners`, ignoring case and a leading ``@``; empty means anyone."""
     if not name.strip():
         return bool(owners)
     return _normalize(name) in {_normalize(owner) for owner in owners}
@@ -258,7 +258,7 @@ class OwnerPredicate:
         return batch.filter(pa.array(passes[codes]))
 
     def alert(self, searched: int) -> Alert | None:
-        """What to say when repositories have no owners written down; `searched` is how many were searched."""
+        """Return the alert for repositories without an owners file; `searched` counts all searched ones."""
         sentences = []
         if self.unknown:
             sentences.append(

@@ -49,7 +49,7 @@ class Selector:
 
     @property
     def first_only(self) -> bool:
-        """Whether one result of a repository says all there is to say of it."""
+        """Whether the first result of a repository is enough."""
         return self.path == ("repo",)
 
     @property

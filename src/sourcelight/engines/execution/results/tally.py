@@ -79,7 +79,7 @@ class CommitCounts:
             self._by_age[number] += int((seconds > bound if side == "after" else seconds < bound).sum())
 
     def filters(self, limit: int, *, exhaustive: bool) -> Iterator[SuggestedFilter]:
-        """What narrows the search to one author, by address, or to an age; `limit` authors at most."""
+        """Return filters that narrow the search to an author, by address, or to an age; at most `limit` authors."""
         counts = Counter({value: names.total() for value, names in self._by_author.items() if value})
         for value, count in most_frequent(counts, limit):
             (name, _), *_ = most_frequent(self._by_author[value], 1)

@@ -177,7 +177,7 @@ _SCOPES = frozenset({FilterScope.REPOSITORY, FilterScope.FILE, FilterScope.TEXT}
 _FIELDS = tuple(
     item.name for item in FIELDS.values() if item.is_offered and item.scope in _SCOPES and item.name != "context"
 )
-"""What the query of a context may hold; its patterns, ``content:`` among them, are refused as such."""
+"""Filters that the query of a context may have; patterns, including ``content:``, are refused separately."""
 _PREDICATES = frozenset({"has.meta", "has.topic", "has.description"})
 _EVERYTHING = frozenset({"", "global"})
 

@@ -74,7 +74,7 @@ class ScopeSelector:
 
     @property
     def clean(self) -> bool:
-        """Whether there is nothing to say of any repository."""
+        """Whether no repository has a notice."""
         return not (self.unsearchable or self.invalid or self.absent or self.undecided)
 
     def select(self, scoped: Sequence[ScopedAlternative]) -> list[Scope]:
@@ -268,7 +268,7 @@ class ScopeResolver(ScopeSelector):
         return targets
 
     def _recent(self, target: Target, alternative: Alternative) -> bool:
-        """Whether ``has.commit.after`` holds, which needs no index."""
+        """Return whether ``has.commit.after`` holds, which needs no index."""
         dated = [item for item in predicates_of(alternative) if item.name == "has.commit.after"]
         if not dated:
             return True
@@ -326,7 +326,7 @@ class ScopeResolver(ScopeSelector):
 
 
 def _names_revisions(alternative: Alternative) -> bool:
-    """Whether revisions are named, so that each repository must be looked at by itself."""
+    """Return whether the query names revisions, so that each repository must be resolved separately."""
     return bool(
         alternative.all("rev")
         or alternative.predicates("rev")
@@ -335,7 +335,7 @@ def _names_revisions(alternative: Alternative) -> bool:
 
 
 def _needs_index(alternative: Alternative) -> bool:
-    """Whether files are read: not for a query that only lists repositories."""
+    """Return whether the query reads files; one that only lists repositories doesn't."""
     predicates = [item for item in predicates_of(alternative) if item.name != "has.commit.after"]
     if alternative.types and set(alternative.types) <= {"commit", "diff"}:
         return selection.reads_files(predicates)

@@ -157,7 +157,7 @@ class FilePredicates:
         return passes_all
 
     def _holds(self, target: Target, question: TextQuery) -> tuple[bool, int] | None:
-        """Whether any file is as a question asks, and if not how many could not be looked into; None: stopped."""
+        """Return whether any file satisfies a predicate; if none does, how many were unreadable. None if stopped."""
         cached = self._cache.get((target_key(target), question))
         if cached is not None:
             return cached
@@ -179,7 +179,7 @@ class FilePredicates:
 
 
 def reads_files(predicates: Iterable[Predicate]) -> bool:
-    """Return whether any predicate is about files or history, so that a revision must be at hand."""
+    """Return whether any predicate reads files or history, and so needs a revision."""
     return any(item.name in _OF_FILES or item.name == "has.commit.after" for item in predicates)
 
 
@@ -291,7 +291,7 @@ def literal_dots(pattern: str) -> str:
 
 
 def needs_no_index(alternative: Alternative) -> bool:
-    """Return whether contents, paths and commits answer it alone.
+    """Return whether contents, paths and commits suffice to answer it.
 
     Definitions, cells, structures, owners and contributors need the index, and so do predicates that ask for files of
     a repository.

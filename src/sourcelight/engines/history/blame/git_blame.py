@@ -41,7 +41,7 @@ class BlameCommit:
 
 @dataclass(slots=True)
 class FileBlame:
-    """Where the lines of a file come from; item i of each list is about line i + 1.
+    """Origins of the lines of a file; item i of each list is about line i + 1.
 
     Attributes
     ----------

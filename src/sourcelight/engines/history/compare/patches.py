@@ -112,7 +112,7 @@ def is_binary_unchanged(handle: pygit2.Repository, change: FileChange) -> bool:
 
 
 def _is_large(handle: pygit2.Repository, change: FileChange) -> bool:
-    """Return whether a side is above the size from which git, too, is told to treat it as binary."""
+    """Return whether a side is above the size at which git is configured to treat a file as binary, too."""
     import pygit2
 
     sides = ((change.old_mode, change.old_object_id), (change.mode, change.object_id))

@@ -137,7 +137,7 @@ class CellDiffSearch:
     _needs_any_line: bool = field(init=False)
     """Whether the tree may hold without a line, so that some cell must have changed. All lines are then kept."""
     _count: int = field(init=False)
-    """How many entries the lines of a content have: one for each term, and that of all lines."""
+    """Entries per content for its lines: one for each term, and one for all lines."""
     _paths: list[str] = field(init=False)
 
     def __post_init__(self) -> None:

@@ -39,7 +39,7 @@ from sourcelight.engines.history.segment import LINE
 from sourcelight.engines.history.subtrees import Layout
 
 _MAX_SORTED_FRACTION = 64
-"""When one in so many commits is wanted, taking them from the order of all is quicker than sorting them."""
+"""If at least one in this many commits matches, filtering the order of all is faster than sorting the matches."""
 
 
 def find_commits(

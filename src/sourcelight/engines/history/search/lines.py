@@ -93,10 +93,10 @@ def texts_matching_any(
 BOTH: tuple[Side, ...] = ("added", "removed")
 
 _DENSE_FRACTION = 8
-"""When one in so many rows is wanted, asking every row is quicker than following postings."""
+"""If at least one in this many rows matches, testing every row is faster than following postings."""
 
 _RARE_FRACTION = 256
-"""When less than one in so many rows is wanted, a table of the changes of all rows is not worth making."""
+"""If fewer than one in this many rows match, a table of the changes of all rows costs more than it saves."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -69,7 +69,7 @@ class CommitFilter:
 
 @dataclass(frozen=True, slots=True)
 class ChangedFileFilter:
-    """Which files of a commit: each of `paths` must be found in the new or the old path (negated: in neither).
+    """Filter of the files of a commit: each of `paths` must match the new or the old path (negated: neither).
 
     Patterns are compiled with ``whole_text``.
     """

@@ -34,7 +34,7 @@ MANY_FILES, MANY_LINES, MANY_BYTES = 1_000, 100_000, 4 << 20
 """Size above which a commit is large. Large ones may take half of the allowance, so the rest is for others."""
 
 EFFORT = 4
-"""How many times the allowance git may write before the rest is unread: also what is then refused costs time."""
+"""Factor of the allowance after which the rest of git's output isn't read, because refused output costs time too."""
 
 _MARK = b"\n" + COMMIT_MARK
 _FILE = b"\n:"

@@ -101,7 +101,7 @@ class NameUse:
 
 @dataclass(frozen=True, slots=True)
 class TypeStep:
-    """How the type of an expression follows from a part of it.
+    """Rule that derives the type of an expression from a part of it.
 
     `kind`: ``name`` (of the identifier `node`), ``this``, ``super``, ``type`` (`node` is the type), ``same`` (type of
     `node`), ``element`` (an element of `node`'s), ``auto`` (the compiler infers it).
@@ -128,7 +128,7 @@ class SyntaxRules(Protocol):
     separate_function_names: bool
     """Whether functions and variables have separate names, so that a call never means a variable."""
     members_span_files: bool
-    """Whether other files than the one of a class may define its members."""
+    """Whether files other than that of a class may define its members."""
 
     def declaration_at(self, path: Sequence[Node]) -> Declaration | None:
         """Return the declaration of the identifier at the end of a path from the root; None if it declares nothing."""

@@ -49,7 +49,7 @@ class CellMatches:
 
     @property
     def matches(self) -> int:
-        """How many matches there are; a file without a span is one."""
+        """Number of matches; a file without a span counts as one."""
         return sum(len(spans) for _, spans in self.texts) or 1
 
 

@@ -48,7 +48,7 @@ CELL_NOTICES: Mapping[str, tuple[str, str, str, str]] = {
         "info",
     ),
 }
-"""What notices say of such files: reason, noun, description and severity."""
+"""Texts of the notices about such files: reason, noun, description and severity."""
 
 _CACHE_BYTES = 256 * 1024 * 1024
 """Bytes of cells that stay in memory: those of about ten thousand notebooks, which are mostly images."""

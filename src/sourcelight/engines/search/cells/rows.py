@@ -25,7 +25,7 @@ CellsOf: TypeAlias = Callable[[str, str, str], CellDocument | None]
 
 @dataclass(frozen=True, slots=True)
 class FileOfRows:
-    """Where a file is, and the values of its columns: what rows of a match without a line have."""
+    """Location and columns of a file: the values of rows for a match without a line."""
 
     target: Target
     commit: str

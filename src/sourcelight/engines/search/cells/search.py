@@ -47,7 +47,7 @@ OpenGroups = Callable[[Sequence[Target], Cancellation], Iterator[OpenedTargets]]
 
 @dataclass(frozen=True, slots=True)
 class CellSearch:
-    """What a search of cells needs of the store."""
+    """The part of the store that a search of cells uses."""
 
     open_groups: OpenGroups
     corpora: CorpusCache

@@ -200,7 +200,7 @@ class _FileRangeCorpora(CorpusCache):
 
 @dataclass(slots=True)
 class _Summary:
-    """What the file ranges of one target say beside their matches, added up."""
+    """Sums over the file ranges of one target, besides their matches."""
 
     skipped: Counter[str] = field(default_factory=Counter)
     missing: tuple[str, ...] = ()

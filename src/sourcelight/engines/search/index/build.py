@@ -77,7 +77,7 @@ class FileTree(Protocol):
 
 
 class BlobSource(Protocol):
-    """Where files come from; `repos.ObjectReader` is one."""
+    """Source of files, such as `repos.ObjectReader`."""
 
     def tree(self, commit: CommitId) -> FileTree:
         """Return the files of a commit."""
@@ -94,7 +94,7 @@ class BlobSource(Protocol):
 
 @dataclass(slots=True)
 class BuildOptions:
-    """What to build, limits and callbacks.
+    """Commit, limits and callbacks of a build.
 
     `check_cancelled` is called between files and raises to end the build; `on_progress` gets the files and bytes read
     so far. `budget_bytes` is how much the index may grow, None: no limit. `rebuild` ignores the existing index.
@@ -112,7 +112,7 @@ class BuildOptions:
 
 @dataclass(slots=True)
 class _ExistingBlobs:
-    """What the index knows of each blob: shard and document, loose document and size, or reason and size."""
+    """Contents of the index per blob: shard and document, loose document and size, or reason and size."""
 
     shards: list[ShardEntry] = field(default_factory=list)
     positions: dict[bytes, tuple[int, int]] = field(default_factory=dict)

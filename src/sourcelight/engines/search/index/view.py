@@ -17,7 +17,7 @@ from sourcelight.engines.search.index.shard import BLOB_ID_BYTES
 from sourcelight.engines.storage.sections import MemorySections, SectionFile, write_sections
 
 REASONS = ("", "binary", "too-large", "missing")
-"""Why a file is matched by name only; the first is for files with content. Stored as numbers: append only."""
+"""Reasons why a file matches only by name; the first is for files with content. Stored as numbers: append only."""
 
 MISSING = REASONS.index("missing")
 NO_SHARD = (1 << 16) - 1

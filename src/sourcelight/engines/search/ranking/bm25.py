@@ -32,7 +32,7 @@ class Weights:
 
 @dataclass(frozen=True, slots=True)
 class TermPosting:
-    """Where one term of a question is.
+    """Postings of one term of a question.
 
     Attributes
     ----------

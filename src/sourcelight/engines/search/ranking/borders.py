@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 FREE, IN_BRACKETS, WITHIN = 0, 1, 2
-"""What a line begins in: nothing, open parentheses or brackets, a comment or text."""
+"""State at the start of a line: top level, open parentheses or brackets, a comment or a string."""
 
 _C_TEXT = rb'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.){1,12}\''
 _C = rb"//[^\n]*|/\*.*?\*/|" + _C_TEXT

@@ -63,7 +63,7 @@ class ChunkBlock:
 
     @property
     def chunks(self) -> int:
-        """How many chunks."""
+        """Number of chunks."""
         return int(self.first[-1])
 
     @property

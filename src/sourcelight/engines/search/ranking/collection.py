@@ -63,17 +63,17 @@ class ChunkCollection:
 
     @property
     def chunks(self) -> int:
-        """How many chunks."""
+        """Number of chunks."""
         return self.chunk_base[-1]
 
     @property
     def files(self) -> int:
-        """How many files with chunks."""
+        """Number of files with chunks."""
         return self.file_base[-1]
 
     @property
     def of_all(self) -> tuple[int, int]:
-        """How many chunks and files there are, those of other parts included."""
+        """Number of chunks and files, including those of other parts."""
         return self.over or (self.chunks, self.files)
 
     @property
@@ -95,7 +95,7 @@ class ChunkCollection:
 
     @cached_property
     def imported(self) -> Float64Array:
-        """How many files import each file, 0 to 1: the logarithm, divided by the greatest of its repository."""
+        """Imports of each file, 0 to 1: the logarithm of their number, divided by the maximum of its repository."""
         by_target = [import_scores(target_terms) for target_terms in self.open_terms]
         return _concatenate([by_target[block.target][block.files] for block in self.blocks])
 
@@ -143,12 +143,12 @@ class ChunkCollection:
 
     @cached_property
     def rooms(self) -> ScratchBuffers:
-        """Where to reckon."""
+        """Scratch buffers for scores."""
         return ScratchBuffers(self.chunks)
 
     @cached_property
     def _tables(self) -> Sequence[tuple[Any, Any, ChunkBlock | None, int]]:
-        """What finds a term in each block, what gives the entries, the block where these are not its own, its base."""
+        """Per block: the term index, the entries, the block that has them if it isn't this one, and its base."""
         return [
             (block.table.bounds, block.table.entries, None if block.is_table else block, base)
             for block, base in zip(self.blocks, self.chunk_base, strict=False)

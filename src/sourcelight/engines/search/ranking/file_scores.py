@@ -127,13 +127,13 @@ FEW, SENTENCE = 3, 7
 best chunk of a file and the votes of tests count more and more."""
 
 CHUNK = 1.0
-"""What a chunk's own score counts for it beside that of its file; both are divided by the best of all."""
+"""Weight of a chunk's own score beside that of its file; both are divided by the best of all."""
 
 MAX_DEFINING_FILES = 20
 """Files beyond which a name says nothing by being defined in them."""
 
 BODILESS_SHARE = 0.25
-"""What a file counts that only declares a name, or defines it in one line: constants, fields, prototypes."""
+"""Factor for a file that only declares a name, or defines it in one line: constants, fields, prototypes."""
 
 
 NEAR_BEST = 0.5
@@ -284,7 +284,7 @@ _SCORE_FRACTIONS = 0.5, 0.25, 0.0
 """Shares of the best score of a chunk down to which files are looked at, one after another, until that is enough."""
 
 ROUNDING_FACTOR = 1.0 - 1e-9
-"""What a bound is taken times before it is compared, since sums are rounded."""
+"""Factor of a bound before it is compared, because sums are rounded."""
 
 
 def _with_chunks(words: WordScores, min_score: float, other_files: Int64Array) -> tuple[Int64Array, Float64Array]:

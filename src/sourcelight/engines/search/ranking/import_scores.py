@@ -1,4 +1,4 @@
-"""How central files are: how many other files import each of them, by the names that imports end with."""
+"""Centrality of files: the number of other files that import each, by the last part of the imported names."""
 
 from __future__ import annotations
 

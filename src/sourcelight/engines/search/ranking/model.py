@@ -120,7 +120,7 @@ class ScoreRequest:
 
 
 class StatsExchange(Protocol):
-    """How rankings of parts of the files get the numbers of all: each of them calls the same methods in turn."""
+    """Exchange of counts between rankings of parts of the files; each calls the same methods in the same order."""
 
     def add(self, numbers: Sequence[int]) -> list[int]:
         """Return the sums over all parts."""
@@ -133,7 +133,7 @@ class StatsExchange(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PartStats:
-    """What a ranking of a part of the files needs to be one of all, beside its chunks.
+    """Counts over all files that the ranking of a part needs, besides its chunks.
 
     Attributes
     ----------

@@ -84,7 +84,7 @@ class RankOrder:
 
     @property
     def matched_files(self) -> int:
-        """How many files have a score."""
+        """Number of files with a score."""
         listed_files = self.lists.listed_files
         return int(np.count_nonzero(self.words.reached)) + int(np.count_nonzero(~self.words.reached.take(listed_files)))
 

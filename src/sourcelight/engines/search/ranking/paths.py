@@ -17,16 +17,16 @@ from sourcelight.engines.search.ranking.tokenizer import terms_of
 from sourcelight.engines.search.scan.corpus import OpenedCommit
 
 KINDS = ("code", "test", "docs", "config", "vendored", "changelog", "aside")
-"""What a file is; ``aside`` is code beside the product (examples, scripts, benchmarks), reported as ``code``."""
+"""Kinds of files; ``aside`` is code beside the product (examples, scripts, benchmarks), reported as ``code``."""
 
 BASENAME, DIRECTORY = 1.0, 0.5
-"""What a word counts in a file's name and in the name of a folder above it."""
+"""Weights of a word in a file's name, and in the name of a directory above it."""
 
 _TEST_FOLDER = re.compile(
     r"(?:^|/)(?:tests?|testing|testdata|__tests__|specs?|fixtures|e2e|test-?suite)(?:/|$)", re.IGNORECASE
 )
 _MAIN_FOLDER = re.compile(r"(?:^|/)src/\w*[mM]ain/")
-"""Where the sources of a product are. A package called ``test`` in them is a test framework's."""
+"""Directories of a product's sources. A package called ``test`` in them belongs to a test framework."""
 
 _TEST_NAME = re.compile(
     r"^tests?[_.-]|^conftest\.|[_.-](?:tests?|spec)\.\w+$|(?:Test|Tests|Spec|IT)\.(?:java|kt|scala|cs)$"

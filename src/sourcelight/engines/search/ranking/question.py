@@ -88,7 +88,7 @@ class RankQuery:
 
     @property
     def length(self) -> int:
-        """How many different words it has."""
+        """Number of distinct words."""
         return len(self.terms) - sum(term.startswith("=") for term in self.terms)
 
 
@@ -249,7 +249,7 @@ def _read_files_and_names(text: str, reader: _QuestionReader) -> str:
 
 
 def _is_code(text: str) -> bool:
-    """Whether a word can only be a name of code: parts joined by signs, or a capital within."""
+    """Return whether a word can only be a name of code: parts joined by signs, or a capital within."""
     if _SEPARATOR.search(text):
         return True
     bare = text.strip("_")

@@ -187,6 +187,6 @@ class Ranker:
 
 
 def _unknown_terms(question: RankQuery, weights: Mapping[str, float]) -> tuple[str, ...]:
-    """What the question names and no file has."""
+    """Return the terms of the question that no file contains."""
     unknown = [question.source_texts[t] for t in question.terms if t not in weights and t not in question.optional]
     return tuple(dict.fromkeys(unknown))

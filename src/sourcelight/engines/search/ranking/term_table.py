@@ -27,7 +27,7 @@ FORMAT = 1
 """Raised by one whenever older tables can't be read by this code."""
 
 OWN_WEIGHT, ENCLOSING_WEIGHT = 2, 1
-"""What a definition counts for the chunk in which it begins, and for one that it encloses, in halves."""
+"""Weights of a definition for the chunk in which it begins, and for a chunk inside it, in halves."""
 
 PROSE = frozenset({"Markdown", "reStructuredText", "AsciiDoc", "Jupyter Notebook"})
 """Languages whose files are cut at headings, and at cells."""

@@ -242,7 +242,7 @@ class FileSelection:
 
 @dataclass(frozen=True, slots=True)
 class GroupNotes:
-    """What is said of a group of repositories that were all searched: files matched by name only, and why."""
+    """Notices about a group of repositories that were all searched: files matched by name only, with the reason."""
 
     names: tuple[str, ...]
     skipped: Mapping[str, Mapping[str, int]]

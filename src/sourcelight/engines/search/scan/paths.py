@@ -87,7 +87,7 @@ class PathTable:
         return occurs.tobytes()
 
     def _may_hold(self, text: bytes) -> bool:
-        """Whether a path may hold a folded text: False is certain, and costs far less than to look for it."""
+        """Return whether a path may hold a folded text: False is certain, and costs far less than to look for it."""
         if b"\n" in text:
             return True
         grams = self._grams
@@ -102,7 +102,7 @@ class PathTable:
 
     @functools.cached_property
     def is_non_ascii(self) -> BoolArray:
-        """Which paths have a non-ASCII byte."""
+        """Mask of the paths that have a non-ASCII byte."""
         mask = np.zeros(len(self), dtype=np.bool_)
         positions = np.flatnonzero(np.frombuffer(self.text, np.uint8) >= 0x80)
         mask[self.starts.searchsorted(positions, side="right") - 1] = True
@@ -157,7 +157,7 @@ class PathTable:
         return PathSpans(mask, _NO_OFFSETS, _NO_OFFSETS, _NO_OFFSETS, has_matches=False)
 
     def may_match(self, pattern: CompiledPattern) -> bool:
-        """Whether a path may match a pattern: False is certain, and costs far less than to look for it."""
+        """Return whether a path may match a pattern: False is certain, and costs far less than to look for it."""
         return bool(self._newline_paths) or (len(self) > 0 and self._may_match(pattern.required))
 
     def _find(self, pattern: CompiledPattern, stopped: Stopped) -> PathSpans:

@@ -22,7 +22,7 @@ from sourcelight.engines.structure.pattern import StructurePattern
 from sourcelight.engines.structure.pool import SourceText, shared_pool
 
 _BATCH_BYTES, _BATCH_TEXTS = 8 << 20, 512
-"""What is held of texts at once: enough for all processes, and little beside the text that is mapped."""
+"""Bytes of text in memory at once: enough for all processes, and little compared with the mapped text."""
 
 
 class StructureScan:

@@ -30,7 +30,7 @@ MAX_BLAME_LINES = 500_000
 
 
 def _blame(arguments: BlameArguments, context: ToolContext) -> ToolResult:
-    """Which commit brought each line of a file, by git blame."""
+    """Return the commit that added each line of a file, by git blame."""
     repository = context.engine.catalog.get(arguments.repo.strip("/"), context.viewer)
     revision = arguments.revision or ""
     commit = resolve(repository, revision)

@@ -173,7 +173,7 @@ def limit_of(limit: int | None, context: ToolContext, default: int) -> int | Non
 
 
 def newest(stamps: Sequence[Any], limit: int | None) -> list[int]:
-    """How many commits of each repository are among the `limit` newest of all; `stamps` are newest first in each."""
+    """Return how many commits of each repository are among the `limit` newest of all; `stamps` are newest first."""
     counts = [len(times) for times in stamps]
     if limit is None or sum(counts) <= limit:
         return counts

@@ -249,7 +249,7 @@ def _beside_patch(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _page_keys(answer: ToolResult, totals: Mapping[str, Any]) -> dict[str, Any]:
-    """Where a page begins, what follows it, and the totals of all pages; nothing of a comparison that is whole."""
+    """Return the start of a page, the next cursor, and the totals of all pages; empty for a comparison on one page."""
     attributes = answer.attributes
     positions = answer.table.column("position").to_pylist()
     offset = positions[0] if positions else 0
@@ -272,7 +272,7 @@ def _patch_notes(row: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _commit_details(arguments: CommitDetailsArguments, context: ToolContext) -> ToolResult:
-    """What one commit did, against its first parent: its files, and the facts of the commit as attributes."""
+    """Return the files that a commit changed against its first parent, with facts about the commit as attributes."""
     histories = open_histories("commit_details", context, [arguments.repo], [arguments.revision])
     if not histories.selections:
         raise RevisionNotFound(arguments.repo, arguments.revision)

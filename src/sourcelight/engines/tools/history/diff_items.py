@@ -1,4 +1,4 @@
-"""How answers of changes are divided into pages: commits of `diff_search`, files of `compare_revisions`."""
+"""Pages of answers about changes: commits of `diff_search`, files of `compare_revisions`."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class OpenedHistories:
 
     @property
     def notices(self) -> list[str]:
-        """What is missing or not whole, one sentence each."""
+        """Notices about missing or incomplete histories, one sentence each."""
         return self.partial.notices
 
     @property

@@ -145,7 +145,7 @@ def hot_commits(
 
 
 def commits_of_files(selection: OpenedHistory, context: ToolContext) -> dict[str, int]:
-    """How many commits changed each file of the commit under any of its names, as the rows of `hotspots` count them."""
+    """Return how many commits changed each file of the commit under any of its names, as `hotspots` counts them."""
     change_rows, file_of, tree = _countable_changes(selection, ChangedFileFilter(), (None, None), None, context)
     distinct, codes = np.unique(file_of, return_inverse=True)
     counts = count_distinct(codes, selection.history.changes.commit[change_rows].astype(np.int64), len(distinct))

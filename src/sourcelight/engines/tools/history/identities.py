@@ -26,7 +26,7 @@ _Key = tuple[str, str, str, str]
 
 @dataclass(slots=True)
 class _Use:
-    """How often an identity occurs, when, and where."""
+    """Use of an identity: number of commits, dates and repositories."""
 
     commits: int = 0
     committed: int = 0

@@ -38,7 +38,7 @@ _YEAR_S = 1970
 
 @dataclass(frozen=True, slots=True)
 class _Selected:
-    """Which files are counted: those at or below `path`, of `kinds` (None: all); and whether to prove each line."""
+    """Files to count: those at or below `path`, of `kinds` (None: all); `exact` proves each line."""
 
     path: str
     kinds: frozenset[str] | None = None

@@ -50,7 +50,7 @@ def _path_history(arguments: PathHistoryArguments, context: ToolContext) -> Tool
 
 
 def _kind_of(snapshot: OpenedHistory, layout: Layout, path: str, revision: str) -> tuple[str, bool]:
-    """Whether a path is a ``file`` or a ``directory``, and whether the commit has it; one that is gone has a past."""
+    """Return ``file`` or ``directory`` for a path, and whether the commit has it; a removed path has a history too."""
     with ObjectReader(snapshot.repository) as reader:
         try:
             entry = find_entry(reader, snapshot.commits[0], path, revision)

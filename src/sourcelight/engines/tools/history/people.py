@@ -132,7 +132,7 @@ class PersonNumbers:
 
     @property
     def person_set(self) -> PersonSet:
-        """Who was met, for `take` of others."""
+        """Persons in this table, to pass to `take` of others."""
         first: dict[int, int] = {}
         for number, pair in enumerate(self._pairs):
             first.setdefault(self._number_of(pair), number)

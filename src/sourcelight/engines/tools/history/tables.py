@@ -208,7 +208,7 @@ def bounds(codes: Int64Array, values: Any, groups: int) -> tuple[Int64Array, Int
 
 
 def count_distinct(codes: Int64Array, values: Int64Array, groups: int) -> Int64Array:
-    """How many distinct values each group has; values are not negative."""
+    """Return the number of distinct values of each group; values are not negative."""
     if not len(codes):
         return np.zeros(groups, np.int64)
     width = int(values.max()) + 1

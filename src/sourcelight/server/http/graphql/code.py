@@ -83,7 +83,7 @@ class GitRepository:
 
     @property
     def created_at(self) -> str:
-        """When the service first had it: not recorded here, so the time of its last fetch, or 1970."""
+        """Time of the last fetch, or 1970: the time when the service added it isn't recorded."""
         return self.source.info.last_fetched or "1970-01-01T00:00:00Z"
 
     @property

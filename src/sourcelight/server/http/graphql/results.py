@@ -148,7 +148,7 @@ class SearchResults:
 
     @property
     def alert(self) -> Fields | None:
-        """What the service has to say: an alert, else what was left out for another reason than a limit."""
+        """The alert of the search, else the first item that was skipped for a reason other than a limit."""
         alert = self._alert
         if alert is not None:
             proposals = [

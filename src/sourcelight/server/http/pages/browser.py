@@ -19,15 +19,16 @@ _ASSET_HEADERS = {"Cache-Control": "max-age=3600"}
 
 
 def is_own_request(request: Request) -> bool:
-    """Whether the browser reports that a page of the service, or its user, made a request; other cookies don't count.
+    """Return whether the browser reports that the service's own page, or the user, made a request.
 
-    Old browsers don't say; then ``SameSite=Strict`` of the cookie must do.
+    The cookies of any other request are ignored. For old browsers, which don't report it, the cookie has
+    ``SameSite=Strict``.
     """
     return request.headers.get("sec-fetch-site", "none") in {"none", "same-origin"}
 
 
 def is_foreign_link(request: Request, base_url: str) -> bool:
-    """Whether the reader followed a link on another site, so the browser sent no cookie.
+    """Return whether the reader followed a link on another site, so the browser sent no cookie.
 
     A page that this service sent for such a link asks for the address once more, as a page of its own; it names itself
     as the referrer, so that no browser is sent in circles.

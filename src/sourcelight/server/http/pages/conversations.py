@@ -230,7 +230,7 @@ def _minute(time: str) -> str:
 
 
 def is_running(answer: ToolResult) -> bool:
-    """Whether a conversation still works on a question."""
+    """Return whether a conversation still works on a question."""
     return any(question["state"] in {"pending", "processing"} for question in answer.attributes["questions"])
 
 

@@ -43,7 +43,7 @@ LIVE_PATH, EXPORT_PATH, NOTEBOOK_PATH, SUGGESTIONS_PATH = (
 )  # fmt: skip
 TIMEOUT_S = 20.0
 FIRST_PAINT_S = 0.7
-"""How long a page waits for its results; what comes later is shown by the script, or by asking to wait."""
+"""Seconds that a page waits for its results; the script, or a request to wait, shows later ones."""
 MAX_EXPORTED = 10_000
 _TICK_S = 0.25
 _PATTERN_TYPES = ("standard", "keyword", "regexp", "literal", "ast-grep", "nls")

@@ -121,7 +121,7 @@ def _usage(node: Node) -> Usage:
 
 
 def _is_called(expression: Node) -> bool:
-    """Return whether a call calls what an expression names, with type arguments and in parentheses too."""
+    """Return whether an expression is what a call calls, also with type arguments or in parentheses."""
     outer = expression.parent
     while outer is not None and outer.type in _AROUND_CALLED and outer.named_children[0] == expression:
         expression, outer = outer, outer.parent

@@ -279,7 +279,7 @@ class TsExpressions(TsGenerics):
         return [TsValue("promise", document, node, {}, (TsValue("module", target),))] if target is not None else []
 
     def _call_signature_results(self, value: TsValue) -> list[TsValue]:
-        """What calling an interface or object type with a call signature returns."""
+        """Return the type that calling an interface or object type with a call signature returns."""
         body = value.node.child_by_field_name("body") or value.node if value.node is not None else None
         for child in body.named_children if body is not None and value.kind in {"shape", "instance"} else ():
             if child.type == "call_signature":

@@ -54,7 +54,7 @@ class TsValue:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What makes two the same."""
+        """Identity of the value."""
         span = (self.node.start_byte, self.node.end_byte) if self.node is not None else ()
         return self.kind, self.document.key, span, tuple(item.key for item in self.items)
 
@@ -82,7 +82,7 @@ class TsRef:
 
     @property
     def key(self) -> DeclarationKey:
-        """What makes two the same."""
+        """Identity of the type."""
         return self.document.key, self.binding.start if self.binding is not None else -1
 
 

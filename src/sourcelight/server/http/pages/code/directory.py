@@ -118,7 +118,7 @@ class Directory:
 
     @property
     def readme_place(self) -> dict[str, str]:
-        """Where the README stands: its `repository`, `commit` and `path`."""
+        """Location of the README: its `repository`, `commit` and `path`."""
         return {"repository": self.name, "commit": self.commit, "path": self.readme}
 
 
@@ -299,7 +299,7 @@ def _last_change(row: Mapping[str, Any] | None, name: str, prefix: str) -> str:
 
 
 def _foot(directory: Directory, name: str, noun: str, prefix: str) -> str:
-    """What is below a part: its notices, or the link that makes the page with it."""
+    """Return the footer of a part: its notices, or the link to the page with it."""
     part = directory.parts.get(name)
     if part is not None and not part.problem:
         if not part.notices:
