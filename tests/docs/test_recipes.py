@@ -224,7 +224,7 @@ def rows(code, query, column, **options):
 
 def compare(column, queries):
     # Each row of a service has the value of the same row here, whichever codec wrote it.
-    folder, home, answers = sys.argv[1], Path(sys.argv[2]), []
+    folder, home, answers = sys.argv[1], Path(sys.argv[2]) / column, []
     with sl.open(folder) as code, serving(folder, home=home, token="slo_the-owner-of-a-recipe") as (_, address):
         with sl.connect(address, "slo_the-owner-of-a-recipe") as remote:
             for query in queries:
@@ -351,17 +351,41 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("name", RECIPES)
-def test_a_recipe_works(name: str, folder: Path, tmp_path: Path) -> None:
-    edits, program = RECIPES[name]
-    change(tmp_path / "src", edits)
-    path = os.pathsep.join([str(tmp_path / "src"), str(ROOT / "tests")])
+_ALL = """
+import json, sys, traceback
+errors = {}
+for name, program in json.loads(sys.stdin.read()).items():
+    errors[name] = ""
+    try:
+        exec(compile(program, name, "exec"), {"__name__": name})
+    except BaseException:
+        errors[name] = traceback.format_exc()
+print("\\n" + json.dumps(errors))
+"""
+
+
+@pytest.fixture(scope="module")
+def errors(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What went wrong in each program, in one process and one copy of the package that follows all recipes."""
+    copy = tmp_path_factory.mktemp("copy")
+    shutil.copytree(PACKAGE, copy / "src" / "sourcelight")  # with compiled modules
+    for edits, _ in RECIPES.values():
+        change(copy / "src" / "sourcelight", edits)
+    path = os.pathsep.join([str(copy / "src"), str(ROOT / "tests")])
     done = subprocess.run(
-        [sys.executable, "-c", program, str(folder), str(tmp_path / "service")],
-        env={**os.environ, "PYTHONPATH": path, "SOURCELIGHT_HOME": str(tmp_path / "home")},
+        [sys.executable, "-c", _ALL, str(folder), str(copy / "service")],
+        input=json.dumps({name: program for name, (_, program) in RECIPES.items()}),
+        env={**os.environ, "PYTHONPATH": path, "SOURCELIGHT_HOME": str(copy / "home")},
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+    answered: dict[str, str] = json.loads(done.stdout.splitlines()[-1])
+    return answered
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_recipe_works(name: str, errors: dict[str, str]) -> None:
+    assert errors[name] == ""
 
 
 def test_recipes_touch_few_files() -> None:
@@ -392,11 +416,10 @@ def test_contributing_names_these_files(name: str) -> None:
         assert f"`{generic}`" in row, (generic, row)
 
 
-def change(target: Path, edits: Edits) -> None:
-    """Copy the package, compiled modules included, and change the copy."""
-    shutil.copytree(PACKAGE, target / "sourcelight")
+def change(package: Path, edits: Edits) -> None:
+    """Change a copy of the package."""
     for path, edit in edits.items():
-        file = target / "sourcelight" / path
+        file = package / path
         if isinstance(edit, str):
             assert not file.exists()
             file.write_text(edit, "utf-8")

@@ -30,7 +30,8 @@ MOST_GROWTH = 64 * 2**20
 def server(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], str, int]]:
     """A served repository whose answers are larger than any buffer of a connection."""
     repository = RepositoryBuilder(tmp_path / "src" / "one")
-    repository.commit({f"{number}.txt": f"wanderer {number} {'x' * 60}\n" * 500 for number in range(4)})
+    # Long lines: with ten times as many of a tenth of the length, each search took ten milliseconds more of a core.
+    repository.commit({f"{number}.txt": f"wanderer {number} {'x' * 1_200}\n" * 50 for number in range(4)})
     with serving(str(tmp_path / "src"), home=tmp_path / "home", token=TOKEN) as (process, address):
         position = urlsplit(address)
         yield process, str(position.hostname), int(position.port or 0)
