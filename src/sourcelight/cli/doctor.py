@@ -153,7 +153,7 @@ def _directories(homes: dict[str, Path], problems: list[HostProblem]) -> Iterato
 
 
 def _size(folder: Path) -> tuple[int, int]:
-    """Bytes and number of files below a directory; what disappears meanwhile doesn't count."""
+    """Return bytes and number of files below a directory; what disappears meanwhile doesn't count."""
     size = files = 0
     for directory, _, names in os.walk(folder):
         for name in names:

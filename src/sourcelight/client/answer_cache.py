@@ -12,7 +12,7 @@ from typing import Any
 
 
 def answers_folder() -> Path:
-    """The directory of stored answers; it may be deleted at any time."""
+    """Return the directory of stored answers; it may be deleted at any time."""
     import platformdirs
 
     home = os.environ.get("SOURCELIGHT_HOME")
@@ -41,11 +41,11 @@ class AnswerCache:
         return self._folder / f"{self._digest}-{_digest(sorted(commits))[:24]}.json"
 
     def load(self, commits: Iterable[tuple[str, str]]) -> Mapping[str, Any] | None:
-        """The stored answer over these repositories and commits; None without one."""
+        """Return the stored answer over these repositories and commits; None without one."""
         return _read(self._path(commits))
 
     def newest(self) -> Mapping[str, Any] | None:
-        """The newest answer to the question, whatever the commits: for when the service can't be reached."""
+        """Return the newest answer to the question, whatever the commits: for when the service can't be reached."""
         try:
             paths = sorted(self._folder.glob(f"{self._digest}-*.json"), key=lambda path: path.stat().st_mtime_ns)
         except OSError:

@@ -201,7 +201,7 @@ class AsyncClient(ShowsOverview, SearchMethods, Methods):
 
 
 def _status(tool: Tool[Any], answer: ToolResult, arguments: Mapping[str, Any]) -> Status:
-    """The status of an answer; a limit or page that the caller asked for doesn't make it incomplete."""
+    """Return the status of an answer; a limit or page that the caller asked for doesn't make it incomplete."""
     if answer.columns == UNPARSED:
         return "unparsed"
     return call_status(complete=answer.complete, rows=answer.table.num_rows, limit=tool.requested_rows(arguments))

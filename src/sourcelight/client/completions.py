@@ -31,7 +31,7 @@ class Completions:
         self._names: dict[str, dict[str, None]] = {kind: {} for kind in _COLUMNS}
 
     def names(self, kind: str) -> tuple[str, ...]:
-        """Names of a kind, the newest first: ``repository``, ``language``, ``author`` or ``path``."""
+        """Return names of a kind, the newest first: ``repository``, ``language``, ``author`` or ``path``."""
         with self._lock:
             return tuple(reversed(self._names[kind]))
 
@@ -75,7 +75,7 @@ _clients: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 
 
 def register(client: Any) -> None:
-    """A blocking client was made."""
+    """Register a new blocking client."""
     with _lock:
         _clients[client] = next(_order)
 

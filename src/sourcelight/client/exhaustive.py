@@ -112,11 +112,11 @@ class ExhaustiveSearch(BackendWrapper):
         self._work: _PartQueue | None = None
 
     def undelivered_batches(self) -> list[MatchBatch]:
-        """Rows that arrived for the newest search but were not yielded before it stopped."""
+        """Return rows that arrived for the newest search but were not yielded before it stopped."""
         return [] if self._work is None else list(self._work.undelivered_batches())
 
     async def stream(self, request: SearchRequest) -> AsyncGenerator[Event, None]:
-        """Events of a search that is split into as many parts as it needs.
+        """Yield events of a search that is split into as many parts as it needs.
 
         Raises
         ------
@@ -133,7 +133,7 @@ class ExhaustiveSearch(BackendWrapper):
 
 
 def check_unlimited(request: SearchRequest) -> Query:
-    """The query of a request for everything; raises `QueryError` for one that limits itself."""
+    """Return the query of a request for everything; raises `QueryError` for one that limits itself."""
     query = parse(request.query, request.pattern_type, version=request.version)
     if query.root is None:
         raise QueryError("no query found", query=request.query, position=0, hint="enter text or a filter")
@@ -181,7 +181,7 @@ class _PartQueue:
         self._started = time.monotonic()
 
     async def events(self) -> AsyncGenerator[Event, None]:
-        """All events, `Done` last."""
+        """Yield all events, `Done` last."""
         try:
             while self._waiting or self._running:
                 self._start()
@@ -215,7 +215,7 @@ class _PartQueue:
         yield Done()
 
     def undelivered_batches(self) -> Iterator[MatchBatch]:
-        """Rows of parts that are not whole, for one who can't wait until they are."""
+        """Yield rows of parts that are not whole, for one who can't wait until they are."""
         under_way = [answer for _, answer in (*self._incomplete, *self._running.values())]
         for answer in (*under_way, *self._cut_up):
             yield from self._fresh(answer)
@@ -247,7 +247,7 @@ class _PartQueue:
             answer.error = str(exc)
 
     async def _take(self, part: QueryPart, answer: _Answer) -> list[MatchBatch]:
-        """Yield the events that an answer adds to the stream; split the request of a capped answer instead."""
+        """Return the batches that an answer adds to the stream; split the request of a capped answer instead."""
         # A broken answer isn't split: smaller questions to a service that fails would only add load.
         subparts = await self._split(part, answer) if answer.caps and not answer.broken else ()
         self._done += 1
@@ -281,7 +281,7 @@ class _PartQueue:
         return part.split(self._query, seen)
 
     async def _enumerate(self) -> tuple[str, ...]:
-        """Names of the repositories that the query searches, as the service lists them; none when it can't."""
+        """Return names of the repositories that the query searches, as the service lists them; none when it can't."""
         text = listing_query(self._query)
         if not text or self._request_count >= self._most_requests:
             return ()
@@ -291,7 +291,7 @@ class _PartQueue:
         return seen_in(answer.batches, ()).repositories
 
     def _fresh(self, answer: _Answer, kind: str = "") -> Iterator[MatchBatch]:
-        """Batches of an answer without files that were already yielded."""
+        """Yield batches of an answer without files that were already yielded."""
         import pyarrow as pa
 
         from sourcelight.core.batches.rows import match_count
@@ -366,7 +366,7 @@ def _note(answer: _Answer, event: Event) -> None:
 
 
 def listing_query(query: Query) -> str:
-    """A query for the repositories that `query` searches; empty where its alternatives search different ones."""
+    """Return a query for the repositories that `query` searches; empty where its alternatives search different ones."""
     if len(query.plan) != 1:
         return ""
     filters: list[Node] = [

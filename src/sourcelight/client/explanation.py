@@ -81,7 +81,7 @@ _ALTERNATIVES = frozenset({"repo", "lang", "type", "symbol type", "author"})
 
 
 def add_facets(query: str, facets: Sequence[SuggestedFilter], pattern_type: str = "standard") -> str:
-    """Text of `query` with some suggestions added.
+    """Return text of `query` with some suggestions added.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ class ResultSource(Generic[R]):
         return self._view.batches
 
     def update(self) -> SourceUpdate:
-        """The status and the notices."""
+        """Return the status and the notices."""
         return SourceUpdate(self._view.status, headline(self._view), tuple(statements(self._view)))
 
     def stop(self) -> None:
@@ -78,15 +78,15 @@ class ResultSource(Generic[R]):
         return self._result
 
     def read(self, repository: str, commit: str, path: str, first: int, last: int) -> Future[Lines]:
-        """Numbered lines of a file; the future fails where they can't be had."""
+        """Return numbered lines of a file; the future fails where they can't be had."""
         return read_lines(self._backend, self._loop, repository, commit, path, first, last)
 
     def text(self) -> str:
-        """The text of the result."""
+        """Return the text of the result."""
         return repr(self._result)
 
     def html(self) -> str:
-        """The result with its first page of rows."""
+        """Return the result with its first page of rows."""
         return html_of(self._result)
 
 
@@ -131,7 +131,7 @@ def read_lines(
 
 
 def explorer(source: RowSource) -> Explorer:
-    """The widget over some rows; made in the thread that shows it."""
+    """Return the widget over some rows; made in the thread that shows it."""
     require_notebook("anywidget", "the explorer")
     from sourcelight.display.notebook.widgets.explorer import Explorer
 

@@ -146,7 +146,7 @@ def line_column(frame: DataFrame) -> str:
 
 
 def _lines(matches: DataFrame) -> DataFrame:
-    """The rows that are lines of files at a commit."""
+    """Return the rows that are lines of files at a commit."""
     is_located = matches[line_column(matches)].notna() & matches["path"].notna()
     return (
         matches[is_located & matches["type"].isin(["content", "symbol"])]
@@ -156,7 +156,7 @@ def _lines(matches: DataFrame) -> DataFrame:
 
 
 def _row_keys(frame: DataFrame, names: Sequence[str]) -> Iterable[tuple[Any, ...]]:
-    """Values of some columns row by row; a column that the frame lacks is empty."""
+    """Return values of some columns row by row; a column that the frame lacks is empty."""
     columns = [frame[name].astype("object") if name in frame.columns else [""] * len(frame) for name in names]
     return zip(*columns, strict=True)
 
@@ -189,7 +189,7 @@ def _revision(commit: str) -> dict[str, str]:
 
 
 def _files(matches: DataFrame) -> list[tuple[str, str, list[str]]]:
-    """The files of some matches: repository, commit (or nothing), and the paths of each."""
+    """Return the files of some matches: repository, commit (or nothing), and the paths of each."""
     files: dict[tuple[str, str], dict[str, None]] = {}
     for repository, commit, path in dict.fromkeys(_row_keys(matches, _PLACE)):
         files.setdefault((repository, commit if isinstance(commit, str) else ""), {})[path] = None
@@ -235,7 +235,7 @@ def _join(
     names: Mapping[str, str],
     notices: list[str],
 ) -> DataFrame:
-    """The matches with the columns `names` of the answers, joined on the commit of the request."""
+    """Return the matches with the columns `names` of the answers, joined on the commit of the request."""
     cached: dict[tuple[Any, ...], tuple[Any, ...]] = {}
     columns = list(names)
     keys = ["line_number" if name == "start_line" else name for name in on if name not in {"repository", "commit"}]

@@ -38,7 +38,7 @@ def now() -> str:
 
 
 def mark_of(backend: Backend) -> str:
-    """A name for a backend by which `backend_of` finds it, as long as it lives in this process."""
+    """Return a name for a backend by which `backend_of` finds it, as long as it lives in this process."""
     innermost = _innermost(backend)
     with _lock:
         token = _marks.get(innermost)
@@ -89,14 +89,14 @@ def backend_of(attrs: Mapping[Any, Any]) -> Backend:
 
 
 def _innermost(backend: Backend) -> Backend:
-    """The backend itself, of one that asks another in parts."""
+    """Return the backend itself, of one that asks another in parts."""
     return backend.features.inner or backend
 
 
 def provenance(
     backend: Backend, *, status: str, reasons: tuple[str, ...] = (), asked_at: str = "", duration_s: float | None = None
 ) -> dict[str, Any]:
-    """The `attrs` common to all calls.
+    """Return the `attrs` common to all calls.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ class QueryPart:
         return " ".join(f"{name}:{quote_value(value)}" for name, value in self._all_filters()) or "the whole query"
 
     def text(self, query: Query) -> str:
-        """Text of the query for this part."""
+        """Return text of the query for this part."""
         added = [*self._all_filters()]
         if not any(alternative.first("count") for alternative in query.plan):
             added.append(("count", "all"))
@@ -137,7 +137,7 @@ def _below(entries: Sequence[str]) -> str:
 
 
 def _common(folders: Sequence[str]) -> str:
-    """The deepest folder that holds all of `folders`, with its slash; empty for the top."""
+    """Return the deepest folder that holds all of `folders`, with its slash; empty for the top."""
     first_parts, last_parts = min(folders).split("/"), max(folders).split("/")
     same = list(takewhile(lambda pair: pair[0] == pair[1], zip(first_parts, last_parts, strict=False)))
     return "".join(f"{name}/" for name, _ in same if name)
@@ -186,7 +186,7 @@ def query_text(query: object) -> str:
 
 
 def everything(text: str, pattern_type: str, version: str = "V3") -> str:
-    """Text of a query without a limit on the number of matches, unless it sets one itself.
+    """Return text of a query without a limit on the number of matches, unless it sets one itself.
 
     A query that can't be read is left to the backend, which says why.
     """

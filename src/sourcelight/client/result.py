@@ -92,7 +92,7 @@ class SearchResult:
         self._elapsed_s = state.elapsed_s
 
     def __len__(self) -> int:
-        """Rows of `matches`."""
+        """Return rows of `matches`."""
         return sum(b.num_rows for b in self._batches)
 
     @cached_property
@@ -202,7 +202,7 @@ class SearchResult:
         return frame
 
     def spans(self) -> Frame:
-        """DataFrame with one row per match: where it is and its text; `row` leads back to `matches`."""
+        """Return DataFrame with one row per match: where it is and its text; `row` leads back to `matches`."""
         return to_pandas(explode(self.arrow), columns_of("spans"), self.attrs)
 
     def explore(self) -> Explorer:
@@ -408,7 +408,7 @@ class SearchResult:
 
 
 def metadata(attrs: dict[str, str | int]) -> dict[str, str]:
-    """Facts about an answer as the metadata of a file; pandas makes them the `attrs` of the frame that it reads."""
+    """Return facts about an answer as metadata of a file; pandas reads them as the `attrs` of the frame."""
     return {**{f"sourcelight.{name}": str(value) for name, value in attrs.items()}, "PANDAS_ATTRS": json.dumps(attrs)}
 
 

@@ -52,7 +52,7 @@ class ManyResult(SearchResult):
         return replace(super().links, folder_of=first.links.folder_of)
 
     def __getitem__(self, name: str) -> SearchResult:
-        """The result of one search."""
+        """Return the result of one search."""
         return self._results[name]
 
     @cached_property
@@ -127,7 +127,7 @@ def _with_name(name: str, table: Table) -> Table:
 
 
 def label_queries(queries: Mapping[str, QueryText] | Iterable[QueryText]) -> dict[str, QueryText]:
-    """Queries by their names; those of a list are named by their text.
+    """Return queries by their names; those of a list are named by their text.
 
     Raises
     ------
@@ -204,5 +204,5 @@ class SearchManyRun:
                 self._errors.append(exc)
 
     def result(self) -> ManyResult:
-        """The result so far."""
+        """Return the result so far."""
         return ManyResult({name: run.result() for name, run in self.runs.items()}, self._backend, self.state)

@@ -178,7 +178,7 @@ class RunSource:
         return self.result().links
 
     def batches(self) -> Sequence[Any]:
-        """The record batches that have arrived."""
+        """Return the record batches that have arrived."""
         return tuple(self._run.batches)
 
     def update(self) -> SourceUpdate:
@@ -197,19 +197,19 @@ class RunSource:
             self._loop.call_soon_threadsafe(self._task.cancel)
 
     def result(self) -> SearchResult:
-        """The result so far."""
+        """Return the result so far."""
         return self._run.result()
 
     def read(self, repository: str, commit: str, path: str, first: int, last: int) -> Future[Lines]:
-        """Numbered lines of a file; the future fails where they can't be had."""
+        """Return numbered lines of a file; the future fails where they can't be had."""
         return read_lines(self._backend, self._loop, repository, commit, path, first, last)
 
     def text(self) -> str:
-        """The text of the rows so far."""
+        """Return the text of the rows so far."""
         return repr(self.result())
 
     def html(self) -> str:
-        """The same with its first page of rows."""
+        """Return the same with its first page of rows."""
         return html_of(self.result())
 
 

@@ -58,10 +58,10 @@ class ServiceEndpoint(Protocol):
     async def call_advertised(
         self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None
     ) -> ToolReply:
-        """The answer of a tool, as it was sent."""
+        """Return the answer of a tool, as it was sent."""
 
     async def fetch_file(self, link: str) -> bytes:
-        """A file of the service, by its address."""
+        """Return a file of the service, by its address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ class Backend(Protocol):
         """
 
     async def repositories(self) -> tuple[RepositoryInfo, ...]:
-        """Facts of the repositories that can be searched."""
+        """Return facts of the repositories that can be searched."""
 
     async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> ToolResult:
         """Run a tool or an analysis; cancelling stops the work.

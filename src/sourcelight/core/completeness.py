@@ -133,7 +133,7 @@ def call_status(*, complete: bool, rows: int, limit: int | None) -> Status:
 
 
 def _counts(query: str, pattern_type: str) -> list[int]:
-    """The numbers of ``count:`` of a query; none where an alternative has none, or the query can't be read here."""
+    """Return the numbers of a query's ``count:``; none if an alternative lacks it or the query can't be parsed."""
     try:
         plan = parse(query, pattern_type).plan
     except QueryError:

@@ -95,7 +95,7 @@ _SHOWN = 60
 
 
 def _mark(query: str, position: int | None) -> str:
-    """A query as a line for tracebacks, with a mark below the byte of the error."""
+    """Return a query as a line for tracebacks, with a mark below the byte of the error."""
     char_position = 0 if position is None else len(query.encode(errors="replace")[:position].decode(errors="ignore"))
     start, end = max(0, char_position - _SHOWN), char_position + _SHOWN
     excerpt = "".join(char if char.isprintable() else "\ufffd" for char in query[start:end])

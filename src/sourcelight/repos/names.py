@@ -55,7 +55,7 @@ def name_from_origin(url: str) -> str:
 
 
 def name_key(name: str) -> str:
-    """A name as names are compared: without regard to case, to how characters are composed, or to a final ``.git``.
+    """Return a name for comparison: case-folded, in one Unicode form, and without a final ``.git``.
 
     Code hosts take ``Owner/Name`` and ``owner/name`` for one repository; what is said of the one holds for the other.
     """
@@ -97,7 +97,7 @@ def speaking_folder(path: str) -> str:
 
 
 def clean(text: str) -> str:
-    """Text fit for a name: blanks as ``-``; control characters, direction marks and invalid bytes as U+FFFD."""
+    """Return text fit for a name: blanks as ``-``; control characters, direction marks and invalid bytes as U+FFFD."""
     return _UNSPEAKABLE.sub("\N{REPLACEMENT CHARACTER}", text.strip().replace(" ", "-"))
 
 

@@ -131,7 +131,7 @@ def default_commit(handle: object) -> tuple[CommitId, str]:
 
 
 def _lookup(handle: object, revision: str) -> CommitId:
-    """The commit a revision names; empty when there is none."""
+    """Return the commit a revision names; empty when there is none."""
     import pygit2
 
     assert isinstance(handle, pygit2.Repository)  # noqa: S101 - narrows for the type checker
@@ -155,7 +155,7 @@ def _lookup(handle: object, revision: str) -> CommitId:
 
 
 def _object_named(handle: pygit2.Repository, name: str) -> pygit2.Oid | None:
-    """The object that a ref or a whole hash names, unresolved; None for another form, which git resolves."""
+    """Return the object that a ref or a whole hash names, unresolved; None for another form, which git resolves."""
     import pygit2
 
     if name == "HEAD" or name.startswith("refs/"):
@@ -198,7 +198,7 @@ def _resolve_raw(handle: pygit2.Repository, revision: str) -> CommitId:
 
 
 def head_target(git_dir: str) -> str:
-    """The ref that HEAD names (``refs/heads/main``), or empty for a detached one."""
+    """Return the ref that HEAD names (``refs/heads/main``), or empty for a detached one."""
     try:
         text = read_small_file(os.path.join(git_dir, "HEAD"), 4096)
     except OSError:

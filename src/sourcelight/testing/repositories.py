@@ -25,7 +25,7 @@ Files = Mapping[Any, Content]  # keys are str or bytes; a union would be refused
 
 
 def git_environment(**extra: str) -> dict[str, str]:
-    """The environment for a git command that must not see the configuration or identity of this host.
+    """Return the environment for a git command that must not see the configuration or identity of this host.
 
     Parameters
     ----------

@@ -125,7 +125,7 @@ def _without_scores(batches: list[Any]) -> list[Any]:
 
 
 def _scores(parts: list[list[Any]]) -> dict[str | None, float]:
-    """The score of each path: that of its best match in any alternative."""
+    """Return the score of each path: that of its best match in any alternative."""
     best: dict[str | None, float] = {}
     for batch in (batch for part in parts for batch in part):
         rows = MatchRows(batch)

@@ -19,7 +19,7 @@ Cut = tuple[Any, int, int]
 
 
 def join_cuts(cuts: list[Cut]) -> Any:
-    """One batch of all rows, in the order given; the batches have the same columns.
+    """Return one batch of all rows, in the order given; the batches have the same columns.
 
     Its dictionaries hold the values that its rows use, in the order in which the rows use them.
     """
@@ -47,7 +47,7 @@ def join_cuts(cuts: list[Cut]) -> Any:
 
 
 def in_order(batch: Any) -> Any:
-    """The batch with dictionaries of only those values that its rows use, in the order in which they use them."""
+    """Return the batch with dictionaries of only the values that its rows use, in the order of their use."""
     columns = [_in_order(column) if pa.types.is_dictionary(column.type) else column for column in batch.columns]
     return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
 
@@ -87,7 +87,7 @@ class JoinedRows:
         self.size += size
 
     def batches(self) -> Iterator[Any]:
-        """All of it, which is forgotten."""
+        """Yield all of it, which is forgotten."""
         cuts, self._cuts, self.rows, self.size = self._cuts, [], 0, 0
         together: list[Cut] = []
         last = -1

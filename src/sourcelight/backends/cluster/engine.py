@@ -170,7 +170,7 @@ class ClusterEngine:
     def count(
         self, request: SearchRequest, by: Sequence[GroupBy], viewer: Viewer, cancellation: Cancellation
     ) -> Any | None:
-        """Matches and files by ``repository``, ``commit``, ``language`` or ``path``; see `LocalEngine.count`."""
+        """Return matches and files by ``repository``, ``commit``, ``language`` or ``path``; see `LocalEngine.count`."""
         cluster = self.snapshot()
         self._queries.read(request, cluster.catalog.contexts)  # raises before any worker is asked
         return count_on_workers(cluster, request, by, viewer, cancellation)

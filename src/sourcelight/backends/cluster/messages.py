@@ -79,7 +79,7 @@ class WorkerRequest:
 
     @classmethod
     def from_plain(cls, payload: Mapping[str, Any]) -> WorkerRequest:
-        """The order that `to_plain` gave; raises `WorkersUnreachable` for one of another version."""
+        """Return the order that `to_plain` gave; raises `WorkersUnreachable` for one of another version."""
         if (payload.get("protocol"), payload.get("versions")) != (PROTOCOL, versions()):
             sender = payload.get("versions") or f"protocol {payload.get('protocol')}"
             raise WorkersUnreachable("worker", f"it runs {versions()}, but the request comes from {sender}")
@@ -121,7 +121,7 @@ def error_from_plain(payload: Mapping[str, Any]) -> SourcelightError:
 
 
 def answer_to_plain(answer: ToolResult) -> dict[str, Any]:
-    """An answer as values and its table."""
+    """Return an answer as values and its table."""
     return {
         "columns": answer.columns,
         "table": answer.table,

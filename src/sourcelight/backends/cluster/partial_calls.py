@@ -54,14 +54,14 @@ class ClusterToolCall:
             self.context.observer(ToolProgress(**message["progress"], rows=message.get("rows")))
 
     def holders(self, names: Sequence[str], step: str, arguments: Mapping[str, Any] | None = None) -> HolderRequests:
-        """The workers of some repositories; `arguments` instead of those of the call."""
+        """Return the workers of some repositories; `arguments` instead of those of the call."""
         fleet = self.cluster.fleet
         order = self.order(names, step, arguments)
         turns = ReplicaOrder(fleet.members, self.cluster.holders())
         return HolderRequests(turns, self.cluster.generation, order, fleet.silence_s, on_message=self.on_message)
 
     def nowhere(self) -> ToolContext:
-        """The context of a viewer who may see nothing, for answers over no repository."""
+        """Return the context of a viewer who may see nothing, for answers over no repository."""
         return replace(self.context, viewer=Viewer(self.context.viewer.name, sees_private=False, only=frozenset()))
 
 
@@ -103,7 +103,7 @@ def rank(call: ClusterToolCall) -> ToolResult:
 
 
 def names_of_question(call: ClusterToolCall, text: str) -> list[str]:
-    """Names of the repositories that the filters of a question choose, of those the viewer may see."""
+    """Return names of the repositories that the filters of a question choose, of those the viewer may see."""
     from sourcelight.engines.execution.natural_language import filters_query, split_filters
 
     cluster = call.cluster
@@ -113,7 +113,7 @@ def names_of_question(call: ClusterToolCall, text: str) -> list[str]:
 
 
 def _with_dates(call: ClusterToolCall) -> Mapping[str, Any]:
-    """The arguments with dates as the moments that they are."""
+    """Return the arguments with dates as the moments that they are."""
     if not any(call.arguments.get(name) for name in _DATES):
         return call.arguments
     from sourcelight.engines.tools.history.filters import dates_of
@@ -122,7 +122,7 @@ def _with_dates(call: ClusterToolCall) -> Mapping[str, Any]:
 
 
 def _reasons(name: str, asking: HolderRequests, messages: Sequence[Any]) -> dict[str, str]:
-    """Repositories that no worker answered for, and the reason for each."""
+    """Return repositories that no worker answered for, and the reason for each."""
     failures = {repository: asking.turns.failures(repository) for repository in asking.skipped}
     if not messages:
         raise NoWorkerAnswered(name, [attempt for attempts in failures.values() for attempt in attempts])
@@ -130,17 +130,17 @@ def _reasons(name: str, asking: HolderRequests, messages: Sequence[Any]) -> dict
 
 
 def sentence(name: str, attempts: Sequence[FailedAttempt]) -> str:
-    """The sentence about a repository that no worker answered for."""
+    """Return the sentence about a repository that no worker answered for."""
     return reason_left_out(name, reasons(attempts))
 
 
 def reason_left_out(name: str, workers: str) -> str:
-    """The reason why a repository is missing from an answer; `workers` are the workers with their reasons."""
+    """Return the reason why a repository is missing from an answer; `workers` has the workers and their reasons."""
     return f"{name} did not answer and is left out. Tried: {workers}. Ask again in a moment."
 
 
 def with_skipped_rows(answer: ToolResult, skipped: Mapping[str, str]) -> ToolResult:
-    """The answer with a row added for each repository that no worker answered for."""
+    """Return the answer with a row added for each repository that no worker answered for."""
     if not skipped:
         return answer
     rows = [

@@ -61,7 +61,7 @@ def place(
 
 
 def ranking(shard: ShardId, workers: Sequence[str]) -> list[str]:
-    """The workers by their weight for a shard, the highest first."""
+    """Return the workers by their weight for a shard, the highest first."""
     return [workers[position] for position in next(_rank([shard], workers))]
 
 
@@ -80,7 +80,7 @@ def _hashes(names: Sequence[str]) -> Any:
 
 
 def _mix(values: Any) -> Any:
-    """Numbers in which each bit depends on all bits of the former ones (the finalizer of splitmix64)."""
+    """Return numbers in which each bit depends on all bits of the former ones (the finalizer of splitmix64)."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return values ^ (values >> np.uint64(31))
@@ -89,7 +89,7 @@ def _mix(values: Any) -> Any:
 def _choose(
     ranked: Sequence[int], zones: Sequence[str], load: Sequence[int], remaining: float, replica_count: int
 ) -> list[int]:
-    """The first workers in rank with capacity, in different zones if possible; then those of least load."""
+    """Return the first workers in rank with capacity, in different zones if possible; then those of least load."""
     selected: list[int] = []
     # First one of each zone, then the rest: a zone that is lost takes one replica with it.
     passes = (True, False) if len(set(zones)) > 1 else (False,)
@@ -108,5 +108,5 @@ def _choose(
 
 
 def zone_of(worker: str) -> str:
-    """The zone of a worker, which its name begins with; empty for a name without a ``/``."""
+    """Return the zone of a worker, which its name begins with; empty for a name without a ``/``."""
     return worker.partition("/")[0] if "/" in worker else ""

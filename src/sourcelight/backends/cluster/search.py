@@ -57,7 +57,7 @@ def make_cluster_plans(
 
 
 def phases_of(plans: Sequence[Plan]) -> tuple[int, ...]:
-    """The phases in which an answer may have rows: the less there are, the sooner the first row is known."""
+    """Return the phases in which an answer may have rows: the less there are, the sooner the first row is known."""
     phases = [FILES]
     if any("symbol" in plan.alternative.types for plan in plans):
         phases.append(SYMBOLS)
@@ -144,7 +144,7 @@ class ClusterSource:
         return iter(())
 
     def batches(self, limit: int) -> Generator[Any, None, None]:
-        """All rows, ranked where a search on one machine would rank them."""
+        """Yield all rows, ranked where a search on one machine would rank them."""
         plans, task, fleet = self.plans, self.task, self.cluster.fleet
         self._slots = OrderedMerge(self._names, phases_of(plans))
         self._counts = AlternativeCounts([plan.alternative for plan in plans])
@@ -263,7 +263,7 @@ class ClusterSource:
         yield from notices.named_only(gaps.name_only, gaps.missing, gaps.unread_cells)
 
     def _problems(self) -> dict[str, str]:
-        """Repositories that the query names and whose last build failed, and why.
+        """Return repositories that the query names and whose last build failed, and why.
 
         Those that are searched as a former build left them, and those that no shard was ever built of, which are not in
         the catalog.
@@ -289,7 +289,7 @@ def without(plans: Sequence[Plan], excluded: frozenset[str]) -> list[Plan]:
 
 
 def unanswered_items(skipped: dict[str, tuple[FailedAttempt, ...]], partly_shown: Collection[str]) -> Iterator[Skipped]:
-    """One item for each repository that no worker completed."""
+    """Yield one item for each repository that no worker completed."""
     for name, attempts in sorted(skipped.items()):
         partly = "Some of its matches are shown. " if name in partly_shown else ""
         yield Skipped(
@@ -306,7 +306,7 @@ def _of(values: Mapping[str, T], names: frozenset[str]) -> dict[str, T]:
 
 
 def _repository_of(label: str, names: frozenset[str]) -> str:
-    """The repository of a label such as ``name@revision``."""
+    """Return the repository of a label such as ``name@revision``."""
     if label in names:
         return label
     return next((label[:index] for index in range(len(label)) if label[index] == "@" and label[:index] in names), label)

@@ -112,7 +112,7 @@ def _ask(call: ClusterToolCall, order: WorkerRequest, candidates: Sequence[Worke
 def count_on_workers(
     cluster: ClusterSnapshot, request: SearchRequest, by: Sequence[str], viewer: Viewer, cancellation: Cancellation
 ) -> Any | None:
-    """Counts of all workers, summed; None where only a stream can answer, or a worker did not, or a build failed."""
+    """Return the sum of all workers' counts; None if only a stream can answer, a worker didn't, or a build failed."""
     if any(entry.problem for entry in cluster.generation.entries):
         return None
     holders = cluster.holders()
@@ -153,7 +153,7 @@ async def _together(work: Sequence[Any]) -> list[Mapping[str, Any]]:
 
 
 def _without_dictionaries(table: Any) -> Any:
-    """The table with texts instead of dictionaries, whose codes differ from worker to worker; a copy of its own.
+    """Return the table with texts instead of dictionaries, whose codes differ from worker to worker; a copy of its own.
 
     What came in a message may lie anywhere in it, and Arrow complains of that on standard error when it sums.
     """
@@ -174,7 +174,7 @@ def _sum(table: Any, by: Sequence[str]) -> Any:
 def _required_repositories(
     cluster: ClusterSnapshot, tool: Tool[Any], arguments: Mapping[str, Any], viewer: Viewer
 ) -> tuple[Repository, ...]:
-    """The repositories that a call reads."""
+    """Return the repositories that a call reads."""
     names = [str(name).strip("/") for name in (arguments.get("repo"), *(arguments.get("repos") or ())) if name]
     repositories = tuple(cluster.catalog.get(name, viewer) for name in dict.fromkeys(names))
     if tool.scope in {Scope.SYMBOL, Scope.ACROSS} or not repositories:
@@ -183,13 +183,13 @@ def _required_repositories(
 
 
 def size_of(cluster: ClusterSnapshot, repositories: Sequence[Repository]) -> int:
-    """Bytes of the shards of some repositories."""
+    """Return bytes of the shards of some repositories."""
     sizes = {entry.name: entry.size for entry in cluster.generation.searchable}
     return sum(sizes[repository.name] for repository in repositories)
 
 
 def candidates_of(cluster: ClusterSnapshot, repo: str, repositories: Sequence[Repository]) -> list[WorkerInfo]:
-    """The workers to ask: first those of the named repository, then those with most of the required shards."""
+    """Return the workers to ask: first those of the named repository, then those with most of the required shards."""
     holders = cluster.holders()
     sizes = {entry.name: entry.size for entry in cluster.generation.searchable}
     counts: dict[WorkerInfo, int] = {}
@@ -242,7 +242,7 @@ def run_step(cluster: ClusterSnapshot, step: str, request: Any, context: Any, on
 
 
 def _pin(call: ClusterToolCall, request: StepRequest) -> Any:
-    """The commits of a question; a repository that no worker answers for can't be pinned."""
+    """Return the commits of a question; a repository that no worker answers for can't be pinned."""
     names = names_of_question(call, request.filters)
     if request.named_scope.repositories:
         wanted_names = {name.casefold() for name in request.named_scope.repositories}
@@ -260,7 +260,7 @@ def _pin(call: ClusterToolCall, request: StepRequest) -> Any:
 
 
 def _needed_workers(call: ClusterToolCall, step: str, request: Any) -> tuple[Repository, ...]:
-    """The repositories that a worker has to have: all that the viewer may see, or the question's alone.
+    """Return the repositories that a worker has to have: all that the viewer may see, or the question's alone.
 
     Without those that could not be pinned, which the answer names.
     """

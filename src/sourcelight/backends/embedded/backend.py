@@ -105,7 +105,7 @@ def open_engine(  # noqa: PLR0913 - what a caller may choose
 
 # An exception can't say that the iterator ended: a future refuses `StopIteration`.
 def _next(events: Iterator[Event]) -> Event | object:
-    """The next event, its record batch made here and not on the event loop; `_END` when there is none."""
+    """Return the next event, its record batch made here and not on the event loop; `_END` when there is none."""
     event = next(events, _END)
     if isinstance(event, RawMatchBatch):
         _ = event.batch
@@ -150,7 +150,7 @@ class EmbeddedBackend:
             return self._conversations
 
     async def stream(self, request: SearchRequest) -> AsyncGenerator[Event, None]:
-        """Events of one search. Closing the generator stops the work, and waits until it has stopped."""
+        """Yield events of one search. Closing the generator stops the work, and waits until it has stopped."""
         cancellation = Cancellation()
         loop = asyncio.get_running_loop()
         events: Iterator[Event] = iter(())
@@ -180,7 +180,7 @@ class EmbeddedBackend:
                 events.close()
 
     async def count(self, request: SearchRequest, by: Sequence[str]) -> Any | None:
-        """Matches and files by the columns `by`, counted inside the engine; None where only a stream can answer."""
+        """Return matches and files by the columns `by`, counted in the engine; None if only a stream can answer."""
         # In the engine's order. Other columns need the rows themselves.
         columns = [name for name in _GROUPS if name in by]
         if len(columns) != len(by):
@@ -224,7 +224,7 @@ class EmbeddedBackend:
             cancellation.cancel()
 
     async def repositories(self) -> tuple[RepositoryInfo, ...]:
-        """Facts of every repository that the viewer may see, by name."""
+        """Return facts of every repository that the viewer may see, by name."""
 
         def read_info() -> tuple[RepositoryInfo, ...]:
             self.engine.refresh()

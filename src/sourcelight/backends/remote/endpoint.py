@@ -49,7 +49,7 @@ class Secret:
         self._value = value
 
     def reveal(self) -> str:
-        """The text, for the one place that sends it."""
+        """Return the text, for the one place that sends it."""
         return self._value
 
     def __repr__(self) -> str:
@@ -133,7 +133,7 @@ def secret_token(token: str | Secret | None) -> Secret | None:
 def resolve_endpoint(
     url: str | None = None, token: str | Secret | None = None, *, environ: Mapping[str, str] | None = None
 ) -> tuple[Endpoint, Secret | None]:
-    """The endpoint and the token from arguments and, where these are None, from the environment.
+    """Return the endpoint and the token from arguments and, where these are None, from the environment.
 
     Read are ``SRC_ENDPOINT``, ``SRC_ACCESS_TOKEN``, ``SRC_PROXY`` (an http or https address), ``SRC_HEADERS`` (lines
     of ``name: value``) and ``SRC_HEADER_NAME=value`` (``_`` in the name stands for ``-``). The token of the environment
@@ -225,7 +225,7 @@ class TokenCredential:
         self._scheme = "Bearer" if bearer else "token"
 
     async def authorization(self) -> Secret | None:
-        """The token with its scheme."""
+        """Return the token with its scheme."""
         return None if self._token is None else Secret(f"{self._scheme} {self._token.reveal()}")
 
     async def renew(self, refused: Secret) -> Secret | None:  # noqa: ARG002 - the protocol's
@@ -292,7 +292,7 @@ class RetryPolicy:
         return None if asked_s > self.max_retry_after_s else max(self.wait_s(attempt), asked_s)
 
     def wait_s(self, attempt: int) -> float:
-        """Seconds to wait after the failed attempt number `attempt`, from 0."""
+        """Return seconds to wait after the failed attempt number `attempt`, from 0."""
         return self.backoff_s * 2.0**attempt * random.uniform(0.5, 1.0)  # noqa: S311 - spreads callers
 
 

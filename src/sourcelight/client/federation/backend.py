@@ -63,7 +63,7 @@ class FederatedBackend:
         self._calls = FederatedTools(self.services, idle_timeout_s=idle_timeout_s)
 
     async def stream(self, request: SearchRequest) -> AsyncGenerator[Event, None]:
-        """Events of all services as they arrive; duplicate rows are yielded once."""
+        """Yield events of all services as they arrive; duplicate rows are yielded once."""
         merge = StreamMerge(self.services, request, idle_timeout_s=self.idle_timeout_s, keeps_rows=False)
         async with aclosing(merge.events()) as events:
             async for event in events:
@@ -131,7 +131,7 @@ class FederatedSearch(BackendWrapper):
         self._merge: StreamMerge | None = None
 
     async def stream(self, request: SearchRequest) -> AsyncGenerator[Event, None]:
-        """Events as they arrive."""
+        """Yield events as they arrive."""
         self._merge = StreamMerge(
             self.services, request, idle_timeout_s=self._idle_timeout_s, keeps_rows=self._keeps_rows
         )
@@ -140,20 +140,20 @@ class FederatedSearch(BackendWrapper):
                 yield event
 
     async def arrange(self) -> tuple[list[Any], ServiceStatuses]:
-        """All rows of the newest complete search, in order, and the status of each service."""
+        """Return all rows of the newest complete search, in order, and the status of each service."""
         if self._merge is None:
             raise RuntimeError("nothing was searched")
         return await asyncio.to_thread(self._merge.arrange)
 
     def undelivered_batches(self) -> list[MatchBatch]:
-        """Rows that arrived for the newest search but were not yielded before it stopped."""
+        """Return rows that arrived for the newest search but were not yielded before it stopped."""
         return [] if self._merge is None else list(self._merge.undelivered_batches())
 
 
 def federated_run(
     backend: FederatedBackend, request: SearchRequest, *, exhaustive: bool, keeps_rows: bool
 ) -> SearchRun:
-    """The search of a `FederatedBackend`.
+    """Return the search of a `FederatedBackend`.
 
     Parameters
     ----------

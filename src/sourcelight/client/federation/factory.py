@@ -22,7 +22,7 @@ def make_backend(
     close: Callable[[list[AnyClient]], Any],
     idle_timeout_s: float | None,
 ) -> FederatedBackend:
-    """The backend of `services`: clients of a kind, and addresses to connect to.
+    """Return the backend of `services`: clients of a kind, and addresses to connect to.
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ async def ask_all(services: Sequence[Service], ask: Callable[[Service], Awaitabl
 
 
 def answers(replies: Sequence[ServiceReply[T]]) -> list[tuple[ServiceReply[T], T]]:
-    """The replies of all services.
+    """Return the replies of all services.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def first_of(errors: Sequence[tuple[str, SourcelightError]]) -> SourcelightError
 
 
 def did_not_answer(service: Service, error: SourcelightError) -> str:
-    """A notice that a service is missing in an answer."""
+    """Return a notice that a service is missing in an answer."""
     return f"{service.name} did not answer: {error}"
 
 
@@ -128,7 +128,7 @@ async def call_one(
 
 
 async def repositories_at(service: Service, names: Sequence[str] = ()) -> set[str]:
-    """Names of the repositories of a service; only of `names` if given."""
+    """Return names of the repositories of a service; only of `names` if given."""
     if not names or service.backend.local:
         local_names = {info.name for info in await service.backend.repositories()}
         return local_names & set(names) if names else local_names
@@ -160,7 +160,7 @@ class SummedProgress:
         self._latest: dict[str, ToolProgress] = {}
 
     def of(self, name: str) -> CallObserver:
-        """The observer of the call at the service `name`."""
+        """Return the observer of the call at the service `name`."""
 
         def on_progress(event: ToolProgress) -> None:
             self._latest[name] = event
@@ -176,7 +176,7 @@ class SummedProgress:
 
 
 def page_of(parts: Parts, arguments: Mapping[str, Any]) -> tuple[MergedTable, dict[str, Any]]:
-    """The requested page of all repositories of all services by name, and the cursor of the next one.
+    """Return the requested page of all repositories of all services by name, and the cursor of the next one.
 
     Raises
     ------

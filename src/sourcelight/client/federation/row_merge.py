@@ -73,17 +73,17 @@ class DuplicateFilter:
 
 
 def files_of(rows: MatchRows) -> list[tuple[int, int]]:
-    """The runs of rows of one file, from and to; none for no rows."""
+    """Return the runs of rows of one file, from and to; none for no rows."""
     return boundaries(len(rows), [rows.codes(name) for name in FILE]) if len(rows) else []
 
 
 def _keys(rows: MatchRows, starts: list[int]) -> list[_Key]:
-    """The keys that distinguish files, of the rows `starts`."""
+    """Return the keys that distinguish files, of the rows `starts`."""
     return list(zip(*(_column_texts(rows, name, starts) for name in FILE), strict=True))
 
 
 def _column_texts(rows: MatchRows, name: str, positions: list[int]) -> list[str | None]:
-    """Texts of some rows, each distinct one decoded once: a dictionary may hold those of the whole answer."""
+    """Return texts of some rows, each distinct one decoded once: a dictionary may hold those of the whole answer."""
     if name not in rows:
         return [None] * len(positions)
     column = rows.column(name)
@@ -101,7 +101,7 @@ def _column_texts(rows: MatchRows, name: str, positions: list[int]) -> list[str 
 
 
 def _line_keys(rows: MatchRows, lines: Int64Array) -> Int64Array:
-    """A number for each row that is the same for the same line, side and symbol."""
+    """Return a number for each row that is the same for the same line, side and symbol."""
     locations = zip(lines.tolist(), rows.texts("side"), rows.texts("symbol"), strict=True)
     return np.array([hash(location) for location in locations], np.int64)
 
@@ -178,7 +178,7 @@ def order_parts(
 
 
 def _unify_dictionaries(table: Any) -> Any:
-    """The table with one dictionary for each of its columns."""
+    """Return the table with one dictionary for each of its columns."""
     columns = [
         column.cast(field.type.value_type).dictionary_encode().combine_chunks().cast(field.type)
         if pa.types.is_dictionary(field.type) and field.name != SERVICE.name
@@ -213,7 +213,7 @@ def _codes(column: Any) -> Int64Array:
 
 
 def _ranks(column: Any) -> Int64Array:
-    """A number for each row by which its text sorts; null comes first."""
+    """Return a number for each row by which its text sorts; null comes first."""
     size = len(column.dictionary)
     ranks = np.zeros(size + 1, np.int64)
     by_text = pa.compute.array_sort_indices(column.dictionary)

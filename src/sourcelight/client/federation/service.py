@@ -39,7 +39,7 @@ class Service:
 
 
 def short_name(endpoint: str) -> str:
-    """A short name for an endpoint: host and path of an address, the first word of anything else."""
+    """Return a short name for an endpoint: host and path of an address, the first word of anything else."""
     parts = urlsplit(endpoint)
     if parts.netloc and parts.scheme in {"http", "https"}:
         return f"{parts.netloc}{parts.path}".rstrip("/")
@@ -47,7 +47,7 @@ def short_name(endpoint: str) -> str:
 
 
 def distinct(names: Iterable[str]) -> list[str]:
-    """The names, with numbers added to duplicates: ``embedded``, ``embedded 2``."""
+    """Return the names, with numbers added to duplicates: ``embedded``, ``embedded 2``."""
     unique_names: list[str] = []
     for name in names:
         number, candidate = 1, name

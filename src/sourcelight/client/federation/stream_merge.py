@@ -136,7 +136,7 @@ class ServiceStream:
 
 
 def services_of(parts: list[ServiceStream], now: float) -> ServiceStatuses:
-    """The progress of all services."""
+    """Return the progress of all services."""
     return ServiceStatuses(tuple(part.state(now) for part in parts))
 
 
@@ -230,7 +230,7 @@ class StreamMerge:
         self._reported_s = 0.0
 
     async def events(self) -> AsyncGenerator[Event, None]:
-        """All events, `Done` last.
+        """Yield all events, `Done` last.
 
         Raises
         ------
@@ -265,7 +265,7 @@ class StreamMerge:
             yield out_event
 
     def arrange(self) -> tuple[list[Any], ServiceStatuses]:
-        """All rows in their order, and how the services ended; see `arranging`."""
+        """Return all rows in their order, and how the services ended; see `arranging`."""
         names = [part.name for part in self._parts]
         parts, repeated = [part.batches for part in self._parts], any(part.duplicates for part in self._parts)
         ordered = order_parts(
@@ -281,7 +281,7 @@ class StreamMerge:
         return ordered.batches, services_of(self._parts, time.monotonic())
 
     def undelivered_batches(self) -> Iterator[MatchBatch]:
-        """Rows that services had but did not yield yet, as far as known."""
+        """Yield rows that services had but did not yield yet, as far as known."""
         for part in self._parts:
             for event in part.service.recover():
                 yield from (out_event for out_event in self._rows(part, event) if isinstance(out_event, MatchBatch))
@@ -381,7 +381,7 @@ class StreamMerge:
             yield display_limit(self._request.display, match_count)
 
     def _match_count(self) -> int:
-        """Matches of all services, duplicates once."""
+        """Return matches of all services, duplicates once."""
         # A service may count more than it sends, and progress may lag behind its matches.
         received = sum(max(part.match_count, part.progress.match_count if part.progress else 0) for part in self._parts)
         return min(max(received - sum(part.repeated for part in self._parts), self._yielded_matches), self._limit)
@@ -394,7 +394,7 @@ class StreamMerge:
 
 
 def limit_of(request: SearchRequest) -> tuple[int, bool]:
-    """Matches after which a query asks to stop, `sys.maxsize` for none; and whether it asks for all there are."""
+    """Return the limit of matches in a query, `sys.maxsize` without one, and whether it requests all matches."""
     try:
         query = parse(request.query, request.pattern_type, version=request.version)
     except QueryError:

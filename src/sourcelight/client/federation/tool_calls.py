@@ -137,7 +137,7 @@ class FederatedTools:
     def _by(
         self, service: Service, tool: Tool[Any], answer: ToolResult, broken: Sequence[tuple[Service, SourcelightError]]
     ) -> ToolResult:
-        """An answer of one service as the federation's."""
+        """Return an answer of one service as the federation's."""
         attributes = {**answer.attributes, "service": service.name}
         if attributes.get("end_cursor"):
             attributes["end_cursor"] = f"{service.name}{_CURSOR}{attributes['end_cursor']}"
@@ -218,7 +218,7 @@ class FederatedTools:
     async def _make_plan(
         self, arguments: WireArguments, requested_names: Sequence[str], *, exclusive: bool
     ) -> tuple[list[tuple[Service, WireArguments]], list[ServiceReply[Any]]]:
-        """The repositories to request from each service, and the services that could not list theirs.
+        """Return the repositories to request from each service, and the services that could not list theirs.
 
         Raises
         ------
@@ -253,7 +253,7 @@ class FederatedTools:
 
 
 def _labelling(observer: CallObserver | None, name: str) -> CallObserver | None:
-    """An observer that adds the service to each row."""
+    """Return an observer that adds the service to each row."""
     if observer is None:
         return None
 
@@ -264,7 +264,7 @@ def _labelling(observer: CallObserver | None, name: str) -> CallObserver | None:
 
 
 def _notices(replies: Sequence[ServiceReply[Any]]) -> tuple[list[str], bool]:
-    """Notices of all services, and whether all answered in full."""
+    """Return notices of all services, and whether all answered in full."""
     answers = [(reply.service.name, reply.value) for reply in replies if reply.value is not None]
     every = set.intersection(*(set(answer.notices) for _, answer in answers)) if answers else set()
     notices = [notice for notice in answers[0][1].notices if notice in every] if answers else []
@@ -274,7 +274,7 @@ def _notices(replies: Sequence[ServiceReply[Any]]) -> tuple[list[str], bool]:
 
 
 def _merge_texts(replies: Sequence[ServiceReply[ToolResult]]) -> ToolResult:
-    """The texts of services of which the client could parse none."""
+    """Return the texts of services of which the client could parse none."""
     import pyarrow as pa
 
     tables = [add_service(answer.table, reply.service.name) for reply, answer in answers(replies)]
@@ -284,7 +284,7 @@ def _merge_texts(replies: Sequence[ServiceReply[ToolResult]]) -> ToolResult:
 
 
 def _states(replies: Sequence[ServiceReply[Any]], table: Any, duplicates: Mapping[str, int]) -> list[dict[str, Any]]:
-    """The outcome of each service, for ``attrs["services"]``."""
+    """Return the outcome of each service, for ``attrs["services"]``."""
     owners = [name for value in table.column("service").to_pylist() for name in value.split(", ")]
     return [
         {

@@ -371,7 +371,7 @@ def _asker(backend: Backend) -> str:
 
 
 async def _pins(backend: Backend, revision: str | None) -> list[tuple[str, CommitId]] | None:
-    """Names and commits of the repositories that a question would cover; None if unknown."""
+    """Return names and commits of the repositories that a question would cover; None if unknown."""
     if revision is not None and not _HEX.fullmatch(revision):
         return None
     repositories = await backend.repositories()
@@ -380,7 +380,7 @@ async def _pins(backend: Backend, revision: str | None) -> list[tuple[str, Commi
 
 
 def _answered_of(attributes: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Names and commits that an answer says it is of."""
+    """Return names and commits that an answer says it is of."""
     pins = [pin for question in attributes["questions"] for pin in question.get("pins") or ()]
     return sorted({(str(pin.get("repository")), str(pin.get("commit"))) for pin in pins})
 
@@ -412,6 +412,6 @@ async def _poll(
 
 
 def _countable(attributes: Mapping[str, Any], answer: ToolResult) -> ToolResult:
-    """The answer as the painter counts it."""
+    """Return the answer as the painter counts it."""
     complete = attributes["status"] == "complete"
     return ToolResult(answer.columns, answer.table, answer.attributes, complete, answer.notices)

@@ -181,7 +181,7 @@ async def _diff(
 async def _notebooks(
     reader: Shower, files: Sequence[Mapping[str, Any]], repo: str, base: str, head: str
 ) -> dict[str, NotebookDiff]:
-    """The cells that differ in the first changed notebooks, by path."""
+    """Return the cells that differ in the first changed notebooks, by path."""
     from sourcelight.core.cells.compare import changed_notebooks, compare_versions
 
     async def version(path: str, commit: str) -> tuple[str, list[str]] | None:
@@ -203,7 +203,7 @@ async def _notebooks(
 
 
 async def links_of(backend: Backend) -> LinkResolver:
-    """Links into what a backend can open; a service has its own pages, so no request is sent."""
+    """Return links into what a backend can open; a service has its own pages, so no request is sent."""
     if not backend.local:
         return LinkResolver(backend.name if "://" in backend.name else "")
     hosts = {fact.name: fact.url for fact in await backend.repositories() if fact.url}
@@ -211,7 +211,7 @@ async def links_of(backend: Backend) -> LinkResolver:
 
 
 def links_by_attrs(attrs: Mapping[Any, Any]) -> LinkResolver:
-    """Places of an answer by the `attrs` of its frame; none where its client is closed or this thread is its loop."""
+    """Return the links of an answer by the `attrs` of its frame; none if its client is closed or this is its loop."""
     try:
         return call(links_of, backend_of(attrs))
     except (SourcelightError, RuntimeError):

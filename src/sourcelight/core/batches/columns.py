@@ -27,12 +27,12 @@ _INT8, _INT32, _STRING, _LIST = pa.int8(), pa.int32(), pa.string(), pa.list_(pa.
 
 
 def repeats(counts: AnyArray) -> AnyArray:
-    """Positions that repeat element i ``counts[i]`` times when taken."""
+    """Return positions that repeat element i ``counts[i]`` times when taken."""
     return np.repeat(np.arange(len(counts), dtype=np.int32), counts)
 
 
 def dictionary(values: Sequence[str | None], take: AnyArray | None = None, *, index: Any = None) -> Array:
-    """A dictionary-encoded column of `values`, at the positions `take` if given; None is null."""
+    """Return a dictionary-encoded column of `values`, at the positions `take` if given; None is null."""
     # Both passes over the values run in C.
     code_of = dict(zip(dict.fromkeys(values), range(len(values)), strict=False))
     simple = index is None and None not in code_of
@@ -57,7 +57,7 @@ def distinct(values: Sequence[str | None], take: AnyArray, texts: Array | None =
 
 
 def constant(value: str, rows: int) -> Array:
-    """A dictionary-encoded column (8-bit codes) of one value."""
+    """Return a dictionary-encoded column (8-bit codes) of one value."""
     codes = pa.Array.from_buffers(_INT8, rows, [None, pa.py_buffer(bytes(rows))])
     return pa.DictionaryArray.from_arrays(codes, _single(value), safe=False)
 
@@ -73,12 +73,12 @@ def _single(value: str) -> Array:
 
 
 def numbers(values: NDArray[np.int32]) -> Array:
-    """A column of 32-bit numbers that shares the memory of `values`."""
+    """Return a column of 32-bit numbers that shares the memory of `values`."""
     return pa.Array.from_buffers(_INT32, len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
 
 
 def lists(counts: AnyArray, *values: AnyArray) -> tuple[Array, ...]:
-    """Columns of lists, one for each of `values`: `counts` of these in each row, in order.
+    """Return columns of lists, one for each of `values`: `counts` of these in each row, in order.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def lists(counts: AnyArray, *values: AnyArray) -> tuple[Array, ...]:
 
 
 def span_lists(rows: Sequence[Sequence[tuple[int, int]]], take: AnyArray | None = None) -> tuple[Array, Array]:
-    """Columns of starts and of ends from a sequence of (start, end) pairs for each row, at the positions `take`."""
+    """Return columns of starts and of ends, from (start, end) pairs for each row, at the positions `take`."""
     if not any(rows):
         (empty,) = lists(np.zeros(len(rows) if take is None else len(take), np.int32), np.zeros(0, np.int32))
         return empty, empty
@@ -103,7 +103,7 @@ def span_lists(rows: Sequence[Sequence[tuple[int, int]]], take: AnyArray | None 
 
 
 def int32(values: Any) -> Array:
-    """A column of 32-bit numbers.
+    """Return a column of 32-bit numbers.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def int32(values: Any) -> Array:
 
 
 def strings(values: Sequence[str | None]) -> Array:
-    """A column of text."""
+    """Return a column of text."""
     return pa.array(values, _STRING)
 
 
@@ -144,7 +144,7 @@ class FileColumns:
 
     @classmethod
     def of(cls, records: Sequence[WireRecord]) -> Self:
-        """The files of `records`."""
+        """Return the files of `records`."""
         files = cls()
         files.add(records)
         return files
@@ -160,7 +160,7 @@ class FileColumns:
         self._path_matches += [r.path_matches for r in records]
 
     def repository_columns(self, kind: str, take: AnyArray) -> Columns:
-        """The columns of the repository of each record, at the positions `take`."""
+        """Return the columns of the repository of each record, at the positions `take`."""
         rows = np.array(self._codes, np.int32)[take]
         names, ids, revisions, _, _ = zip(*self._code_by_key, strict=True)
         return {
@@ -171,7 +171,7 @@ class FileColumns:
         }
 
     def columns(self, kind: str, take: AnyArray) -> Columns:
-        """The columns of the file of each record, at the positions `take`."""
+        """Return the columns of the file of each record, at the positions `take`."""
         rows = np.array(self._codes, np.int32)[take]
         _, _, _, commits, values = zip(*self._code_by_key, strict=True)
         columns = self.repository_columns(kind, take) | {
@@ -184,12 +184,12 @@ class FileColumns:
         return columns
 
     def name_columns(self, take: AnyArray) -> Columns:
-        """The matches in the path of each record, at the positions `take`."""
+        """Return the matches in the path of each record, at the positions `take`."""
         return name_columns(self._path_matches, take)
 
 
 def name_columns(groups: Sequence[Sequence[WireRange] | None], take: AnyArray) -> Columns:
-    """Matches in names, one list of them for each record, at the positions `take`."""
+    """Return matches in names, one list of them for each record, at the positions `take`."""
     rows = [[(x.start.column, x.end.column) for x in spans] if spans else () for spans in groups] if any(groups) else ()
     start, end = span_lists(rows, take)
     return {"name_start": start, "name_end": end}
@@ -203,7 +203,7 @@ def text_of(column: Any) -> tuple[Int64Array, UInt8Array]:
 
 
 def copy_columns(records: Sequence[WireRecord | WireSymbol], keys: CopiedKeys, take: AnyArray | None = None) -> Columns:
-    """The columns that copy values of the wire, by the key of each: one value for each record, repeated by `take`."""
+    """Return the columns that copy values of the wire, by key: one value per record, repeated by `take`."""
     attributes = attributes_of(type(records[0]))
     return {
         column.name: copy_column(column, [getattr(record, attributes[key]) for record in records], take)
@@ -212,7 +212,7 @@ def copy_columns(records: Sequence[WireRecord | WireSymbol], keys: CopiedKeys, t
 
 
 def copy_column(column: Column, values: Sequence[Any], take: AnyArray | None = None) -> Any:
-    """The column of values of the wire, repeated by `take`."""
+    """Return the column of values of the wire, repeated by `take`."""
     if column.type == "dict32":
         # A dictionary of optional values keeps nulls apart from empty texts; a required column has no null.
         return dictionary(values if column.optional else [value or "" for value in values], take)
@@ -255,5 +255,5 @@ class CodePoints:
         return byte if self.ascii else byte - np.searchsorted(self._inner, byte)
 
     def byte(self, point: Int64Array) -> Int64Array:
-        """The byte at which each of the code points `point` starts; the inverse of `before`."""
+        """Return the byte at which each of the code points `point` starts; the inverse of `before`."""
         return point if self.ascii else point + np.searchsorted(self._reached, point, side="right")

@@ -84,12 +84,12 @@ def trailer_of_line(line: str) -> Trailer | None:
 
 
 def co_authors(message: str) -> list[tuple[str, str]]:
-    """Names and addresses of the ``Co-authored-by`` trailers of a message, each once, in order."""
+    """Return names and addresses of the ``Co-authored-by`` trailers of a message, each once, in order."""
     return people_of_trailers(message, CO_AUTHORS)
 
 
 def people_of_trailers(message: str, tokens: frozenset[str]) -> list[tuple[str, str]]:
-    """Names and addresses of the trailers of a message with one of some tokens, each once, in order."""
+    """Return names and addresses of the trailers of a message with one of some tokens, each once, in order."""
     lower = message.lower()
     if not any(token in lower for token in tokens):
         return []
@@ -98,7 +98,7 @@ def people_of_trailers(message: str, tokens: frozenset[str]) -> list[tuple[str, 
 
 
 def _trailer_block(lines: list[str]) -> list[str]:
-    """The lines of the paragraph of trailers; none when the last paragraph is no such."""
+    """Return the lines of the paragraph of trailers; none when the last paragraph is no such."""
     # As in `find_trailer_block_start` of git's trailer.c: comment lines are skipped, the first paragraph is the title.
     title = next(
         (index for index, line in enumerate(lines) if not line.startswith("#") and not line.strip(_SPACES)), -1

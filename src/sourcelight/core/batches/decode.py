@@ -184,7 +184,7 @@ class _RowDecoder(Protocol):
     def add(self, records: Sequence[WireRecord]) -> None: ...
 
     def columns(self) -> tuple[Columns, AnyArray] | None:
-        """The columns of all rows, and the record of each row, ascending; None if there are none."""
+        """Return the columns of all rows, and the record of each row, ascending; None if there are none."""
         ...
 
 
@@ -223,7 +223,7 @@ class _DecodedBatch:
 
 
 def _in_order(batches: list[_DecodedBatch]) -> list[tuple[Any, dict[str, RepositoryInfo]]]:
-    """The rows of several kinds in the order of the wire."""
+    """Return the rows of several kinds in the order of the wire."""
     kinds = np.repeat(np.arange(len(batches)), [item.batch.num_rows for item in batches])
     # Stable: the rows of one record have the same position and must stay in line order.
     order = np.argsort(np.concatenate([item.positions for item in batches]), kind="stable")
@@ -320,7 +320,7 @@ def _lack(record: WireRecord, item: Mapping[str, Any]) -> str:
 
 
 def _by_kind(records: list[WireRecord], seen: int) -> Mapping[str, tuple[list[WireRecord], Sequence[int]]]:
-    """The records of each kind, and where they stand, the first of all at `seen`."""
+    """Return the records of each kind, and where they stand, the first of all at `seen`."""
     if all(r.type == "content" for r in records):
         # The common case first: all lines, or all chunks, need no regrouping.
         with_chunks = sum(1 for r in records if r.chunk_matches)
@@ -385,7 +385,7 @@ def _symbols(records: list[WireRecord]) -> tuple[Columns, AnyArray] | None:
 
 
 def _symbol_lines(symbols: Sequence[WireSymbol]) -> Columns:
-    """The lines of definitions, and the places in them, of a service that sends them."""
+    """Return the lines of definitions, and the places in them, of a service that sends them."""
     columns: Columns = {"line": pa.array([symbol.text for symbol in symbols], arrow_type("string"))}
     for prefix, groups in (("", [s.spans for s in symbols]), ("name_", [s.name_spans for s in symbols])):
         # What no line or path can have would be no number of a column.

@@ -47,7 +47,7 @@ def message_rows(record: WireRecord) -> list[_CommitRow]:
 
 
 def _preview_rows(lines: list[str]) -> list[_CommitRow]:
-    """Rows of a diff without highlights: the lines of its preview. Together they are one match."""
+    """Return rows of a diff without highlights: the lines of its preview. Together they are one match."""
     diff_lines = diff_text.read_diff(lines, range(1, len(lines)))
     rows: list[_CommitRow] = []
     for position, text in enumerate(lines[1:], start=1):

@@ -83,7 +83,7 @@ class ChunkRows:
         return len(self._extents[0])
 
     def columns(self) -> tuple[Columns, Int64Array] | None:
-        """The columns of all lines with matches, and the record of each; None if there are none.
+        """Return the columns of all lines with matches, and the record of each; None if there are none.
 
         Raises
         ------
@@ -151,7 +151,7 @@ class _ChunkLines:
         return cls(texts.buffers()[2], CodePoints(text), start, end, first, count)
 
     def texts(self, line: Int64Array) -> Any:
-        """The text of the lines `line`, which are in order and none of them twice."""
+        """Return the text of the lines `line`, which are in order and none of them twice."""
         # Every other text of this array is what lies between two of the lines.
         bounds = np.empty(2 * len(line), np.int32)
         bounds[0::2], bounds[1::2] = self.start[line], self.end[line]
@@ -163,7 +163,7 @@ class _ChunkLines:
         return self.points.before(self.end[line]) - self.points.before(self.start[line])
 
     def size(self, line: Int64Array) -> Int64Array:
-        """Bytes of each line."""
+        """Return bytes of each line."""
         return self.end[line] - self.start[line]
 
     def byte(self, line: Int64Array, point: Int64Array) -> Int64Array:
@@ -213,7 +213,7 @@ class _Parts:
         self.end = np.where(self._is_last, np.minimum(self._stop_column, length), length + 1)
 
     def line_offset(self, top: Int64Array, lines: _ChunkLines) -> Int64Array:
-        """Bytes in the file before the line of each row, whose first part is at `top`."""
+        """Return bytes in the file before the line of each row, whose first part is at `top`."""
         line = self.line[top]
         inside = lines.byte(line, np.maximum(self.start[top], 0))
         offset = self._begin_offset[top] - inside
@@ -264,7 +264,7 @@ class LineRows:
         return int(np.maximum(np.asarray(self._counts), 1).sum())
 
     def columns(self) -> tuple[Columns, AnyArray] | None:
-        """The columns of all rows, and the record of each; None if there are none."""
+        """Return the columns of all rows, and the record of each; None if there are none."""
         if not self._texts:
             return None
         take, texts = repeats(np.asarray(self._sizes)), self._texts
@@ -298,7 +298,7 @@ class LineRows:
 
 
 def _in_bytes(line: Any, counts: AnyArray, *offsets: NDArray[np.int32]) -> tuple[Any, ...]:
-    """Columns of code point offsets (of each line as many as `counts` says) as byte offsets; empty if all is ASCII."""
+    """Return columns of code point offsets (`counts` per line) as byte offsets; empty if all is ASCII."""
     bounds, text = text_of(line)
     points = CodePoints(text)
     if points.ascii:

@@ -26,7 +26,7 @@ def is_odd(name: bytes) -> bool:
 
 
 def quote_name(name: bytes, *, ascii_only: bool = False) -> bytes:
-    """A name in quotes; with `ascii_only`, octal escapes replace all other bytes, as git writes by default."""
+    """Return a name in quotes; with `ascii_only`, octal escapes replace all other bytes, as git writes by default."""
     return b'"' + (_SPECIAL_OR_HIGH if ascii_only else _SPECIAL).sub(_escape, name) + b'"'
 
 
@@ -88,7 +88,7 @@ def is_diff(content: str) -> bool:
 
 
 def strip_fence(content: str) -> list[str]:
-    """The lines of fenced text with the opening fence as line 0, so that wire line numbers are positions."""
+    """Return the lines of fenced text with the opening fence as line 0, so that wire line numbers are positions."""
     lines = content.split("\n")
     if len(lines) > 1 and lines[-1].startswith(_FENCE):
         del lines[-1]
@@ -96,7 +96,7 @@ def strip_fence(content: str) -> list[str]:
 
 
 def read_diff(lines: list[str], positions: Container[int]) -> dict[int, DiffLine]:
-    """The lines of a diff preview at the positions `positions`; hunk headers are left out."""
+    """Return the lines of a diff preview at the positions `positions`; hunk headers are left out."""
     diff_lines: dict[int, DiffLine] = {}
     path, old, new, in_hunk = "", 0, 0, False
     end_numbers: tuple[int, int] | None = None
@@ -156,7 +156,7 @@ def write_diff(lines: Sequence[DiffLine]) -> tuple[str, list[int]]:
 
 
 def _runs(lines: Sequence[DiffLine]) -> Iterator[Sequence[DiffLine]]:
-    """Lines of one file and side that follow each other."""
+    """Yield lines of one file and side that follow each other."""
     start = 0
     for index in range(1, len(lines) + 1):
         line = lines[index - 1]
@@ -175,12 +175,12 @@ def fence_diff(preview: str) -> str:
 
 
 def write_message(message: str) -> str:
-    """A commit message as fenced text."""
+    """Return a commit message as fenced text."""
     return f"{MESSAGE_FENCE}\n{message}\n{_FENCE}"
 
 
 def triples(position: int, spans: Iterable[tuple[int, int]], shift: int) -> Iterator[tuple[int, int, int]]:
-    """The wire's (line, character, length) of spans in a line that is shifted `shift` code points to the right."""
+    """Return the wire's (line, character, length) of spans in a line, shifted `shift` code points to the right."""
     for start, end in spans:
         yield position, start + shift, end - start
 

@@ -136,7 +136,7 @@ def _groups(rows: MatchRows, files: list[tuple[int, int]]) -> list[tuple[int, in
 
 
 def _shorten(rows: MatchRows, options: encode_objects.EncodeOptions) -> MatchRows:
-    """A single row with truncated texts; even fully escaped they fit twice into one event."""
+    """Return a single row with truncated texts; even fully escaped they fit twice into one event."""
     return rows.shorten(_MAX_BYTES // (6 * (3 if options.chunk_matches else 2)))
 
 

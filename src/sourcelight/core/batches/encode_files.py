@@ -54,7 +54,7 @@ class RowEncoder:
         self.starts, self.ends = first.tolist(), last.tolist()
 
     def matches(self) -> list[dict[str, Any]]:
-        """All of them, a match for each file."""
+        """Return one match for each file."""
         return [self._file(number, start, end) for number, (start, end) in enumerate(self.files)]
 
     def _file(self, number: int, start: int, end: int) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def repository_fields(info: RepositoryInfo, number: int, revision: str, commit: 
 
 
 def names_of(rows: MatchRows, starts: Int64Array) -> list[list[tuple[int, int]]]:
-    """The spans in the path of each file; empty when there is none in any."""
+    """Return the spans in the path of each file; empty when there is none in any."""
     counts, first = rows.lists("name_start")
     if not len(first):
         return []
@@ -117,7 +117,7 @@ def names_of(rows: MatchRows, starts: Int64Array) -> list[list[tuple[int, int]]]
 
 
 def name_range(path: str, start: int, end: int) -> dict[str, Any]:
-    """A span in a path as the wire has it."""
+    """Return a span in a path as the wire has it."""
 
     def location(column: int) -> dict[str, int]:
         # The wire counts offsets in bytes and columns in code points.
@@ -233,7 +233,7 @@ def file_payloads(
 
 
 def json_texts(column: Any) -> list[bytes]:
-    """The JSON text between the quotes of each string of `column`; null is empty."""
+    """Return the JSON text between the quotes of each string of `column`; null is empty."""
     if column.null_count:
         column = pc.fill_null(column.cast(pa.string()), "")
     one_list = pa.ListArray.from_arrays(pa.array([0, len(column)], pa.int32()), column)
@@ -252,7 +252,7 @@ def json_texts(column: Any) -> list[bytes]:
 def _location_texts(
     rows: MatchRows, rows_of_files: Int64Array, repositories: Mapping[str, RepositoryInfo]
 ) -> list[bytes]:
-    """The JSON that says where the files at some rows are, without braces."""
+    """Return the JSON that says where the files at some rows are, without braces."""
     coded = [rows.take_codes(column, rows_of_files) for column in ("repository", "revision", "commit")]
     numbers = rows.numbers("repository_id")
     by_codes: dict[tuple[int, ...], bytes] = {}
@@ -276,7 +276,7 @@ def _numbers(values: Int64Array) -> list[bytes]:
 
 
 def _pairs(rows: MatchRows) -> list[bytes]:
-    """Each row's (start, length) pairs as JSON, without the outer brackets of the list and of its first and last pair.
+    """Return each row's (start, length) pairs as JSON, without the brackets of the list and of its outermost pairs.
 
     What lies past the end of a line (its newline) is not sent; a row without any pair is empty.
     """

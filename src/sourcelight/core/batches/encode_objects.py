@@ -85,7 +85,7 @@ class EncodedChunk:
         self.ranges += other.ranges
 
     def json(self, keys: tuple[str, ...]) -> bytes:
-        """The chunk as JSON with its text under each of `keys`."""
+        """Return the chunk as JSON with its text under each of `keys`."""
         text = dump(self.text)
         fields = b"".join(b'"%b":%b,' % (key.encode(), text) for key in keys)
         ranges = b",".join([_RANGE % tuple(r) for r in self.ranges])
@@ -95,7 +95,7 @@ class EncodedChunk:
 
 
 def chunks(rows: MatchRows) -> list[EncodedChunk]:
-    """The chunks of content rows in order, those that touch in one file made one."""
+    """Return the chunks of content rows in order, those that touch in one file made one."""
     result: list[EncodedChunk] = []
     ranges = _ranges(rows)
     with_text = "chunk" in rows
@@ -188,7 +188,7 @@ def matches(
 
 
 def _copies(rows: MatchRows, row: int, keys: CopiedKeys) -> dict[str, Json]:
-    """The values of a row that the wire has as they are, by their keys."""
+    """Return the values of a row that the wire has as they are, by their keys."""
     return {
         key: _value(rows, row, column)
         for column, key in keys

@@ -20,7 +20,7 @@ def person_key(name: str, email: str) -> Pair:
 
 
 def shown_pair(commits: Mapping[Pair, int]) -> Pair:
-    """The name and address with the most commits; of equal ones the first in the order of texts."""
+    """Return the name and address with the most commits; of equal ones the first in the order of texts."""
     return min(commits, key=lambda pair: (-commits[pair], pair))
 
 

@@ -226,7 +226,7 @@ def _lines(
 
 
 def _rows(matches: RawMatches) -> list[bytes]:
-    """The fragments of all lines, six each; the first is the text before the line."""
+    """Return the fragments of all lines, six each; the first is the text before the line."""
     n = len(matches.numbers)
     texts, lengths = _texts(matches)
     pairs = _pairs(matches, lengths)
@@ -245,7 +245,7 @@ def _rows(matches: RawMatches) -> list[bytes]:
 
 
 def _texts(matches: RawMatches) -> tuple[list[bytes], Int64Array | None]:
-    """The JSON text between the quotes of each line, and the lengths in code points (None: as in bytes)."""
+    """Return the JSON text between the quotes of each line, and the lengths in code points (None: as in bytes)."""
     text = str(matches.data, "utf-8", "replace")
     is_ascii = text.isascii()
     if _SEPARATOR in text:
@@ -260,7 +260,7 @@ def _lengths(lines: list[str]) -> Int64Array:
 
 
 def _pairs(matches: RawMatches, lengths: Int64Array | None) -> list[bytes]:
-    """Each line's (start, length) pairs, without the outer brackets of the list and of its first and last pair.
+    """Return each line's (start, length) pairs, without the outer brackets of the list and of its first and last pair.
 
     What lies past the end of a line (its newline) is not sent; a row without any pair is empty.
     """
@@ -292,7 +292,7 @@ def _pairs(matches: RawMatches, lengths: Int64Array | None) -> list[bytes]:
 
 
 def _code_points(matches: RawMatches, lengths: Int64Array, row: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """The spans in code points; only lines with fewer code points than bytes are decoded."""
+    """Return the spans in code points; only lines with fewer code points than bytes are decoded."""
     starts, ends = matches.starts.copy(), matches.ends.copy()
     line_starts = np.cumsum(matches.sizes + 1) - matches.sizes - 1
     selected = np.flatnonzero((lengths != matches.sizes)[row])
@@ -314,7 +314,7 @@ def _dump(values: Int64Array) -> bytes:
 
 
 def _files(matches: RawMatches, repositories: Mapping[str, RepositoryInfo]) -> tuple[list[bytes], list[bytes]]:
-    """The JSON before and after the lines of each file."""
+    """Return the JSON before and after the lines of each file."""
     texts = json_paths(matches.paths)
     # A result has few of the locations of all repositories.
     location_texts = {
@@ -344,7 +344,7 @@ def _files(matches: RawMatches, repositories: Mapping[str, RepositoryInfo]) -> t
 
 
 def json_paths(paths: Any) -> list[bytes]:
-    """The JSON text between the quotes of each path."""
+    """Return the JSON text between the quotes of each path."""
     texts = dump(str(_SPLIT.join(paths), "utf-8", "replace"))[1:-1].split(_SPLIT)
     if len(texts) != len(paths):
         return [dump(str(path, "utf-8", "replace"))[1:-1] for path in paths]
@@ -361,13 +361,13 @@ def _location_text(target: RepositoryRevision, repositories: Mapping[str, Reposi
 
 @lru_cache(maxsize=4096)
 def _location_json(name: str, number: int, stars: int, last_fetched: str, revision: str, commit: str) -> bytes:
-    """The JSON that says where a file is, without braces."""
+    """Return the JSON that says where a file is, without braces."""
     info = RepositoryInfo(name, stars=stars, last_fetched=last_fetched)
     return dump(repository_fields(info, number, revision, commit))[1:-1]
 
 
 def _by_code(coded: CodedValues) -> tuple[dict[int, Any], list[int]]:
-    """The values that files have, by number, and the number of each file."""
+    """Return the values that files have, by number, and the number of each file."""
     values, numbers = coded
     codes = numbers.tolist()
     return {code: values[code] for code in set(codes)}, codes

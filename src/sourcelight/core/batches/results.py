@@ -60,7 +60,7 @@ def _person(row: Mapping[str, Any]) -> str | None:
 
 
 def _instant(value: datetime, argument: str) -> str:
-    """A bound as calls read it; both of theirs are exclusive, while a period holds its first second."""
+    """Return a bound as calls read it; both of theirs are exclusive, while a period holds its first second."""
     instant = value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
     if argument == "after":
         instant -= timedelta(seconds=1)

@@ -17,7 +17,7 @@ _SPANS = ("start", "end", "byte_start", "byte_end")
 
 
 def boundaries(rows: int, codes: list[Int64Array]) -> list[tuple[int, int]]:
-    """The runs (start, stop) of rows in which none of `codes` changes."""
+    """Return the runs (start, stop) of rows in which none of `codes` changes."""
     changed = np.zeros(rows, bool)
     changed[0] = True
     for code in codes:
@@ -39,15 +39,15 @@ class MatchRows:
         return bool(self.batch.schema.get_field_index(name) >= 0)
 
     def slice(self, start: int, end: int) -> MatchRows:
-        """Rows from `start` to `end`."""
+        """Return rows from `start` to `end`."""
         return self if (start, end) == (0, len(self)) else MatchRows(self.batch.slice(start, end - start))
 
     def column(self, name: str) -> Any:
-        """A column; null in every row if the batch has it not."""
+        """Return a column; null in every row if the batch has it not."""
         return self.batch.column(name) if name in self else pa.nulls(len(self), pa.string())
 
     def codes(self, name: str) -> Int64Array:
-        """A number for each row that is the same only for the same text; -1 for null."""
+        """Return a number for each row that is the same only for the same text; -1 for null."""
         if name not in self:
             return np.full(len(self), -1, np.int64)
         column = self.batch.column(name)
@@ -59,7 +59,7 @@ class MatchRows:
         return np.asarray(indices)
 
     def numbers(self, name: str) -> Int64Array:
-        """A column of whole numbers; 0 for null."""
+        """Return a column of whole numbers; 0 for null."""
         if name not in self:
             return np.zeros(len(self), np.int64)
         column = self.batch.column(name)
@@ -80,7 +80,7 @@ class MatchRows:
         return counts, np.asarray(column.flatten()).astype(np.int64)
 
     def texts(self, name: str, row_indices: list[int] | None = None) -> list[str | None]:
-        """A column (or its rows `row_indices`) as Python strings."""
+        """Return a column (or its rows `row_indices`) as Python strings."""
         column = self.column(name)
         values: list[str | None] = (
             column if row_indices is None else column.take(arrow_array(np.asarray(row_indices, np.int64)))
@@ -88,7 +88,7 @@ class MatchRows:
         return values
 
     def take_texts(self, name: str, row_indices: Int64Array) -> Any:
-        """The texts of a column at some rows, as strings of Arrow."""
+        """Return the texts of a column at some rows, as strings of Arrow."""
         column = self.column(name)
         if pa.types.is_dictionary(column.type):
             codes = self.codes(name)[row_indices]
@@ -96,7 +96,7 @@ class MatchRows:
         return column.take(pa.array(row_indices)).cast(pa.string())
 
     def take_codes(self, name: str, row_indices: Int64Array) -> tuple[dict[int, Any], list[int]]:
-        """The distinct values of a column by number, and the number at each of some rows; null is an empty text."""
+        """Return the distinct values of a column by number, and the number at each row; null is an empty text."""
         column = self.column(name)
         if not pa.types.is_dictionary(column.type):
             values = ["" if value is None else value for value in column.take(pa.array(row_indices)).to_pylist()]
@@ -108,15 +108,15 @@ class MatchRows:
         return text_of, codes
 
     def text(self, name: str, row: int) -> str:
-        """One text; empty for null."""
+        """Return one text; empty for null."""
         return (self.batch.column(name)[row].as_py() or "") if name in self else ""
 
     def first(self, name: str) -> str:
-        """The text of the first row; empty for null."""
+        """Return the text of the first row; empty for null."""
         return self.text(name, 0)
 
     def line_lengths(self) -> Int64Array:
-        """The length of each line in code points."""
+        """Return the length of each line in code points."""
         line = self.column("line")
         if not line.null_count and pa.types.is_string(line.type):
             offsets = _offsets(line)
@@ -125,7 +125,7 @@ class MatchRows:
         return np.asarray(pc.fill_null(pc.utf8_length(line), 0)).astype(np.int64)
 
     def line_texts(self) -> list[str]:
-        """Each line; empty for null."""
+        """Return each line; empty for null."""
         line = self.column("line")
         if line.null_count or not pa.types.is_string(line.type):
             return [text or "" for text in line.to_pylist()]
@@ -136,7 +136,7 @@ class MatchRows:
         return [str(view[start:end], "utf-8") for start, end in pairwise(offsets)]
 
     def text_bytes(self, *, chunks: bool) -> Int64Array:
-        """The bytes of each row's line and, with `chunks`, of its chunk."""
+        """Return the bytes of each row's line and, with `chunks`, of its chunk."""
         line = self.column("line")
         if not line.null_count and pa.types.is_string(line.type):
             size = np.diff(_offsets(line)).astype(np.int64)
@@ -151,7 +151,7 @@ class MatchRows:
         return size
 
     def files(self) -> list[tuple[int, int]]:
-        """The runs of rows of one file at one revision."""
+        """Return the runs of rows of one file at one revision."""
         return self._files
 
     @cached_property
@@ -160,7 +160,7 @@ class MatchRows:
         return boundaries(len(self), [self.codes(name) for name in names])
 
     def shorten(self, size: int) -> MatchRows:
-        """The same rows with ``line`` and ``chunk`` cut to `size` bytes (whole characters), and ``truncated`` set."""
+        """Return the rows with ``line`` and ``chunk`` cut to `size` bytes (whole characters) and ``truncated`` set."""
         batch = self.batch
         for name in ("line", "chunk", "message"):
             if name not in self:
@@ -180,7 +180,7 @@ class MatchRows:
         return int(self.lists("start")[0].sum()) if "start" in self else 0
 
     def halve(self) -> tuple[MatchRows, MatchRows]:
-        """A single row twice: with the first and with the second half of its matches."""
+        """Return a single row twice: with the first and with the second half of its matches."""
         middle = self.spans() // 2
         first, second = self.batch, self.batch
         for name in (name for name in _SPANS if name in self):
@@ -232,7 +232,7 @@ def match_count(batch: Any) -> int:
 
 
 def first_matches(batch: Any, limit: int) -> Any:
-    """The rows of `batch` that hold its first `limit` matches.
+    """Return the rows of `batch` that hold its first `limit` matches.
 
     Of a row in which the limit falls only the first spans stay, with its text whole, so that the counts add up.
     A row that only continues a match of the row before it goes with that row.

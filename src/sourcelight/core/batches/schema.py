@@ -197,7 +197,7 @@ SERVICE = Column("service", "dict8", "service of the federation that the row is 
 
 @cache
 def arrow_type(name: ColumnType) -> Any:
-    """The Arrow type behind a type name of this module."""
+    """Return the Arrow type behind a type name of this module."""
     import pyarrow as pa
 
     return {
@@ -216,14 +216,14 @@ def arrow_type(name: ColumnType) -> Any:
 
 @cache
 def matches_schema(*, shown_only: bool = False) -> Any:
-    """The Arrow schema of matches: all columns, or those that a frame carries."""
+    """Return the Arrow schema of matches: all columns, or those that a frame carries."""
     import pyarrow as pa
 
     return pa.schema([pa.field(c.name, arrow_type(c.type)) for c in MATCHES if c.is_visible or not shown_only])
 
 
 def conform(batches: list[Any], *, shown_only: bool = False) -> Any:
-    """One Arrow table of the full schema from batches that each carry a subset of its columns.
+    """Return one Arrow table of the full schema from batches that each carry a subset of its columns.
 
     Row order is the order of `batches`. Columns are in the order of `MATCHES`; a column that a batch lacks is null in
     its rows. No text is copied.

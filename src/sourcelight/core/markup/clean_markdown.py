@@ -47,7 +47,7 @@ def clean_markdown(
     *,
     drop_tags: bool = False,
 ) -> str:
-    r"""Markdown of the same looks as `text` that does nothing, in any renderer.
+    r"""Return Markdown of the same looks as `text` that does nothing, in any renderer.
 
     Links and images become their labels, tags are shown as text, addresses are code.
 
@@ -224,7 +224,7 @@ def _text_of(node: SyntaxTreeNode) -> str:
 
 
 def _guard(text: str) -> list[str]:
-    """Lines of a paragraph, none of which begins as another block would."""
+    """Return lines of a paragraph, none of which begins as another block would."""
     lines = filter(None, (line.strip(" \t") for line in text.split("\n")))
     return [_LINE_PREFIX.sub(_escape_prefix, line, count=1) if _LINE_PREFIX.match(line) else line for line in lines]
 

@@ -103,7 +103,7 @@ def list_names(names: Sequence[str], limit: int = 5) -> str:
 
 
 def size_text(size_bytes: int) -> str:
-    """A size as people read it, such as ``3.2 MB``."""
+    """Return a size as people read it, such as ``3.2 MB``."""
     value = float(size_bytes)
     for unit in ("B", "kB", "MB", "GB"):
         if value < 1000:

@@ -54,7 +54,7 @@ def code(text: str) -> str:
 
 
 def escape(text: str) -> str:
-    """HTML text or attribute value that shows `text` literally, hidden characters made visible.
+    """Return HTML text or attribute value that shows `text` literally, hidden characters made visible.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def escape(text: str) -> str:
 
 
 def highlight(text: str, starts: Sequence[int], ends: Sequence[int]) -> str:
-    """HTML of `text` with each span in ``mark``.
+    """Return HTML of `text` with each span in ``mark``.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def highlight(text: str, starts: Sequence[int], ends: Sequence[int]) -> str:
 
 
 def link(text: str, url: str) -> str:
-    """HTML link to an http or https address, opened in a new tab; any other address gives the text alone."""
+    """Return HTML link to an http or https address, opened in a new tab; any other address gives the text alone."""
     label = escape(text)
     if _UNSEEN.search(url) or any(c.isspace() for c in url):
         return label
@@ -111,7 +111,7 @@ _PORTS = {"http": 80, "https": 443}
 
 
 def own_address(url: str, base_url: str = "") -> str:
-    """An address as a link may have it: below `base_url`, a fragment, or empty where it must not be followed.
+    """Return an address as a link may have it: below `base_url`, a fragment, or empty where it must not be followed.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ _MAX_CHARS = 200_000
 
 
 def code_html(text: str, language: str) -> str:
-    """HTML of source text: spans of the classes ``sl-c`` comment, ``sl-s`` string, ``sl-n`` number, ``sl-k`` keyword.
+    """Return source text as HTML with the classes ``sl-c`` comment, ``sl-s`` string, ``sl-n`` number, ``sl-k`` keyword.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def code_tokens(text: str, language: str) -> list[Token]:
 
 
 def line_tokens(lines: Sequence[str], language: str) -> list[list[Token]]:
-    """Tokens of each line, read as one text, so that a string or a comment may go over several lines."""
+    """Return tokens of each line, read as one text, so that a string or a comment may go over several lines."""
     by_line: list[list[Token]] = [[] for _ in lines]
     starts = [0, *itertools.accumulate(len(line) + 1 for line in lines)]
     for start, end, kind in code_tokens("\n".join(lines), language):
@@ -103,7 +103,7 @@ def line_tokens(lines: Sequence[str], language: str) -> list[list[Token]]:
 
 
 def highlight_code(text: str, tokens: Sequence[Token], starts: Sequence[int] = (), ends: Sequence[int] = ()) -> str:
-    """HTML of a text with its tokens in spans and its matches in ``mark``; tokens and matches may cross.
+    """Return HTML of a text with its tokens in spans and its matches in ``mark``; tokens and matches may cross.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def highlight_code(text: str, tokens: Sequence[Token], starts: Sequence[int] = (
 
 
 def _color(text: str, tokens: Sequence[Token], start: int, end: int) -> str:
-    """HTML of a part of a text, with the tokens within it."""
+    """Return HTML of a part of a text, with the tokens within it."""
     parts: list[str] = []
     position = start
     for token_start, token_end, kind in tokens[max(bisect.bisect_right(tokens, (start, -1, "")) - 1, 0) :]:

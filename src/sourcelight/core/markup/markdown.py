@@ -46,7 +46,7 @@ def to_html(
     collapsed_titles: Collection[str] = (),
     show_link: ShowLink | None = None,
 ) -> str:
-    r"""HTML of a Markdown text.
+    r"""Return HTML of a Markdown text.
 
     Parameters
     ----------
@@ -274,7 +274,7 @@ def _cells(line: str) -> list[str]:
 
 
 def inline_html(text: str, resolve: Resolve, show_link: ShowLink | None = None) -> str:
-    """HTML of a piece of text without blocks."""
+    """Return HTML of a piece of text without blocks."""
     return _Line(text, resolve, show_link).html(0, len(text), 0)
 
 

@@ -45,7 +45,7 @@ class Attributes:
         return bool(self._rules)
 
     def of(self, path: str) -> dict[str, bool]:
-        """The attributes that are set (True) or unset (False) for a path."""
+        """Return the attributes that are set (True) or unset (False) for a path."""
         attributes: dict[str, bool] = {}
         # gitattributes(5): the last matching line wins for each attribute, and `!name` (None) unsets it.
         for pattern, values in self._rules:
@@ -69,14 +69,14 @@ def _rule(directory: str, line: str, names: Collection[str]) -> Rule | None:
 
 
 def _pattern(line: str) -> tuple[str, str, str]:
-    """The pattern of a line, which may be in quotes, and its attributes."""
+    """Return the pattern of a line, which may be in quotes, and its attributes."""
     if line.startswith('"') and (end := line.find('"', 1)) > 0:
         return line[1:end], "", line[end + 1 :]
     return line.replace("\t", " ").partition(" ")
 
 
 def _value(word: str) -> tuple[str, bool | None]:
-    """An attribute and whether it is set; None where it is taken back or has another value."""
+    """Return an attribute and whether it is set; None if it is unspecified or has another value."""
     if word.startswith("-"):
         return word[1:], False
     if word.startswith("!"):

@@ -319,7 +319,7 @@ def __dir__() -> list[str]:
 
 
 def files_query(text: str) -> str:
-    """The query with files and paths as the only results, best first; all of them, unless it says how many."""
+    """Return the query with files and paths as the only results, best first; all of them, unless it says how many."""
     query: Query = parse(text, "keyword")
     if query.root is None:
         raise ToolError("keyword_search: the query is empty; enter text or a filter", tool="keyword_search")

@@ -19,7 +19,7 @@ _MAX_POSITIONS = 20
 
 
 def narrow(query: Query, filters: Sequence[tuple[str, str]]) -> str:
-    """Text of `query` with filters added to every one of its alternatives.
+    """Return text of `query` with filters added to every one of its alternatives.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def narrow(query: Query, filters: Sequence[tuple[str, str]]) -> str:
 
 
 def add_filter(query: Query, addition: str, *, at_end: bool = False) -> str:
-    """Text of `query` and of the filters `addition`, which hold for every alternative.
+    """Return text of `query` and of the filters `addition`, which hold for every alternative.
 
     The text stays as it was typed where that is possible, with the filters in front of it, or `at_end` it, where the
     places that errors name stay right; where they would not reach every alternative, or would change what it says, it
@@ -60,7 +60,7 @@ def add_filter(query: Query, addition: str, *, at_end: bool = False) -> str:
 
 
 def add_filter_text(text: str, pattern_type: str, addition: str) -> str:
-    """Text of a query and of the filters `addition`, as by `add_filter`, for a text that may mean nothing without them.
+    """Return a query with the filters `addition`, as `add_filter` does, for a text that may be invalid without them.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def add_filter_text(text: str, pattern_type: str, addition: str) -> str:
 
 
 def with_timeout(text: str, pattern_type: str | None, version: str, timeout_s: float | None) -> str:
-    """Text of a query with a ``timeout:`` filter of `timeout_s` seconds in every alternative that has none.
+    """Return text of a query with a ``timeout:`` filter of `timeout_s` seconds in every alternative that has none.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def with_timeout(text: str, pattern_type: str | None, version: str, timeout_s: f
 
 
 def replace_filter(query: Query, name: str, value: str) -> str:
-    """Text of `query` with the filter ``name:value`` in every alternative, instead of those on the same field.
+    """Return text of `query` with the filter ``name:value`` in every alternative, instead of those on the same field.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def replace_filter(query: Query, name: str, value: str) -> str:
 
 
 def without_filters(query: Query, names: Collection[str]) -> str:
-    """Text of `query` without its filters on the fields `names`; empty when nothing else is in it.
+    """Return text of `query` without its filters on the fields `names`; empty when nothing else is in it.
 
     Raises
     ------
@@ -145,7 +145,7 @@ def without_filters(query: Query, names: Collection[str]) -> str:
 
 
 def with_pattern(query: Query, pattern: Pattern, node: Node, typed: str, replacement: str) -> str:
-    """Text of `query` with `node` instead of a pattern, at any position.
+    """Return text of `query` with `node` instead of a pattern, at any position.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def with_pattern(query: Query, pattern: Pattern, node: Node, typed: str, replace
 
 
 def with_choice(query: Query, name: str, values: Sequence[str]) -> str:
-    """Text of `query` in which the filters on a field, which hold together, are alternatives: any of `values`.
+    """Return text of `query` in which the filters on a field, which hold together, are alternatives: any of `values`.
 
     Raises
     ------
@@ -198,7 +198,7 @@ def with_choice(query: Query, name: str, values: Sequence[str]) -> str:
 
 
 def in_pattern_type(text: str, pattern_type: str) -> str:
-    """Text that means in any search what `text` means in `pattern_type`.
+    """Return text that means in any search what `text` means in `pattern_type`.
 
     Raises
     ------

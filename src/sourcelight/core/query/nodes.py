@@ -211,7 +211,7 @@ def canonical(node: Node | None) -> Any:
 
 
 def tree_text(node: Node | None, indent: str = "") -> str:
-    """The tree with a line for each node, arguments below their operator.
+    """Return the tree with a line for each node, arguments below their operator.
 
     Examples
     --------
@@ -234,7 +234,7 @@ def tree_text(node: Node | None, indent: str = "") -> str:
 
 
 def filter_text(item: Filter | Predicate) -> str:
-    """A filter as it would be typed."""
+    """Return a filter as it would be typed."""
     dash = "-" if item.negated else ""
     if isinstance(item, Predicate):
         return f"{dash}{item.on}:{item.name}({' '.join(str(value) for value in item.args.values())})"

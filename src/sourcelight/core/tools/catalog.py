@@ -103,7 +103,7 @@ def find_tool(name: str) -> Tool[Any]:
 
 
 def table_of(name: str, rows: int, **values: Any) -> Any:
-    """An Arrow table of the columns `name`; a scalar fills every row, an absent value is null."""
+    """Return an Arrow table of the columns `name`; a scalar fills every row, an absent value is null."""
     import pyarrow as pa
 
     fields, columns = [], []

@@ -17,7 +17,7 @@ _PLACE = ("repository", "revision", "commit", "path")
 
 
 def found_schema() -> Any:
-    """Arrow schema of the table ``found_chunks``."""
+    """Return Arrow schema of the table ``found_chunks``."""
     import pyarrow as pa
 
     return pa.schema([pa.field(c.name, arrow_type(c.type)) for c in COLUMNS["found_chunks"]])
@@ -33,14 +33,14 @@ def found_table(batches: Iterable[Any]) -> Any:
 
 
 def chunk_heads(rows: MatchRows) -> Int64Array:
-    """The first row of each chunk; a file of which only the path matched is one."""
+    """Return the first row of each chunk; a file of which only the path matched is one."""
     names = [*_PLACE, "chunk_start_line"]
     codes = [rows.numbers(name) if name == "chunk_start_line" else rows.codes(name) for name in names]
     return np.array([start for start, _ in boundaries(len(rows), codes)], dtype=np.int64)
 
 
 def _columns(batch: Any, schema: Any) -> Any:
-    """The chunks of a batch as a batch of the table, without a Python object for each."""
+    """Return the chunks of a batch as a batch of the table, without a Python object for each."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -161,7 +161,7 @@ def contributor_repositories(parts: Parts, arguments: Arguments, columns: Column
 
 
 def found_chunks(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
-    """The best file of each service, then the second of each, and so on: their scores can't be compared."""
+    """Return the best file of each service, then the second of each, and so on: their scores can't be compared."""
     import numpy as np
     import pyarrow as pa
 
@@ -182,7 +182,7 @@ def found_chunks(parts: Parts, arguments: Arguments, columns: Columns) -> Merged
 
 
 def hotspots(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
-    """The hottest first, each weighed against the hottest of all."""
+    """Return the hottest first, each weighed against the hottest of all."""
     del columns
     import numpy as np
     import pyarrow as pa
@@ -200,7 +200,7 @@ def hotspots(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTabl
 
 
 def coupling(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
-    """The strongest pairs first."""
+    """Return the strongest pairs first."""
     del columns
     import numpy as np
 
@@ -212,7 +212,7 @@ def coupling(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTabl
 
 
 def dependencies(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
-    """One service after the other."""
+    """Return one service after the other."""
     del arguments, columns
     return join(parts, ("source", "target", "module"))
 
@@ -295,7 +295,7 @@ def _start(row: _Row) -> float:
 
 
 def contributors(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
-    """People by period, bots last, most commits first."""
+    """Return people by period, bots last, most commits first."""
     parts = _one_name_each(parts, arguments)
     counts = ("commits", "merges", "co_authored", "additions", "deletions", "files", "agent_commits")
     folds: _Folds = {**dict.fromkeys(counts, operator.add), "first_date": min, "last_date": max, "bot": operator.or_}
@@ -389,7 +389,7 @@ def identities(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTa
 
 
 def identity_suggestions(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
-    """The sets of each service one after the other, renumbered."""
+    """Return the sets of each service one after the other, renumbered."""
     del arguments
     rows: list[_Row] = []
     for name, table in parts:

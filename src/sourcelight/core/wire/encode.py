@@ -41,18 +41,18 @@ _RARE_ESCAPES = ((b"\xe2\x80\xa8", b"\\u2028"), (b"\xe2\x80\xa9", b"\\u2029"))
 
 
 def frame(name: str, data: bytes) -> bytes:
-    """The bytes of an event whose JSON is ready; `data` holds no newline."""
+    """Return the bytes of an event whose JSON is ready; `data` holds no newline."""
     return b"event: %b\ndata: %b\n\n" % (name.encode(), data)
 
 
 def encode(event: Event, *, chunk_text: ChunkText = "both") -> bytes:
-    """The bytes of one event. Text that is not Unicode (half a surrogate pair) becomes U+FFFD."""
+    """Return the bytes of one event. Text that is not Unicode (half a surrogate pair) becomes U+FFFD."""
     name, value = _event(event, chunk_text)
     return frame(name, dump(value))
 
 
 def encode_match(match: Match, *, chunk_text: ChunkText = "both") -> Json:
-    """The JSON value of one match."""
+    """Return the JSON value of one match."""
     match match:
         case ContentMatch():
             return _content(match, chunk_text)
@@ -69,7 +69,7 @@ def encode_match(match: Match, *, chunk_text: ChunkText = "both") -> Json:
 
 
 def dump(value: Json) -> bytes:
-    """JSON in one line with the stream's escapes."""
+    """Return JSON in one line with the stream's escapes."""
     import orjson
 
     try:
@@ -97,7 +97,7 @@ def _mend(value: Json) -> Json:
 
 
 def _non_empty(**values: Any) -> dict[str, Any]:
-    """The pairs whose value is not empty, zero or False."""
+    """Return the pairs whose value is not empty, zero or False."""
     return {key: value for key, value in values.items() if value}
 
 
@@ -162,7 +162,7 @@ def _ranges(ranges: tuple[Range, ...]) -> list[Json]:
 def repository_json(
     repository: str, repository_id: int = 0, repo_stars: int = 0, repo_last_fetched: str = ""
 ) -> dict[str, Any]:
-    """The keys of a match about its repository."""
+    """Return the keys of a match about its repository."""
     return {"repositoryID": repository_id, "repository": repository} | _non_empty(
         repoStars=repo_stars, repoLastFetched=repo_last_fetched
     )

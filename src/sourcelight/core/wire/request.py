@@ -97,7 +97,7 @@ class SearchRequest:
         return self.pattern_type or _TYPE_OF_VERSION.get(self.version, "standard")
 
     def to_params(self) -> dict[str, str]:
-        """The parameters to put into an address: always ``q``, ``v`` and ``t``, others where they say something.
+        """Return the parameters to put into an address: always ``q``, ``v`` and ``t``, others where they say something.
 
         `timeout_s` has no parameter: the sender adds it to the query first, as a filter.
 

@@ -63,7 +63,7 @@ class MatchCounter:
         return sums.select([*self.by, "matches_sum", "files_sum"]).rename_columns([*self.by, "matches", "files"])
 
     def table(self) -> Any:
-        """Arrow table of the `by` columns, matches and files; empty when nothing was added and there are columns."""
+        """Return a table of the `by` columns, matches and files; empty if nothing was added and `by` has columns."""
         import pyarrow as pa
 
         if self._parts:
@@ -81,7 +81,7 @@ def _value_type(kind: Any) -> Any:
 
 
 def counts_table(table: Any) -> Any:
-    """Arrow table of counts, most matches first, ties by the other columns; types do not depend on rows."""
+    """Return Arrow table of counts, most matches first, ties by the other columns; types do not depend on rows."""
     columns = _count_columns(table)
     order = [("matches", "descending"), *((column.name, "ascending") for column in columns[:-2])]
     metadata = pandas_metadata(columns)
@@ -90,7 +90,7 @@ def counts_table(table: Any) -> Any:
 
 
 def counts_frame(table: Any, attrs: dict[str, Any]) -> Any:
-    """DataFrame of `counts_table`."""
+    """Return DataFrame of `counts_table`."""
     return to_pandas(counts_table(table), _count_columns(table), attrs)
 
 
@@ -102,7 +102,7 @@ def _count_columns(table: Any) -> list[Column]:
 
 
 def _text_column(column: Column) -> Column:
-    """The column of a count: text is counted as it is, not by its place in a dictionary."""
+    """Return the column of a count: text is counted as it is, not by its place in a dictionary."""
     return replace(column, type="string") if column.type.startswith("dict") else column
 
 
@@ -118,7 +118,7 @@ _FACTS = ("query", "endpoint", "status", "reasons", "cut", "requested_at")
 
 
 def compare_frames(before: Any, after: Any, by: str) -> Any:
-    """DataFrame of `COMPARISON`: the rows of both sides, paired; see `sourcelight.compare_results`."""
+    """Return DataFrame of `COMPARISON`: the rows of both sides, paired; see `sourcelight.compare_results`."""
     import pandas as pd
     import pyarrow as pa
 
@@ -154,7 +154,7 @@ def compare_frames(before: Any, after: Any, by: str) -> Any:
 
 
 def _group(frame: Any, keys: list[str], by: str) -> Any:
-    """One row per line, file or repository of a side, with its attributes."""
+    """Return one row per line, file or repository of a side, with its attributes."""
     import pandas as pd
 
     rows = pd.DataFrame(index=range(len(frame)))

@@ -48,7 +48,7 @@ def union_dtype() -> Any:
 
 
 def texts(values: Any) -> Any:
-    """Texts as pandas' ``str``, stored in Arrow."""
+    """Return texts as pandas' ``str``, stored in Arrow."""
     import numpy as np
     import pandas as pd
 
@@ -57,7 +57,7 @@ def texts(values: Any) -> Any:
 
 
 def categorical(values: Any) -> Any:
-    """A dictionary column as pandas' categories: the values that occur, in the order of their first row.
+    """Return a dictionary column as pandas' categories: the values that occur, in the order of their first row.
 
     The dictionaries of an engine also hold values of rows that were left out, in an order of its own. Neither
     survives a CSV file, and `value_counts` would show each of them with a zero.

@@ -19,7 +19,7 @@ Those of double width are taken for the plain ones where East Asian input is set
 
 
 def escape_formula(text: str) -> str:
-    """Text for a spreadsheet cell: an apostrophe precedes anything that would run as a formula."""
+    """Return text for a spreadsheet cell: an apostrophe precedes anything that would run as a formula."""
     return f"'{text}" if text.startswith(FORMULA_SIGNS) else text
 
 
@@ -76,7 +76,7 @@ def column_values(column: Any) -> list[Any]:
 
 
 def _cells(column: Any, *, spreadsheet: bool) -> Any:
-    """A column as values for CSV."""
+    """Return a column as values for CSV."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -105,7 +105,7 @@ def _numbers(values: list[Any]) -> str:
 
 
 def format_of(path: str, format: str | None) -> Format:  # noqa: A002 - the name users type
-    """The requested format, else that of the file's extension.
+    """Return the requested format, else that of the file's extension.
 
     Raises
     ------

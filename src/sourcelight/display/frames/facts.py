@@ -20,7 +20,7 @@ Frame = Any
 
 
 def progress_frame(events: Iterable[Progress]) -> Frame:
-    """One row per progress event, in the order of arrival; each replaces the former."""
+    """Return one row per progress event, in the order of arrival; each replaces the former."""
     rows = [
         {
             "done": e.done,
@@ -36,7 +36,7 @@ def progress_frame(events: Iterable[Progress]) -> Frame:
 
 
 def filters_frame(filters: Iterable[SuggestedFilter]) -> Frame:
-    """One row per suggested filter, in the order of the service."""
+    """Return one row per suggested filter, in the order of the service."""
     rows = [
         {name: getattr(f, name) for name in ("kind", "value", "label", "count", "unit", "exhaustive")} for f in filters
     ]
@@ -44,7 +44,7 @@ def filters_frame(filters: Iterable[SuggestedFilter]) -> Frame:
 
 
 def skipped_frame(skipped: Iterable[Skipped]) -> Frame:
-    """One row per reason for which work was left out."""
+    """Return one row per reason for which work was left out."""
     rows = [
         {
             "reason": s.reason,
@@ -60,7 +60,7 @@ def skipped_frame(skipped: Iterable[Skipped]) -> Frame:
 
 
 def other_frame(other: Iterable[OtherMatch]) -> Frame:
-    """One row per match that is no row of matches, in the order of arrival."""
+    """Return one row per match that is no row of matches, in the order of arrival."""
     rows = [
         {
             "type": match.type,
@@ -74,7 +74,7 @@ def other_frame(other: Iterable[OtherMatch]) -> Frame:
 
 
 def alerts_frame(alerts: Iterable[Alert]) -> Frame:
-    """One row per alert, in the order of arrival."""
+    """Return one row per alert, in the order of arrival."""
     rows = [
         {
             "kind": a.kind,
@@ -89,7 +89,7 @@ def alerts_frame(alerts: Iterable[Alert]) -> Frame:
 
 
 def services_frame(services: Iterable[ServiceStatus]) -> Frame:
-    """One row per service that had a part in an answer."""
+    """Return one row per service that had a part in an answer."""
     rows = [
         {
             "service": service.name,
@@ -110,7 +110,7 @@ def repositories_frame(
     infos: Iterable[RepositoryInfo],
     matches: Mapping[str, int],
 ) -> Frame:
-    """One row per repository, by name.
+    """Return one row per repository, by name.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def repositories_frame(
 
 
 def answer_frame(answer: ToolResult, source: Mapping[str, Any] | None = None, *, status: Status | None = None) -> Any:
-    """DataFrame of an answer; its `attrs` have `source`, the attributes, ``status`` and ``notices``."""
+    """Return DataFrame of an answer; its `attrs` have `source`, the attributes, ``status`` and ``notices``."""
     attrs = {
         **(source or {}),
         **answer.attributes,
@@ -153,7 +153,7 @@ def answer_frame(answer: ToolResult, source: Mapping[str, Any] | None = None, *,
 
 
 def partial_frame(rows: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
-    """DataFrame of the rows that a call reported before it was stopped; None without rows."""
+    """Return DataFrame of the rows that a call reported before it was stopped; None without rows."""
     import pyarrow as pa
 
     if not rows:
@@ -171,7 +171,7 @@ def partial_frame(rows: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
 
 
 def counted_frame(table: Mapping[str, Any], source: Mapping[str, Any] | None = None) -> Any:
-    """DataFrame of a table that belongs to an answer of deep search; `attrs` have its title, query and total."""
+    """Return DataFrame of a table that belongs to an answer of deep search; `attrs` have its title, query and total."""
     require_notebook("pandas", "a DataFrame")
     import pandas as pd
 

@@ -20,7 +20,7 @@ _NUMBERS = {"int32", "int64", "bool"}
 
 @checks_arguments
 def read_matches(path: str | os.PathLike[str], format: str | None = None) -> Any:  # noqa: A002 - the name users type
-    """DataFrame of a file of matches, with the columns, dtypes and values of the frame that was written.
+    """Return DataFrame of a file of matches, with the columns, dtypes and values of the frame that was written.
 
     A file that was written with ``spreadsheet=True`` is read with its apostrophes.
 
@@ -68,7 +68,7 @@ def _frame(table: Any, attrs: Mapping[str, Any]) -> Any:
 
 
 def _as(values: Any, column: Column) -> Any:
-    """A column in the type of its frame; text of the file where that has no such type."""
+    """Return a column in the type of its frame; text of the file where that has no such type."""
     import pyarrow as pa
 
     kind = arrow_type(column.type)
@@ -129,12 +129,12 @@ def _json_table(path: Path) -> Any:
 
 
 def _block_bytes(path: Path) -> int:
-    """The whole file as one block: a line of a bundled file has megabytes, and no row may be longer than a block."""
+    """Return the size of a file as one block: no row may be longer than a block, and bundled files have huge lines."""
     return min(max(path.stat().st_size, 1 << 20) + 1, (1 << 31) - 1)
 
 
 def _loose(column: Column) -> Any:
-    """The type that a column has in JSON."""
+    """Return the type that a column has in JSON."""
     import pyarrow as pa
 
     return pa.string() if column.type.startswith("dict") or column.type == "timestamp" else arrow_type(column.type)

@@ -163,12 +163,12 @@ def columns_of(frame: str) -> tuple[Column, ...]:
 
 
 def column_type(column: Column) -> Any:
-    """Arrow type of a column."""
+    """Return Arrow type of a column."""
     return arrow_type(column.type)
 
 
 def table_schema(columns: Iterable[Column]) -> Any:
-    """Arrow schema of a frame."""
+    """Return Arrow schema of a frame."""
     import pyarrow as pa
 
     return pa.schema([pa.field(c.name, column_type(c)) for c in columns])
@@ -185,7 +185,7 @@ def pandas_dtype(column: Column) -> str:
 
 
 def documentation(frame: str) -> str:
-    """Markdown table of the columns of a frame, for the reference; with units where a column has one."""
+    """Return Markdown table of the columns of a frame, for the reference; with units where a column has one."""
     columns = columns_of(frame)
     has_units = any(column.unit for column in columns)
     heads = ["column", "dtype", "meaning", "null means", *(["unit"] if has_units else [])]

@@ -114,14 +114,14 @@ def _tables_of(result: Any) -> dict[str, Any]:
 
 
 def _part(name: str, frame: Any) -> Any:
-    """A frame of the result as Arrow's; its columns keep their types where it has no rows or lists alone."""
+    """Return a frame of the result as Arrow's; its columns keep their types where it has no rows or lists alone."""
     import pyarrow as pa
 
     return pa.Table.from_pandas(frame, schema=table_schema(columns_of(name)), preserve_index=False, safe=False)
 
 
 def _arrow(name: str, table: Any) -> Any:
-    """A table as Arrow's."""
+    """Return a table as Arrow's."""
     import pyarrow as pa
 
     if isinstance(table, pa.Table):
@@ -136,7 +136,7 @@ def _arrow(name: str, table: Any) -> Any:
 
 
 def _stoppable(connection: Any, query: str) -> Any:
-    """The Arrow table of a statement, computed in a separate thread, so that an interrupt works.
+    """Return the Arrow table of a statement, computed in a separate thread, so that an interrupt works.
 
     The connection is closed at its end.
     """

@@ -55,7 +55,7 @@ def explain_error(  # noqa: PLR0911 - one for each kind of error
 
 
 def _used_tables(query: str, tables: Mapping[str, Sequence[str]]) -> list[str]:
-    """The tables that a statement names; all where it names none."""
+    """Return the tables that a statement names; all where it names none."""
     tokens = set(re.findall(r"\w+", query.casefold()))
     return [name for name in tables if name.casefold() in tokens] or list(tables)
 
@@ -85,7 +85,7 @@ def _suggestion(message: str) -> str:
 
 
 def _marked_line(message: str) -> str:
-    """The line of the statement with the mark below it, as DuckDB sets them."""
+    """Return the line of the statement with the mark below it, as DuckDB sets them."""
     match = re.search(r"^LINE \d+: (.*)\n( *)\^", message, re.MULTILINE)
     if match is None:
         return ""

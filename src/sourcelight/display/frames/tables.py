@@ -35,7 +35,7 @@ def with_first_frame(action: Callable[[], None]) -> None:
 
 
 def shown_table(batches: Sequence[Any], first: Sequence[Column] = ()) -> Table:
-    """One Arrow table of all visible match columns, preceded by further columns of the batches, `first`."""
+    """Return one Arrow table of all visible match columns, preceded by further columns of the batches, `first`."""
     import pyarrow as pa
 
     table = conform(list(batches), shown_only=True)
@@ -73,14 +73,14 @@ def _encode_again(table: Table) -> Table:
 
 
 def rows_table(columns: Iterable[Column], rows: Sequence[Mapping[str, Any]]) -> Table:
-    """Arrow table of small frames from dicts."""
+    """Return Arrow table of small frames from dicts."""
     import pyarrow as pa
 
     return pa.Table.from_pylist(list(rows), schema=table_schema(columns))
 
 
 def to_pandas(table: Table, columns: Sequence[Column] = SHOWN, attrs: Mapping[str, Any] | None = None) -> Frame:
-    """DataFrame of an Arrow table, one Arrow-backed column at a time and without copying text.
+    """Return DataFrame of an Arrow table, one Arrow-backed column at a time and without copying text.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ _MAKERS: Mapping[str, Callable[[Any], Any]] = {
 
 
 def _copy(values: Any) -> Any:
-    """Numbers that may be written to, as Arrow's own may not; 0 or False for null."""
+    """Return numbers that may be written to, as Arrow's own may not; 0 or False for null."""
     import numpy as np
     import pyarrow as pa
 
@@ -197,7 +197,7 @@ _CARRIED = ("repository", "revision", "path", "language", "line_number")
 
 
 def explode(table: Any) -> Any:
-    """Arrow table of `SPANS`: each span of each row of `table`, in order.
+    """Return Arrow table of `SPANS`: each span of each row of `table`, in order.
 
     Spans in a path or a repository name are given for rows that have no line; rows of lines repeat them. The text of
     the line is not repeated (one line can be megabytes and hold thousands of matches): `row` leads back to it.

@@ -84,7 +84,7 @@ class AnswerView:
 
 
 def answer_markdown(view: AnswerView) -> str:
-    """The questions, answers and sources as Markdown, ready for a file; hidden characters are shown."""
+    """Return the questions, answers and sources as Markdown, ready for a file; hidden characters are shown."""
     parts = []
     for question in view.questions:
         text = _with_addresses(question.get("answer") or "", view)
@@ -105,7 +105,7 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
 def _with_addresses(text: str, view: AnswerView) -> str:
-    """Markdown whose links to files and commits lead somewhere from a terminal or a file: to a service or a code host.
+    """Return Markdown whose links to files and commits work outside a notebook: to a service or a code host.
 
     Where neither is known the label stands alone, which names the repository, the path and the lines.
     """
@@ -157,7 +157,7 @@ def _source_links(question: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _source_list(question: Mapping[str, Any]) -> str:
-    """The same as a Markdown list."""
+    """Return the same as a Markdown list."""
     return "".join(f"- [{code(label)}]({quote(url, safe=_URL_CHARS)})\n" for label, url in _source_links(question))
 
 
@@ -185,7 +185,7 @@ def answer_html(view: AnswerView) -> str:
 
 
 def answer_page(view: AnswerView) -> str:
-    """A whole page that needs nothing else."""
+    """Return a whole page that needs nothing else."""
     return whole_page(view.title, f'{_STYLE}<main class="sl-answer">{_body(view, 1)}</main>')
 
 
@@ -242,7 +242,7 @@ _MAX_CHARS = 300
 
 
 def explanation_html(data: Mapping[str, Any], note: str = "") -> str:
-    """The whole view of the plain data of an explanation; `note` says what is not known."""
+    """Return the whole view of the plain data of an explanation; `note` says what is not known."""
     blocks = [
         f"<div><code>{_text(data['query'])}</code> read as <b>{_text(data['pattern_type'])}</b></div>",
         f'<pre tabindex="0" style="text-align:left">{escape(str(data["tree_text"]))}</pre>',
@@ -260,7 +260,7 @@ def explanation_html(data: Mapping[str, Any], note: str = "") -> str:
 
 
 def _lines(alternative: Mapping[str, Any]) -> tuple[list[str], ...]:
-    """Lines of the cells of one alternative."""
+    """Return lines of the cells of one alternative."""
     names = ", ".join(alternative["names"])
     remaining = alternative["repositories"] - len(alternative["names"])
     searched = [
@@ -295,7 +295,7 @@ def _advice(item: Mapping[str, Any]) -> str:
 
 
 def _with_code(text: str) -> str:
-    """Text in which words between back quotes are code."""
+    """Return text in which words between back quotes are code."""
     parts = one_line(text, _MAX_CHARS).split("`")
     if len(parts) % 2 == 0:  # a back quote without its partner
         return _text(text)

@@ -38,16 +38,16 @@ class ManyState:
         self._elapsed: float | None = None
 
     def start(self, name: str) -> None:
-        """The search `name` begins."""
+        """Record that the search `name` begins."""
         self._begun |= {name}
 
     def finish(self) -> None:
-        """No search is under way any more; those that never ended count as interrupted."""
+        """Record that all searches have ended; the rest counts as interrupted."""
         # States that ended keep their status, because the first ending counts.
         self.interrupt()
 
     def interrupt(self) -> None:
-        """The caller stopped the work; finished searches stay."""
+        """Record that the caller stopped the work; finished searches stay."""
         for state in self.states.values():
             state.interrupt()
         if not self._over:
@@ -195,21 +195,21 @@ class CallState:
             self.rows = (*self.rows, progress.rows)
 
     def finish(self, answer: ToolResult, status: Status | None = None) -> None:
-        """The answer has arrived; `status` overrides the one derived from completeness."""
+        """Record that the answer has arrived; `status` overrides the one derived from completeness."""
         self.end(answer.table.num_rows, answer.notices, status=status or ("complete" if answer.complete else "limited"))
 
     def end(self, rows: int, notices: tuple[str, ...] = (), *, status: Status = "complete") -> None:
-        """The work has returned so many `rows`."""
+        """Record that the work has returned `rows` rows."""
         self._rows = rows
         kind = "warning" if status in {"limited", "unparsed"} else "info"
         self._settle(status, *((kind, text) for text in notices))
 
     def interrupt(self) -> None:
-        """The caller stopped the call; the reported rows are in `rows`."""
+        """Record that the caller stopped the call; `rows` has the reported rows."""
         self._settle("interrupted")
 
     def fail(self, reason: str) -> None:
-        """The call broke."""
+        """Record that the call failed."""
         self._settle("failed", ("error", reason))
 
     def _settle(self, phase: Phase, *notices: tuple[str, str]) -> None:

@@ -48,7 +48,7 @@ def whole_in_cells(exc: E) -> E:
 
 
 def error_lines(exc: BaseException) -> list[str]:
-    """Lines that IPython prints for an exception; the whole traceback under ``%xmode Verbose`` and ``%tb Verbose``."""
+    """Return the lines that IPython prints for an exception; all of them in ``%xmode Verbose`` and ``%tb Verbose``."""
     shell = current_shell()
     mode = str(getattr(getattr(shell, "InteractiveTB", None), "mode", ""))
     if mode in _FULL_MODES or getattr(exc, _WHOLE, False):
@@ -67,7 +67,7 @@ def error_lines(exc: BaseException) -> list[str]:
 
 
 def current_shell() -> Any:
-    """The running IPython shell; None outside of one."""
+    """Return the running IPython shell; None outside of one."""
     ipython = sys.modules.get("IPython")
     return ipython.get_ipython() if ipython is not None else None
 
@@ -81,7 +81,7 @@ def variable_of(value: object) -> str:
 
 
 def _calls(exc: BaseException, shell: Any, green: str, reset: str) -> Iterator[str]:
-    """The frames outside of this package that led into it, each with its line; the last five."""
+    """Yield the frames outside of this package that led into it, each with its line; the last five."""
     frames = []
     for frame, number in traceback.walk_tb(exc.__traceback__):
         file = frame.f_code.co_filename
@@ -98,7 +98,7 @@ def _calls(exc: BaseException, shell: Any, green: str, reset: str) -> Iterator[s
 
 
 def _cell_name(shell: Any, file: str) -> str:
-    """The name of a cell's code, such as ``Cell In[3]``; empty for a file."""
+    """Return the name of a cell's code, such as ``Cell In[3]``; empty for a file."""
     cell_name = getattr(getattr(shell, "compile", None), "format_code_name", lambda _: None)(file)
     return " ".join(cell_name) if cell_name else ""
 
@@ -148,7 +148,7 @@ def _calling_frame() -> tuple[FrameType, int]:
 
 
 def _cell() -> object:
-    """A key for the current run of a cell; None outside IPython, and for code that runs outside a cell."""
+    """Return a key for the current run of a cell; None outside IPython, and for code that runs outside a cell."""
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     return None if shell is None else (id(shell), shell.execution_count)

@@ -23,7 +23,7 @@ _STYLE = """<style>
 
 
 def client_text(kind: str, name: str, repositories: Sequence[RepositoryOverview] | None) -> str:
-    """One line: the backend and its size; stable while the repositories are.
+    """Return one line: the backend and its size; stable while the repositories are.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def client_text(kind: str, name: str, repositories: Sequence[RepositoryOverview]
 
 
 def client_html(kind: str, name: str, repositories: Sequence[RepositoryOverview] | None, resolver: LinkResolver) -> str:
-    """The same with a table of the first repositories: sizes, and which indexes are ready."""
+    """Return the same with a table of the first repositories: sizes, and which indexes are ready."""
     if repositories is None:
         hint = "<code>list_repos()</code> lists what the service has"
         return f'{_STYLE}<div class="sl-client"><b>{escape(kind)}</b> of {link(name, name)}<br>{hint}</div>'

@@ -129,7 +129,7 @@ with_first_frame(show_hidden_characters)
 def make_painter(
     watched: ProgressState, progress: ProgressChoice, *, on_stop: Callable[[], None] | None = None, after_s: float = 0.0
 ) -> Painter:
-    """The painter for a piece of work.
+    """Return the painter for a piece of work.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def _is_terminal() -> bool:
 
 
 def _widget(on_stop: Callable[[], None] | None) -> Surface:
-    """The box of a notebook; where its widgets are missing or not asked for, its page of plain HTML."""
+    """Return the box of a notebook; where its widgets are missing or not asked for, its page of plain HTML."""
     if progress_setting() == "html" and in_kernel():
         return ProgressPage()
     try:

@@ -25,12 +25,12 @@ Node = str | list[Any]
 
 
 def progress_parts(snapshot: ProgressSnapshot) -> list[Node]:
-    """The parts of the box, always three; what is wide or long in them is cut."""
+    """Return the parts of the box, always three; what is wide or long in them is cut."""
     return [_bar(snapshot), _status(snapshot), _notices(snapshot)]
 
 
 def progress_html(snapshot: ProgressSnapshot, name: str = "") -> str:
-    """The box as plain HTML with its style.
+    """Return the box as plain HTML with its style.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def progress_html(snapshot: ProgressSnapshot, name: str = "") -> str:
 
 
 def _bar(snapshot: ProgressSnapshot) -> Node:
-    """The bar: determinate only where a total is known, full at the end."""
+    """Return the bar: determinate only where a total is known, full at the end."""
     word = snapshot.activity if snapshot.phase == "running" else _WORDS[snapshot.phase][0]
     names = {
         "class": f"sl-bar sl-{snapshot.phase}",
@@ -61,7 +61,7 @@ def _bar(snapshot: ProgressSnapshot) -> Node:
 
 
 def _status(snapshot: ProgressSnapshot) -> Node:
-    """The line of words and numbers, announced politely to screen readers."""
+    """Return the line of words and numbers, announced politely to screen readers."""
     word, sign = _WORDS[snapshot.phase]
     word = snapshot.activity if snapshot.phase == "running" else word
     suffix = f" of {snapshot.total:,}" if snapshot.total else ""
@@ -93,7 +93,7 @@ def _notices(snapshot: ProgressSnapshot) -> Node:
 
 
 def element(tag: str, attributes: dict[str, str] | None = None, *children: Node) -> Node:
-    """A node.
+    """Return a node.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def element(tag: str, attributes: dict[str, str] | None = None, *children: Node)
 
 
 def html_of(node: Node) -> str:
-    """The HTML of a node."""
+    """Return the HTML of a node."""
     if isinstance(node, str):
         return escape(node)
     tag, attributes, children = node

@@ -54,7 +54,7 @@ class ResultView:
 
 
 def first_rows(batches: Iterable[Any], limit: int) -> list[dict[str, Any]]:
-    """The first rows, with all columns that a frame shows, made without touching the rest."""
+    """Return the first rows, with all columns that a frame shows, made without touching the rest."""
     rows: list[dict[str, Any]] = []
     for batch in batches:
         if len(rows) >= limit:
@@ -114,7 +114,7 @@ def location_text(row: dict[str, Any]) -> str:
 
 
 def result_text(view: ResultView) -> str:
-    """The whole text: headline, query, statements, first page of rows."""
+    """Return the whole text: headline, query, statements, first page of rows."""
     parts = [f"SearchResult: {headline(view)}", f"  query: {one_line(view.query, _WIDTH)}"]
     parts += [f"  service {one_line(service_text(service), _WIDTH)}" for service in view.services]
     parts += [f"  {severity}: {one_line(text, _WIDTH)}" for severity, text in statements(view)]
@@ -176,13 +176,13 @@ _MAX_CHUNK_LINES = 200
 
 
 def result_html(view: ResultView) -> str:
-    """The whole view, for a cell."""
+    """Return the whole view, for a cell."""
     hint = ": <code>.explore()</code> shows all of them, <code>.matches</code> is their table"
     return f'{_STYLE}<div class="sl-result tex2jax_ignore">{_contents(view, hint)}</div>'
 
 
 def result_page(view: ResultView, origin: str) -> str:
-    """A whole page that needs nothing else, to be sent on; `origin` says what was asked, and when."""
+    """Return a whole page that needs nothing else, to be sent on; `origin` says what was asked, and when."""
     note = f'<div class="sl-more">{escape(one_line(origin, 300))}</div>'
     body = f'{_STYLE}<main class="sl-result">{_contents(view, " are on this page")}{note}</main>'
     return whole_page(f"{headline(view)} \u2013 {view.query}", body, width="100rem")
@@ -211,7 +211,7 @@ def _banner(view: ResultView) -> str:
 
 
 def _services(view: ResultView) -> str:
-    """The status of each service, where there are several."""
+    """Return the status of each service, where there are several."""
     if not view.services:
         return ""
     items = "".join(
@@ -249,7 +249,7 @@ def _cell(row: dict[str, Any], column: str, links: LinkResolver, row_links: tupl
 
 
 def _with_link(html: str, row_links: tuple[Link, ...], words: str) -> str:
-    """HTML made elsewhere as a link to the best of some places."""
+    """Return HTML made elsewhere as a link to the best of some places."""
     if not row_links:
         return html
     blank = anchor("", row_links, one_line(f"{words}: {row_links[0].words}", MAX_CHARS))
@@ -257,7 +257,7 @@ def _with_link(html: str, row_links: tuple[Link, ...], words: str) -> str:
 
 
 def _columns(rows: list[dict[str, Any]]) -> list[str]:
-    """Columns on show: of history those that a log has, with the text last."""
+    """Return columns on show: of history those that a log has, with the text last."""
     kinds = {row["type"] for row in rows}
     first = [SERVICE.name] if SERVICE.name in rows[0] else []
     if kinds <= {"commit", "diff"}:
@@ -288,7 +288,7 @@ def _table(rows: list[dict[str, Any]], links: LinkResolver) -> str:
 
 
 def _chunks(rows: list[dict[str, Any]], links: LinkResolver) -> str:
-    """Matches in their surroundings: files, and in them chunks with line numbers."""
+    """Return matches in their surroundings: files, and in them chunks with line numbers."""
     blocks = []
     for name, group in groupby(rows, key=lambda r: location_text(r | {"line_number": None})):
         file_rows = list(group)
@@ -305,7 +305,7 @@ def _chunks(rows: list[dict[str, Any]], links: LinkResolver) -> str:
 
 
 def _end(rows: list[dict[str, Any]], start: int) -> int:
-    """The line behind the last one of a chunk."""
+    """Return the line behind the last one of a chunk."""
     if rows[0]["chunk"] is None or not rows[0]["chunk_start_line"]:
         return max(row["line_number"] or 0 for row in rows) + 1
     return start + int(rows[0]["chunk"].count("\n")) + 1
@@ -316,7 +316,7 @@ def _gap(count: int) -> str:
 
 
 def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
-    """Numbered lines of one chunk; rows without a chunk give their own line."""
+    """Yield numbered lines of one chunk; rows without a chunk give their own line."""
     matched_rows = {row["line_number"]: row for row in rows if row["line"] is not None}
     if rows[0]["chunk"] is None or rows[0]["chunk_start_line"] is None:
         numbered = [(n, row_line(row).text) for n, row in matched_rows.items()]

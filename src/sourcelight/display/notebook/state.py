@@ -156,16 +156,16 @@ class SearchState:
             self.repositories |= new
 
     def set_parts(self, done: int, total: int, arrived: int) -> None:
-        """The search goes in parts: `done` of those `total` so far, with so many matches `arrived`."""
+        """Record the parts of a search: `done` of `total`, with `arrived` matches."""
         self._parts = (done, total, arrived)
 
     def set_count(self, matches: int, repositories: int | None = None) -> None:
-        """The backend counted so many matches, of so many repositories, without sending any."""
+        """Record the matches and repositories that the backend counted without sending any."""
         self.matches = matches
         self.repositories_count = repositories
 
     def finish(self) -> None:
-        """The stream has ended: derive the status from its events."""
+        """Derive the status from the events of the ended stream."""
         # With `display`, a service counts more matches than it sends.
         match_count = self.progress[-1].match_count if self.progress else 0
         status, reasons = status_of(
@@ -180,11 +180,11 @@ class SearchState:
         self._settle(status, reasons)
 
     def interrupt(self) -> None:
-        """The caller stopped the work; what arrived stays valid."""
+        """Record that the caller stopped the work; what arrived stays valid."""
         self._settle("interrupted", ("interrupted", *limits(self.skipped, self.alerts)))
 
     def fail(self, reason: str) -> None:
-        """The work broke; what arrived stays valid."""
+        """Record that the work failed; what arrived stays valid."""
         self._settle("failed", (reason,))
 
     def _settle(self, status: Status, reasons: tuple[str, ...]) -> None:
@@ -285,17 +285,17 @@ class IndexState:
         self._latest = event
 
     def finish(self, repositories: int = 0, *, in_background: bool = False) -> None:
-        """The index of so many `repositories` is ready, or goes on being built in the background."""
+        """Record that the index of `repositories` repositories is ready, or is still being built in the background."""
         self._repositories = repositories
         self._in_background = in_background
         self._settle("complete")
 
     def interrupt(self) -> None:
-        """The caller stopped the build; finished repositories stay."""
+        """Record that the caller stopped the build; finished repositories stay."""
         self._settle("interrupted")
 
     def fail(self, reason: str) -> None:
-        """The build broke."""
+        """Record that the build failed."""
         self._reason = self._reason or reason
         self._settle("failed")
 

@@ -114,7 +114,7 @@ def complexity_of(root: Node, own_name: bytes, function_spans: frozenset[tuple[i
 
 
 def _if_parts(node: Node, nesting: int, total: Complexity) -> Iterator[_Visit]:
-    """The parts of an `if`; each `else` counts one, whatever it is nested in."""
+    """Yield the parts of an `if`; each `else` counts one, whatever it is nested in."""
     alternatives = node.children_by_field_name("alternative")
     for child in node.children:
         if child in alternatives:
@@ -159,7 +159,7 @@ def _is_inner(node: Node) -> bool:
 
 
 def _operators(node: Node) -> Iterator[str]:
-    """The logical operators of an expression in the order of the text."""
+    """Yield the logical operators of an expression in the order of the text."""
     pending: list[Node | str] = [node]
     while pending:
         item = pending.pop()
@@ -174,7 +174,7 @@ def _operators(node: Node) -> Iterator[str]:
 
 
 def _callee(node: Node) -> bytes:
-    """The last name of what a call calls; of a member of another object than `self` and `this`, nothing."""
+    """Return the last name of what a call calls; of a member of another object than `self` and `this`, nothing."""
     target = node.child_by_field_name(CALLS[node.type])
     if target is None:
         return b""

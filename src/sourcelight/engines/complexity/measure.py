@@ -99,7 +99,7 @@ def measure_file(language: str, data: bytes) -> FileMeasures:
 
 
 def _function_at(tree: Tree, definition: Definition) -> Node | None:
-    """The function whose name is at the place of a definition; None for what has no body."""
+    """Return the function whose name is at the place of a definition; None for what has no body."""
     end = definition.offset + len(definition.name.encode())
     node = tree.root_node.descendant_for_byte_range(definition.offset, end)
     for _ in range(_MAX_DEPTH):
@@ -115,7 +115,7 @@ def _function_at(tree: Tree, definition: Definition) -> Node | None:
 
 
 def _kinds_of_lines(tree: Tree, data: bytes) -> tuple[set[int], set[int], set[int]]:
-    """Lines with code, with a comment, and with a docstring, from 0; a line can have several, a blank one has none."""
+    """Return the lines with code, comments and docstrings, from 0; a line can have several, a blank line has none."""
     code: set[int] = set()
     comments: set[int] = set()
     docstrings: set[int] = set()

@@ -100,7 +100,7 @@ def _all(query: Query) -> Iterator[Advice]:
 
 
 def unknown_predicates(text: str) -> Iterator[Advice]:
-    """Texts of a query that look like a predicate but are read as expressions."""
+    """Yield texts of a query that look like a predicate but are read as expressions."""
     for match in _LIKE_PREDICATE.finditer(text):
         on, name = ALIASES[match[1].lower()], match[2].lower()
         if name not in PREDICATE_NAMES[on]:
@@ -113,7 +113,7 @@ def unknown_predicates(text: str) -> Iterator[Advice]:
 
 
 def cut_short(query: Query) -> Iterator[Advice]:
-    """Filters of which an unclosed parenthesis left only a part."""
+    """Yield filters of which an unclosed parenthesis left only a part."""
     for message, fix in cut_filters(query):
         yield Advice("no-effect", message, fix)
 
@@ -125,7 +125,7 @@ def read_as_text(query: Query) -> Iterator[Advice]:
 
 
 def without_effect(alternative: Alternative) -> Iterator[Advice]:
-    """Filters without an effect."""
+    """Yield filters without an effect."""
     types = set(alternative.types)
     if alternative.all("committer") and not types & {"commit", "diff"}:
         yield Advice("no-effect", "committer: selects commits, but the query searches for none", "add type:commit")
@@ -159,7 +159,7 @@ def _type_fix(item: Filter) -> str:
 
 
 def _unknown_types(alternative: Alternative, query: Query) -> Iterator[Advice]:
-    """Values of ``type:`` that leave nothing to search for."""
+    """Yield values of ``type:`` that leave nothing to search for."""
     if alternative.types:
         return
     for item in alternative.all("type"):
@@ -308,7 +308,7 @@ def _pattern(leaf: Pattern, query: Query, *, sensitive: bool) -> Iterator[Advice
 
 
 def _with_choice(query: Query, languages: Sequence[str]) -> str:
-    """The query in which files may be in any of some languages; empty when no text says so."""
+    """Return the query in which files may be in any of some languages; empty when no text says so."""
     try:
         return with_choice(query, "lang", languages)
     except QueryError:
@@ -316,7 +316,7 @@ def _with_choice(query: Query, languages: Sequence[str]) -> str:
 
 
 def _with_pattern(query: Query, leaf: Pattern, node: Node, typed: str, replacement: str) -> str:
-    """The query with another meaning of one pattern; empty when no text says so, or it has no meaning."""
+    """Return the query with another meaning of one pattern; empty when no text says so, or it has no meaning."""
     try:
         proposed = with_pattern(query, leaf, node, typed, replacement)
         parse(proposed, query.pattern_type)
@@ -353,7 +353,7 @@ def _with_filter(query: Query, leaf: Pattern, word: str, intended: str) -> str:
 
 
 def _in_keyword(text: str) -> str:
-    """The query in keyword type; empty when it has no meaning in it."""
+    """Return the query in keyword type; empty when it has no meaning in it."""
     try:
         return in_pattern_type(text, "keyword")
     except QueryError:
@@ -361,7 +361,7 @@ def _in_keyword(text: str) -> str:
 
 
 def _intended_filter(dash: str, name: str, value: str) -> str:
-    """The filter that ``name:value`` probably means: another tool's spelling or a typo; empty if unknown."""
+    """Return the filter that ``name:value`` probably means: another tool's spelling or a typo; empty if unknown."""
     if name in _ENDINGS:
         return rf"{dash}file:\.{re.escape(value.lstrip('.'))}$"
     if name in _DEFINITIONS and not dash:

@@ -190,7 +190,7 @@ def _by_key(targets: Sequence[Target]) -> dict[TargetKey, Target]:
 
 
 def under_way(repositories: int) -> Skipped:
-    """Repositories whose definitions are being built while the search waits."""
+    """Return repositories whose definitions are being built while the search waits."""
     return Skipped(
         reason="symbols-pending",
         title=f"{amount(repositories)} without definitions yet",

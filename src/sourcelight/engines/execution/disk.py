@@ -163,7 +163,7 @@ def _entries(folder: Path) -> Iterator[Path]:
 
 
 def _size(path: Path) -> int:
-    """Bytes of a file, or of all files below a directory; 0 for one that was deleted meanwhile."""
+    """Return bytes of a file, or of all files below a directory; 0 for one that was deleted meanwhile."""
     if path.is_dir() and not path.is_symlink():
         return sum(_size(Path(entry)) for entry in os.scandir(path))
     with contextlib.suppress(OSError):

@@ -89,7 +89,7 @@ def _bounds(limits: Limits, request: SearchRequest, alternative: Alternative) ->
 
 
 def _add_up(parts: Sequence[AlternativeMeaning]) -> AlternativeMeaning:
-    """The numbers of one alternative over other repositories each, added up."""
+    """Return the numbers of one alternative over other repositories each, added up."""
     nonempty = [part for part in parts if part.repositories] or [parts[0]]
     first = nonempty[0]
     sums = {name: sum(getattr(part, name) for part in parts) for name in _ADDED}

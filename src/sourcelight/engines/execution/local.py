@@ -115,7 +115,7 @@ class LocalEngine(IndexedRepositories):
     def count(
         self, request: SearchRequest, by: Sequence[GroupBy], viewer: Viewer, cancellation: Cancellation
     ) -> Any | None:
-        """Matches and files by ``repository``, ``commit``, ``language`` or ``path``, without touching a line.
+        """Return matches and files by ``repository``, ``commit``, ``language`` or ``path``, without touching a line.
 
         Returns an Arrow table with the columns of `by`, ``matches`` and ``files`` (int64); None where only a stream
         can answer: a query of several alternatives, or one that finds repositories or uses ``select:`` or owners,

@@ -276,7 +276,7 @@ class LocalSource:
         return limits(self._missing_work(), ())
 
     def late_repositories(self) -> list[str]:
-        """Repositories with a revision that was not completely searched."""
+        """Return repositories with a revision that was not completely searched."""
         plans, undecided = self.plans, self.scoper.undecided
         if self.late_to_plan:
             return sorted({t.repository.info.name for p in plans for t in p.targets} | undecided)
@@ -287,7 +287,7 @@ class LocalSource:
         return sorted(timed_out | histories.difference(self.commits.done, self.commits.failed))
 
     def missing_names(self) -> dict[str, tuple[str, ...]]:
-        """Some of the files that the query asks to look into and whose content is not there, by repository."""
+        """Return some of the files that the query asks to look into and whose content is not there, by repository."""
         owners = {} if self.pipeline is None else self.pipeline.ownership.missing
         names: dict[str, tuple[str, ...]] = {name: (path,) for name, path in owners.items()}
         return names | self._missing if _reads_any(self.plans) else names

@@ -27,7 +27,7 @@ def compile_term(pattern: Pattern, *, sensitive: bool, whole_text: bool = False)
 def repository_hits(
     alternative: Alternative, targets: Sequence[Target]
 ) -> tuple[tuple[Target, tuple[tuple[int, int], ...]], ...]:
-    """Repositories whose name matches the pattern; the pattern ends at its first ``@``."""
+    """Return repositories whose name matches the pattern; the pattern ends at its first ``@``."""
     pattern = alternative.pattern
     if isinstance(pattern, Pattern) and not pattern.negated and pattern.kind == "literal" and pattern.value.isascii():
         # Of a text that no name holds, in whatever case, nothing more is asked: one look for all names.

@@ -30,7 +30,7 @@ _LONGEST_IN_TITLE = 160
 
 
 def not_indexed(failures: Mapping[str, str]) -> Iterator[Skipped]:
-    """Repositories that could not be indexed, with the reason."""
+    """Return repositories that could not be indexed, with the reason."""
     message = "These repositories could not be indexed and were not searched, or only as they were before"
     return _skipped_item("repository-missing", "not indexed", message, failures)
 
@@ -63,7 +63,7 @@ class IndexingNotice:
         self.latest = progress
 
     def item(self) -> Skipped:
-        """An item that is in ``skipped`` while the work goes on."""
+        """Return an item that is in ``skipped`` while the work goes on."""
         far = "" if self.latest is None else f" ({count_of(self.latest.files, 'file')} read)"
         return Skipped(
             reason="revision-indexing",
@@ -74,13 +74,13 @@ class IndexingNotice:
 
 
 def without_history(failures: Mapping[str, str]) -> Iterator[Skipped]:
-    """Repositories of which no commits could be searched, with the reason."""
+    """Return repositories of which no commits could be searched, with the reason."""
     message = "The commits of these repositories were not searched"
     return _skipped_item("history-missing", "without history", message, failures)
 
 
 def unread_commits(commits: Mapping[str, tuple[int, Sequence[str]]]) -> Iterator[Skipped]:
-    """Commits with changes that are missing (a partial clone), too large or unreadable; the rest of them was searched.
+    """Return the item for commits whose changes are missing (a partial clone), too large or unreadable.
 
     For each repository how many there are, and the names of some.
     """
@@ -145,7 +145,7 @@ def unreadable(items: Sequence[SkippedRepository]) -> Iterator[Skipped]:
 
 
 def removed_repositories(repositories: Sequence[str]) -> Iterator[Skipped]:
-    """Repositories that were deleted, or renamed, since they were opened."""
+    """Yield repositories that were deleted, or renamed, since they were opened."""
     if repositories:
         yield Skipped(
             reason="repository-gone",
@@ -156,7 +156,7 @@ def removed_repositories(repositories: Sequence[str]) -> Iterator[Skipped]:
 
 
 def changed_worktrees(files_by_repository: Mapping[str, int]) -> Iterator[Skipped]:
-    """Files of work trees that differ from HEAD, which was searched."""
+    """Yield files of work trees that differ from HEAD, which was searched."""
     files = sum(files_by_repository.values())
     if files:
         yield Skipped(
@@ -196,7 +196,10 @@ def named_only(
     missing: Mapping[str, Sequence[str]] | None = None,
     unread_cells: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
 ) -> Iterator[Skipped]:
-    """Files of which only the name was matched, or not all definitions are known; the other two are some by name."""
+    """Yield the items for files that were matched only by name, or without all of their definitions.
+
+    `missing` and `unread_cells` have the names of some of them, by repository.
+    """
     affected: dict[str, dict[str, int]] = {}
     for name, of_repository in counts.items():
         for key, files in of_repository.items():
@@ -221,7 +224,7 @@ def named_only(
 
 
 def _short(text: str) -> str:
-    """A name in a title: its end is more specific than its beginning."""
+    """Return a name in a title: its end is more specific than its beginning."""
     return text if len(text) <= _LONGEST_IN_TITLE else f"\u2026{text[1 - _LONGEST_IN_TITLE :]}"
 
 
@@ -240,7 +243,7 @@ _SHOWN = frozenset({
 def nothing_found(
     query: Query, finds: Callable[[str], bool], in_any_case: Callable[[], bool] = lambda: True
 ) -> Alert | None:
-    """An alert for a query without results; None when there is nothing to say.
+    """Return an alert for a query without results; None when there is nothing to say.
 
     Only queries of which `finds` is true are proposed. `in_any_case` is asked first where the query regards
     case: it costs less than to write, read and plan the query without it.
@@ -267,7 +270,7 @@ def nothing_found(
 
 
 def without_effect(query: Query) -> Alert | None:
-    """An alert for filters without an effect; None when there are none."""
+    """Return an alert for filters without an effect; None when there are none."""
     if len(query.text) > LONGEST:
         return None
     advices_found = dict.fromkeys(advice for part in query.plan for advice in advices.without_effect(part))
@@ -278,7 +281,7 @@ def without_effect(query: Query) -> Alert | None:
 
 
 def read_as_text(query: Query) -> Alert | None:
-    """An alert for parentheses of regular expressions that are never closed; None when there are none."""
+    """Return an alert for parentheses of regular expressions that are never closed; None when there are none."""
     if len(query.text) > LONGEST:
         return None
     # That `()` is text is what its writer means, nearly always.
@@ -287,7 +290,7 @@ def read_as_text(query: Query) -> Alert | None:
 
 
 def sentence(advice: Advice) -> str:
-    """An advice as a sentence, or a question."""
+    """Return an advice as a sentence, or a question."""
     return f"{capitalize(advice.message)}; {advice.fix}{'' if advice.fix.endswith('?') else '.'}"
 
 
@@ -322,7 +325,7 @@ def _variants(query: Query, advices: Sequence[Advice], in_any_case: Callable[[],
 
 
 def _without(query: Query, names: Collection[str]) -> str:
-    """The query without its filters on some fields; empty when no text says so."""
+    """Return the query without its filters on some fields; empty when no text says so."""
     try:
         return without_filters(query, names)
     except QueryError:
@@ -330,7 +333,7 @@ def _without(query: Query, names: Collection[str]) -> str:
 
 
 def timed_out(query: Query | None, late_repositories: Sequence[str], allowed_s: float | None) -> Alert:
-    """The time limit passed without a match; `query` is None when there was no time to parse it."""
+    """Return the alert for a time limit that passed without a match; `query` is None if it wasn't parsed in time."""
     longer = protocol.longer_timeout(allowed_s)
     proposals = _proposals(query, (("timeout", longer, "query with longer timeout"),)) if query is not None else ()
     unread = f"The query is very long, and the time limit passed before it was parsed. Add timeout:{longer} to it."
@@ -344,14 +347,14 @@ def timed_out(query: Query | None, late_repositories: Sequence[str], allowed_s: 
 
 
 def late_to_read(allowed_s: float, taken_s: float) -> Iterator[Alert | Progress | Done]:
-    """All events of a search whose time limit passed before its query was parsed."""
+    """Yield all events of a search whose time limit passed before its query was parsed."""
     yield Progress(done=True, match_count=0, duration_ms=round(taken_s * 1000))
     yield timed_out(None, (), allowed_s)
     yield Done()
 
 
 def invalid_revisions(reasons: Mapping[str, str]) -> Alert:
-    """The text after an ``@`` or ``rev:`` can't be a revision."""
+    """Return the alert for texts after ``@`` or ``rev:`` that can't be revisions."""
     items = _list_reasons(reasons)
     return Alert("Invalid revision syntax", f"These revisions were not searched:\n{items}", "warning")
 
@@ -363,7 +366,7 @@ def unsearchable_alert(reasons: Mapping[str, str]) -> Alert:
 
 
 def absent_attributes(names: Collection[str]) -> Alert:
-    """The query filters on attributes that no repository has."""
+    """Return the alert for filters on attributes that no repository has."""
     subject = " or ".join(sorted(names))
     return Alert(
         f"No repository has {subject}",
@@ -373,7 +376,7 @@ def absent_attributes(names: Collection[str]) -> Alert:
 
 
 def no_repositories(query: Query, *, forks: bool, archived: bool, context: str) -> Alert:
-    """No repository passes the filters."""
+    """Return the alert for filters that no repository passes."""
     proposals = []
     if forks:
         proposals.append(("fork", "yes", "include forked repositories"))
@@ -385,7 +388,7 @@ def no_repositories(query: Query, *, forks: bool, archived: bool, context: str) 
 
 
 def _proposals(query: Query, candidates: Iterable[tuple[str, str, str]]) -> tuple[ProposedQuery, ...]:
-    """The query with one filter added, its value and purpose, each; without values that can't be written."""
+    """Return the query with one filter added, its value and purpose, each; without values that can't be written."""
     proposals = []
     for name, value, title in candidates:
         with suppress(QueryError):

@@ -106,14 +106,14 @@ class ResultPipeline:
             self._worker.shutdown()
 
     def newest_commits(self) -> Iterator[Any]:
-        """Batches of the newest commits alone, before a history is built; `batches` then has the others."""
+        """Yield batches of the newest commits alone, before a history is built; `batches` then has the others."""
         plan = self.plans[0]
         # With several alternatives, other rows may have to come first. Workers don't ask: there are rows of others.
         if len(self.plans) == 1 and plan.commits is not None and plan.history_commits:
             yield from (batch for _, _, batch in self.histories.newest(plan.commits, plan.history_commits))
 
     def _files(self) -> Iterable[Any]:
-        """Batches of files and definitions, ranked where their order matters."""
+        """Return batches of files and definitions, ranked where their order matters."""
         searching = [plan for plan in self.plans if plan.searches]
         if not searching:
             return ()
@@ -208,7 +208,7 @@ class ResultPipeline:
                 return
 
     def _unite(self, plans: Sequence[Plan]) -> Iterator[Any]:
-        """Batches of several plans, repository after repository, so that duplicate files merge."""
+        """Yield batches of several plans, repository after repository, so that duplicate files merge."""
         targets = {(t.repository.key, t.revision, t.commit): t for plan in plans for t in plan.targets}
         selectors = [self._selector(plan) for plan in plans]
         # One target at a time bounds what is held in memory: the batches of all alternatives for one repository.
@@ -255,7 +255,7 @@ class ResultPipeline:
         selector: Selector,
         by_people: Sequence[Predicate],
     ) -> Iterator[Any]:
-        """The rows that owners, contributors and ``select:`` leave."""
+        """Yield the rows that owners, contributors and ``select:`` leave."""
         owners = tuple(p for p in by_people if p.name == "has.owner")
         writers = tuple(p for p in by_people if p.name == "has.contributor")
         owning = OwnerSelector(self.ownership, self.request) if selector.path == OWNERS else None
@@ -348,7 +348,7 @@ class ResultPipeline:
 
 
 def limit_of(alternatives: Sequence[Alternative], default: int) -> int:
-    """Matches after which a search stops; `sys.maxsize`: never. Each alternative may have a ``count:`` of its own."""
+    """Return the matches after which a search stops; `sys.maxsize`: never. Each alternative may have a ``count:``."""
     # By identity of the filter: alternatives that share one share its limit. `id(None)` stands for those without a
     # filter.
     counts = {id(a.first("count")): a.count_limit(default) for a in alternatives}
@@ -369,7 +369,7 @@ def _commits_in(batch: Any) -> list[tuple[str | None, ...]]:
 
 
 def _not_in(yielded_keys: set[tuple[str | None, ...]], batches: Iterable[Any]) -> Iterator[Any]:
-    """The rows of commits that are not yet in `yielded_keys` when a batch arrives; all rows of repositories."""
+    """Yield the rows of commits that are not yet in `yielded_keys` when a batch arrives; all rows of repositories."""
     # A copy: the caller adds the keys of each batch while this generator is suspended, and rows of one commit may be in
     # several batches of the same alternative.
     before = frozenset(yielded_keys)

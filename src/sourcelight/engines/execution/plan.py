@@ -104,7 +104,7 @@ def is_brief(plan: Plan) -> bool:
 
 
 def unmade_plan(scope: Scope) -> Plan:
-    """A plan of which nothing is compiled: it names the repositories that are not searched."""
+    """Return a plan of which nothing is compiled: it names the repositories that are not searched."""
     return Plan(scope.alternative, scope.selection, scope.targets, None, ())
 
 
@@ -252,7 +252,7 @@ def _finds_repositories(alternative: Alternative, types: set[str]) -> bool:
 
 
 def one_of_many(args: Sequence[Node]) -> list[Node]:
-    """The alternatives `args`, of which many literals are made one regular expression: one scan finds them all."""
+    """Return the alternatives `args`, with many literals joined into one regular expression for a single scan."""
     nodes: list[Node] = []
     texts: dict[bool, list[str]] = {}
     for arg in args:
@@ -285,7 +285,7 @@ def _regexp(text: str, *, sensitive: bool) -> CompiledPattern:
 
 
 def histories_of(plans: Sequence[Plan]) -> tuple[list[HistoryRequest], list[HistoryRequest]]:
-    """The histories that `plans` need whole, and those of which they need commits without changes.
+    """Return the histories that `plans` need whole, and those of which they need commits without changes.
 
     Whole are also those of the files whose contributors they ask for. A repository is in one of the two lists.
     """

@@ -48,7 +48,7 @@ class Limits:
     max_timeout_s: float | None = None
 
     def timeout_s(self, asked_s: float | None, *, has_count: bool) -> float | None:
-        """Seconds that a search may take; None for no limit.
+        """Return seconds that a search may take; None for no limit.
 
         A search with ``count:`` and without ``timeout:`` has the maximum (query-language reference, limits and time).
         """
@@ -60,7 +60,7 @@ class Limits:
 
 
 def amount(n: int) -> str:
-    """A count as the wire's titles print it: plain below 1,000, with a comma below 10,000, else in thousands."""
+    """Return a count as the wire's titles print it: plain below 1,000, with a comma below 10,000, else in thousands."""
     return f"{n:,}" if n < 10_000 else f"{n // 1000}k"
 
 

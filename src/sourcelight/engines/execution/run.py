@@ -61,7 +61,7 @@ class SearchExecution:
         self.tally = Tally(typed=not any(alternative.select() for alternative in self.task.query.plan))
 
     def events(self) -> Generator[Event, None, None]:
-        """Events in the order of the wire: matches and progress, the final filters and progress, an alert, done."""
+        """Yield events in wire order: matches and progress, the final filters and progress, an alert, done."""
         source, cancellation = self.source, self.task.cancellation
         for item in source.prepare():
             yield self._progress(done=False, skipped=(item,))
@@ -113,7 +113,7 @@ class SearchExecution:
             yield from self._from_time_to_time()
 
     def _raw_matches(self, matches: RawMatches) -> Iterator[Event]:
-        """Matches in the order of the engine, all of which are shown."""
+        """Yield matches in the order of the engine, all of which are shown."""
         self.tally.add_raw(matches)
         if not self._displayed_matches and time.monotonic() - self.task.started > SHORT_S:
             yield from self._filters(exhaustive=False)
@@ -198,7 +198,7 @@ class SearchExecution:
             yield display_limit(display, self.tally.matches)
 
     def _hint(self, report: SourceReport, *, exhaustive: bool) -> Alert | None:
-        """The notice about missing CODEOWNERS, or about a search without a match."""
+        """Return the notice about missing CODEOWNERS, or about a search without a match."""
         query = self.task.query
         alert = report.owners_alert or notices.without_effect(query)
         if alert is not None:

@@ -51,11 +51,11 @@ class SearchTask:
     read_s: float = 0.0
 
     def match_limit(self, limits: Limits) -> int:
-        """Matches after which the search stops; `sys.maxsize`: never."""
+        """Return matches after which the search stops; `sys.maxsize`: never."""
         return limit_of(self.query.plan, self.request.default_matches or limits.matches)
 
     def allowed_s(self, limits: Limits) -> float | None:
-        """Seconds that the search may take; None: no limit."""
+        """Return seconds that the search may take; None: no limit."""
         plan, request_timeout_s = self.query.plan, self.request.timeout_s
         timeouts = [a.timeout_s() for a in plan]
         longest = max((t for t in timeouts if t is not None), default=None)
@@ -165,7 +165,7 @@ def scope_items(
 
 
 def scope_alert(scope: ScopeSelector) -> Alert | None:
-    """The alert about repositories and revisions that can't be searched."""
+    """Return the alert about repositories and revisions that can't be searched."""
     if scope.invalid:
         return notices.invalid_revisions(scope.invalid)
     if scope.unsearchable:

@@ -166,7 +166,7 @@ class _FileNames:
         return np.unique(np.array(selected, np.int64))
 
     def _scopes(self, path: int) -> dict[int, list[_NameScope]]:
-        """The names of a file, and where it has them."""
+        """Return the names of a file, and where it has them."""
         scopes: dict[int, list[_NameScope]] = {}
         pending: list[tuple[int, int, int, int]] = []
 

@@ -115,7 +115,7 @@ class _PathWalk:
         return mask
 
     def _names_before(self, commit: int, changes: list[int], names: _PathNames) -> _PathNames:
-        """Names of the followed path before a commit."""
+        """Return names of the followed path before a commit."""
         renames = [(old, new) for old, new in self._renames(changes) if self._is_named(new, names)]
         if not renames:
             return names

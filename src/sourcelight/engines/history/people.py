@@ -54,7 +54,7 @@ class Mailmap:
     _by_person: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
 
     def map(self, name: str, email: str) -> Person:
-        """The proper name and address of someone; as given when no line speaks of them."""
+        """Return the proper name and address of someone; as given when no line speaks of them."""
         key = email.lower()
         mapped = self._by_person.get((name.lower(), key)) or self._by_email.get(key)
         # gitmailmap(5): a line with name and address of the commit wins over a line with the address alone.
@@ -214,7 +214,7 @@ def suggest_identities(usages: Sequence[IdentityUsage]) -> list[IdentitySuggesti
 
 
 def _keys(people: Sequence[IdentityUsage], keys: Callable[[IdentityUsage], Iterable[str]]) -> Iterator[list[int]]:
-    """Positions of the people that share a key, the ones of each key together."""
+    """Return positions of the people that share a key, the ones of each key together."""
     sharing: defaultdict[str, list[int]] = defaultdict(list)
     for index, usage in enumerate(people):
         for key in keys(usage):

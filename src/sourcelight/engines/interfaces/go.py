@@ -56,7 +56,7 @@ def _symbols_of(module: str, node: Node, data: bytes) -> Iterator[PublicSymbol]:
 
 
 def _receiver(node: Node, data: bytes) -> str:
-    """The name of the type that a method is of."""
+    """Return the name of the type that a method is of."""
     pending = [node.child_by_field_name("receiver")]
     while pending:
         current = pending.pop(0)

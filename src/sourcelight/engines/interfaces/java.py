@@ -44,7 +44,7 @@ def read(path: str, root: Node, data: bytes) -> list[PublicSymbol]:
 
 
 def _type(module: str, container: str, node: Node, data: bytes, depth: int, *, is_open: bool) -> Iterator[PublicSymbol]:
-    """A type with its members; `is_open` says that it is a member of an interface, and so public."""
+    """Yield a type with its members; `is_open` says that it is a member of an interface, and so public."""
     name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
     if node.type not in _TYPES or name is None or depth > MAX_DEPTH or not (is_open or _is_public(node, data)):
         return
@@ -98,7 +98,7 @@ def _is_public(node: Node, data: bytes) -> bool:
 
 
 def _declaration(node: Node, end: Node | None, data: bytes) -> str:
-    """The declaration without annotations, up to `end`; modifiers are in the order of the specification.
+    """Return the declaration without annotations, up to `end`; modifiers are in the order of the specification.
 
     `final` of a parameter is left out: it binds only the body (8.4.1).
     """

@@ -86,12 +86,12 @@ def parse(language: str, data: bytes) -> tuple[Node | None, str]:
 
 
 def text_of(node: Node | None, data: bytes) -> str:
-    """The text of a node; empty for none."""
+    """Return the text of a node; empty for none."""
     return "" if node is None else data[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
 
 def line_of(node: Node) -> int:
-    """The 1-based line where a node begins."""
+    """Return the 1-based line where a node begins."""
     return int(node.start_point[0]) + 1
 
 
@@ -100,19 +100,19 @@ _INNER = re.compile(r"(?<=[(\[]) | (?=[)\],;])|,(?= [)\]])")
 
 
 def one_line(text: str) -> str:
-    """A declaration on one line, so that a change of its layout is none."""
+    """Return a declaration on one line, so that a change of its layout is none."""
     line = _INNER.sub("", _INNER.sub("", _SPACE.sub(" ", text))).strip().rstrip(";,").rstrip()
     return line if len(line) <= MAX_SIGNATURE else f"{line[:MAX_SIGNATURE]}\u2026"
 
 
 def before_body(node: Node, data: bytes) -> str:
-    """The text of a declaration up to its body, or all of it without one; comments within are left out."""
+    """Return the text of a declaration up to its body, or all of it without one; comments within are left out."""
     body = node.child_by_field_name("body")
     return span_text(node, data, node.start_byte, node.end_byte if body is None else body.start_byte)
 
 
 def span_text(node: Node, data: bytes, start: int, end: int) -> str:
-    """The text of a part of a node without its comments."""
+    """Return the text of a part of a node without its comments."""
     parts, position = [], start
     for comment in _comments(node, end):
         if comment.start_byte >= start:

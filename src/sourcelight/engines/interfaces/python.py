@@ -31,7 +31,7 @@ def is_public_path(path: str) -> bool:
 
 
 def module_of(path: str) -> str:
-    """The dotted name of a module, as far as its path tells."""
+    """Return the dotted name of a module, as far as its path tells."""
     name = path.removeprefix("src/").rpartition(".")[0].replace("/", ".")
     return name.removesuffix(".__init__") if name != "__init__" else ""
 
@@ -137,7 +137,7 @@ def _aliases(node: Node, data: bytes, depth: int) -> Iterator[tuple[str, str]]:
 
 
 def _export_names(root: Node, data: bytes) -> dict[str, int] | None:
-    """The names of ``__all__`` and their lines; None without one, or where it is computed."""
+    """Return the names of ``__all__`` and their lines; None without one, or where it is computed."""
     names: dict[str, int] | None = None
     for statement in root.named_children:
         assignment = statement.named_children[0] if statement.type == "expression_statement" else None
@@ -161,7 +161,7 @@ def _export_names(root: Node, data: bytes) -> dict[str, int] | None:
 def _members(
     module: str, container: str, node: Node, data: bytes, depth: int, bases: dict[str, Sequence[str]]
 ) -> Iterator[PublicSymbol]:
-    """Definitions in the statements of a module or class, those in branches included."""
+    """Yield definitions in the statements of a module or class, those in branches included."""
     if depth > MAX_DEPTH:
         return
     for child in node.named_children:
@@ -241,7 +241,7 @@ def _variables(module: str, container: str, node: Node, data: bytes) -> Iterator
 
 
 def _slots(module: str, container: str, value: Node | None, data: bytes) -> Iterator[PublicSymbol]:
-    """The attributes that ``__slots__`` declares."""
+    """Yield the attributes that ``__slots__`` declares."""
     if value is None or value.type not in {"list", "tuple", "set"}:
         return
     for item in value.named_children:

@@ -107,7 +107,7 @@ class PythonExports:
         return self._modules[path]
 
     def _symbols_of(self, path: str) -> dict[str, list[PublicSymbol]]:
-        """Definitions of a module with their members, by the first part of their names."""
+        """Return definitions of a module with their members, by the first part of their names."""
         if path not in self._symbols:
             symbols: dict[str, list[PublicSymbol]] = {}
             for item in self._module(path).symbols:
@@ -116,7 +116,7 @@ class PythonExports:
         return self._symbols[path]
 
     def _declarations(self, path: str, name: str) -> list[PublicSymbol]:
-        """Definitions of a name with their members; an alias has the declarations of what it is bound to."""
+        """Return definitions of a name with their members; an alias has the declarations of what it is bound to."""
         items = self._symbols_of(path).get(name, [])
         definition = self._follow_alias(path, name)
         if definition is None:
@@ -128,7 +128,7 @@ class PythonExports:
         ]
 
     def _follow_alias(self, path: str, name: str) -> _Definition | None:
-        """The function or class that a name of a module is bound to by assignments; None for other names."""
+        """Return the function or class that a name of a module is bound to by assignments; None for other names."""
         definition: _Definition | None = _Definition(path, name)
         for _ in range(MAX_CHAIN):
             if definition is None:
@@ -142,7 +142,7 @@ class PythonExports:
         return None
 
     def _exports_of(self, path: str) -> dict[str, int]:
-        """The names that a module exports, and the lines that say so."""
+        """Return the names that a module exports, and the lines that say so."""
         if path in self._exported:
             return self._exported[path]
         self._exported[path] = {}  # what a module that imports itself in a circle sees of itself
@@ -174,7 +174,7 @@ class PythonExports:
         return names
 
     def _follow_import(self, path: str, name: str) -> _Definition | None:
-        """The definition that a module imports under a name: the last statement that binds it counts."""
+        """Return the definition that a module imports under a name: the last statement that binds it counts."""
         key = _Definition(path, name)
         if key in self._definitions:
             return self._definitions[key]
@@ -196,11 +196,11 @@ class PythonExports:
         return self._definitions[key]
 
     def _resolve(self, path: str, name: str) -> _Definition | None:
-        """The definition behind a name of a module."""
+        """Return the definition behind a name of a module."""
         return _Definition(path, name) if name in self._symbols_of(path) else self._follow_import(path, name)
 
     def _rename(self, definition: _Definition, name: str, module: str) -> list[tuple[str, PublicSymbol]]:
-        """A definition and its members under the name that a module exports it by."""
+        """Return a definition and its members under the name that a module exports it by."""
         listed_in = self._listing_of(definition)
         symbols = self._take_symbols(definition, name, module)
         symbols += self._list_inherited(definition, name, module, with_public=bool(listed_in))
@@ -210,7 +210,7 @@ class PythonExports:
     def _alias_members(
         self, alias: _Definition, name: str, module: str, *, with_public: bool = False
     ) -> list[tuple[str, PublicSymbol]]:
-        """The members of an internal class that an alias makes public; those of a public one, if wanted, are marked."""
+        """Yield the members of an internal class that an alias makes public; those of a public one are marked."""
         definition = self._follow_alias(alias.path, alias.name)
         if definition is None:
             return []
@@ -224,7 +224,7 @@ class PythonExports:
     def _take_symbols(
         self, definition: _Definition, name: str, module: str, *, without: Collection[str] | None = None
     ) -> list[tuple[str, PublicSymbol]]:
-        """A definition's public symbols under another name; given the members to leave out, its members alone."""
+        """Yield a definition's public symbols under another name; with members to leave out, only its members."""
         return [
             (definition.path, replace(item, module=module, name=f"{name}{item.name[len(definition.name) :]}"))
             for item in self._declarations(definition.path, definition.name)
@@ -269,7 +269,7 @@ class PythonExports:
         return f"{module_of(path)}.{definition.name}" if is_listed else ""
 
     def _file_of(self, path: str, module: str) -> str | None:
-        """The file of a module as another one names it; None for one that the tree doesn't have."""
+        """Return the file of a module as another one names it; None for one that the tree doesn't have."""
         name = module.lstrip(".")
         level = len(module) - len(name)
         directories = path.split("/")[:-1]

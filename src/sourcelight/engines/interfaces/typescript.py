@@ -70,7 +70,7 @@ def _exports(module: str, container: str, node: Node, data: bytes, depth: int) -
 def _clause_exports(
     module: str, container: str, statement: Node, local: dict[str, list[Node]], data: bytes, depth: int
 ) -> Iterator[PublicSymbol]:
-    """Names in ``export { … }``, and the whole of ``export * from``."""
+    """Yield names in ``export { … }``, and the whole of ``export * from``."""
     source = statement.child_by_field_name("source")
     origin = f" from {text_of(source, data)}" if source is not None else ""
     for clause in statement.named_children:
@@ -101,7 +101,7 @@ def _clause_exports(
 def _alias(
     module: str, container: str, name: str, node: Node, targets: Sequence[Node], data: bytes, depth: int
 ) -> Iterator[PublicSymbol]:
-    """A name that is exported apart from its declarations: their own symbols under that name."""
+    """Yield a name that is exported apart from its declarations: their own symbols under that name."""
     if not targets:
         yield PublicSymbol(module, f"{container}{name}", "variable", name, line_of(node))
     own_name = text_of(node, data)
@@ -121,7 +121,7 @@ def _declaration(statement: Node) -> Node:
 
 
 def _names(node: Node, data: bytes) -> list[str]:
-    """Names that a statement declares."""
+    """Return names that a statement declares."""
     if node.type in _VARIABLES:
         names = [
             child.child_by_field_name("name") for child in node.named_children if child.type == "variable_declarator"
@@ -132,7 +132,7 @@ def _names(node: Node, data: bytes) -> list[str]:
 
 
 def _symbols_of(module: str, container: str, node: Node, data: bytes, depth: int, alias: str) -> Iterator[PublicSymbol]:
-    """The symbols of a declaration; `given` is its name instead of its own, as of a default export."""
+    """Yield the symbols of a declaration; `given` is its name instead of its own, as of a default export."""
     if depth > MAX_DEPTH:
         return
     name, body = node.child_by_field_name("name"), node.child_by_field_name("body")

@@ -75,7 +75,7 @@ def uses_of_file(document: Document, workspace: Workspace, is_user: Callable[[st
 
 
 def _first_line(other: Document, document: Document, name: str, workspace: Workspace) -> int:
-    """The first line on which another file uses a definition; 0 for none."""
+    """Return the first line on which another file uses a definition; 0 for none."""
     for occurrence in occurrences_in(other, name.encode(), workspace)[:MAX_OCCURRENCES]:
         answers = resolve_by_rules(other, occurrence, workspace)
         if answers and answers[0].document == document:

@@ -132,7 +132,7 @@ class RankedDefinitions:
         return DefinitionPositions(np.concatenate(files), names.start, names.end, names.kind)
 
     def _parse(self, shard: Shard, files: Iterable[tuple[str, int, int]]) -> _Names:
-        """The definitions of files without a table, each a blob id, document, and language code; raises `Cancelled`."""
+        """Return definitions of files without a table, each a blob id, document and language; raises `Cancelled`."""
         parsed = []
         for blob_id, document, code in files:
             if self.cancellation.stopped:

@@ -115,7 +115,7 @@ class _Side:
         return value
 
     def _data(self, path: str) -> bytes | None:
-        """The content of a file; None, and named as unread, if it is missing or too large."""
+        """Return the content of a file; None, and named as unread, if it is missing or too large."""
         self._context.cancellation.check()
         if self._context.observer is not None and self._calls % _REPORT_EVERY == 0:
             self._context.observer(ToolProgress("reading interfaces", self._calls, max(self._calls, len(self.files))))
@@ -167,12 +167,12 @@ def _directory(path: str) -> str:
 
 
 def _signature(declarations: Iterable[tuple[str, PublicSymbol]]) -> str:
-    """The signatures of all declarations of a name, a line each: of overloads, and of branches for platforms."""
+    """Return the signatures of all declarations of a name, a line each: of overloads, and of branches for platforms."""
     return "\n".join(dict.fromkeys(symbol.signature for _, symbol in declarations))
 
 
 def _comparable(language: str, declarations: Iterable[tuple[str, PublicSymbol]]) -> set[str]:
-    """The signatures of a name in a form that is equal for equal types."""
+    """Return the signatures of a name in a form that is equal for equal types."""
     signatures = {symbol.signature for _, symbol in declarations}
     # `any` is an alias of the empty interface since Go 1.18.
     return {text.replace("interface{}", "any") for text in signatures} if language == "Go" else signatures
@@ -193,7 +193,7 @@ def _differences(old: _Declarations, new: _Declarations) -> list[_ApiChange]:
 
 
 def _own_declarations(key: _Key, old: _Declarations, new: _Declarations) -> list[list[tuple[str, PublicSymbol]]]:
-    """The declarations of a name in both revisions, without those that the row of another name compares.
+    """Return the declarations of a name in both revisions, without those that the row of another name compares.
 
     Python packages export what their public modules define. Both modules have the name, and one change is one row.
     """

@@ -116,12 +116,12 @@ class _ChunkResult:
             self.is_complete = not limiting
 
     def chunks(self) -> Iterator[ResultChunk]:
-        """Chunks of all files in the order found."""
+        """Yield chunks of all files in the order found."""
         for batch in self.batches:
             yield from chunks_of(batch)
 
     def everything(self, text: str) -> ToolResult:
-        """All chunks as a table made from columns, which a million of them need."""
+        """Return all chunks as a table made from columns, which a million of them need."""
         table = found_table(self.batches)
         return ToolResult("found_chunks", table, {"query": text}, self.is_complete, tuple(dict.fromkeys(self.notices)))
 
@@ -169,7 +169,7 @@ def _sentence(item: Skipped) -> str:
 
 
 def chunks_of(batch: Any) -> Iterator[ResultChunk]:
-    """The chunks of a batch of matches with chunk columns, in its order."""
+    """Yield the chunks of a batch of matches with chunk columns, in its order."""
     rows = MatchRows(batch)
     if not len(rows):
         return
@@ -215,7 +215,7 @@ def shortened_answer(
     characters: int = MAX_CHUNK_CHARACTERS,
     cut_notice: str = "",
 ) -> ToolResult:
-    """The best chunks of the first files, cut as served answers are.
+    """Return the best chunks of the first files, cut as served answers are.
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ def _cut_chunk(chunk: ResultChunk, characters: int) -> None:
 
 
 def _cut_line(line: str, match_at: int) -> str:
-    """A line cut to the limit, so that it shows its first match."""
+    """Return a line cut to the limit, so that it shows its first match."""
     if len(line) <= MAX_LINE_CHARACTERS:
         return line
     inner = MAX_LINE_CHARACTERS - 2 * len(_CUT)
@@ -319,7 +319,7 @@ def chunk_table(chunks: Sequence[ResultChunk]) -> Any:
 
 
 def render_found(answer: ToolResult, context: ToolContext) -> tuple[dict[str, Any], str]:
-    """Blocks of files with their chunks, and the same as text."""
+    """Return blocks of files with their chunks, and the same as text."""
     blocks: list[dict[str, Any]] = []
     text: list[str] = []
     rows = answer.table.to_pylist()

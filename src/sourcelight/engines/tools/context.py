@@ -44,7 +44,7 @@ class Conversations(Protocol):
         first: int = 50,
         skip: int = 0,
     ) -> ToolResult:
-        """The viewer's own conversations; table ``conversations``."""
+        """Return the viewer's own conversations; table ``conversations``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ def place_of(context: ToolContext, repo: str, revision: str = "") -> RequestedCo
 
 
 def clean_path(path: str) -> str:
-    """A path as in git trees: no leading, trailing or doubled slashes, no ``.`` segments."""
+    """Return a path as in git trees: no leading, trailing or doubled slashes, no ``.`` segments."""
     return "/".join(part for part in path.split("/") if part not in {"", "."})
 
 

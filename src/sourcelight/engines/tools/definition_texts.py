@@ -65,7 +65,7 @@ def is_named(definition: DefinitionText, name: str) -> bool:
 
 
 def plain_name(symbol: str) -> str:
-    """A name as callers write it (``Client::send()``) with dots between its parts."""
+    """Return a name as callers write it (``Client::send()``) with dots between its parts."""
     name = symbol.strip().removesuffix("()")
     for separator in _SEPARATORS:
         name = name.replace(separator, ".")
@@ -73,7 +73,7 @@ def plain_name(symbol: str) -> str:
 
 
 def likeness(text: bytes, other: bytes) -> int:
-    """Lines that two texts share, of the mean of both, in percent; white space and empty lines don't count."""
+    """Return lines that two texts share, of the mean of both, in percent; white space and empty lines don't count."""
     first, two = (
         Counter(line for raw in side.split(b"\n") if (line := b"".join(raw.split()))) for side in (text, other)
     )

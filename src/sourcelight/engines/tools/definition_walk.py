@@ -67,7 +67,7 @@ class DefinitionChange:
 
 
 def count_lines(old: bytes, new: bytes) -> tuple[int, int]:
-    """Lines added and removed between two texts, as a diff has them."""
+    """Return lines added and removed between two texts, as a diff has them."""
     import pygit2
 
     patch = pygit2.Patch.create_from(old, new, context_lines=0)
@@ -260,7 +260,7 @@ class DefinitionWalk:
         old_path: bytes,
         other_files: Iterable[_FileChange],
     ) -> tuple[int, DefinitionVersion | None]:
-        """The definition that became this one, of its own file or of `other_files`, and how alike both are."""
+        """Return the definition that became this one, of its own file or of `other_files`, and how alike both are."""
         candidates = [
             (old_path, lost_definition)
             for lost_definition in self._lost_definitions(old, new, old_path, definition.path)
@@ -279,7 +279,7 @@ class DefinitionWalk:
         return score, _version(path, best)
 
     def _lost_definitions(self, old: bytes, new: bytes, old_path: bytes, path: bytes) -> list[DefinitionText]:
-        """Definitions that a file had and has no more."""
+        """Return definitions that a file had and has no more."""
         remaining = {definition.name for definition in self._parse(new, path)}
         return [definition for definition in self._parse(old, old_path) if definition.name not in remaining]
 
@@ -296,7 +296,7 @@ class DefinitionWalk:
     def _elsewhere(
         self, definition: DefinitionVersion, other_files: Iterable[_FileChange]
     ) -> list[tuple[bytes, DefinitionText]]:
-        """Definitions of the same name that other files lost."""
+        """Return definitions of the same name that other files lost."""
         own_name = definition.name.rpartition(".")[2]
         word = own_name.encode("utf-8", "surrogateescape")
         candidates: list[tuple[bytes, DefinitionText]] = []

@@ -149,26 +149,26 @@ NOTHING = "No results.\n\nNo results found.\n"
 
 
 def number_lines(first: int, lines: Sequence[str]) -> str:
-    """Lines with their numbers in front, as ``12: text``."""
+    """Return lines with their numbers in front, as ``12: text``."""
     return "".join(f"{number}: {line}\n" for number, line in enumerate(lines, first))
 
 
 def drop_empty(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Keys of a payload that say something: an absent one costs no tokens, and means null, no text or no entries."""
+    """Return a payload without empty values: an absent key costs no tokens, and means null, no text or no entries."""
     return {key: value for key, value in values.items() if value is not None and value not in ("", [], (), {})}
 
 
 def total_beside(answer: ToolResult, key: str, total: int | None, count: int) -> dict[str, int]:
-    """The total of a list that is not whole; that of a whole list is its length."""
+    """Return the total of a list that is not whole; that of a whole list is its length."""
     return {} if total is None or (answer.complete and total == count) else {key: total}
 
 
 def tail(answer: ToolResult) -> dict[str, Any]:
-    """The common end of payloads: whether a limit applied, and notices."""
+    """Return the common end of payloads: whether a limit applied, and notices."""
     notice = {"notice": " ".join(answer.notices)} if answer.notices else {}
     return {"limitHit": not answer.complete, **notice}
 
 
 def with_notices(text: str, answer: ToolResult) -> str:
-    """Text followed by its notices in parentheses."""
+    """Return text followed by its notices in parentheses."""
     return text + "".join(f"\n({notice})\n" for notice in answer.notices)

@@ -148,7 +148,7 @@ def missing_contents(
 
 
 def _repositories_of(result: ToolResult, arguments: WireArguments) -> set[str]:
-    """The repositories that a call names, and those of its rows."""
+    """Return the repositories that a call names, and those of its rows."""
     names = {str(name).strip("/") for name in (arguments.get("repo") or "", *(arguments.get("repos") or ()))}
     if "repository" in result.table.schema.names:
         names.update(result.table.column("repository").unique().to_pylist())

@@ -111,7 +111,7 @@ def _definition_of(
 def _contents(
     name: str, arguments: SymbolHistoryArguments, snapshot: OpenedHistory, reader: ObjectReader, context: ToolContext
 ) -> list[tuple[bytes, bytes]]:
-    """Paths and contents of the files that may have the definition."""
+    """Return paths and contents of the files that may have the definition."""
     word = name.rpartition(".")[2].encode("utf-8", "surrogateescape")
     commit = snapshot.commits[0]
     if arguments.path is not None:

@@ -37,7 +37,7 @@ class _Grouping:
 
 
 def match_groups(frame: DataFrame, pattern: str | None, *, case_sensitive: bool | None, typed: bool) -> DataFrame:
-    """One row per match with its groups; see `CodeAccessor.groups`."""
+    """Return one row per match with its groups; see `CodeAccessor.groups`."""
     import pandas as pd
 
     if pattern is None:
@@ -124,7 +124,7 @@ def _compile(pattern: str, *, case_sensitive: bool) -> _Grouping:
 
 
 def _with_type(texts: Sequence[str | None]) -> Any:
-    """Numbers where every text is what its number is written as, else text."""
+    """Return numbers where every text is what its number is written as, else text."""
     import pandas as pd
 
     present = [text for text in texts if text is not None]

@@ -32,7 +32,7 @@ _COLUMNS = ("repository", "commit", "path", "line_number", "start_line", "type",
 
 
 def add_links(frame: DataFrame, backend: Backend, kind: str | None) -> DataFrame:
-    """The rows with ``link`` and ``link_kind``; see `CodeAccessor.link`."""
+    """Return the rows with ``link`` and ``link_kind``; see `CodeAccessor.link`."""
     import pandas as pd
 
     if kind is not None and kind not in KINDS:
@@ -55,7 +55,7 @@ def resolver_for(backend: Backend) -> LinkResolver:
 
 
 def rows_of(frame: DataFrame) -> list[dict[str, Any]]:
-    """The columns of a frame that tell where its rows are, null as None."""
+    """Return the columns of a frame that tell where its rows are, null as None."""
     columns = [name for name in _COLUMNS if name in frame.columns]
     locations = frame[columns].astype("object")
     return [
@@ -172,7 +172,7 @@ class _CountRow:
 
 
 def open_row(frame: DataFrame, row: int, backend: Backend) -> FileView:
-    """The file of a row; see `CodeAccessor.open`."""
+    """Return the file of a row; see `CodeAccessor.open`."""
     position = row % len(frame)
     location = rows_of(frame.iloc[[position]])[0]
     arguments = {"repo": location["repository"], "path": location["path"]}
@@ -196,13 +196,13 @@ def open_row(frame: DataFrame, row: int, backend: Backend) -> FileView:
 
 
 def _shown_spans(row: Mapping[Any, Any], spans: tuple[list[int], list[int]]) -> tuple[list[int], list[int]]:
-    """Spans of a line of a notebook as those of the line of its cell, which is shown."""
+    """Return spans of a line of a notebook as those of the line of its cell, which is shown."""
     visible = cell_text(str(row.get("line") or ""), *spans) if has_json_line(row) else None
     return spans if visible is None else (visible.starts, visible.ends)
 
 
 def _spans(frame: DataFrame, row_index: int) -> tuple[list[int], list[int]]:
-    """Spans of a row: lists of a search, or the one of `groups`; none elsewhere."""
+    """Return spans of a row: lists of a search, or the one of `groups`; none elsewhere."""
     if not {"start", "end"} <= set(frame.columns):
         return [], []
     start, end = frame["start"].iloc[row_index], frame["end"].iloc[row_index]

@@ -38,7 +38,7 @@ class MagicLine:
     rest: str = ""
 
     def last(self, name: str) -> str | None:
-        """The value of an option; None when it does not stand there."""
+        """Return the value of an option; None when it does not stand there."""
         values = self.values.get(name)
         return values[-1] if values else None
 
@@ -149,7 +149,7 @@ def _value(line: str, position: int, option: MagicOption, magic: str) -> tuple[s
 
 
 def table(options: Sequence[MagicOption]) -> str:
-    """The options as lines of a help text."""
+    """Return the options as lines of a help text."""
     rows = [
         (
             f"{'-' + o.letter + ', ' if o.letter else '    '}--{o.name}{' ' + o.takes.upper() if o.takes else ''}",

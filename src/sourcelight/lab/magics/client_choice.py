@@ -36,7 +36,7 @@ class ClientChoice:
         self._name, self._assigned_client = "", client
 
     def client_named(self, name: str) -> Client:
-        """The open client that a variable holds.
+        """Return the open client that a variable holds.
 
         Raises
         ------
@@ -58,7 +58,7 @@ class ClientChoice:
         return tuple(name for position, name in sorted(ages, reverse=True) if position >= 0)
 
     def client(self, name: str | None = None) -> Client:
-        """The client to use.
+        """Return the client to use.
 
         Raises
         ------
@@ -75,14 +75,14 @@ class ClientChoice:
         return self.client_named(names[0])
 
     def client_or_none(self) -> Client | None:
-        """The same, or None when there is none."""
+        """Return the same, or None when there is none."""
         try:
             return self.client()
         except ClientNotFound:
             return None
 
     def describe(self) -> str:
-        """One line about the choice."""
+        """Return one line about the choice."""
         client = self.client_or_none()
         if client is None:
             return f"no open client: {_HOW}"

@@ -224,7 +224,7 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
     def _understand(
         self, magic: str, options: Sequence[MagicOption], line: str, cell: str | None
     ) -> tuple[MagicLine, str]:
-        """The options of a magic, and what it looks for."""
+        """Return the options of a magic, and what it looks for."""
         line_parts = split(line, options, magic)
         text = _text(line_parts.rest, cell, "\n" if magic == "ask" else " ")
         text = replace_variables(text, line_parts.values.get("var", ()), self.shell.user_ns, magic)
@@ -282,7 +282,7 @@ def _text(remaining: str, cell: str | None, between: str) -> str:
 
 
 def _of_type(kind: str, query: str, pattern_type: str) -> str:
-    """The query with a type in every alternative: behind an ``or``, a filter in front would not reach."""
+    """Return the query with a type in every alternative: behind an ``or``, a filter in front would not reach."""
     return add_filter_text(query, pattern_type, f"type:{kind}")
 
 

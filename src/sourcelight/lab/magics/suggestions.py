@@ -30,7 +30,7 @@ class Completion:
 
 
 def term_of(query: str) -> str:
-    """The term that a query ends with, as far as it goes; empty behind a blank.
+    """Return the term that a query ends with, as far as it goes; empty behind a blank.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def term_of(query: str) -> str:
 
 
 def suggest(query: str, names: Names) -> tuple[str, list[Completion]]:
-    """The fragment at the end of `query`, and what may replace it, the likeliest first.
+    """Return the fragment at the end of `query`, and what may replace it, the likeliest first.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def _values(field: Field, typed: str, names: Names) -> Iterator[Completion]:
 
 
 def _of(field: Field, names: Names) -> Iterator[tuple[str, str]]:
-    """Names of values of a field, and how they are written behind its colon."""
+    """Yield names of values of a field, and how they are written behind its colon."""
     if field.name == "lang":
         from sourcelight.core.query.languages import LANGUAGES
 
@@ -152,7 +152,7 @@ class _Bracket:
 
 
 def literal_at(code: str) -> Literal | None:
-    """The string that `code` ends in, if it is an argument of a call; None elsewhere, in comments too."""
+    """Return the string that `code` ends in, if it is an argument of a call; None elsewhere, in comments too."""
     open_: list[_Bracket] = []
     position = 0
     while position < len(code):
@@ -228,7 +228,7 @@ _LINE = re.compile(r"^(?P<before>\s*(?:[A-Za-z_]\w*\s*=\s*)?)%(?P<magic>search|c
 
 
 def keep_question_marks(lines: Sequence[str]) -> list[str]:
-    """The lines of a cell, with such magics as the calls that IPython would make of them; for IPython's transformers.
+    """Return the lines of a cell with such magics as IPython's calls of them, for IPython's transformers.
 
     Lines inside of a text over several lines stay as they are.
     """

@@ -43,7 +43,7 @@ _LOG_COLUMNS = ["kind", "title", "request", "author", "commits", "commit_date", 
 
 
 def infos_of(commits: Frame) -> list[CommitInfo]:
-    """Commits as they are put together by merges."""
+    """Return commits as they are put together by merges."""
     columns = (commits[name].astype("str") for name in ("commit", "subject", "message"))
     return [
         CommitInfo(commit, subject, message, tuple(map(str, () if parents is None else parents)))
@@ -52,7 +52,7 @@ def infos_of(commits: Frame) -> list[CommitInfo]:
 
 
 def changelog(merged_list: Sequence[Change], all_commits: Frame, commits: Frame, links: Links) -> tuple[Frame, Section]:
-    """The changes as they were merged, by kind: a frame with a row a change, and a section with a list a kind.
+    """Return the changes as they were merged, by kind: a frame with a row a change, and a section with a list a kind.
 
     `all_commits` are all commits between the revisions, `commits` those that the report counts, whose authors count.
     """
@@ -106,7 +106,7 @@ def changelog(merged_list: Sequence[Change], all_commits: Frame, commits: Frame,
 
 
 def _item(row: Mapping[Any, Any], repository: str, urls: dict[str, str], links: Links) -> Item:
-    """A line of the changelog: title, then number or commit, and author."""
+    """Return a line of the changelog: title, then number or commit, and author."""
     import pandas as pd
 
     commit = str(row["commit"])
@@ -120,7 +120,7 @@ def _item(row: Mapping[Any, Any], repository: str, urls: dict[str, str], links: 
 
 
 def files_section(code: Client, repo: str, head: str, diffs: Frame, link: LinkOf) -> Section:
-    """Files that differ, by file, folder and ending."""
+    """Return files that differ, by file, folder and ending."""
     if not len(diffs):
         return Section("Files", "No file differs.")
     frame = diffs.drop(columns=[column for column in _UNSHOWN if column in diffs])
@@ -239,7 +239,7 @@ def people_section(commits: Frame, earlier_people: AbstractSet[Pair], link: Link
 
 
 def log_section(commits: Frame, link: LinkOf) -> Section:
-    """The commits that are no merges."""
+    """Return the commits that are no merges."""
     columns = ["commit", "subject", "author", "commit_date", "files", "additions", "deletions", "repository", "url"]
     rows = commits.loc[~commits["merge"], columns].reset_index(drop=True)
     table = ReportTable(
@@ -265,7 +265,7 @@ _PLURALS = {"fixes": "fixes", "docs": "changes of documentation", "tests": "chan
 
 
 def metrics(diffs: Frame, commits: Frame, people: Frame, log: Frame, before: Frame | None) -> list[Metric]:
-    """The numbers of the report."""
+    """Return the numbers of the report."""
     unknown_count = int(diffs["additions"].isna().sum())
     excludes = f"{count_of(unknown_count, 'file')} whose content is missing or unknown." if unknown_count else ""
     binary = int(diffs["binary"].fillna(value=False).sum())

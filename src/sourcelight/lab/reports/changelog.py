@@ -68,7 +68,7 @@ _WORDS = {
 
 
 def kind_of(title: str, message: str = "") -> str:
-    """The kind of a change, a key of `KINDS`."""
+    """Return the kind of a change, a key of `KINDS`."""
     title = title[:_MAX_TITLE].strip()
     if _FOOTER.search(message):
         return "breaking"
@@ -81,7 +81,7 @@ def kind_of(title: str, message: str = "") -> str:
 
 
 def _by_type(title: str) -> str:
-    """The kind that the type of a conventional commit, or a label such as ``[docs]``, says; empty without one."""
+    """Return the kind by the type of a conventional commit or a label such as ``[docs]``; empty without one."""
     conventional = _CONVENTIONAL.match(title)
     if conventional is None:
         label = _LABEL.match(title)
@@ -139,7 +139,7 @@ class Change:
 
 
 def request_of(commit: CommitInfo) -> tuple[int | None, str]:
-    """The number and the title of the pull request that a commit names; None and the subject where it names none."""
+    """Return number and title of the pull request that a commit names; None and the subject if it names none."""
     subject = commit.subject
     lines = commit.message.split("\n")
     body = [line.strip() for line in lines[1:] if line.strip()]
@@ -199,7 +199,7 @@ def merged_changes(commits: Sequence[CommitInfo], heads: Sequence[str]) -> list[
 
 
 def _line(tip: str, by_id: Mapping[str, CommitInfo], visited: set[str]) -> Iterator[CommitInfo]:
-    """The commits from one back along first parents, as far as no release has them yet; the oldest first."""
+    """Return the commits from one back along first parents, as far as no release has them yet; the oldest first."""
     line: list[CommitInfo] = []
     while tip in by_id and tip not in visited:
         visited.add(tip)
@@ -209,7 +209,7 @@ def _line(tip: str, by_id: Mapping[str, CommitInfo], visited: set[str]) -> Itera
 
 
 def _behind(tips: Sequence[str], commits_by_id: Mapping[str, CommitInfo], visited: set[str]) -> tuple[str, ...]:
-    """The commits behind some that no release has yet, merges left out."""
+    """Return the commits behind some that no release has yet, merges left out."""
     commits: list[str] = []
     queue = list(tips)
     while queue:

@@ -263,7 +263,7 @@ def _api_changes(
 
 
 def _end(revision: str, commit: str, date: Any) -> str:
-    """A revision with its commit and the day of it."""
+    """Return a revision with its commit and the day of it."""
     return f"{revision} ({', '.join(filter(None, (commit[:12], date_text(date))))})"
 
 
@@ -273,7 +273,7 @@ def _with_attrs(frame: Frame, source: Frame) -> Frame:
 
 
 def _between(code: Client, stages: ReportProgress, repo: str, base: str, head: str, oldest: str) -> _Between:
-    """Commits between two revisions.
+    """Return commits between two revisions.
 
     A service that does not know of revisions that don't count (or passes over them: then `oldest`, the base, is among
     the commits) is asked for both histories.
@@ -297,7 +297,7 @@ def _own_date(commits: Frame, commit: str, code: Client, stages: ReportProgress,
 
 
 def _date_of(code: Client, stages: ReportProgress, repo: str, commit: str) -> Any:
-    """The committer date of a commit; None where it is not among the newest behind itself, by wrong clocks."""
+    """Return the committer date of a commit; None where it is not among the newest behind itself, by wrong clocks."""
     newest = stages.ask("commits", code.commit_search, repos=[repo], revisions=[commit], limit=50) if commit else None
     if newest is None:
         return None
@@ -315,7 +315,7 @@ def _earlier_people(code: Client, stages: ReportProgress, repo: str, base: str) 
 
 
 def _before(code: Client, stages: ReportProgress, repo: str, base: str, started: Any, commits: Frame) -> Frame | None:
-    """Commits of a period before base, as long as the one from base to the newest commit; None without one."""
+    """Return commits of a period before base, as long as the one from base to the newest commit; None without one."""
     newest = commits["commit_date"].max() if len(commits) else None
     if started is None or newest is None or not newest > started:
         return None
@@ -327,7 +327,7 @@ def _before(code: Client, stages: ReportProgress, repo: str, base: str, started:
 
 
 def _narrow(ask: Callable[..., Frame], repo: str, revision: str, commits: Frame, paths: PathFilter) -> Frame:
-    """Commits that change files that count, with the lines of these files."""
+    """Return commits that change files that count, with the lines of these files."""
     changed = changed_files("changes", ask, [repo], [revision])
     return limit_to_changes(commits, changed[changed["path"].map(paths)])
 
@@ -344,13 +344,13 @@ def _reason(base: str, head: str, commit_of: dict[str, str], between: _Between, 
 
 
 def _span(commits: Frame, started: Any) -> Span:
-    """The time between the two revisions; commits of branches may be older than base."""
+    """Return the time between the two revisions; commits of branches may be older than base."""
     oldest, newest = commits["commit_date"].min(), commits["commit_date"].max()
     return Span(min(oldest, started) if started is not None else None, newest)
 
 
 def _with_last(code: Client, stages: ReportProgress, repo: str, head: str, diffs: Frame) -> Frame:
-    """Changed files with the commit that changed each last."""
+    """Return changed files with the commit that changed each last."""
     present = diffs.loc[diffs["status"].astype("str") != "deleted", "path"].tolist()
     last = stages.ask("last commits of files", code.last_changes, repo, present, head) if present else None
     frame = diffs.copy()

@@ -111,7 +111,7 @@ class ChangedLines:
 
 
 def date_bound(frame: Frame, name: str) -> Any:
-    """A bound of the time as the service understood it; None for none."""
+    """Return a bound of the time as the service understood it; None for none."""
     import pandas as pd
 
     text = frame.attrs.get(name)
@@ -119,13 +119,13 @@ def date_bound(frame: Frame, name: str) -> Any:
 
 
 def newest_date(code: Client, stages: ReportProgress, request: Request) -> Any:
-    """The date of the newest commit of all time; None where there is none."""
+    """Return the date of the newest commit of all time; None where there is none."""
     newest = stages.ask("time before", code.commit_search, repos=request.repos, limit=1)
     return newest["commit_date"].iloc[0] if len(newest) else None
 
 
 def touched_files(code: Client, stages: ReportProgress, request: Request) -> Frame:
-    """The files that each commit of the time changed."""
+    """Return the files that each commit of the time changed."""
     churn = partial(stages.ask, "commits", code.churn, file_kinds=request.summary_kinds)
     return changed_files("contributors", churn, request.repos, None, **request.dates)
 
@@ -133,7 +133,7 @@ def touched_files(code: Client, stages: ReportProgress, request: Request) -> Fra
 def compare_with_earlier(
     code: Client, stages: ReportProgress, request: Request, all_commits: Frame, commits: Frame, newest: Any
 ) -> Turnover | None:
-    """The people of the time against those of as long a time before; of all history, its last year.
+    """Return the people of the time against those of as long a time before; of all history, its last year.
 
     None where nothing can be before.
     """
@@ -167,7 +167,7 @@ def compare_with_earlier(
 
 
 def lines_of_changes(changes: Frame, commits: Frame, request: Request) -> ChangedLines:
-    """Changed lines by kind, directory and file, of the changes that count."""
+    """Return changed lines by kind, directory and file, of the changes that count."""
     table_changes = (
         changes
         if request.table_kinds is None

@@ -85,7 +85,7 @@ def people_section(people: Frame | None, commits: Frame, request: Request, link:
 
 
 def places_section(code: Client, changed_lines: ChangedLines, request: Request, link: LinkOf) -> Section:
-    """Changed lines by kind of file, by directory and by file."""
+    """Return changed lines by kind of file, by directory and by file."""
     tables, figures = [], []
     source_counts = (
         "Lines that commits added and removed, as git log --numstat -M counts them, without vendored, generated and "
@@ -196,7 +196,7 @@ def _hidden_columns(frame: Frame) -> tuple[str, ...]:
 
 
 def _behind_each(code: Client, frames: list[Frame]) -> Callable[[int], Frame]:
-    """The way from a row of frames one behind the other to its commits."""
+    """Return the way from a row of frames one behind the other to its commits."""
 
     def find(row: int) -> Frame:
         for frame in frames:
@@ -273,7 +273,7 @@ def _top_authors_text(commits: Frame) -> str:
 
 
 def _places_text(files: Frame | None) -> str:
-    """The largest places of files that people write, and how much of all changed lines is in others."""
+    """Return the largest places of files that people write, and how much of all changed lines is in others."""
     if files is None or not len(files):
         return ""
     lines = files["additions"] + files["deletions"]

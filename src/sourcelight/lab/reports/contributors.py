@@ -276,7 +276,7 @@ def _title(title: str, names: list[str]) -> str:
 
 
 def _parameters(request: Request, commits: Frame, names: list[str], newest: Any) -> tuple[tuple[str, str], ...]:
-    """The scope of the report."""
+    """Return the scope of the report."""
     repositories = repositories_text(names, commits.attrs.get("commits", {})) if names else _repositories_text(request)
     return (
         ("repositories", repositories),
@@ -296,7 +296,7 @@ def _show(value: str | date | None) -> str:
 
 
 def _heads(all_commits: Frame) -> dict[str, str]:
-    """The commit of each repository that was read."""
+    """Return the commit of each repository that was read."""
     commits_by_name = all_commits.attrs.get("commits", {})
     return {
         name: commits if isinstance(commits, str) else commits[0]
@@ -306,7 +306,7 @@ def _heads(all_commits: Frame) -> dict[str, str]:
 
 
 def _span(commits: Frame, newest: Any) -> Span:
-    """The time that is known: up to `until`, or now, or, where the repositories are old, their newest commit."""
+    """Return the time that is known: up to `until`, or now, or, where the repositories are old, their newest commit."""
     now = datetime.now(UTC)
     end_times = [end for end in (date_bound(commits, "before"), now) if end is not None]
     if newest is not None and (now - newest).days >= OLD_DAYS:

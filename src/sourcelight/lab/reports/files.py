@@ -70,7 +70,7 @@ class PathFilter:
 def changed_files(
     call: str, churn: Callable[..., Any], repos: Sequence[str] | None, revisions: Sequence[str] | None, **dates: Any
 ) -> Any:
-    """The files that each commit changes with their lines, from `Client.churn`: a row a commit and file.
+    """Return the files that each commit changes with their lines, from `Client.churn`: a row a commit and file.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def check_other_files(call: str, other_files: str) -> None:
 
 
 def count_by_kinds(commits: Frame, churn: Callable[..., Frame], **arguments: Any) -> Frame:
-    """Commits with the files and lines of `WRITTEN` alone; `churn` asks the client, `arguments` are its arguments."""
+    """Return commits with only the files and lines of `WRITTEN`; `churn` calls the client with `arguments`."""
     sizes = churn(by=_COMMIT_KEYS, file_kinds=list(WRITTEN), **arguments)
     columns = sizes[[*_COMMIT_KEYS, "changes", "additions", "deletions"]].rename(columns={"changes": "files"})
     columns = columns.astype(dict.fromkeys(_COMMIT_KEYS, "str")).set_index(_COMMIT_KEYS)
@@ -139,7 +139,7 @@ def count_by_kinds(commits: Frame, churn: Callable[..., Frame], **arguments: Any
 
 
 def add_file_kinds(diffs: Frame, churn: Callable[..., Frame], repo: str, base: str, head: str) -> Frame:
-    """Files that differ with the column ``file_kind``.
+    """Return files that differ with the column ``file_kind``.
 
     Where the client can't tell the kinds of changed files, and for files that merges alone changed, paths decide.
     """
@@ -160,7 +160,7 @@ def is_written(frame: Frame) -> Frame:
 
 
 def kinds_table(diffs: Frame) -> ReportTable:
-    """A row a kind of file: files that differ and their lines."""
+    """Return a row a kind of file: files that differ and their lines."""
     grouped = diffs.groupby(diffs["file_kind"].astype("str"))
     frame = grouped.agg(files=("path", "size"), additions=("additions", "sum"), deletions=("deletions", "sum"))
     frame = frame.reset_index().sort_values(["files", "file_kind"], ascending=[False, True]).reset_index(drop=True)
@@ -185,7 +185,7 @@ def others_text(diffs: Frame) -> str:
 
 
 def add_authors(changes: Frame, commits: Frame) -> Frame:
-    """Changed files of these commits with the author of each: ``author``, ``author_email``, ``person``."""
+    """Return changed files of these commits with the author of each: ``author``, ``author_email``, ``person``."""
     rows = changes.drop(columns=["author", "author_email"], errors="ignore").astype(dict.fromkeys(_COMMIT_KEYS, "str"))
     people = commits[[*_COMMIT_KEYS, "author", "author_email", "person"]].astype(dict.fromkeys(_COMMIT_KEYS, "str"))
     frame = rows.merge(people, on=_COMMIT_KEYS, how="inner")
@@ -268,7 +268,7 @@ def _pair(text: str) -> Pair:
 
 
 def churn_of(changes: Frame, column: str, key: Callable[[str], str] | None = None) -> Frame:
-    """Changed lines by repository and a column, most first; `key` makes the column of the path."""
+    """Return changed lines by repository and a column, most first; `key` makes the column of the path."""
     rows = changes if key is None else changes.assign(**{column: changes["path"].map(key)})
     kinds = ["file_kind"] if column == "path" and rows["file_kind"].notna().any() else []
     by = ["repository", *dict.fromkeys([column, *kinds])]
@@ -295,7 +295,7 @@ def churn_of(changes: Frame, column: str, key: Callable[[str], str] | None = Non
 
 
 def top_directory(path: str) -> str:
-    """The directory at the top that a path is in, with all below it; ``/*`` for files that are in none."""
+    """Return the directory at the top that a path is in, with all below it; ``/*`` for files that are in none."""
     return f"{path.partition('/')[0]}/" if "/" in path else "/*"
 
 
@@ -319,7 +319,7 @@ def owners_of(files: Frame) -> Frame:
 
 
 def bus_factor_of(files: Frame) -> Frame:
-    """The fewest people who own more than half of the lines of all files, and of each directory at the top."""
+    """Return the fewest people who own more than half of the lines of all files, and of each directory at the top."""
     import pandas as pd
 
     human = files[~files["bot"].fillna(value=False).astype("bool")]

@@ -28,7 +28,7 @@ _REST = "everyone else"
 
 
 def commits_frame(commits: Frame, period: str) -> Frame:
-    """Commits with what reports group by.
+    """Return commits with what reports group by.
 
     Adds ``person`` (name and address), ``period`` (start of it, by committer date where there is one, UTC), ``weekday``
     (0: Monday) and ``hour`` of the author's own clock, ``merge``, and ``size`` (lines added and removed).
@@ -55,7 +55,7 @@ def add_periods(frame: Frame, dates: Frame, period: str) -> Frame:
 
 
 def fitting_period(commits: Frame) -> str:
-    """The length of bars of activity that fits the time of some commits."""
+    """Return the length of bars of activity that fits the time of some commits."""
     dates = commits["commit_date"].dropna()
     span_s = (dates.max() - dates.min()).total_seconds() if len(dates) else 0.0
     return next((name for name, limit_s in _FITTING_S if span_s <= limit_s), "quarter")
@@ -72,7 +72,7 @@ def total(frame: Frame, column: str) -> tuple[int | None, str]:
 
 
 def line_metrics(frame: Frame, counts: str) -> list[Metric]:
-    """Lines added and removed."""
+    """Return lines added and removed."""
     metrics = []
     for column in ("additions", "deletions"):
         value, left_out = total(frame, column)
@@ -92,12 +92,12 @@ def call_if_supported(ask: Callable[[], Frame], subject: str, notices: list[str]
 
 
 def drill_down_of(code: Client, frame: Frame) -> Callable[[int], Frame] | None:
-    """The way from a row of an analysis to its commits."""
+    """Return the way from a row of an analysis to its commits."""
     return (lambda row: code.drill_down(frame, row, progress=False)) if "drill_down" in frame.attrs else None
 
 
 def limit_to_changes(commits: Frame, changes: Frame) -> Frame:
-    """Commits that have one of these changes, with their lines and files alone; `changes` has a row a changed file."""
+    """Return commits with one of these changes, and only their lines and files; `changes` has a row per file."""
     keys = ["repository", "commit"]
     rows = changes[[*keys, "path", "additions", "deletions"]].astype(dict.fromkeys(keys, "str"))
     sums = rows.groupby(keys).agg(
@@ -112,7 +112,7 @@ def limit_to_changes(commits: Frame, changes: Frame) -> Frame:
 
 
 def empty_metrics(commits: Frame) -> tuple[Metric, ...]:
-    """The numbers of a report without any commit."""
+    """Return the numbers of a report without any commit."""
     return (
         Metric("commits", len(commits), "Commits that the report counts.", "", "commits"),
         Metric("merges", 0, "Commits with two or more parents.", "", "commits", {"merge": True}),
@@ -136,7 +136,7 @@ class Span:
 
 
 def activity(commits: Frame, period: str, span: Span = Span()) -> tuple[ReportTable, Figure]:
-    """Commits by period, and who wrote them; a period that `span` does not hold as a whole is marked."""
+    """Return commits by period, and who wrote them; a period that `span` does not hold as a whole is marked."""
     grouped = commits.assign(_human=commits["person"].where(~commits["bot"])).groupby("period", observed=True)
     frame = grouped.agg(
         commits=("commit", "size"),
@@ -259,14 +259,14 @@ def churn_figure(name: str, title: str, frame: Frame, column: str, limit: int = 
 
 
 def _distinct_endings(names: Sequence[str]) -> dict[str, str]:
-    """The last parts of names, of each as many as tell it from the others."""
+    """Return the last parts of names, of each as many as tell it from the others."""
     endings = {name: name.rpartition("/")[2] for name in names}
     counts = Counter(endings.values())
     return {name: ending if counts[ending] == 1 else name for name, ending in endings.items()}
 
 
 def repositories_text(names: Sequence[str], commits_by_name: Mapping[str, Any]) -> str:
-    """Names of repositories with the first digits of the commits that were read."""
+    """Return names of repositories with the first digits of the commits that were read."""
     texts = []
     for name in names:
         commits = commits_by_name.get(name, ())
@@ -276,7 +276,7 @@ def repositories_text(names: Sequence[str], commits_by_name: Mapping[str, Any]) 
 
 
 def notices_of(frames: Sequence[Frame | None]) -> list[str]:
-    """Notices of answers, each once, in order."""
+    """Return notices of answers, each once, in order."""
     notices: dict[str, None] = {}
     for frame in frames:
         if frame is not None:
@@ -295,7 +295,7 @@ def name_subject(subject: str, frames: Sequence[Frame | None]) -> list[Frame]:
 
 
 def without_notices(frame: Frame, beginnings: tuple[str, ...]) -> Frame:
-    """An answer without those of its notices that a report says itself, with its numbers and tables.
+    """Return an answer without those of its notices that a report says itself, with its numbers and tables.
 
     `beginnings` are those of the notices, without the number that some begin with.
     """
@@ -313,12 +313,12 @@ def _with_notices(frame: Frame, notices: list[str]) -> Frame:
 
 
 def limited_notices(frames: Sequence[Frame | None]) -> list[str]:
-    """Notices of those answers that are not all there is."""
+    """Return notices of those answers that are not all there is."""
     return notices_of([frame for frame in frames if frame is not None and frame.attrs.get("status") == "limited"])
 
 
 def distinct_names(people: Frame) -> list[str]:
-    """Names of authors for a figure, with the address where two have the same."""
+    """Return names of authors for a figure, with the address where two have the same."""
     names, addresses = people["author"].astype("str"), people["author_email"].astype("str")
     twice = names.duplicated(keep=False)
     return [f"{n} <{a}>" if t else n for n, a, t in zip(names, addresses, twice, strict=True)]

@@ -36,7 +36,7 @@ _BREAKS = re.compile(r"(?<=[/@.+])(?=\w)|(?<=[^\W_]_)(?=[^\W_])")
 
 
 def page(report: ReportContent) -> str:
-    """The whole page."""
+    """Return the whole page."""
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         # No script and no address is reached, whatever a name in a repository says.
@@ -50,12 +50,12 @@ def page(report: ReportContent) -> str:
 
 
 def fragment(report: ReportContent) -> str:
-    """The report as a cell's output."""
+    """Return the report as a cell's output."""
     return f"<style>{fragment_style()}</style>{_body(report, top=2)}"
 
 
 def figure_fragment(figure: Figure) -> str:
-    """One figure as a cell's output."""
+    """Return one figure as a cell's output."""
     return f'<style>{fragment_style()}</style><div class="sl-report tex2jax_ignore">{_figure(figure)}</div>'
 
 
@@ -81,7 +81,7 @@ def _body(report: ReportContent, top: int = 1) -> str:
 
 
 def _within(tag: str, name: str, html: str) -> str:
-    """An element around some HTML; nothing around nothing."""
+    """Return an element around some HTML; nothing around nothing."""
     return f'<{tag} class="{name}">{html}</{tag}>' if html else ""
 
 
@@ -134,7 +134,7 @@ def _item(item: Item) -> str:
 
 
 def _with_link(html: str, url: str) -> str:
-    """HTML as a link to an address of the web; as it is for any other address."""
+    """Return HTML as a link to an address of the web; as it is for any other address."""
     opening = link("", url)
     return opening.replace("></a>", f">{html}</a>") if opening else html
 
@@ -256,18 +256,18 @@ _IN_NOTEBOOKS = tuple(f"{selector} .sl-report" for selector in IN_DARK_NOTEBOOKS
 
 
 def page_style(title: str) -> str:
-    """The style of a page; its printed pages have the title and their number at the foot."""
+    """Return the style of a page; its printed pages have the title and their number at the foot."""
     shared_css = _SHARED % theme_variables("light")
     return shared_css + _PAGE % (theme_variables("dark") + _DARK, _css_text(one_line(title, 90)))
 
 
 def fragment_style() -> str:
-    """The style of a cell's output: dark where the notebook is, as its own switch says."""
+    """Return the style of a cell's output: dark where the notebook is, as its own switch says."""
     # JupyterLab has rules of its own for tables and lists: a class named twice goes before them.
     shared_css = (_SHARED % theme_variables("light")).replace(".sl-report ", ".sl-report.sl-report ")
     return f"{shared_css}{','.join(_IN_NOTEBOOKS)}{{{theme_variables('dark')}{_DARK}}}"
 
 
 def _css_text(text: str) -> str:
-    r"""Text within quotes of CSS: what is no letter or digit of ASCII as ``\hex``, so that nothing ends the text."""
+    r"""Return a text for a CSS string: all but ASCII letters and digits as ``\hex``, so that nothing ends it."""
     return re.sub(r"[^A-Za-z0-9]", lambda match: f"\\{ord(match[0]):x} ", text)

@@ -36,12 +36,12 @@ _IN_ADDRESSES = ":/?#@!$&'*+,;=%-._~"
 
 
 def literal(text: str) -> str:
-    """Text that Markdown shows verbatim, on one line."""
+    """Return text that Markdown shows verbatim, on one line."""
     return _ACTIVE.sub(r"\\\1", one_line(text, MAX_CHARS * 4)).replace("\\:", "&#58;").replace("\\@", "&#64;")
 
 
 def document(report: ReportContent, figures: Mapping[str, str] | None) -> str:
-    """The document; `figures` are links to pictures by name of the figure, None: they are described in words."""
+    """Return the document; `figures` are links to pictures by name of the figure, None: they are described in words."""
     notes = Footnotes(report)
     lines = [f"# {literal(report.title)}", ""]
     lines += [*(f"- {literal(sentence)}" for sentence in report.lead), ""] if report.lead else []
@@ -89,7 +89,7 @@ def _item(item: Item) -> str:
 
 
 def _with_link(text: str, url: str) -> str:
-    """Text as a link to an address of the web; as it is for any other address."""
+    """Return text as a link to an address of the web; as it is for any other address."""
     if not url or not link("", url):
         return text
     return f"[{text}](<{quote(url, safe=_IN_ADDRESSES)}>)"

@@ -198,7 +198,7 @@ class Footnotes:
         return self._numbers.setdefault(note, len(self._numbers) + 1) if note else 0
 
     def number(self, text: str) -> int:
-        """The number of a footnote; 0 for an empty text."""
+        """Return the number of a footnote; 0 for an empty text."""
         return self._numbers.get(_sentence(text), 0)
 
     @property
@@ -208,7 +208,7 @@ class Footnotes:
 
 
 def excludes_note(text: str) -> str:
-    """The footnote of a number or a table that leaves something out; empty for nothing."""
+    """Return the footnote of a number or a table that leaves something out; empty for nothing."""
     return f"Excludes: {text}" if text else ""
 
 
@@ -218,7 +218,7 @@ def _sentence(text: str) -> str:
 
 
 def incomplete_text(report: ReportContent, notes: Footnotes) -> str:
-    """One line on top of a report that lacks something, and where it says what; empty for a complete one."""
+    """Return one line on top of a report that lacks something, and where it says what; empty for a complete one."""
     if report.complete:
         return ""
     unknown = [number.name for number in report.metrics if number.value is None]

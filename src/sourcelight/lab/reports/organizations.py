@@ -60,13 +60,13 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 def domain_of(address: str) -> str:
-    """The domain of an address in lower case; empty where it has none that could be one of the internet."""
+    """Return the domain of an address in lower case; empty where it has none that could be one of the internet."""
     domain = address.rpartition("@")[2].strip().rstrip(".").lower() if "@" in address else ""
     return domain if len(domain) <= _MAX_DOMAIN and _DOMAIN.fullmatch(domain) else ""
 
 
 def organization_of(address: str, domains: Collection[str] = ()) -> str:
-    """The organization of an address: a domain, or what it is instead; `domains` are all that there are."""
+    """Return the organization of an address: a domain, or what it is instead; `domains` are all that there are."""
     domain = domain_of(address)
     if not domain:
         return NONE
@@ -91,7 +91,7 @@ def is_personal(domain: str, addresses: Collection[str], names: Collection[str])
 
 
 def with_organizations(commits: Frame) -> Frame:
-    """Commits with the column ``organization``."""
+    """Return commits with the column ``organization``."""
     addresses = commits["author_email"].astype("str")
     domains = {domain_of(address) for address in addresses.unique()}
     names = {address: organization_of(address, domains) for address in addresses.unique()}
@@ -107,7 +107,7 @@ def with_organizations(commits: Frame) -> Frame:
 
 
 def organizations_section(commits: Frame) -> Section:
-    """A row an organization, most commits first; those that are none come last. Commits have their organization."""
+    """Return the section of organizations: a row each, most commits first, other addresses last."""
     human = commits[~commits["bot"]]
     grouped = human.groupby("organization", observed=True)
     frame = grouped.agg(

@@ -26,7 +26,7 @@ BOTS = "Authors of at least one of these commits that are programs, by their nam
 
 
 def unify_names(commits: Frame, people: Frame | None, *, join_addresses: bool) -> Frame:
-    """Commits under the names that `people`, an answer of `Client.contributors`, has for their authors.
+    """Return commits under the names that `people`, an answer of `Client.contributors`, has for their authors.
 
     Adds no rows; changes ``author``, ``author_email``, ``person`` and ``bot``. Without `people`, identities with one
     address get the name with the most of these commits.
@@ -162,7 +162,7 @@ def _folded_names(people: Frame) -> Any:
 
 
 def keys_of(frame: Frame) -> set[Pair]:
-    """The keys of the people of a frame with author and author_email."""
+    """Return the keys of the people of a frame with author and author_email."""
     return {person_key(*pair) for pair in _pairs(frame)}
 
 
@@ -171,7 +171,7 @@ def _pairs(frame: Frame) -> list[Pair]:
 
 
 def _people(commits: Frame) -> Frame:
-    """A row a person of commits that are by no bot, most commits first."""
+    """Return a row a person of commits that are by no bot, most commits first."""
     human = commits[~commits["bot"].fillna(value=False).astype("bool")]
     human = human.assign(key=[person_key(*pair) for pair in _pairs(human)])
     frame = human.groupby("key").agg(

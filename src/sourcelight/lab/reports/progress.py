@@ -93,7 +93,7 @@ class ReportProgress:
         self._painter.paint()
 
     def interrupt(self) -> None:
-        """The caller stopped the work; nothing of the report is kept."""
+        """Record that the caller stopped the work; nothing of the report is kept."""
         self._settle("interrupted")
 
     def _settle(self, phase: Phase) -> None:

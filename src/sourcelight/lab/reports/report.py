@@ -244,7 +244,7 @@ def _number(value: Any) -> str:
 
 
 def _looked_up(table: ReportTable, filters: Mapping[str, Any]) -> Frame:
-    """The commits behind one row of a table, from the service."""
+    """Return the commits behind one row of a table, from the service."""
     # `behind` takes a position in the whole table, so the index must count its rows.
     frame = table.frame.reset_index(drop=True)
     for column, value in filters.items():
@@ -265,7 +265,7 @@ def _example(table: ReportTable) -> str:
 
 
 def _rows(frame: Frame, filters: Mapping[str, Any], *, with_counts: bool = False) -> Frame:
-    """Rows with these values; of a number that was `counted`, there may be none."""
+    """Return rows with these values; of a number that was `counted`, there may be none."""
     for column, value in filters.items():
         values = list(value) if isinstance(value, (list, tuple, set, frozenset)) else [value]
         mask = frame[column].isin(values)

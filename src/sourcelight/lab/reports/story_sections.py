@@ -52,7 +52,7 @@ class Thing:
 
 
 def story_commits(changes: Frame, period: str) -> Frame:
-    """One row per commit of the changes of a thing, newest first, with their lines and how many files they are in."""
+    """Return one row per commit of the changes of a thing, newest first, with their lines and number of files."""
     keys = ["repository", "commit"]
     frame = changes.drop_duplicates("commit").reset_index(drop=True)
     frame = frame.astype(dict.fromkeys([*keys, "subject", "message", "url"], "str"))
@@ -73,14 +73,14 @@ def story_commits(changes: Frame, period: str) -> Frame:
 
 
 def _reason(message: str) -> str:
-    """The first paragraph after the subject, unless it is one of trailers; empty for none."""
+    """Return the first paragraph after the subject, unless it is one of trailers; empty for none."""
     paragraphs = [" ".join(part.split()) for part in message.split("\n\n")[1:]]
     body = next((part for part in paragraphs if part), "")
     return "" if trailers_of(f"subject\n\n{body}") else body
 
 
 def metrics(story_subject: Thing, changes: Frame, commits: Frame) -> list[Metric]:
-    """The numbers of the story."""
+    """Return the numbers of the story."""
     people = commits.loc[~commits["bot"], "person"]
     subject = f"the {story_subject.noun}"
     merges = "merges, which have no changes of their own."
@@ -133,7 +133,7 @@ def _place(subject: Thing) -> str:
 
 
 def references_frame(commits: Frame) -> Frame:
-    """One row per reference, newest first: how many commits name it, the first and the last of them."""
+    """Return one row per reference, newest first: how many commits name it, the first and the last of them."""
     import pandas as pd
 
     rows: dict[str, list[int]] = {}
@@ -151,7 +151,7 @@ def references_frame(commits: Frame) -> Frame:
 
 
 def sections(story_subject: Thing, changes: Frame, commits: Frame, period: str, links: Links) -> list[Section]:
-    """All sections in reading order."""
+    """Return all sections in reading order."""
     parts = [
         _milestones(story_subject, changes, links),
         _people(story_subject, commits, links),
@@ -166,7 +166,7 @@ def sections(story_subject: Thing, changes: Frame, commits: Frame, period: str, 
 
 
 def _milestones(subject: Thing, changes: Frame, links: Links) -> Section:
-    """The turns of a life, oldest first: how it began, where it went, and whether it ended."""
+    """Return the turns of a life, oldest first: how it began, where it went, and whether it ended."""
     if not subject.is_one:
         return Section("Milestones", "")
     turns = changes[changes["status"].astype("str") != "modified"].iloc[::-1]
@@ -181,7 +181,7 @@ def _turn_text(row: Mapping[Any, Any]) -> str:
 
 
 def _location(row: Mapping[Any, Any], prefix: str = "") -> str:
-    """A path, and of a definition its name before it."""
+    """Return a path, and of a definition its name before it."""
     path = str(row[f"{prefix}path"])
     return f"{row[f'{prefix}symbol']} in {path}" if "symbol" in row else path
 

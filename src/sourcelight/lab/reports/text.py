@@ -23,7 +23,7 @@ _BY_DAY = frozenset({"period", "first_date", "last_date", "oldest_date", "newest
 
 
 def format_cell(value: Any, column: str = "") -> str:
-    """A value as one line of visible text: numbers with separators, times to the minute, nothing for null.
+    """Return a value as one line of visible text: numbers with separators, times to the minute, nothing for null.
 
     A fraction is a percentage where the column is named a share, a commit its first digits, and the ends of a time
     are days.
@@ -47,7 +47,7 @@ def format_cell(value: Any, column: str = "") -> str:
 
 
 def shown_rows(table: ReportTable) -> tuple[list[str], list[dict[str, Any]]]:
-    """Columns and first rows as a page shows them; the rows have all columns.
+    """Return columns and first rows as a page shows them; the rows have all columns.
 
     No column without a value or an exception, and no repository if there is but one.
     """
@@ -99,19 +99,19 @@ def is_number(value: Any) -> bool:
 
 
 def heading(column: str) -> str:
-    """A column's name for readers."""
+    """Return a column's name for readers."""
     return column.replace("_", " ")
 
 
 def date_text(value: Any) -> str:
-    """A day as ``6 December 2024``; empty where it is not known."""
+    """Return a day as ``6 December 2024``; empty where it is not known."""
     import pandas as pd
 
     return "" if value is None or pd.isna(value) else f"{value.day} {value.strftime('%B %Y')}"
 
 
 def duration_text(days: float) -> str:
-    """A length of time in the unit that a reader thinks in."""
+    """Return a length of time in the unit that a reader thinks in."""
     if days < 60:
         return count_of(max(round(days), 1), "day")
     months = round(days / 30.44)
@@ -145,7 +145,7 @@ def compare_counts(count: int, earlier_count: int, span: str) -> str:
 
 
 def share_text(share: float) -> str:
-    """A share in whole percent; what is neither nothing nor all is not rounded to it."""
+    """Return a share in whole percent; what is neither nothing nor all is not rounded to it."""
     text = f"{share:.0%}"
     if text == "0%" and share > 0:
         return "less than 1%"
@@ -153,7 +153,7 @@ def share_text(share: float) -> str:
 
 
 def shares_text(names: Sequence[str], amounts: Sequence[float], total: float, limit: int = 3) -> str:
-    """The largest parts of a total with their shares: ``src/ (60%) and tests/ (30%)``; empty for no total.
+    """Return the largest parts of a total with their shares: ``src/ (60%) and tests/ (30%)``; empty for no total.
 
     Parts that are equal are all named or none of them: those that don't fit are counted, ``2 more with 4% each``. Where
     more than `limit` parts are equally the largest, the text is empty.
@@ -174,7 +174,7 @@ def shares_text(names: Sequence[str], amounts: Sequence[float], total: float, li
 
 
 def person_labels(people: Sequence[str], limit: int = 3) -> list[str]:
-    """Names of people that are given as ``Name <address>``, for `shares_text`.
+    """Return names of people that are given as ``Name <address>``, for `shares_text`.
 
     Those of the first `limit` that share a name keep their address: a reader knows them apart by it, as in figures.
     """
@@ -202,27 +202,27 @@ class Links:
         self._heads = heads
 
     def commit(self, repository: str, commit: str, url: str = "") -> str:
-        """The page of a commit; `url` is what the service said, if anything."""
+        """Return the page of a commit; `url` is what the service said, if anything."""
         row = {"type": "commit", "repository": repository, "commit": commit, "url": url}
         return _first(self._links.of(row))
 
     def file(self, repository: str, path: str) -> str:
-        """The page of a file or, with a slash at its end, nothing: only some hosts have pages of folders."""
+        """Return the page of a file or, with a slash at its end, nothing: only some hosts have pages of folders."""
         commit = self._heads.get(repository, "")
         if not path or path.endswith("/") or not commit:
             return ""
         return _first(self._links.file(repository, commit, path))
 
     def request(self, repository: str, number: int) -> str:
-        """The page of a pull or merge request."""
+        """Return the page of a pull or merge request."""
         return self._links.request(repository, number)
 
     def person(self, repository: str, address: str) -> str:
-        """The page with someone's commits."""
+        """Return the page with someone's commits."""
         return self._links.person(repository, self._heads.get(repository, ""), address)
 
     def of_commits(self) -> LinkOf:
-        """Links of rows of commits."""
+        """Return links of rows of commits."""
 
         def link(column: str, row: Mapping[str, Any]) -> str:
             if column not in {"commit", "subject"}:
@@ -232,7 +232,7 @@ class Links:
         return link
 
     def of_files(self, repository: str = "") -> LinkOf:
-        """Links of rows of files, of one repository where the rows name none."""
+        """Return links of rows of files, of one repository where the rows name none."""
 
         def link(column: str, row: Mapping[str, Any]) -> str:
             if column != "path" or _text(row, "status") == "deleted":
@@ -242,7 +242,7 @@ class Links:
         return link
 
     def of_symbols(self, repository: str, base: str) -> LinkOf:
-        """Links of rows of changed symbols: to their files in the head, and in the commit `base`."""
+        """Return links of rows of changed symbols: to their files in the head, and in the commit `base`."""
 
         def link(column: str, row: Mapping[str, Any]) -> str:
             if column == "path":
@@ -253,7 +253,7 @@ class Links:
         return link
 
     def of_people(self, repository: str = "") -> LinkOf:
-        """Links of rows of people; none where it isn't known in which one repository they are looked for."""
+        """Return links of rows of people; none where it isn't known in which one repository they are looked for."""
 
         def link(column: str, row: Mapping[str, Any]) -> str:
             if column != "author":
@@ -280,7 +280,7 @@ def links_of(code: Client, heads: Mapping[str, str]) -> Links:
 
 
 def _first(links: tuple[Link, ...] | list[Link]) -> str:
-    """The best address that works for the report's readers: not one of this machine's JupyterLab."""
+    """Return the best address that works for the report's readers: not one of this machine's JupyterLab."""
     return next((link.href for link in links if link.kind != "lab"), "")
 
 

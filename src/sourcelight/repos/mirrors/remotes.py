@@ -38,7 +38,7 @@ class Remote:
 
     @contextlib.contextmanager
     def source(self) -> Iterator[str]:
-        """The URL or directory that git fetches from.
+        """Yield the URL or directory that git fetches from.
 
         The git that serves a local directory obeys the configuration there, and may fetch missing objects with a
         command that it names. So a local directory is served from an isolated one over its objects.

@@ -62,7 +62,7 @@ def store_size(git_dir: str) -> StoreSize:
 
 
 def _list_packs(objects: str) -> Iterator[tuple[str, int]]:
-    """The packs of an object directory, and how many objects each has."""
+    """Yield the packs of an object directory, and how many objects each has."""
     folder = Path(objects, "pack")
     try:
         names = sorted(name for name in os.listdir(folder) if name.endswith(".idx"))
@@ -82,7 +82,7 @@ def _list_packs(objects: str) -> Iterator[tuple[str, int]]:
 
 
 def _dense_bytes(path: str) -> int:
-    """Bytes of a file up to its first hole; 0 for one that can't be read."""
+    """Return bytes of a file up to its first hole; 0 for one that can't be read."""
     try:
         with open(path, "rb") as file:
             if hasattr(os, "SEEK_HOLE"):

@@ -63,7 +63,7 @@ class Roles:
         return self.get(name)
 
     def get(self, name: str) -> Role:
-        """The role of this name; raises `StateError` when there is none."""
+        """Return the role of this name; raises `StateError` when there is none."""
         row = self._database.first_row("SELECT id, name, built_in FROM roles WHERE name = ?", name)
         if row is None:
             names = ", ".join(repr(role.name) for role in self.all())
@@ -71,7 +71,7 @@ class Roles:
         return self._role(*row)
 
     def all(self) -> list[Role]:
-        """All roles, the built-in ones first, then by name."""
+        """Return all roles, the built-in ones first, then by name."""
         rows = self._database.all("SELECT id, name, built_in FROM roles ORDER BY built_in DESC, name")
         return [self._role(*row) for row in rows]
 
@@ -184,14 +184,14 @@ class Accounts:
         return self.get(name)
 
     def get(self, name: str) -> Account:
-        """The account of this name; raises `StateError` when there is none."""
+        """Return the account of this name; raises `StateError` when there is none."""
         accounts = self._read("WHERE a.name = ?", name)
         if not accounts:
             raise StateError(f"account {name!r} doesn't exist")
         return accounts[0]
 
     def all(self) -> list[Account]:
-        """All accounts by name, the owner first."""
+        """Return all accounts by name, the owner first."""
         return self._read("")
 
     def delete(self, name: str) -> None:
@@ -211,7 +211,7 @@ class Accounts:
             connection.execute("DELETE FROM sessions WHERE account = ?", (account.id,))
 
     def check_password(self, name: str, password: str) -> Account | None:
-        """The account if the password is right; takes as long (a quarter of a second) for one that does not exist."""
+        """Return the account if the password is right; takes as long (0.25 s) if the account doesn't exist."""
         row = self._database.first_row("SELECT password FROM accounts WHERE name = ?", name)
         # Compared also without an account, with the same work: the time must not tell which names exist.
         right = password_matches(password, row[0] if row else "")

@@ -194,14 +194,14 @@ class AccessTokens:
         return secret if inserted else ""
 
     def get(self, token_id: int) -> AccessToken:
-        """The token of this number; raises `StateError` when there is none."""
+        """Return the token of this number; raises `StateError` when there is none."""
         tokens = self._read("WHERE t.id = ?", token_id)
         if not tokens:
             raise StateError(f"token {token_id} doesn't exist")
         return tokens[0]
 
     def all(self, account: str | None = None) -> list[AccessToken]:
-        """All tokens, or those of one account, oldest first; expired and revoked ones included."""
+        """Return all tokens, or those of one account, oldest first; expired and revoked ones included."""
         return self._read("WHERE a.name = ?", account) if account is not None else self._read("")
 
     def revoke(self, token_id: int) -> AccessToken:

@@ -116,13 +116,13 @@ class Database:
             self._writer.execute("UPDATE actor SET name = ?", (name,))
 
     def first_row(self, sql: str, *values: Any) -> tuple[Any, ...] | None:
-        """The first row of a query, or None."""
+        """Return the first row of a query, or None."""
         with self.read() as connection:
             row: tuple[Any, ...] | None = connection.execute(sql, values).fetchone()
             return row
 
     def all(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        """All rows of a query."""
+        """Return all rows of a query."""
         with self.read() as connection:
             return connection.execute(sql, values).fetchall()
 
@@ -323,6 +323,6 @@ class AuditLog:
         self._database = database
 
     def entries(self, limit: int = 1_000) -> list[AuditEntry]:
-        """The newest `limit` entries, oldest first."""
+        """Return the newest `limit` entries, oldest first."""
         rows = self._database.all("SELECT id, at, actor, action, subject FROM audit ORDER BY id DESC LIMIT ?", limit)
         return [AuditEntry(*row) for row in reversed(rows)]

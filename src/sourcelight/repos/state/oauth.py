@@ -195,7 +195,7 @@ class Authorizations:
             _revoke(connection, family, int(self._clock()))
 
     def all(self, account: str | None = None) -> list[OAuthGrant]:
-        """All grants, or those of one account, oldest first."""
+        """Return all grants, or those of one account, oldest first."""
         condition, values = ("WHERE a.name = ?", (account,)) if account is not None else ("", ())
         rows = self._database.all(
             "SELECT g.id, a.name, g.client, c.name, g.scopes, g.resource, g.created_at, g.revoked_at, g.last_used_at "  # noqa: S608
@@ -337,12 +337,12 @@ class OAuthClients:
             )
 
     def find(self, client_id: str) -> OAuthClient | None:
-        """The client of this id, if there is one."""
+        """Return the client of this id, if there is one."""
         clients = self._read("WHERE id = ?", client_id)
         return clients[0] if clients else None
 
     def all(self) -> list[OAuthClient]:
-        """All clients, oldest first."""
+        """Return all clients, oldest first."""
         return self._read("")
 
     def delete(self, client_id: str) -> None:

@@ -133,7 +133,7 @@ class RepositoryRegister:
         return record
 
     def claims(self, claim: str) -> list[str]:
-        """The canonical paths of the repositories that claim a name (case folded)."""
+        """Return the canonical paths of the repositories that claim a name (case folded)."""
         return [path for (path,) in self._database.all("SELECT place FROM repositories WHERE claim = ?", claim)]
 
     def move(self, path: str, target: str) -> None:

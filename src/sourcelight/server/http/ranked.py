@@ -119,7 +119,7 @@ class _RankedFile:
 
 
 def _files(table: Any) -> list[_RankedFile]:
-    """The files of a table ``found_chunks``, in the order of their best chunk."""
+    """Return the files of a table ``found_chunks``, in the order of their best chunk."""
     names = ("repository", "revision", "commit", "path", "start_line", "chunk")
     files: dict[tuple[str, str, str], _RankedFile] = {}
     columns = (table.column(name).to_pylist() for name in names)
@@ -132,7 +132,7 @@ def _files(table: Any) -> list[_RankedFile]:
 
 
 def _words(question: str) -> re.Pattern[str]:
-    """The words of a question and their stems, as one expression."""
+    """Return the words of a question and their stems, as one expression."""
     from sourcelight.engines.search.ranking.question import analyze
 
     analyzed = analyze(question)
@@ -154,7 +154,7 @@ class _RankedLine:
 
 
 def _line_offsets(context: ToolContext, file: _RankedFile) -> list[int]:
-    """The offset of each line of a file; empty where it can't be read."""
+    """Return the offset of each line of a file; empty where it can't be read."""
     from sourcelight.engines.search import Target
 
     if not context.engine.holds_files:
@@ -165,7 +165,7 @@ def _line_offsets(context: ToolContext, file: _RankedFile) -> list[int]:
 
 
 def _line_offsets_by_tool(context: ToolContext, file: _RankedFile) -> list[int]:
-    """The same where the files are elsewhere. An invalid byte counts as the three of U+FFFD, as in the sent text."""
+    """Return the offsets for files in another process. An invalid byte counts as the three of U+FFFD, as sent."""
     from sourcelight.engines import tools
 
     last_line = max((start + len(lines) - 1 for start, lines in file.chunks), default=0)
@@ -186,7 +186,7 @@ def _batch(
     attributes: Mapping[str, Any],
     file_offsets: Sequence[int],
 ) -> Any:
-    """The rows of a file: lines of its chunks with a word of the question; without any, their first line."""
+    """Return the rows of a file: lines of its chunks with a word of the question; without any, their first line."""
     import pyarrow as pa
 
     from sourcelight.core.query.languages import language_of
@@ -239,7 +239,7 @@ def _batch(
 def _chunk_columns(
     matching: Sequence[_RankedLine], available: Mapping[int, str], offsets: Mapping[int, int], request: SearchRequest
 ) -> dict[str, Any]:
-    """Each line with those around it; lines whose surroundings touch share a chunk."""
+    """Return each line with those around it; lines whose surroundings touch share a chunk."""
     from sourcelight.engines.search.scan.chunks import truncate_line
 
     chunks: list[list[int]] = []

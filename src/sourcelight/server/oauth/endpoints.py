@@ -58,7 +58,7 @@ class OAuthEndpoints:
         self._loading = threading.Lock()
 
     def routes(self) -> list[Route]:
-        """The routes, to be put into an application."""
+        """Return the routes, to be put into an application."""
         pages_and_posts: Mapping[str, tuple[Endpoint, list[str]]] = {
             addresses.SIGN_IN: (self._signing_in.sign_in, ["GET", "POST"]),
             addresses.SIGN_OUT: (self._signing_in.sign_out, ["POST"]),
@@ -145,7 +145,7 @@ class OAuthEndpoints:
 
 
 def description_of(answer: Response) -> str:
-    """The description in an OAuth error, as a sentence; "" when there is none."""
+    """Return the description in an OAuth error, as a sentence; "" when there is none."""
     try:
         text = json.loads(bytes(answer.body)).get("error_description") or ""
     except (ValueError, AttributeError):

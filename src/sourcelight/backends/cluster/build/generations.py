@@ -265,7 +265,7 @@ class _Present:
 
 
 def _with_lenders(entry: StoredShard, lenders: tuple[str, ...]) -> StoredShard:
-    """An entry with the private repositories that it borrows from; a former shard keeps those that it was made of."""
+    """Return an entry with the private repositories that it borrows from; a former shard keeps its own."""
     previous = entry.lenders if entry.problem else ()
     return replace(entry, lenders=tuple(sorted({*lenders, *previous})))
 
@@ -279,7 +279,7 @@ def _set_aside(repository: Repository, previous_entries: Mapping[str, StoredShar
 
 
 def _git_bytes(repository: Repository) -> int:
-    """Bytes of packed objects, which predict the work of a build."""
+    """Return bytes of packed objects, which predict the work of a build."""
     if repository.kind != "git":
         return 0
     packs = Path(repository.git_dir) / "objects" / "pack"

@@ -164,7 +164,7 @@ def hash_of(path: Path) -> tuple[str, int]:
 
 
 def _without_password(url: str) -> str:
-    """A URL without user and password."""
+    """Return a URL without user and password."""
     scheme, separator, remaining = url.partition("://")
     head, slash, tail = remaining.partition("/")
     return f"{scheme}{separator}{head.rpartition('@')[2]}{slash}{tail}" if separator else url

@@ -180,7 +180,7 @@ def fetch(
 
 
 def _index_files(folder: Path) -> Iterator[Path]:
-    """The files of an index that count for others: no locks, nothing half written."""
+    """Yield the files of an index that count for others: no locks, nothing half written."""
     if not folder.is_dir():
         return
     for path in sorted(folder.rglob("*")):
@@ -189,7 +189,7 @@ def _index_files(folder: Path) -> Iterator[Path]:
 
 
 def _git_files(repository: Repository, storage: ShardStorage) -> Iterator[tuple[str, Callable[[], tuple[str, int]]]]:
-    """Names below a bare git directory, each with a function that stores the file."""
+    """Yield names below a bare git directory, each with a function that stores the file."""
     git_common_dir = Path(common_dir(repository.git_dir))
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder) / "config"

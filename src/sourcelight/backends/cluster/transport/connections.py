@@ -65,7 +65,7 @@ def is_loopback(host: str) -> bool:
 
 
 def host_of(address: str) -> str:
-    """The host of ``HOST:PORT``."""
+    """Return the host of ``HOST:PORT``."""
     host, colon, port = address.rpartition(":")
     return host if colon and port.isdigit() else address
 
@@ -172,7 +172,7 @@ class ConnectionPool:
     async def ask(
         self, address: str, operation: str, order: Mapping[str, Any] | None = None, silence_s: float = math.inf
     ) -> AsyncGenerator[Message]:
-        """The messages that answer an order. Closing the iterator before its end stops the work at the other side.
+        """Yield the messages that answer an order. Closing the iterator early stops the work at the other side.
 
         Raises `WorkersUnreachable` when there is no connection or what it gives can't be read, `ConnectionBroke`
         when it ends before the answer does, and `TimeoutError` when nothing comes for `silence_s` seconds.
@@ -191,12 +191,12 @@ class ConnectionPool:
             exchange.close()
 
     def exchange(self, address: str, operation: str, order: Mapping[str, Any] | None = None) -> WorkerExchange:
-        """An exchange that is about to start."""
+        """Return an exchange that is about to start."""
         message: Message = {"op": operation} if order is None else {"op": operation, "order": pack(order)}
         return WorkerExchange(self, address, message)
 
     async def write(self, address: str, message: Message) -> Any:
-        """A connection on which a message was written.
+        """Return a connection on which a message was written.
 
         One that was kept may be closed at the other side meanwhile; then a new one is made.
         """
@@ -225,7 +225,7 @@ class ConnectionPool:
         self._idle.setdefault(address, []).append(comm)
 
     async def workers(self, scheduler: str) -> dict[str, str]:
-        """Names and addresses of the workers that a scheduler knows; raises `WorkersUnreachable`."""
+        """Return names and addresses of the workers that a scheduler knows; raises `WorkersUnreachable`."""
         comm = await self.write(scheduler, {"op": "identity", "n_workers": -1})
         try:
             reply = await read_message(scheduler, comm)
@@ -258,7 +258,7 @@ class ConnectionPool:
         self._idle.clear()
 
     async def _comm(self, address: str) -> tuple[Any, bool]:
-        """A connection, and whether it is a reused one."""
+        """Return a connection, and whether it is a reused one."""
         from distributed.comm import connect
 
         # No await between `pop` and the return: two tasks can't take the same connection.

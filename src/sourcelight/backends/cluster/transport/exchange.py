@@ -51,7 +51,7 @@ def wrap_message(message: Message) -> Message:
 
 
 def pack(payload: Mapping[str, Any]) -> bytes:
-    """Values as one block of bytes: Dask looks at each value of a message several times before it is sent."""
+    """Return values as one block of bytes: Dask looks at each value of a message several times before it is sent."""
     return pickle.dumps(payload)
 
 
@@ -64,7 +64,7 @@ def unpack(encoded: bytes | Message) -> Message:
 
 
 def _result_to_plain(result: ResultBatch | RepositoriesDone | RepositoriesFailed, large: list[Any]) -> Message:
-    """A result as values; a large batch is put to the others that travel beside the message, without a copy."""
+    """Return a result as values; a large batch is put to the others that travel beside the message, without a copy."""
     if isinstance(result, RepositoriesDone):
         return {"passed": result.repositories}
     if isinstance(result, RepositoriesFailed):
@@ -148,7 +148,7 @@ class WorkerExchange:
         self._comm = await self._connections.write(self._address, self._message)
 
     async def hear(self) -> Message:
-        """The next message.
+        """Return the next message.
 
         Raises `WorkersUnreachable` when it can't be read, `ConnectionBroke` when the connection ends, and
         `TimeoutError` after `give_up`.
@@ -183,7 +183,7 @@ class WorkerExchange:
 
 
 async def read_message(address: str, comm: Any) -> Any:
-    """The messages of a connection; raises as `WorkerExchange.hear`."""
+    """Return the messages of a connection; raises as `WorkerExchange.hear`."""
     try:
         return await comm.read()
     except OSError as error:
@@ -200,7 +200,7 @@ def broken(address: str, error: OSError) -> ConnectionBroke:
 
 
 def _answer(address: str, operation: str, message: Any) -> Message:
-    """A message of this protocol; other messages of a Dask server, sent while it shuts down, are no answer."""
+    """Return a message of this protocol; other messages of a Dask server, sent while it shuts down, are no answer."""
     # A worker that shuts down answers with Dask's own error message, which has no `kind`.
     if not isinstance(message, dict) or (operation != HELLO and "kind" not in message):
         raise WorkersUnreachable(address, f"it doesn't accept requests ({error_text(message)})")

@@ -65,7 +65,7 @@ class EngineCache:
     def over(
         self, generation: str, names: Sequence[str], cancellation: Cancellation
     ) -> Iterator[tuple[LocalEngine, dict[str, str]]]:
-        """An engine over these repositories of a generation, and by name why one could not be had.
+        """Yield an engine over these repositories of a generation, and by name why one could not be had.
 
         Shards that are not here are fetched; they stay while the engine is used. Raises `ClusterError` for a
         generation that can't be read or does not have the repositories, and `Cancelled`.
@@ -86,13 +86,13 @@ class EngineCache:
             yield self._engine(generation, repositories, read.contexts), failed | missing
 
     def readable(self, generation: str, names: Sequence[str]) -> list[StoredShard]:
-        """The shards of these repositories that this version reads; raises `ClusterError` where `over` does."""
+        """Return the shards of these repositories that this version reads; raises `ClusterError` where `over` does."""
         _, entries = self._read(generation)
         ours = formats()
         return [entries[name] for name in names if name in entries and entries[name].formats == ours]
 
     def _engine(self, generation: str, repositories: Sequence[Repository], contexts: Mapping[str, Any]) -> LocalEngine:
-        """The engine over these shards: that of an earlier request, with all that it remembers, if it is still here."""
+        """Return the engine over these shards: that of an earlier request, with its caches, if it still exists."""
 
         def make() -> tuple[LocalEngine, tuple[Target, ...]]:
             catalog = Catalog.from_repositories(repositories, contexts=contexts)
@@ -114,7 +114,7 @@ class EngineCache:
         self._histories.forget(keys)
 
     def _read(self, generation: str) -> tuple[Generation, Mapping[str, StoredShard]]:
-        """A generation, and its shards by the names of their repositories."""
+        """Return a generation, and its shards by the names of their repositories."""
 
         def read() -> tuple[Generation, Mapping[str, StoredShard]]:
             content = read_generation(self._storage, generation)

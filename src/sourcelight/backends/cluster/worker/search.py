@@ -188,7 +188,7 @@ class Phases:
     _last: tuple[int, str] = (REPOSITORIES, "")
 
     def results(self, batch: Any) -> Iterator[ResultBatch]:
-        """A batch with the repositories that its rows are of, cut where a new phase begins."""
+        """Yield a batch with the repositories that its rows are of, cut where a new phase begins."""
         if not batch.num_rows:
             return
         rows = MatchRows(batch)
@@ -222,14 +222,14 @@ class Phases:
 
 
 def _values(batch: Any, name: str, row_indices: list[int]) -> list[str]:
-    """Some rows of a column with a dictionary and no nulls."""
+    """Return some rows of a column with a dictionary and no nulls."""
     column = batch.column(batch.schema.get_field_index(name))
     values = column.dictionary.to_pylist()
     return [values[code] for code in column.indices.to_numpy(zero_copy_only=False)[row_indices].tolist()]
 
 
 def _names_in_order(batches: Iterator[Any]) -> Iterator[Any]:
-    """Batches of several alternatives, each of which names repositories from the first to the last."""
+    """Yield batches of several alternatives, each of which names repositories from the first to the last."""
     cuts: list[tuple[str, Cut]] = []
     for batch in batches:
         names = batch.column(batch.schema.get_field_index("repository")).to_pylist() if batch.num_rows else []
@@ -245,7 +245,7 @@ def _names_in_order(batches: Iterator[Any]) -> Iterator[Any]:
 
 
 def shard_search(engine: LocalEngine, order: WorkerRequest, cancellation: Cancellation) -> ShardSearch:
-    """A search as an order asks for it; raises `QueryError`, as a search on one machine does."""
+    """Return a search as an order asks for it; raises `QueryError`, as a search on one machine does."""
     request = order.request
     if request is None:
         raise ValueError("a request without a search")

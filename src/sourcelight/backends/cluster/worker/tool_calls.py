@@ -147,7 +147,7 @@ def _full_answer(
 def _rest(
     order: WorkerRequest, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: StatsMailbox
 ) -> ToolResult:
-    """All local parts of a call; repositories that are not available are reported as ``missing``."""
+    """Return all local parts of a call; repositories that are not available are reported as ``missing``."""
     repository_name = str(order.arguments.get("repo", "")).strip("/")
     if repository_name in missing or len(missing) == len(order.names):
         raise ClusterError(missing.get(repository_name) or next(iter(missing.values())))

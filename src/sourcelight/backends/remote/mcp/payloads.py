@@ -325,7 +325,7 @@ _TOO_LARGE = re.compile(r"too (?:large|big|long)|exceeds|128 ?ki?b|131,?072", re
 
 
 def tool_error(name: str, text: str) -> SourcelightError:
-    """The error that a tool's text means; `ToolError` with that text for an unknown one."""
+    """Return the error that a tool's text means; `ToolError` with that text for an unknown one."""
     if match := _ERROR_REPOSITORY.fullmatch(text):
         return RepositoryNotFound(match[1], _names(match[2]))
     if match := _REVISION.fullmatch(text):

@@ -201,7 +201,7 @@ class Player:
         note: Note,
         hide_secrets: HideSecrets,
     ) -> Any:
-        """The recorded answer; `live` is not called."""
+        """Return the recorded answer; `live` is not called."""
         del live, hide_secrets
         entry = self._find(kind, address, content)
         replies = self._timed_replies(entry)

@@ -90,7 +90,7 @@ class OAuthCredential:
     # Credential
 
     async def authorization(self) -> Secret | None:
-        """The access token, renewed if it is about to end.
+        """Return the access token, renewed if it is about to end.
 
         Raises
         ------

@@ -47,7 +47,7 @@ class Tokens:
 
     @classmethod
     def read(cls, answer: Mapping[str, Any], previous: Tokens | None = None) -> Tokens:
-        """Tokens of a token endpoint's answer (RFC 6749, 5.1); a refresh token that it leaves out stays the same.
+        """Return the tokens of a token endpoint's answer (RFC 6749, 5.1); an omitted refresh token stays the same.
 
         Raises
         ------
@@ -73,7 +73,7 @@ _LOCK_LOOK_S = 0.05
 
 
 def sign_in_folder() -> Path:
-    """The directory of tokens: below ``SOURCELIGHT_HOME``, else in the user's data directory."""
+    """Return the directory of tokens: below ``SOURCELIGHT_HOME``, else in the user's data directory."""
     import platformdirs
 
     home = os.environ.get("SOURCELIGHT_HOME")
@@ -105,7 +105,7 @@ class TokenCache:
         return f"TokenCache({self._url!r})"
 
     def load(self) -> tuple[Registration | None, Tokens | None]:
-        """The stored tokens; an unreadable file counts as missing."""
+        """Return the stored tokens; an unreadable file counts as missing."""
         try:
             stored = json.loads(self.path.read_text(encoding="utf-8"))
             # The name is a hash of the address. A copied or renamed file must not send a token to another service.

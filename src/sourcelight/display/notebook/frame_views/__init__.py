@@ -21,5 +21,5 @@ def use_links(finder: LinksFinder) -> None:
 
 
 def links_of(attrs: Mapping[Any, Any]) -> LinkResolver:
-    """Places of an answer by the `attrs` of its frame; without any where its client is not open."""
+    """Return places of an answer by the `attrs` of its frame; without any where its client is not open."""
     return _finders[0](attrs) if _finders else LinkResolver()

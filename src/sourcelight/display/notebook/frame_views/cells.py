@@ -24,7 +24,7 @@ CODE_COLUMNS = frozenset({"line", "path", "chunk", "signature", "code", "text", 
 
 
 def short_commit(value: object) -> str | None:
-    """The first ten digits of a commit; None for every other value."""
+    """Return the first ten digits of a commit; None for every other value."""
     return value[:SHORT_COMMIT] if isinstance(value, str) and _COMMIT.fullmatch(value) else None
 
 
@@ -36,13 +36,13 @@ def is_null(value: Any) -> bool:
 
 
 def tail(text: str, width: int) -> str:
-    """The end of a long path on one line; an ellipsis says that its head is missing."""
+    """Return the end of a long path on one line; an ellipsis says that its head is missing."""
     line = one_line(text, 10_000)
     return line if len(line) <= width else f"\u2026{line[1 - width :]}"
 
 
 def cell_html(name: str, row: Mapping[str, Any], resolver: LinkResolver) -> str:
-    """HTML of the cell `name` of a row."""
+    """Return HTML of the cell `name` of a row."""
     value = row[name]
     if is_null(value):
         return ""
@@ -58,7 +58,7 @@ def cell_html(name: str, row: Mapping[str, Any], resolver: LinkResolver) -> str:
 
 
 def _cell_text(value: Any) -> str:
-    """Numbers, times and lists as text."""
+    """Return numbers, times and lists as text."""
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%d}" if value.time() == datetime.min.time() else f"{value:%Y-%m-%d\u00a0%H:%M}"
     if isinstance(value, float):
@@ -68,7 +68,7 @@ def _cell_text(value: Any) -> str:
 
 
 def _line(text: str, row: Mapping[str, Any]) -> str:
-    """A line, a match without its indentation; a long one is cut to a window around its first match."""
+    """Return a line, a match without its indentation; a long one is cut to a window around its first match."""
     start_offsets, end_offsets = _spans(row.get("start")), _spans(row.get("end"))
     if len(start_offsets) != len(end_offsets):
         start_offsets, end_offsets = [], []
@@ -118,7 +118,7 @@ def _text(name: str, value: str, row: Mapping[str, Any], resolver: LinkResolver)
 
 
 def _location(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row with null as None, as places read it."""
+    """Return a row with null as None, as places read it."""
     return {name: None if is_null(value) else value for name, value in row.items() if name in _OF_PLACES}
 
 

@@ -77,7 +77,7 @@ def table_of(names: tuple[str, ...]) -> str:
 
 
 def displayed_columns(frame: Any, *, every: bool = False) -> list[str]:
-    """Names of the columns to display, in order.
+    """Return names of the columns to display, in order.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def is_filled(values: Any) -> bool:
 
 
 def shown_rows(total: int, limit: int | None, least: int | None) -> tuple[Sequence[int], Sequence[int]]:
-    """Rows at the head and at the tail that a table displays, by pandas' options for the most and the fewest rows."""
+    """Return the rows that a table displays at its head and tail, by pandas' options for the maximum and minimum."""
     if not limit or total <= limit:
         return range(total), ()
     half = max((min(least, limit) if least else limit) // 2, 1)

@@ -57,7 +57,7 @@ def is_answer(frame: Any) -> bool:
 
 
 def frame_html(frame: Any, links_of: Callable[[Mapping[Any, Any]], LinkResolver]) -> str:
-    """HTML of a frame of an answer.
+    """Return HTML of a frame of an answer.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def frame_html(frame: Any, links_of: Callable[[Mapping[Any, Any]], LinkResolver]
 
 
 def frame_text(frame: Any) -> str:
-    """Plain text of a frame of an answer; commits are short."""
+    """Return plain text of a frame of an answer; commits are short."""
     import pandas as pd
 
     names = displayed_columns(frame, every=pd.get_option("display.max_columns") is None)
@@ -125,12 +125,12 @@ def _row(label: str, row: Mapping[str, Any], kinds: Mapping[str, str], links: Li
 
 
 def _head(name: str) -> str:
-    """The name of a column, which may break behind an underscore: short numbers don't take the width of their name."""
+    """Return the name of a column, which may break after an underscore: short numbers need less width."""
     return escape(one_line(name, _MAX_NAME_CHARS)).replace("_", "_<wbr>")
 
 
 def _kind(name: str, values: Any, cells: list[Any]) -> str:
-    """The class of a column's cells: long texts may break, so that the table fits the page instead of scrolling."""
+    """Return the class of a column's cells: long texts may break, so that the table fits the page."""
     import pandas as pd
 
     if name in CODE_COLUMNS:

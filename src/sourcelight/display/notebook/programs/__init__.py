@@ -12,7 +12,7 @@ _HERE = Path(__file__).parent
 
 
 def program(name: str) -> str:
-    """The JavaScript module of a widget.
+    """Return the JavaScript module of a widget.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def program(name: str) -> str:
 
 
 def style(name: str) -> str:
-    """The style sheet of a widget; of its page of plain HTML too, where it has one.
+    """Return the style sheet of a widget; of its page of plain HTML too, where it has one.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ class FileDiffRow:
 
 
 def changes(patch: str) -> Iterator[FileDiffRow]:
-    """The lines of a patch as git words it, its head left out."""
+    """Yield the lines of a patch as git words it, its head left out."""
     old = new = 0
     inside = False
     for line in patch.split("\n"):
@@ -101,7 +101,7 @@ def _file_name(file: Mapping[str, Any]) -> str:
 
 
 def diff_text(content: DiffContent) -> str:
-    """The view as plain text: the files, without their lines."""
+    """Return the view as plain text: the files, without their lines."""
     parts = [f"{_title(content)}: {_files(content)}"]
     if content.about:
         parts.append(f"  {one_line(content.about['author'], 80)}: {one_line(content.about['message'].strip(), 120)}")
@@ -113,7 +113,7 @@ def diff_text(content: DiffContent) -> str:
 
 
 def diff_html(content: DiffContent) -> str:
-    """The view as HTML: each file opens and closes."""
+    """Return the view as HTML: each file opens and closes."""
     links = open_links(content.links.commit(content.repository, content.head)) if content.about else ""
     head = f'<div class="sl-title"><b>{escape(_title(content))}</b>{_sums(content)}{links}</div>'
     about = ""
@@ -164,7 +164,7 @@ def _file(file: Mapping[str, Any], content: DiffContent, *, is_open: bool) -> st
 
 
 def _cells(diff: NotebookDiff, file: Mapping[str, Any], content: DiffContent) -> str:
-    """The cells of a notebook that differ, instead of the lines of its JSON."""
+    """Return the cells of a notebook that differ, instead of the lines of its JSON."""
     rows: list[str] = []
     total = sum(len(text.lines) for text in diff.texts)
     for text in diff.texts:
@@ -208,7 +208,7 @@ def _patch(file: Mapping[str, Any], content: DiffContent) -> str:
 
 
 def _table(rows: Sequence[str], notes: Sequence[str], file: Mapping[str, Any], content: DiffContent) -> str:
-    """Rows in a region that scrolls, with notes and links below."""
+    """Return rows in a region that scrolls, with notes and links below."""
     links = open_links(content.links.file(content.repository, content.head, file["path"]))
     end = f'<div class="sl-dim">{", ".join(notes)} {links}</div>' if notes or links else ""
     label = escape(f"Changes of {_file_name(file)}")

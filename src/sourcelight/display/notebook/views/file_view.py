@@ -72,12 +72,12 @@ def _lines_text(content: FileContent) -> str:
 
 
 def notebook_page(content: FileContent) -> CellsPage | None:
-    """The cells on show of a Jupyter notebook; None for another file, or where JSON tells more."""
+    """Return the cells on show of a Jupyter notebook; None for another file, or where JSON tells more."""
     return cells_page(content.path, content.lines, content.first, max(content.last, content.first))
 
 
 def file_text(content: FileContent) -> str:
-    """The view as plain text; highlighted lines have a ``>`` in front."""
+    """Return the view as plain text; highlighted lines have a ``>`` in front."""
     page = notebook_page(content)
     if page is not None:
         return "\n".join([f"{_title(content)} ({page.label})", *notebook_text(page)])
@@ -94,7 +94,7 @@ def file_text(content: FileContent) -> str:
 
 
 def file_html(content: FileContent) -> str:
-    """The view as HTML."""
+    """Return the view as HTML."""
     page = notebook_page(content)
     if page is not None:
         return _whole_html(content, page.label, notebook_rows(page, content.spans))
@@ -131,7 +131,7 @@ def _whole_html(content: FileContent, lines_text: str, rows: Sequence[str]) -> s
 
 
 def _tokens(content: FileContent, first: int, last: int) -> list[list[Token]]:
-    """Tokens of the lines on show; read from the beginning of the file, where a string or a comment may begin."""
+    """Return tokens of the displayed lines; reads from the start of the file, where a string or comment may begin."""
     language = language_of(content.path)
     before = sum(len(content.lines[number]) for number in range(last))
     start = 0 if before <= _MAX_READ_CHARS else first - 1
@@ -143,7 +143,7 @@ def _commit_suffix(commit: str) -> str:
 
 
 def open_links(links: Sequence[Link]) -> str:
-    """HTML of links to all of some places."""
+    """Return HTML of links to all of some places."""
     words = {"service": "Open at the service"}
     return " ".join(anchor(words.get(link.kind, f"Open in {link.words}"), [link]) for link in links)
 

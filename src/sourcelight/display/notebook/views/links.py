@@ -116,7 +116,7 @@ _FIRST_LABELS: Mapping[str, _Host] = {"github": _GITHUB, "gitlab": _GITLAB, "git
 
 
 def _host_of(url: str) -> _Host | None:
-    """The URL forms of the code host at an address; a name such as ``gitlab.example.org`` reveals its software."""
+    """Return the URL forms of a code host; a name such as ``gitlab.example.org`` reveals its software."""
     try:
         name = (urlsplit(url).hostname or "").lower()
     except ValueError:
@@ -152,7 +152,7 @@ class LinkResolver:
         return self.hosts.get(name) or (repository_url(self.base_url, name) if self.base_url and name else "")
 
     def of(self, row: Mapping[str, Any]) -> tuple[Link, ...]:
-        """Places of a row, best first.
+        """Return places of a row, best first.
 
         The row may have `repository`, `commit`, `path`, `line_number` or `start_line`, and of a service `url`.
         """
@@ -167,7 +167,7 @@ class LinkResolver:
         return tuple(self.file(repository, commit, path, line, row.get("url") or ""))
 
     def file(self, repository: str, commit: str, path: str, line: int = 0, url: str = "") -> list[Link]:
-        """Links to a file, or to a line of it; `url` is the service's link, if any."""
+        """Return links to a file, or to a line of it; `url` is the service's link, if any."""
         links: list[Link] = []
         address = own_address(url, self.base_url) if url and self.base_url else ""
         # A frame of chosen columns may lack the repository: without it, and without an address, there is no place.
@@ -194,11 +194,11 @@ class LinkResolver:
         return links
 
     def commit(self, repository: str, commit: str) -> tuple[Link, ...]:
-        """Places of a commit."""
+        """Return places of a commit."""
         return tuple(self._commit(repository, commit, ""))
 
     def of_address(self, url: str) -> tuple[Link, ...]:
-        """Places of a relative address, as citations of answers in this process have: a file, its lines, or a commit.
+        """Return the target of a relative address, such as a citation of an answer: a file, its lines, or a commit.
 
         The address may come from anyone: it leads to known repositories, and not above their pages.
         """
@@ -239,7 +239,7 @@ class LinkResolver:
 
 
 def anchor(text: str, links: tuple[Link, ...] | list[Link], words: str = "") -> str:
-    """HTML of `text`, as a link to the best of some places if there is one.
+    """Return HTML of `text`, as a link to the best of some places if there is one.
 
     A file in JupyterLab is a relative link, which JupyterLab opens in a tab of its own; all others open a new window.
     """

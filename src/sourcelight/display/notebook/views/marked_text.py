@@ -75,7 +75,7 @@ def with_breaks(html: str) -> str:
 def cut_window(
     text: str, starts: Sequence[int], ends: Sequence[int], longest: int = MAX_CHARS
 ) -> tuple[str, list[int], list[int]]:
-    """A window of a line longer than `longest` that shows its first match, and the spans within it.
+    """Return a window of a line longer than `longest` that shows its first match, and the spans within it.
 
     Parameters
     ----------

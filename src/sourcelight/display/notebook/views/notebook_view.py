@@ -50,7 +50,7 @@ def cells_page(path: str, lines: Sequence[str], first: int, last: int) -> CellsP
 
 
 def notebook_text(page: CellsPage) -> list[str]:
-    """The lines as plain text, under a heading for each source and output."""
+    """Return the lines as plain text, under a heading for each source and output."""
     result = []
     for text, lines in groupby(page.lines, key=lambda line: line.text):
         result.append(heading_of(text))
@@ -65,7 +65,7 @@ def notebook_text(page: CellsPage) -> list[str]:
 
 
 def notebook_rows(page: CellsPage, spans: tuple[Sequence[int], Sequence[int]]) -> list[str]:
-    """The lines as rows of HTML; `spans` are marked in the first highlighted one."""
+    """Return the lines as rows of HTML; `spans` are marked in the first highlighted one."""
     rows = []
     pending = spans
     for text, lines in groupby(page.lines, key=lambda line: line.text):
@@ -88,5 +88,5 @@ def notebook_rows(page: CellsPage, spans: tuple[Sequence[int], Sequence[int]]) -
 
 
 def heading_row(heading: str) -> str:
-    """The heading of a cell as a row of HTML."""
+    """Return the heading of a cell as a row of HTML."""
     return f'<tr class="sl-hunk"><td class="sl-no"></td><td>{escape(heading)}</td></tr>'

@@ -250,7 +250,7 @@ def _about(row: Mapping[str, Any]) -> str:
 
 
 def _row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row as the page shows it: texts that hide nothing, and pieces of its line."""
+    """Return a row as the page shows it: texts that hide nothing, and pieces of its line."""
     folder, _, name = (row["path"] or "").rpartition("/")
     if row["type"] in {"commit", "diff"} and not row["path"]:
         folder, name = "", (row["commit"] or "")[:10]

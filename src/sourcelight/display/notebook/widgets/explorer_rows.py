@@ -92,7 +92,7 @@ class _Codes:
         return self._parts[0] if self._parts else np.zeros(0, np.int32)
 
     def code(self, value: str | None) -> int:
-        """The code of a value; -1 for one that does not occur."""
+        """Return the code of a value; -1 for one that does not occur."""
         return self._code_by_value.get(value, -1)
 
     def ranks(self) -> Int64Array:
@@ -103,7 +103,7 @@ class _Codes:
         return ranks
 
     def counts(self, among: BoolArray) -> tuple[tuple[str | None, int], ...]:
-        """Values with their rows `among` all, the most first."""
+        """Return values with their rows `among` all, the most first."""
         row_counts = np.bincount(self.codes[among], minlength=len(self.values))
         # Stable, so equal counts stay in order of arrival and don't jump while rows come in.
         order = np.argsort(-row_counts, kind="stable")
@@ -196,7 +196,7 @@ class ExplorerRows:
         return numbers[by_rank]
 
     def rows(self, numbers: Sequence[int] | Int64Array) -> list[dict[str, Any]]:
-        """The rows of some numbers, in their order, as dicts with ``row`` for the number."""
+        """Return the rows of some numbers, in their order, as dicts with ``row`` for the number."""
         row_numbers = np.asarray(numbers, np.int64)
         table_indices = np.searchsorted(np.asarray(self._row_offsets[1:]), row_numbers, side="right")
         by_number: dict[int, dict[str, Any]] = {}
@@ -218,7 +218,7 @@ def _matcher(word: str) -> Callable[[str], bool]:
 
 
 def _conform(batches: Sequence[Any]) -> Any:
-    """One table with one chunk a column, and `text`: the line, else the message, else nothing."""
+    """Return one table with one chunk a column, and `text`: the line, else the message, else nothing."""
     schema = matches_schema(shown_only=True)
     rows = sum(batch.num_rows for batch in batches)
     alike = all(batch.schema.equals(batches[0].schema) for batch in batches)
@@ -241,7 +241,7 @@ def _conform(batches: Sequence[Any]) -> Any:
 
 
 def _single_chunk(column: Any) -> Any:
-    """One array of a chunked one."""
+    """Return one array of a chunked one."""
     if column.num_chunks == 1:
         return column.chunk(0)
     if pa.types.is_dictionary(column.type):
@@ -255,7 +255,7 @@ def _single_chunk(column: Any) -> Any:
 
 
 def facts_of(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row as `LinkResolver.of` takes it."""
+    """Return a row as `LinkResolver.of` takes it."""
     return {name: row[name] for name in ("type", "repository", "commit", "path", "line_number", "url")}
 
 
@@ -280,22 +280,22 @@ class RowSource(Protocol):
         """Resolver of links for rows."""
 
     def batches(self) -> Sequence[Any]:
-        """The record batches that are there; it only ever grows at its end."""
+        """Return the record batches that are there; it only ever grows at its end."""
 
     def update(self) -> SourceUpdate:
         """Read this moment."""
 
     def result(self) -> Any:
-        """The answer as far as it has come."""
+        """Return the answer as far as it has come."""
 
     def stop(self) -> None:
         """Stop the work and keep its rows."""
 
     def read(self, repository: str, commit: str, path: str, first: int, last: int) -> Future[list[tuple[int, str]]]:
-        """Numbered lines of a file, from `first` to `last` or the file's end; the future may fail."""
+        """Return numbered lines of a file, from `first` to `last` or the file's end; the future may fail."""
 
     def text(self) -> str:
-        """The text shown without widgets."""
+        """Return the text shown without widgets."""
 
     def html(self) -> str:
-        """The same with its first page of rows, escaped."""
+        """Return the same with its first page of rows, escaped."""

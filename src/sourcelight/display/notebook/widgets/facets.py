@@ -83,7 +83,7 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
         ]
 
     def _ticked_positions(self) -> list[int]:
-        """The ticked suggestions, each once; what the page says of others is ignored."""
+        """Return the ticked suggestions, each once; what the page says of others is ignored."""
         return [position for position in dict.fromkeys(self.selected) if 0 <= position < len(self._filters)]
 
     def _on_message(self, _widget: Any, message: Any, _buffers: Any) -> None:
@@ -122,7 +122,7 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
         display_widget(self._repr_mimebundle_(), repr(self), self._html())
 
     def _html(self) -> str:
-        """The first filters of each kind as tables, for readers without a kernel."""
+        """Return the first filters of each kind as tables, for readers without a kernel."""
         tables = []
         for title, filters in self._groups():
             rows = "".join(

@@ -92,7 +92,7 @@ def _find_tag(work: Work) -> Fact | None:
 
 
 def _find_commit(work: Work) -> Fact | None:
-    """The first or last commit of a repository, a person, a directory."""
+    """Return the first or last commit of a repository, a person, a directory."""
     request = work.request
     fact = count_commits(work)
     rows = fact.tables[0]

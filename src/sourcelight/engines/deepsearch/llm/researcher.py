@@ -148,7 +148,7 @@ def reason_of(exc: Exception) -> str:
 
 
 def answered_messages(messages: Sequence[Any]) -> list[Any]:
-    """The messages of a run up to the last whose calls of tools are answered: no word can follow those that are not."""
+    """Return the messages of a run up to the last without open tool calls, which no message may follow."""
     from pydantic_ai.messages import ModelResponse
 
     messages_left = list(messages)
@@ -385,7 +385,7 @@ class _ModelRun:
         return float(self._usage.cost) if self._usage is not None and self._usage.cost is not None else None
 
     def stats(self) -> dict[str, Any]:
-        """Counts of the run."""
+        """Return counts of the run."""
         usage = self._usage
         stats: dict[str, Any] = {"tool_calls": self.toolbox.calls, "corrections": self._corrections}
         if usage is not None:

@@ -107,7 +107,7 @@ _REPO_ARGUMENTS = ("repo",)
 
 
 def offered_tools() -> list[Tool[Any]]:
-    """The tools that a model may call: all that only read, those of deep search itself left out."""
+    """Return the tools that a model may call: all that only read, those of deep search itself left out."""
     return [
         tool
         for tool in mcp_tools().values()

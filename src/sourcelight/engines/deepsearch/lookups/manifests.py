@@ -256,7 +256,7 @@ def _setup_cfg(lines: Sequence[str]) -> Iterator[Requirement]:
 
 
 def _setup_py(lines: Sequence[str]) -> Iterator[Requirement]:
-    """Texts in the lists behind ``install_requires=`` and the like; lists that are made elsewhere are not seen."""
+    """Yield texts in lists after ``install_requires=`` and the like; lists built elsewhere are not read."""
     key, depth = "", 0
     for number, line in enumerate(lines, 1):
         opening = re.search(

@@ -67,7 +67,7 @@ class ContributorPredicate:
 
 
 def paths_changed_by(history: History, commit: str, who: AnyPattern) -> frozenset[str]:
-    """Paths, present and former, that someone in `who` changed in `commit` or before.
+    """Return paths, present and former, that someone in `who` changed in `commit` or before.
 
     Raises KeyError for a commit that is not there.
     """

@@ -64,7 +64,7 @@ class CommitPlan:
         return bool(query.files.paths or query.changed)
 
     def history_query(self, revisions: Sequence[str], without: Sequence[str]) -> HistoryQuery:
-        """The query over commits behind `revisions` and not behind `without` (40 hex digits each)."""
+        """Return the query over commits behind `revisions` and not behind `without` (40 hex digits each)."""
         commits = replace(self.query.commits, revisions=tuple(revisions), excluded=tuple(without))
         return replace(self.query, commits=commits)
 
@@ -119,7 +119,7 @@ def asked_of(alternative: Alternative) -> CommitPlan | None:
 
 
 def keeps_no_commits(alternative: Alternative, kind: str) -> str:
-    """The predicate on files, if any, that no hit of that kind ever passes (query-language reference, predicates)."""
+    """Return the predicate on files, if any, that no result of that kind passes (query reference, predicates)."""
     dropping = {"has.contributor"} if kind == "diff" else {"has.contributor", "has.content"}
     return next((p.name for p in alternative.predicates("file") if p.name in dropping), "")
 

@@ -78,7 +78,7 @@ def history_commits_of(
 
 
 def _commit(target: Target) -> str:
-    """A work tree has the history of its HEAD."""
+    """Return the commit of a target; a work tree has that of its HEAD."""
     if target.revision != WORKTREE or target.repository.kind != "git":
         return target.commit
     try:
@@ -130,7 +130,7 @@ class CommitSearch:
     def batches(
         self, plans: Sequence[tuple[CommitPlan, Sequence[HistoryCommit]]]
     ) -> Iterator[tuple[HistoryCommit, CommitPlan, Any]]:
-        """Batches of all plans, each commit once for each kind of result."""
+        """Yield batches of all plans, each commit once for each kind of result."""
         by_repository: dict[str, list[tuple[CommitPlan, HistoryCommit]]] = {}
         for plan, of_plan in plans:
             for history_commit in of_plan:
@@ -166,7 +166,7 @@ class CommitSearch:
     def newest(
         self, plan: CommitPlan, of_plan: Sequence[HistoryCommit]
     ) -> Iterator[tuple[HistoryCommit, CommitPlan, Any]]:
-        """Batches of the newest commits of the first repository, where its history isn't built; `batches` has the rest.
+        """Yield batches of the first repository's newest commits if its history isn't built; `batches` has the rest.
 
         Of the first repository alone, so that rows come in the same order with a history and without.
         """
@@ -215,7 +215,7 @@ class CommitSearch:
     def _match_batches(
         self, history: History, kind: Literal["commit", "diff"], pairs: Sequence[tuple[CommitPlan, HistoryCommit]]
     ) -> Iterator[Any]:
-        """Commits by their messages and files, or changed lines, of one repository."""
+        """Return commits by their messages and files, or changed lines, of one repository."""
         repository = pairs[0][1].repository
         stopped = lambda: self.cancellation.stopped  # noqa: E731 - what scans ask every 10 ms
         if kind == "diff":
@@ -253,7 +253,7 @@ class CommitSearch:
     def _cells(
         self, history: History, info: RepositoryInfo, plans: Sequence[tuple[CommitPlan, HistoryCommit]]
     ) -> Iterator[Any]:
-        """Changed lines in cells, as soon as some are found; those of several alternatives when all are there."""
+        """Yield changed lines in cells, as soon as some are found; those of several alternatives when all are there."""
         cell_matches = chain.from_iterable(self._cell_matches(history, plan, position) for plan, position in plans)
         if len(plans) > 1:
             yield from cell_diff_matches(history, info, list(cell_matches))
@@ -285,7 +285,7 @@ class CommitSearch:
         kind: str,
         plans: Sequence[tuple[CommitPlan, HistoryCommit]],
     ) -> Iterator[Any]:
-        """Commits, or changed lines, of the changes that bring or remove structures, as soon as some are found.
+        """Yield commits, or changed lines, of the changes that bring or remove structures, as soon as some are found.
 
         A commit that two alternatives find comes once. So does a line: lines of several alternatives are united when
         all are there.

@@ -89,7 +89,7 @@ class CodeOwners:
         return tuple(dict.fromkeys(owner.name for owner in self.owners_of(path)))
 
     def owners_of(self, path: str) -> tuple[Owner, ...]:
-        """The places that give the file at `path` its owners: the same one twice where two sections name it."""
+        """Return the places that give the file at `path` its owners: the same one twice where two sections name it."""
         if not self._rules:
             return ()
         matching = sorted(self._set.Match(path) or ())
@@ -212,12 +212,12 @@ class OwnerPredicate:
         self.missing: dict[str, str] = {}
 
     def of(self, target: Target) -> CodeOwners | None:
-        """The owners of the target's files; None when it has no such file."""
+        """Return the owners of the target's files; None when it has no such file."""
         file = self.file_of(target)
         return None if file is None else file.rules
 
     def file_of(self, target: Target) -> FileOwners | None:
-        """The target's file of owners; None when it has none."""
+        """Return the target's file of owners; None when it has none."""
         key = (target.repository.key, target.revision, target.commit)
         if key not in self._files_by_key:
             self._files_by_key[key] = self._load(target)
@@ -302,7 +302,7 @@ class OwnerSelector:
     _seen: set[tuple[str, str, str]] = field(default_factory=set)
 
     def of(self, batch: Any, target: Target) -> Any | None:
-        """Rows for owners not yielded yet, of the files in `batch`, all of `target`; None for none."""
+        """Return rows for owners not yielded yet, of the files in `batch`, all of `target`; None for none."""
         rows = MatchRows(batch)
         owners_file = self.ownership.file_of(target) if rows.first("type") in _FILES else None
         if owners_file is None:
@@ -355,7 +355,7 @@ class OwnerSelector:
         return pa.record_batch(arrays)
 
     def _chunks(self, raw: Sequence[bytes], offsets: Sequence[int], lines: Sequence[int]) -> dict[str, Any]:
-        """The chunk columns: lines with those around them, what touches in one."""
+        """Return the chunk columns: lines with those around them, what touches in one."""
         context_lines, max_line_bytes = self.request.context_lines, self.request.max_line_len
         last = len(raw) - (2 if raw[-1:] == [b""] and len(raw) > 1 else 1)
         bounds: list[tuple[int, int]] = []

@@ -196,7 +196,7 @@ class FileRanker:
         return _Files(start, end, score, paths)
 
     def _definition_scores(self, rows: MatchRows, start: Int64Array, paths: list[str]) -> Float64Array:
-        """The score of each file from matches in names of definitions."""
+        """Return the score of each file from matches in names of definitions."""
         score = np.zeros(len(start), dtype=np.float64)
         if self.definitions is None or "line_offset" not in rows:
             return score
@@ -251,7 +251,7 @@ class _Files:
 
 
 def _line_scores(rows: MatchRows) -> Float64Array:
-    """The score of each row from the bytes before and after its matches."""
+    """Return the score of each row from the bytes before and after its matches."""
     lines = rows.column("line")
     counts, starts = rows.lists("byte_start" if "byte_start" in rows else "start")
     _, ends = rows.lists("byte_end" if "byte_end" in rows else "end")
@@ -280,7 +280,7 @@ def _line_scores(rows: MatchRows) -> Float64Array:
 
 
 def _name_scores(rows: MatchRows, start: Int64Array, paths: list[str]) -> Float64Array:
-    """The score of each file from matches in its path."""
+    """Return the score of each file from matches in its path."""
     score = np.zeros(len(start), dtype=np.float64)
     counts, starts = rows.lists("name_start")
     _, ends = rows.lists("name_end")
@@ -306,7 +306,7 @@ def _name_scores(rows: MatchRows, start: Int64Array, paths: list[str]) -> Float6
 
 
 def _symbol_scores(rows: MatchRows) -> Float64Array:
-    """The score of each definition from where its name matches, and from its kind."""
+    """Return the score of each definition from where its name matches, and from its kind."""
     counts, starts = rows.lists("start")
     _, ends = rows.lists("end")
     lengths = np.asarray(pc.fill_null(pc.utf8_length(rows.column("symbol").cast(pa.string())), 0)).astype(np.int64)
@@ -356,7 +356,7 @@ def _with_novelty(order: Int64Array, score: Float64Array, paths: Sequence[str]) 
 
 
 def _first_files(batch: Any, file_count: int, remaining: int | None, before: int) -> tuple[Any, Any]:
-    """The files of a batch until there are `file_count` matches, none beyond `remaining`; and the others, if any.
+    """Return the first files of a batch, up to `file_count` files and `remaining` matches, and the others, if any.
 
     The first file of all comes whatever its size; `before` are the matches of files before these.
     """
@@ -397,7 +397,7 @@ def _take(batches: list[Any], batch_of: Int64Array, start: Int64Array, end: Int6
 
 
 def _join(batches: list[Any]) -> Any:
-    """All rows in one batch or table, with the columns in the order of the schema."""
+    """Return all rows in one batch or table, with the columns in the order of the schema."""
     names = {name for batch in batches for name in batch.schema.names}
     schema = pa.schema([column for column in matches_schema() if column.name in names])
     if len(batches) == 1:

@@ -114,7 +114,7 @@ def _file_key(batch: Any) -> FileKey:
 
 
 def _rows(batch: Any, position: Any, kind: str, paths: Any | None) -> Any:
-    """Rows of `kind` for the rows `at` of `batch`; directories are paths without spans and language."""
+    """Return rows of `kind` for the rows `at` of `batch`; directories are paths without spans and language."""
     columns: dict[str, Any] = {}
     selected_rows = batch.take(arrow_array(position))
     names = [name for name in _WHERE if kind != "repo" or name != "commit"]
@@ -166,7 +166,7 @@ _CHUNK_COLUMNS = ("chunk", "chunk_start_line", "chunk_offset", "truncated")
 
 
 def unite(alternatives: Sequence[Iterable[Any]]) -> list[Any]:
-    """Batches in which each file occurs once, from the batches of several alternatives over one repository.
+    """Return batches in which each file occurs once, from the batches of several alternatives over one repository.
 
     A file that only one alternative found keeps its rows untouched. For a file found by several, lines are united and
     their spans merged: sorted, and of overlapping ones the earlier stays (of the same start the longest). Chunks
@@ -204,7 +204,7 @@ def unite(alternatives: Sequence[Iterable[Any]]) -> list[Any]:
 
 
 def _batches(rows: list[_Row]) -> Iterator[Any]:
-    """Batches of a file's rows: the wire has one language for a file, and lines of a cell have that of their kernel."""
+    """Yield batches of a file's rows by language: the wire has one per file, and cells have that of their kernel."""
     by_language: dict[str | None, list[_Row]] = {}
     for row in rows:
         by_language.setdefault(row.get("language"), []).append(row)
@@ -223,7 +223,7 @@ def _row_paths(batch: Any) -> list[_Key]:
 
 
 def _merge_file(alternatives: list[list[_Row]]) -> list[_Row]:
-    """Rows of one file from several alternatives."""
+    """Return rows of one file from several alternatives."""
     if alternatives[0][0]["type"] == "symbol":
         rows_by_key = {(r["line_number"], r["byte_start"][0] if r.get("byte_start") else 0, r["symbol"]): r
                  for rows in alternatives for r in rows}  # fmt: skip
@@ -267,7 +267,7 @@ def _line_key(row: _Row) -> _LineKey:
 
 
 def _merge_chunks(rows: list[_Row]) -> dict[int, _Row]:
-    """The chunk columns of each line of `rows`: of all of a file's chunks, those that touch or overlap made one."""
+    """Return the chunk columns of each line of `rows`, from all chunks of a file; touching ones are merged."""
     chunks = {(row["chunk_start_line"], row["chunk"]): row for row in rows if row.get("chunk") is not None}
     groups: list[tuple[_Row, dict[int, str]]] = []
     for first, text in sorted(chunks):
@@ -311,7 +311,7 @@ def by_file(batch: Any) -> Sequence[Any]:
 
 
 def repository_batch(name_matches: Sequence[tuple[Target, tuple[tuple[int, int], ...]]]) -> Any:
-    """Rows of type ``repo``, with the spans of the match in each name."""
+    """Return rows of type ``repo``, with the spans of the match in each name."""
     infos = [target.repository.info for target, _ in name_matches]
     spans = [spans for _, spans in name_matches]
     ids = [info.id for info in infos]

@@ -186,7 +186,7 @@ class Tally:
         self._raw_paths.append((raw.paths, counts))
 
     def _named_files(self, batch: Any) -> int:
-        """Files of a batch that match by their content and by their path."""
+        """Return files of a batch that match by their content and by their path."""
         rows = MatchRows(batch)
         with_name = np.flatnonzero(rows.lists("name_start")[0])
         if len(with_name):
@@ -250,7 +250,7 @@ class Tally:
 
 
 def _sums_by_location(batch: Any, by_repository: dict[str, int], counts: Any) -> dict[tuple[str, str], int]:
-    """Sums by repository and requested revision; empty for the default one and for work trees."""
+    """Return sums by repository and requested revision; empty for the default one and for work trees."""
     index = batch.schema.get_field_index("revision")
     by_revision = _weigh(batch.column(index), counts, keep_zero=True) if index >= 0 else {"": 0}
     if by_revision.keys() <= {"", "WORKTREE"}:
@@ -270,7 +270,7 @@ def _sums_by_location(batch: Any, by_repository: dict[str, int], counts: Any) ->
 
 
 def _by_path(column: Any, counts: Any) -> tuple[Any, Any]:
-    """The paths that occur, and the sum of `counts` for each."""
+    """Return the paths that occur, and the sum of `counts` for each."""
     codes = _codes(column)
     seen = codes >= 0
     sums = np.bincount(codes[seen], weights=counts[seen], minlength=len(column.dictionary))
@@ -290,7 +290,7 @@ def _matches(paths: Any, regexp: str) -> BoolArray:
 
 
 def _excludes(paths: Any, sums: Any) -> dict[str, int]:
-    """Sums over the paths that each of the usual excludes would leave out."""
+    """Return sums over the paths that each of the usual excludes would leave out."""
     is_excluded = _matches(paths, _ANY_EXCLUDE)
     if not is_excluded.any():
         return {}
@@ -304,7 +304,7 @@ def _excludes(paths: Any, sums: Any) -> dict[str, int]:
 
 
 def _excluded_raw(paths: Sequence[bytes], counts: Any) -> dict[str, int]:
-    """Sums over paths, in bytes, that each of the usual excludes would leave out."""
+    """Return sums over paths, in bytes, that each of the usual excludes would leave out."""
     text = b"\n".join(paths)
     if text.count(b"\n") >= len(paths):  # one stands in a path, and is no end there
         texts = arrow_strings([str(path, "utf-8", "replace") for path in paths])

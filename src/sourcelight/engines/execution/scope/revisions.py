@@ -38,7 +38,7 @@ def lists_of(alternative: Alternative, filters: Iterable[Filter]) -> list[tuple[
 
 
 def searched_revisions(revisions: Iterable[str]) -> tuple[str, ...]:
-    """The revisions whose files are searched: ``^name`` only narrows a search of commits."""
+    """Return the revisions whose files are searched: ``^name`` only narrows a search of commits."""
     return tuple(revision for revision in revisions if revision and not revision.startswith("^"))
 
 
@@ -59,7 +59,7 @@ def taken_out(
 
 
 def moment(alternative: Alternative) -> Predicate | None:
-    """The ``rev:at.time(…)`` of an alternative."""
+    """Return the ``rev:at.time(…)`` of an alternative."""
     return next((p for p in alternative.predicates("rev") if p.name == "at.time"), None)
 
 
@@ -148,7 +148,7 @@ def _glob(repository: Repository, globs: Sequence[str], request: RevisionRequest
 
 
 def _compile(glob: str) -> re.Pattern[str]:
-    """A glob of refs as git reads it: ``*`` crosses slashes, and a plain name stands for all below it too."""
+    """Return a glob of refs as git reads it: ``*`` crosses slashes, and a plain name stands for all below it too."""
     text = glob.removeprefix(_EXCLUDED) if glob.startswith(_EXCLUDED) else glob[1:]
     if not text.startswith("refs/"):
         text = f"refs/{text}"
@@ -161,7 +161,7 @@ def _compile(glob: str) -> re.Pattern[str]:
 
 
 def _commit_before(repository: Repository, predicate: Predicate, cancellation: Cancellation) -> RevisionRequest:
-    """The newest commit before a time, shown as its hash, which names it again."""
+    """Return the newest commit before a time, shown as its hash, which names it again."""
     before_s = parse_date(predicate.args["time"], current_time()).timestamp()
     start = predicate.args["rev"]
     try:
@@ -199,7 +199,7 @@ class ScopedAlternative:
 
 
 def context_missing(name: str, query: str) -> QueryError:
-    """The error of a context that doesn't exist, or contains no repository that is visible to the viewer."""
+    """Return the error of a context that doesn't exist, or contains no repository that is visible to the viewer."""
     hint = "contexts are named in repos.toml; context:global means every repository"
     return QueryError(f'search context "{name}" not found', query=query, hint=hint)
 
@@ -268,7 +268,7 @@ def _check(alternative: Alternative, name: str, query: str) -> None:
 
 
 def _with_revisions(alternative: Alternative) -> tuple[Filter | Predicate, ...]:
-    """The filters of a context's query with its ``rev:`` put where it belongs, since the reader may give one too."""
+    """Return the filters of a context's query with its ``rev:`` in its place, because the reader may give one too."""
     filters: list[Filter | Predicate] = []
     for item in alternative.filters:
         if isinstance(item, Filter) and item.name in {"rev", "patterntype"}:

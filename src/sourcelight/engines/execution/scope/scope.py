@@ -91,7 +91,7 @@ class ScopeSelector:
         ]
 
     def choose(self, item: ScopedAlternative, visible: Sequence[Repository]) -> RepositorySelection:
-        """The repositories of an alternative: by context, filters, and attributes that predicates ask for."""
+        """Return the repositories of an alternative: by context, filters, and attributes that predicates ask for."""
         predicates = predicates_of(item.alternative)
         self.absent.update(selection.absent_attributes(predicates, visible))
         if item.context and not self.viewer.sees_private:
@@ -167,7 +167,7 @@ class ScopeResolver(ScopeSelector):
         return [self._scope(item, visible) for item in scoped]
 
     def unindexed_targets(self, scopes: Sequence[Scope]) -> list[Target]:
-        """The targets that `index` must bring in, each commit once; ``index:only`` keeps its alternative out."""
+        """Return the targets that `index` must bring in, each commit once; ``index:only`` keeps its alternative out."""
         targets: dict[tuple[str, str], Target] = {}
         for scope in scopes:
             if scope.alternative.yes_no_only("index") == "only" or not _needs_index(scope.alternative):
@@ -202,7 +202,7 @@ class ScopeResolver(ScopeSelector):
         return [self._narrow_scope(scope) for scope in scopes]
 
     def resolve(self, scoped: Sequence[ScopedAlternative]) -> list[Scope]:
-        """All three steps, for a caller that shows no progress."""
+        """Run all three steps, for a caller without progress, and return the scopes."""
         scopes = self.scopes(scoped)
         self.index(self.unindexed_targets(scopes))
         return self.narrow(scopes)

@@ -35,7 +35,7 @@ _SELECTS_BY_INDEX = {"symbol", "owners"}
 
 
 def predicates_of(alternative: Alternative) -> tuple[Predicate, ...]:
-    """All predicates on repositories, the older fields ``repohasfile:`` and ``repohascommitafter:`` among them.
+    """Return all predicates on repositories, the older fields ``repohasfile:`` and ``repohascommitafter:`` among them.
 
     Of several ``has.commit.after`` the last one counts (query-language reference, predicates).
     """
@@ -99,7 +99,7 @@ def _name_test(text: str, *, is_regexp: bool) -> Callable[[str], bool]:
 
 
 def target_key(target: Target) -> TargetKey:
-    """The key of a target."""
+    """Return the key of a target."""
     return target.repository.key, target.revision, target.commit
 
 
@@ -271,7 +271,7 @@ _SELECTIONS: IdentityCache[Sequence[Repository], RepositorySelection] = Identity
 
 
 def filters_matching(alternative: Alternative, repository: Repository) -> tuple[Filter, ...]:
-    """The positive ``repo:`` filters that the name of a selected repository satisfies: all of them."""
+    """Return the positive ``repo:`` filters that the name of a selected repository satisfies: all of them."""
     name = repository.info.name.encode()
     positive = (item for item in alternative.all("repo") if not item.negated)
     return tuple(item for item in positive if not item.value or _name_pattern(item)(name))

@@ -138,7 +138,7 @@ class LineSelection:
         return positions
 
     def rows(self, sides: Sequence[Side] = BOTH) -> RowNumbers:
-        """Rows (of the history) that have one of the lines, in no order."""
+        """Return rows (of the history) that have one of the lines, in no order."""
         rows = self.segment["postings"][self._postings].astype(np.int64)
         if len(sides) < len(BOTH):
             rows = rows[(self.segment["rows"][rows] > LINE) == ("removed" in sides)]
@@ -188,7 +188,7 @@ def rows_with(history: History, pattern: CompiledPattern, stopped: Stopped = nev
 
 
 def rows_of(selections: Sequence[LineSelection], sides: Sequence[Side] = BOTH) -> RowNumbers:
-    """Rows (of the history) that have one of the lines, in no order."""
+    """Return rows (of the history) that have one of the lines, in no order."""
     row_lists = [selection.rows(sides) for selection in selections]
     return row_lists[0] if len(row_lists) == 1 else RowNumbers(np.concatenate([np.zeros(0, np.int64), *row_lists]))
 

@@ -33,7 +33,7 @@ Column = Any
 
 
 def commit_batches(history: History, commits: CommitNumbers, rows: int = BATCH_ROWS) -> Iterator[Batch]:
-    """Batches of commits in the given order.
+    """Yield batches of commits in the given order.
 
     Columns are those of the table ``commits``, but for ``co_authors``, ``bot`` and ``url``.
     """
@@ -42,7 +42,7 @@ def commit_batches(history: History, commits: CommitNumbers, rows: int = BATCH_R
 
 
 def commit_batch(history: History, commits: CommitNumbers) -> Batch:
-    """One batch of commits; see `commit_batches`."""
+    """Return one batch of commits; see `commit_batches`."""
     columns = history.commits
     return pa.record_batch(
         {
@@ -157,7 +157,7 @@ def _dictionary_column(codes: Any, texts: Column) -> Column:
 
 
 def _person_columns(history: History, role: str, people: NDArray[np.int32]) -> dict[str, Column]:
-    """Names and addresses as mailmap has them."""
+    """Return names and addresses as mailmap has them."""
     person = history.identities.person[people]
     identities = history.identities
     return {
@@ -167,7 +167,7 @@ def _person_columns(history: History, role: str, people: NDArray[np.int32]) -> d
 
 
 def author_names(history: History, people: NDArray[np.int32]) -> Column:
-    """Names as mailmap has them."""
+    """Return names as mailmap has them."""
     return _shared_column(history, "names", history.identities.person_names, history.identities.person[people])
 
 
@@ -178,7 +178,7 @@ def author_emails(history: History, people: NDArray[np.int32]) -> Column:
 
 
 def paths(history: History, numbers: NDArray[np.int32]) -> Column:
-    """Paths as text."""
+    """Return paths as text."""
     return _shared_column(
         history, "path texts", lambda: [path.decode("utf-8", "replace") for path in history.paths], numbers
     )
@@ -187,7 +187,7 @@ def paths(history: History, numbers: NDArray[np.int32]) -> Column:
 def _shared_column(
     history: History, name: str, texts: Sequence[str] | Callable[[], Sequence[str]], codes: NDArray[np.int32]
 ) -> Column:
-    """A dictionary column with the values that occur, taken from a table that is made once for each history.
+    """Return a dictionary column with the values that occur, taken from a table that is made once for each history.
 
     Different people may bear one name, and different bytes of a path look alike as text, so values are numbered again.
     """
@@ -202,7 +202,7 @@ def _shared_column(
 
 
 def renumber(codes: AnyArray, code_count: int) -> tuple[Int64Array, Int64Array]:
-    """The distinct ones of `codes`, ascending, and for each code its place among them; all are below `code_count`."""
+    """Return the distinct `codes`, ascending, and the index of each code among them; all are below `code_count`."""
     if code_count > _MAX_TABLE_FACTOR * len(codes) + _MIN_TABLE_CODES:
         return np.unique(codes, return_inverse=True)
     index_of_code = np.zeros(code_count, np.int64)
@@ -229,7 +229,7 @@ def _text_column(history: History, name: str, commits: CommitNumbers) -> Column:
 
 
 def _texts(offsets: Int64Array, raw: memoryview) -> Column:
-    """Texts, and between them their newlines as items of their own, so that none must be cut off each time.
+    """Return texts, and between them their newlines as items of their own, so that none must be cut off each time.
 
     Segments hold valid UTF-8; a file that was altered since still gives text, so that those of all segments fit.
     """
@@ -277,7 +277,7 @@ def _take_items(
     local: Int64Array,
     make: Callable[[Int64Array, memoryview], Column] = _items,
 ) -> Column:
-    """Items number `local` of what `make` makes of each segment."""
+    """Return items number `local` of what `make` makes of each segment."""
     columns = []
     order = []
     for segment_index, segment in enumerate(history.segments):
@@ -306,7 +306,7 @@ def without_newlines(lines: Column) -> Column:
 
 
 def as_text(raw: Column) -> Column:
-    """Bytes as text, invalid UTF-8 as U+FFFD."""
+    """Return bytes as text, invalid UTF-8 as U+FFFD."""
     try:
         return raw.cast(pa.string())
     except pa.ArrowInvalid:
@@ -314,7 +314,7 @@ def as_text(raw: Column) -> Column:
 
 
 def line_spans(lines: Column, patterns: Sequence[CompiledPattern], stopped: Stopped = never) -> tuple[Column, Column]:
-    """Places of the matches in lines (bytes with newlines), in code points, sorted and without overlaps."""
+    """Return places of the matches in lines (bytes with newlines), in code points, sorted and without overlaps."""
     raw, starts = _line_buffer(lines)
     spans_by_pattern = [pattern.spans(raw, starts[:-1], starts[1:] - 1, stopped) for pattern in patterns]
     if not spans_by_pattern:
@@ -337,7 +337,7 @@ WHOLE_LINE = 1 << 40
 
 
 def given_spans(lines: Column, spans: Sequence[Sequence[tuple[int, int]]]) -> tuple[Column, Column]:
-    """Places in lines (bytes with newlines) in code points, from those of each line in bytes, which may overlap."""
+    """Return code point offsets in lines (bytes with newlines) from byte offsets of each line, which may overlap."""
     raw, starts = _line_buffer(lines)
     row = np.repeat(np.arange(len(spans)), [len(row_spans) for row_spans in spans])
     positions = np.array([pair for row_spans in spans for pair in row_spans], dtype=np.int64).reshape(-1, 2)
@@ -368,7 +368,7 @@ def _drop_overlaps(row: Int64Array, starts: Int64Array, ends: Int64Array) -> tup
 
 
 def _code_points(raw: memoryview, starts: Int64Array, row: Int64Array, offsets: Int64Array) -> Int64Array:
-    """Offsets into the texts of rows, from bytes to code points."""
+    """Return offsets into the texts of rows, from bytes to code points."""
     data = np.frombuffer(raw, np.uint8)
     # ASCII: bytes and code points are the same.
     if not len(data) or int(data.max()) < _ASCII_END:
@@ -412,7 +412,7 @@ def _parent_lists(history: History, commits: CommitNumbers) -> Column:
 
 
 def _line_sums(history: History, name: str, commits: CommitNumbers) -> Column:
-    """Sums over the changes of each commit; null where one is unknown."""
+    """Return sums over the changes of each commit; null where one is unknown."""
 
     def make() -> tuple[Int64Array, Int64Array]:
         values = getattr(history.changes, name).astype(np.int64)

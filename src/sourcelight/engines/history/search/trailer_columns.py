@@ -33,7 +33,7 @@ def reviewer_texts(history: History, commits: CommitNumbers) -> Column:
 
 
 def commits_with_co_authors(history: History) -> list[int]:
-    """Commits whose messages seem to have such trailers, ascending."""
+    """Return commits whose messages seem to have such trailers, ascending."""
     return _commits_with(history, "|".join(sorted(CO_AUTHORS)))
 
 
@@ -90,7 +90,7 @@ def _traces_of_commit(history: History, commit: int) -> list[AgentTrace]:
 
 
 def agent_texts(history: History, commits: CommitNumbers, messages: Column) -> Column:
-    """The assistants that commits name, from their own messages: a search doesn't wait until all others are read."""
+    """Return the assistants that these commits name, without reading the messages of all others."""
     people, writers = history.identities, history.commits.author[commits]
     # Accounts of assistants leave no trace in messages: their commits are read whatever these say.
     by_agents = [
@@ -107,7 +107,7 @@ def agent_texts(history: History, commits: CommitNumbers, messages: Column) -> C
 
 
 def agent_column(history: History, commits: Any) -> Column:
-    """The assistants that commits name, dictionary-encoded; a commit may stand several times."""
+    """Return the assistants that commits name, dictionary-encoded; a commit may stand several times."""
     agents = commit_agents(history)
     distinct, codes = np.unique(agents.of_commit[np.asarray(commits, np.int64)], return_inverse=True)
     names = pa.array([agents.names[number] for number in distinct.tolist()], pa.string())
@@ -138,7 +138,7 @@ def _people_texts(history: History, commits: CommitNumbers, tokens: frozenset[st
 
 
 def _text_lists(history: History, name: str, texts_of: Callable[[int], Iterable[str]]) -> tuple[Int64Array, Column]:
-    """Texts of the commits whose messages match `name`, behind one another, and where those of each begin."""
+    """Return texts of the commits whose messages match `name`, behind one another, and where those of each begin."""
     counts = np.zeros(len(history.commits), np.int64)
     texts: list[str] = []
     for commit in _commits_with(history, name):
@@ -149,7 +149,7 @@ def _text_lists(history: History, name: str, texts_of: Callable[[int], Iterable[
 
 
 def _commits_with(history: History, expression: str) -> list[int]:
-    """Commits whose messages match a regular expression in any case, ascending."""
+    """Return commits whose messages match a regular expression in any case, ascending."""
     pattern = compile_pattern(expression, kind="regexp", case_sensitive=False)
     return [
         base + local

@@ -198,7 +198,7 @@ def _rows_and_blocks(lines: DistinctLines, hunks: _Ints, patches: _Ints) -> tupl
 
 
 def _hunk_starts(lines: DistinctLines, hunks: _Ints) -> tuple[_Ints, _Ints]:
-    """Numbers of the old and new line that each hunk begins at (``@@ -a,b +c,d @@``)."""
+    """Return numbers of the old and new line that each hunk begins at (``@@ -a,b +c,d @@``)."""
     offsets = lines.starts[hunks] + 4
     old, offsets = _read_decimals(lines.data, offsets)
     old, offsets = _read_count(lines.data, old, offsets)

@@ -156,7 +156,7 @@ def read_unbuilt(repository: Repository, tips: Sequence[str], workers: int, canc
 
 
 def _position(_oid: str) -> None:
-    """No commit is known before."""
+    """Return no position: no commit was read before."""
 
 
 def _segment(new_commits: NewCommits, parts: Sequence[SectionFile], unread: Sequence[int]) -> Segment:

@@ -449,7 +449,7 @@ def _heads(scope: Node, parameter: Node) -> bool:
 
 
 def _literal_type(path: Sequence[Node]) -> Node | None:
-    """The type of the outermost literal around a designator; inner ones are not followed."""
+    """Return the type of the outermost literal around a designator; inner ones are not followed."""
     depth = 0
     for node in reversed(path[:-1]):
         if node.type == "initializer_list":

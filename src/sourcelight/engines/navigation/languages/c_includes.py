@@ -98,7 +98,7 @@ _STANDARD = frozenset(
 
 
 def _by_ending(project: Project) -> Mapping[bytes, list[int]]:
-    """Numbers of headers by every end of their paths."""
+    """Return numbers of headers by every end of their paths."""
 
     def index_headers() -> dict[bytes, list[int]]:
         by_ending: dict[bytes, list[int]] = {}

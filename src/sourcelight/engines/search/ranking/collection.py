@@ -82,7 +82,7 @@ class ChunkCollection:
         return sum(block.total_length for block in self.blocks)
 
     def part_of(self, chunks: int, files: int, length: int) -> ChunkCollection:
-        """The same as a part of so many chunks and files with so many terms."""
+        """Return the same as a part of so many chunks and files with so many terms."""
         mean = max(length / chunks, 1.0) if chunks else 1.0
         return replace(self, mean_length=mean, over=(chunks, files), _norms={})
 

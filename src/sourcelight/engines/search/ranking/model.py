@@ -178,11 +178,11 @@ class LocalStats:
     """There are no other parts."""
 
     def add(self, numbers: Sequence[int]) -> list[int]:
-        """The numbers themselves."""
+        """Return the numbers themselves."""
         return list(numbers)
 
     def maxima(self, numbers: Sequence[float]) -> list[float]:
-        """The numbers themselves."""
+        """Return the numbers themselves."""
         return list(numbers)
 
 

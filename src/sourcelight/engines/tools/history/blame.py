@@ -127,7 +127,7 @@ def _too_large(path: str, problem: str, limit: str) -> str:
 
 
 def _raw_path(reader: ObjectReader, commit: CommitId, path: str) -> bytes:
-    """The bytes of a path; a name that is not UTF-8 is known by its text with U+FFFD."""
+    """Return the bytes of a path; a name that is not UTF-8 is known by its text with U+FFFD."""
     raw = path.encode("utf-8", "surrogateescape")
     if "\ufffd" in path:
         raw = next(

@@ -185,7 +185,7 @@ def newest(stamps: Sequence[Any], limit: int | None) -> list[int]:
 
 
 def commit_rows(selection: OpenedHistory, numbers: CommitNumbers) -> Any:
-    """Rows of the table ``commits`` for commits of one repository."""
+    """Return rows of the table ``commits`` for commits of one repository."""
     history = selection.history
     batch = change_tables.commit_batch(history, numbers)
     values = dict(zip(batch.schema.names, batch.columns, strict=True))
@@ -200,7 +200,7 @@ def commit_rows(selection: OpenedHistory, numbers: CommitNumbers) -> Any:
 
 
 def _render_commits(answer: ToolResult, context: ToolContext) -> Rendered:
-    """Commits as objects, and as headings with their messages."""
+    """Return commits as objects, and as headings with their messages."""
     rows = answer.table.to_pylist()
     objects, text = [], []
     for row in rows:
@@ -236,12 +236,12 @@ def _render_commits(answer: ToolResult, context: ToolContext) -> Rendered:
 
 
 def _exact(row: dict[str, Any], subject: str, body: str) -> dict[str, Any]:
-    """The message, where subject and body do not give it back."""
+    """Return the message, where subject and body do not give it back."""
     return {} if row["message"] == (f"{subject}\n\n{body}" if body else subject) else {"message": row["message"]}
 
 
 def heading(row: dict[str, Any]) -> str:
-    """The lines that name a commit in texts."""
+    """Return the lines that name a commit in texts."""
     author = f"{row['author']} <{row['author_email']}>"
     first = f"## {row['repository']}@{row['commit'][:7]} {row['subject']}"
     return f"{first}\nAuthor: {author}\nDate: {stamp(row['author_date'])}\n"
@@ -253,7 +253,7 @@ def stamp(time: datetime | None) -> str | None:
 
 
 def echo(answer: ToolResult) -> dict[str, str]:
-    """The instants that dates of the call were understood as."""
+    """Return the instants that dates of the call were understood as."""
     return {name: answer.attributes[name] for name in ("after", "before") if name in answer.attributes}
 
 
@@ -341,7 +341,7 @@ def _who(selection: OpenedHistory, selected: Any) -> list[str]:
 
 
 def _render_contributor_repos(answer: ToolResult, context: ToolContext) -> Rendered:  # noqa: ARG001
-    """Repositories as objects, and a line each."""
+    """Return repositories as objects, and a line each."""
     repos, text = [], []
     for row in answer.table.to_pylist():
         first, last = stamp(row["first_date"]), stamp(row["last_date"])

@@ -120,7 +120,7 @@ def _cut_notices(count: int) -> list[str]:
 
 
 def _kept_history(repository: Repository, context: ToolContext) -> History | None:
-    """The repository's history as it was read last; a comparison needs none."""
+    """Return the repository's history as it was read last; a comparison needs none."""
     try:
         return context.local.history.open(repository)
     except (SearchIndexError, OSError):
@@ -150,7 +150,7 @@ def _fitting(diffs: Sequence[FileDiff]) -> tuple[list[FileDiff], list[bool]]:
 
 
 def diff_table(comparison: Comparison, diffs: Sequence[FileDiff], truncated: Sequence[bool]) -> Any:
-    """Rows of the table ``file_diffs``."""
+    """Return rows of the table ``file_diffs``."""
     changes = [diff.change for diff in diffs]
     patches = [_text(diff, is_truncated=short) for diff, short in zip(diffs, truncated, strict=True)]
     return tables.table(

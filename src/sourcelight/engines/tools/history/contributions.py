@@ -37,7 +37,7 @@ from sourcelight.engines.tools.history.tables import (
 
 
 def commit_mask(selection: OpenedHistory, after: int | None, before: int | None) -> BoolArray:
-    """A mask of the commits that count."""
+    """Return a mask of the commits that count."""
     mask = selection.mask
     times = selection.history.commits.commit_time
     if after is not None:
@@ -122,7 +122,7 @@ def join_groups(part: PartialResult, people: PersonNumbers) -> JoinedGroups:
 def key_columns(
     by: Sequence[str], period: str | None, groups: list[Int64Array], repositories: Sequence[str], people: PersonNumbers
 ) -> dict[str, Any]:
-    """Columns of what is grouped by; keys stand as person, period, repository."""
+    """Return columns of what is grouped by; keys stand as person, period, repository."""
     table: dict[str, Any] = {
         "author": tables.dictionary_column(people.names or [""], groups[0]),
         "author_email": tables.dictionary_column(people.emails or [""], groups[0]),
@@ -143,7 +143,7 @@ def facts_of(
     period: str | None,
     drill: dict[str, str],
 ) -> dict[str, Any]:
-    """The request, and how a row leads to its commits."""
+    """Return the request, and how a row leads to its commits."""
     fixed: dict[str, Any] = {"repos": part.names, **part.dates}
     if revisions:
         fixed["revisions"] = list(revisions)
@@ -172,7 +172,7 @@ def _gather_churn(arguments: ChurnArguments, context: ToolContext) -> PartialRes
 
 
 def _sums(selection: OpenedHistory, arguments: ChurnArguments, dates: Dates, context: ToolContext) -> GroupSums:
-    """Changed lines of one repository by author, period and path."""
+    """Return changed lines of one repository by author, period and path."""
     by = _by(arguments)
     people = PersonNumbers(CALL, arguments.mailmap, join_addresses=arguments.join_addresses)
     history = selection.history
@@ -209,7 +209,7 @@ def _sums(selection: OpenedHistory, arguments: ChurnArguments, dates: Dates, con
 def _group_files(
     selection: OpenedHistory, paths: Any, by: Sequence[str], depth: int | None, context: ToolContext
 ) -> tuple[Int64Array, list[str]]:
-    """Numbers of the kinds and folders (or files) of some paths, and the names that they are of, kind first."""
+    """Return numbers of the kinds and folders (or files) of some paths, and the names that they are of, kind first."""
     layout = selection.layout(context)
     distinct, which = np.unique(paths, return_inverse=True)
     texts = [layout.text(index) for index in distinct.tolist()]
@@ -231,7 +231,7 @@ def _group_files(
 def changes_of_row(
     selection: OpenedHistory, arguments: CommitsBehindArguments, dates: Dates, context: ToolContext
 ) -> Int64Array:
-    """Numbers of the commits whose changes count for a row of `path` or `directory`, and `fileKind`, where given."""
+    """Return the numbers of commits whose changes count for a row's `path` or `directory`, and `fileKind`, if given."""
     layout = selection.layout(context)
     change_rows = np.flatnonzero(commit_mask(selection, *dates)[selection.history.changes.commit])
     change_rows = change_rows[
@@ -250,7 +250,7 @@ def changes_of_row(
 def _of_commits(
     selection: OpenedHistory, rows: Int64Array, groups: Any, names: list[str]
 ) -> tuple[Int64Array, list[str]]:
-    """Numbers of commits with their places, and their texts: the commit, and the place behind it."""
+    """Return numbers of commits with their places, and their texts: the commit, and the place behind it."""
     numbers = np.zeros(len(rows), np.int64) if groups is None else groups
     codes, (commits, which) = group([rows, numbers])
     texts = zip(tables.oids(selection.history, commits), which.tolist(), strict=True)
@@ -311,7 +311,7 @@ def _combine_churn(arguments: ChurnArguments, context: ToolContext, part: Partia
 
 
 def _place_columns(by: list[str], group_names: list[str], which: Int64Array) -> dict[str, Any]:
-    """The columns of commit, kind of file, and directory or path, of rows that have the places of these numbers."""
+    """Return the columns of commit, kind of file, and directory or path, for rows with these numbers."""
     names = ["file_kind", "path" if "path" in by else "directory"]
     names = ["commit", *names] if "commit" in by else names
     texts = [group_name.split(_BREAK, len(names) - 1) for group_name in group_names] or [[""] * len(names)]

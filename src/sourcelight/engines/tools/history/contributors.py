@@ -54,7 +54,7 @@ def _gather(arguments: ContributorsArguments, context: ToolContext) -> PartialRe
 
 
 def _sums(selection: OpenedHistory, arguments: ContributorsArguments, dates: Dates, context: ToolContext) -> GroupSums:
-    """Commits and changed lines of one repository by author and period; co-authors beside."""
+    """Return commits and changed lines of one repository by author and period; co-authors beside."""
     people = PersonNumbers(CALL, arguments.mailmap, join_addresses=arguments.join_addresses)
     period = period_of(CALL, arguments.by or ())
     history = selection.history
@@ -91,7 +91,7 @@ def _line_sums(
     arguments: ContributorsArguments,
     context: ToolContext,
 ) -> dict[str, Int64Array]:
-    """Changed lines and files of each row; `row_of_commit` is -1 for commits that don't count."""
+    """Return changed lines and files of each row; `row_of_commit` is -1 for commits that don't count."""
     history, layout = selection.history, selection.layout(context)
     row_of_change = row_of_commit[history.changes.commit]
     changed = np.flatnonzero(row_of_change >= 0)

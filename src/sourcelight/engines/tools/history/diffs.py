@@ -135,7 +135,7 @@ def _combine_diffs(arguments: DiffSearchArguments, context: ToolContext, part: P
 
 
 def _first(match: _DiffMatches, count: int) -> _DiffMatches:
-    """The matches of the first `count` commits."""
+    """Return the matches of the first `count` commits."""
     if count == len(match.stamps):
         return match
     commits = set(match.commits[:count])
@@ -148,7 +148,7 @@ def _first(match: _DiffMatches, count: int) -> _DiffMatches:
 def diff_rows(
     selection: OpenedHistory, rows: RowNumbers, changes: ChangeNumbers, patterns: tuple[CompiledPattern, ...]
 ) -> Any:
-    """Rows of the table ``diff_lines`` for rows of one history, `changes` being the change of each."""
+    """Return rows of the table ``diff_lines`` for rows of one history, `changes` being the change of each."""
     batch = change_tables.line_batch(selection.history, rows, changes, patterns)
     values = dict(zip(batch.schema.names, batch.columns, strict=True))
     values["agent"] = agent_column(selection.history, selection.history.changes.commit[changes])
@@ -158,7 +158,7 @@ def diff_rows(
 def _results(
     snapshot: OpenedHistory, changes: Int64Array, pattern: CompiledPattern, sides: tuple[Side, ...]
 ) -> Iterator[Any]:
-    """One object a commit with the hunks of its files that hold matches, as a served answer shows them."""
+    """Yield one object a commit with the hunks of its files that hold matches, as a served answer shows them."""
     history = snapshot.history
     try:
         handle = open_handle(snapshot.repository.git_dir)
@@ -242,7 +242,7 @@ def _has_match(hunk: Hunk, pattern: CompiledPattern, signs: tuple[str, ...]) -> 
 
 
 def _render_diffs(answer: ToolResult, context: ToolContext) -> Rendered:
-    """Commits with their hunks as objects, and as fenced diffs."""
+    """Return commits with their hunks as objects, and as fenced diffs."""
     results, text = [], []
     for result in answer.attributes.get("results", []):
         url = context.link(f"{repository_url('', result['repo'])}/-/commit/{result['oid']}")
@@ -280,7 +280,7 @@ def _render_diffs(answer: ToolResult, context: ToolContext) -> Rendered:
 
 
 def _without_derived(file: Mapping[str, Any]) -> dict[str, Any]:
-    """A file without a name that did not change, and its hunks without counts of their own lines."""
+    """Return a file without a name that did not change, and its hunks without counts of their own lines."""
     same = {"oldPath"} if file["oldPath"] == file["newPath"] else set()
     hunks = [{key: hunk[key] for key in hunk if key not in {"oldLines", "newLines"}} for hunk in file["hunks"]]
     return {**{key: file[key] for key in file if key not in same}, "hunks": hunks}

@@ -48,7 +48,7 @@ class FileKinds:
         self._attributes = Attributes(files, ATTRIBUTES)
 
     def of(self, paths: Iterable[bytes], cancellation: Cancellation) -> list[str]:
-        """The kind of each path, one of `FILE_KINDS`; `cancellation` is checked for every content that is read."""
+        """Return the kind of each path, one of `FILE_KINDS`; checks `cancellation` before each content."""
         with ObjectReader(self._repository) as reader:
             return [self._of(path, reader, cancellation) for path in paths]
 
@@ -69,13 +69,13 @@ class FileKinds:
 
 
 def kinds_of(selection: OpenedHistory, paths: Iterable[bytes], context: ToolContext) -> list[str]:
-    """The kind of each path of a repository; what is found out is kept as long as its snapshot."""
+    """Return the kind of each path of a repository; what is found out is kept as long as its snapshot."""
     file_kinds = selection.history.remember(f"file kinds of {selection.commits[0]}", lambda: FileKinds(selection))
     return file_kinds.of(paths, context.cancellation)
 
 
 def selected_kinds(kinds: Sequence[str] | None) -> frozenset[str] | None:
-    """The kinds of files that a call is about; None: all."""
+    """Return the kinds of files that a call is about; None: all."""
     return None if not kinds or set(kinds) >= set(FILE_KINDS) else frozenset(kinds)
 
 
@@ -97,7 +97,7 @@ def are_of_kinds(
 
 
 def kind_notices(file_kinds: Sequence[str] | None) -> list[str]:
-    """A notice on files that are left out by their kind."""
+    """Return a notice on files that are left out by their kind."""
     kinds = selected_kinds(file_kinds)
     if kinds is None:
         return []

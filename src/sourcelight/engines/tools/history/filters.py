@@ -63,7 +63,7 @@ def files_of(call: str, files: Sequence[str] | None, *, regexp: bool) -> Changed
 
 
 def dates_of(call: str, after: str | None, before: str | None) -> tuple[int | None, int | None, dict[str, str]]:
-    """The bounds of committer times in seconds, both exclusive, and the instants as they were understood.
+    """Return the bounds of committer times in seconds, both exclusive, and the instants as they were understood.
 
     Raises `ToolError` for what is no date.
     """

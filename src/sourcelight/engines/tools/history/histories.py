@@ -63,7 +63,7 @@ class OpenedHistory:
         return replace(self, history=self.unbuilt.with_changes(commits, context.cancellation), unbuilt=None)
 
     def layout(self, context: ToolContext) -> Layout:
-        """Paths of all changes, those of merged subtrees where they were merged to."""
+        """Return paths of all changes, those of merged subtrees where they were merged to."""
         return layout_of(self.history, self.repository, self.commits[0], context.cancellation)
 
 
@@ -217,7 +217,7 @@ def open_histories(
 
 
 def named_repositories(context: ToolContext, repos: Sequence[str]) -> list[Repository]:
-    """The repositories of exact names, or all that the viewer may see; raises `RepositoryNotFound`."""
+    """Return the repositories of exact names, or all that the viewer may see; raises `RepositoryNotFound`."""
     catalog = context.engine.catalog
     names = dict.fromkeys(name.strip("/") for name in repos)
     return [catalog.get(name, context.viewer) for name in names] or list(catalog.visible(context.viewer))
@@ -235,7 +235,7 @@ class _OpenRequest:
 def _resolve(
     repository: Repository, revisions: Sequence[str], missing: dict[str, int], *, is_single: bool
 ) -> tuple[CommitId, ...]:
-    """The commits of revisions; those that the repository has not got are counted, or raise where there is no other."""
+    """Return the commits of revisions; missing ones are counted, or raise if there is no other."""
     commits: dict[CommitId, None] = {}
     for revision in revisions:
         try:

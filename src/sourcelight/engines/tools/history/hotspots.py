@@ -118,7 +118,7 @@ def _countable_changes(
     file_kinds: Sequence[str] | None,
     context: ToolContext,
 ) -> tuple[Int64Array, Int64Array, CommitTree]:
-    """The changes that count, the place of the file of each among today's, and today's files.
+    """Return the changes that count, the place of the file of each among today's, and today's files.
 
     A change may belong to two files: one that was renamed, and a later one of its former name.
     """
@@ -136,7 +136,7 @@ def _countable_changes(
 def hot_commits(
     selection: OpenedHistory, arguments: CommitsBehindArguments, dates: Dates, context: ToolContext
 ) -> Int64Array:
-    """Numbers of the commits that the row of today's file `path` counts."""
+    """Return numbers of the commits that the row of today's file `path` counts."""
     file_filter = files_of(HOTSPOTS, arguments.files, regexp=False)
     change_rows, file_of, tree = _countable_changes(selection, file_filter, dates, arguments.file_kinds, context)
     return np.unique(
@@ -169,7 +169,7 @@ def commits_beside(
 
 
 def _common_commits(changed_in: AnyArray, changes: Int64Array, other_changes: Int64Array) -> Int64Array:
-    """Commits that changed two files, each by a change of its own."""
+    """Return commits that changed two files, each by a change of its own."""
     common = np.intersect1d(changed_in[changes], changed_in[other_changes])
     # Of a file and a later one of its former name, the shared past has one change a commit.
     distinct = np.union1d(changes, other_changes)
@@ -180,7 +180,7 @@ def _common_commits(changed_in: AnyArray, changes: Int64Array, other_changes: In
 def paired_commits(
     selection: OpenedHistory, arguments: CommitsBehindArguments, dates: Dates, context: ToolContext
 ) -> Int64Array:
-    """Numbers of the commits that the row of today's files `path` and `otherPath` counts as changing both."""
+    """Return numbers of the commits that the row of today's files `path` and `otherPath` counts as changing both."""
     change_rows, file_of, tree = _countable_changes(
         selection, ChangedFileFilter(), dates, arguments.file_kinds, context
     )
@@ -193,7 +193,7 @@ def paired_commits(
 
 
 def _files_named(tree: CommitTree, path: str | None) -> list[int]:
-    """Places of the files that are shown under a name."""
+    """Return places of the files that are shown under a name."""
     return [index for index, raw_name in enumerate(tree.paths) if raw_name.decode("utf-8", "replace") == path]
 
 
@@ -324,7 +324,7 @@ def _today(snapshot: OpenedHistory, layout: Layout, context: ToolContext) -> tup
 
 
 def _lines(snapshot: OpenedHistory, tree: CommitTree, files: Int64Array, context: ToolContext) -> Int64Array:
-    """Lines of some files of a tree; -1 for binary and missing ones."""
+    """Return lines of some files of a tree; -1 for binary and missing ones."""
     line_counts = np.full(len(files), -1, np.int64)
     with ObjectReader(snapshot.repository) as reader:
         for index, file in enumerate(files.tolist()):

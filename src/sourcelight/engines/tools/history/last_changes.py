@@ -90,7 +90,7 @@ def _of_directories(history: History, change_rows: Any, numbers: Mapping[str, in
 
 
 def _numbers(numbers_by_path: Mapping[bytes, int], paths: list[str]) -> dict[str, int]:
-    """Numbers of paths given as text; names that are not UTF-8 are known by their text with U+FFFD."""
+    """Return numbers of paths given as text; names that are not UTF-8 are known by their text with U+FFFD."""
     numbers = {path: numbers_by_path.get(path.encode("utf-8", "surrogateescape")) for path in paths}
     if any(number is None and "\ufffd" in path for path, number in numbers.items()):
         numbers_by_text = {raw.decode("utf-8", "replace"): number for raw, number in numbers_by_path.items()}

@@ -119,7 +119,7 @@ def _owned_lines(
 def _files(
     call: str, selection: OpenedHistory, selected: _Selected, context: ToolContext
 ) -> tuple[Mapping[str, OwnedFile], int]:
-    """Files below a path with the commits of their lines; with `exact`, git blame decides where it is not proven."""
+    """Return files below a path with the commits of their lines; with `exact`, git blame decides unproven lines."""
     observer = context.observer
     path, exact, kinds = selected.path, selected.exact, selected.kinds
 
@@ -185,7 +185,7 @@ def _below(raw: bytes, path: str) -> bool:
 
 
 def _ownership(arguments: OwnershipArguments, context: ToolContext) -> ToolResult:
-    """Lines of today's text by author, for each file, folder, or in all."""
+    """Return lines of today's text by author, for each file, folder, or in all."""
     call = "ownership"
     histories = open_history(call, context, arguments.repo, arguments.revision)
     people = PersonNumbers(call, arguments.mailmap, join_addresses=arguments.join_addresses)
@@ -235,7 +235,7 @@ def _ownership(arguments: OwnershipArguments, context: ToolContext) -> ToolResul
 
 
 def _ranks(people: PersonNumbers) -> Int64Array:
-    """The place of each person by name and address: their numbers depend on the order in which commits were read."""
+    """Return the rank of each person by name and address; their numbers depend on the order of reading commits."""
     people_pairs = people.display_pairs
     ranks = np.zeros(max(1, len(people_pairs)), np.int64)
     by_name = sorted(range(len(people_pairs)), key=people_pairs.__getitem__)
@@ -325,7 +325,7 @@ def _bus_factor(arguments: BusFactorArguments, context: ToolContext) -> ToolResu
 
 
 def _survival(arguments: SurvivalArguments, context: ToolContext) -> ToolResult:
-    """Lines of today's text, and lines ever added, by year of birth."""
+    """Return lines of today's text, and lines ever added, by year of birth."""
     call = "survival"
     histories = open_history(call, context, arguments.repo, arguments.revision)
     people = PersonNumbers(call)

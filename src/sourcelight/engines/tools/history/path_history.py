@@ -110,7 +110,7 @@ def _paths(layout: Layout, numbers: Any) -> Any:
 
 
 def commit_columns(selection: OpenedHistory, commits: Any) -> dict[str, Any]:
-    """Columns of the commits of rows; a commit may be in many rows, and its texts are read and sent once."""
+    """Return columns of the commits of rows; a commit may be in many rows, and its texts are read and sent once."""
     history = selection.history
     distinct, codes = np.unique(commits, return_inverse=True)
     distinct_commits = CommitNumbers(distinct)

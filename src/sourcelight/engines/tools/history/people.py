@@ -114,7 +114,7 @@ class PersonNumbers:
         return self._numbers[person_key(*proper) if self.join_addresses else proper]
 
     def number(self, name: str, email: str, commits: int = 0) -> int:
-        """The number of someone whom the repository's mailmap calls so, and who wrote some commits under that name."""
+        """Return the number of the person with this name in the repository's mailmap and some commits under it."""
         number = self._pairs.setdefault((name, email), len(self._pairs))
         if number == len(self._commits):
             self._commits.append(0)
@@ -145,7 +145,7 @@ class PersonNumbers:
         return np.array([numbers[position] for position in person_set.persons], np.int64)
 
     def of_identities(self, selection: OpenedHistory) -> Int64Array:
-        """The person of each identity that wrote one of the commits that count; -1 for others."""
+        """Return the person of each identity that wrote one of the commits that count; -1 for others."""
         history = selection.history
         numbers = self._of.get(id(history))
         if numbers is None:
@@ -160,7 +160,7 @@ class PersonNumbers:
         return numbers
 
     def co_authors(self, selection: OpenedHistory, cancellation: Cancellation) -> tuple[Int64Array, Int64Array]:
-        """Commits with Co-authored-by trailers and the person of each trailer, authors of the commit left out."""
+        """Return commits with Co-authored-by trailers and the person of each trailer, without authors of the commit."""
         commits, pair_numbers, numbers_found = selection.history.remember(
             "co-authors", lambda: _co_authored(selection, cancellation)
         )
@@ -177,7 +177,7 @@ class PersonNumbers:
         return pairs[:, 0], pairs[:, 1]
 
     def bot_notices(self, people: Any, commits: Any) -> list[str]:
-        """A notice on bots among some people with commits."""
+        """Return a notice on bots among some people with commits."""
         bots = self.bots[people] & (np.asarray(commits) > 0)  # trailers name further ones
         if not bots.any():
             return []
@@ -186,7 +186,7 @@ class PersonNumbers:
         return [f"{count:,} {commits_are} by {count_of(bot_count, 'bot')} (rows with bot); {BOT_RULE}."]
 
     def join_notices(self, people: Iterable[int]) -> list[str]:
-        """A notice on how identities were joined: how many of some people have several names under one address."""
+        """Return the notice about joined identities: how many people have several names under one address."""
         if not self.join_addresses:
             return ["Each name and address counts as a separate person, after the mailmap: join_addresses is False."]
         many_names = sum(sum(map(bool, self._members[person].values())) > 1 for person in set(people))
@@ -202,7 +202,7 @@ class PersonNumbers:
 
 
 def agent_notices(commits: int = 0, lines: int = 0) -> list[str]:
-    """A notice on how many commits, or lines of today, name a coding assistant; none for none."""
+    """Return a notice on how many commits, or lines of today, name a coding assistant; none for none."""
     if commits:
         names = "names" if commits == 1 else "name"
         return [f"{count_of(commits, 'commit')} {names} a coding assistant (agent_commits): {LOWER_BOUND}."]
@@ -212,13 +212,13 @@ def agent_notices(commits: int = 0, lines: int = 0) -> list[str]:
 
 
 def text_of(pair: Pair) -> str:
-    """A person as text: ``Name <address>``."""
+    """Return a person as text: ``Name <address>``."""
     name, email = pair
     return f"{name} <{email}>"
 
 
 def _co_authored(snapshot: OpenedHistory, cancellation: Cancellation) -> tuple[Int64Array, Int64Array, Sequence[Pair]]:
-    """Commits with trailers, the place of each trailer's person, and the people as the mailmap has them."""
+    """Return commits with trailers, the place of each trailer's person, and the people as the mailmap has them."""
     history = snapshot.history
     commits: list[int] = []
     positions: list[int] = []

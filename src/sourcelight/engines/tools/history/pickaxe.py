@@ -64,7 +64,7 @@ class _Asked:
 
 
 def _sums(snapshot: OpenedHistory, people: PersonNumbers, request: _Asked, context: ToolContext) -> GroupSums:
-    """Lines that match in one repository, by author and period."""
+    """Return lines that match in one repository, by author and period."""
     history = snapshot.history
     try:
         rows = rows_with(history, request.pattern, stopped=lambda: context.cancellation.cancelled)

@@ -28,7 +28,7 @@ Array = Any
 
 
 def table(name: str, columns: dict[str, Any], rows: int | None = None) -> Table:
-    """A table of `COLUMNS` from arrays, lists or one value for every row; a column that is not given is null."""
+    """Return a table of `COLUMNS` from arrays, lists or one value for every row; a column that is not given is null."""
     count = rows if rows is not None else next(len(v) for v in columns.values() if not isinstance(v, str))
     arrays = [_column(column, columns.get(column.name), count) for column in COLUMNS[name]]
     return pa.Table.from_arrays(arrays, schema=_schema(name))
@@ -54,7 +54,7 @@ def _column(column: Column, values: Any, rows: int) -> Array:
 
 
 def constant(value: Any, rows: int, kind: Any) -> Array:
-    """One value for every row."""
+    """Return one value for every row."""
     if pa.types.is_dictionary(kind):
         codes = pa.array(np.zeros(rows, np.int8), kind.index_type)
         return pa.DictionaryArray.from_arrays(codes, pa.array([value], kind.value_type))
@@ -69,7 +69,7 @@ def join(name: str, parts: Sequence[Table]) -> Table:
 
 
 def compact(rows: Table) -> Table:
-    """Some rows of a table, with the values that they use alone."""
+    """Return some rows of a table, with the values that they use alone."""
     arrays = [
         column.cast(column.type.value_type).dictionary_encode().cast(column.type)
         if pa.types.is_dictionary(column.type)
@@ -85,7 +85,7 @@ def times(seconds: Any) -> Array:
 
 
 def dictionary_column(values: Sequence[str], codes: Any) -> Array:
-    """A dictionary column of ``values[code]``; equal values have one code, and values without a row are left out."""
+    """Return a dictionary column of ``values[code]``; equal values share a code, and unused values are dropped."""
     encoded = pa.array(list(values), pa.string()).dictionary_encode()
     numbers = change_tables.int32_of(encoded.indices)[np.asarray(codes, np.int64)]
     distinct, which = change_tables.renumber(numbers, len(encoded.dictionary))
@@ -171,7 +171,7 @@ def _seconds(months: Int64Array) -> Int64Array:
 
 
 def period_of(call: str, by: Sequence[str]) -> str | None:
-    """The period that `by` names; raises `ToolError` when it names two."""
+    """Return the period that `by` names; raises `ToolError` when it names two."""
     periods = [name for name in by if name in PERIODS]
     if len(periods) > 1:
         raise ToolError(f"{call}: by has two periods, {' and '.join(periods)}", tool=call, argument="by")
@@ -219,7 +219,7 @@ def count_distinct(codes: Int64Array, values: Int64Array, groups: int) -> Int64A
 
 
 def directories(paths: Sequence[str], depth: int) -> list[str]:
-    """The directory of each path down to `depth` names: ``src/`` with all that is below it.
+    """Return the directory of each path down to `depth` names: ``src/`` with all that is below it.
 
     Of a directory less deep than that, ``src/*`` is its own files without those of directories in it, and ``/*`` is the
     files at the top: ``/`` is the whole repository.

@@ -39,7 +39,7 @@ def _history_of(arguments: HistoryOfArguments, context: ToolContext) -> ToolResu
 
 
 def _of_text(arguments: HistoryOfArguments, context: ToolContext) -> ToolResult:
-    """Commits that change how often a text occurs in a file, as ``git log -S`` and ``-G`` find them per line."""
+    """Return commits that change how often a text occurs in a file, as ``git log -S`` and ``-G`` find them per line."""
     request = DiffSearchArguments(
         pattern=arguments.text or "",
         repos=(arguments.repo,),
@@ -58,7 +58,7 @@ def _of_text(arguments: HistoryOfArguments, context: ToolContext) -> ToolResult:
 
 
 def _of_lines(arguments: HistoryOfArguments, context: ToolContext) -> ToolResult:
-    """Commits that changed a range of lines of a file, by ``git log -L``."""
+    """Return commits that changed a range of lines of a file, by ``git log -L``."""
     repository = context.engine.catalog.get(arguments.repo.strip("/"), context.viewer)
     if repository.kind != "git":
         raise ToolError(f"{CALL}: {repository.name} is a directory without git and has no history", tool=CALL)

@@ -309,7 +309,7 @@ class GitBlob(_Entry):
         return data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
 
     def content(self, start_line: int | None = None, end_line: int | None = None) -> str:
-        """Text of the file, or of its lines; empty for a binary file. Invalid UTF-8 is replaced by U+FFFD."""
+        """Return text of the file, or of its lines; empty for a binary file. Invalid UTF-8 is replaced by U+FFFD."""
         if self.binary:
             return ""
         data = self._content.data

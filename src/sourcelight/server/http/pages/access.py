@@ -91,11 +91,11 @@ class PageAccess:
         return self._external_url or f"{request.url.scheme}://{request.headers.get('host', 'localhost')}"
 
     def turn(self, request: Request, context: ToolContext) -> AbstractAsyncContextManager[None]:
-        """A reader's turn to have a page made; raises `QueueFull`."""
+        """Return a reader's slot for making a page; raises `QueueFull`."""
         return self._turns.slot(self._reader(request, context), _QUEUE_S)
 
     def live_turn(self, request: Request, context: ToolContext) -> AbstractAsyncContextManager[None]:
-        """A reader's slot for a page that is kept up to date; raises `QueueFull`."""
+        """Return a reader's slot for a page that is kept up to date; raises `QueueFull`."""
         return self._live_turns.slot(self._reader(request, context), 0)
 
     def _reader(self, request: Request, context: ToolContext) -> str:

@@ -127,7 +127,7 @@ def page(
 
 
 def _bar(prefix: str, query: str, kind: str) -> str:
-    """The bar at the top of every page: home and the query box."""
+    """Return the bar at the top of every page: home and the query box."""
     options = "".join(
         f'<option value="{value}"{" selected" if value == kind else ""}>{label}</option>'
         for value, label in (
@@ -281,14 +281,14 @@ def _show_citation(label: str, address: str, target: str) -> str:
 
 
 def _follow_up(text: str, prefix: str) -> str:
-    """A question that may come next, as a link to the page that asks it."""
+    """Return a question that may come next, as a link to the page that asks it."""
     text = one_line(text, 300)
     address = f"{prefix}/deepsearch?question={quote(text, safe='', errors='replace')}"
     return f'<a href="{escape(address)}">{inline_html(text, lambda _: "")}</a>'
 
 
 def _folded_list(title: str, sources: Sequence[Mapping[str, Any]], prefix: str) -> str:
-    """A list of places below its number: the answer has links to them already."""
+    """Return a list of places below its number: the answer has links to them already."""
     items = "".join(f"<li>{_source(source, prefix)}</li>" for source in sources)
     summary = f'<summary><h3>{title}</h3> <span class="quiet">{len(sources):,}</span></summary>'
     return f'<details class="sources">{summary}<ul>{items}</ul></details>' if items else ""

@@ -198,7 +198,7 @@ class ConversationPages:
             return self._access.unavailable(exc)
 
     def _address(self, identifier: str, context: ToolContext) -> str:
-        """The address of a conversation without the service's."""
+        """Return the address of a conversation without the service's."""
         return self._service.url(self._service.find(identifier, context), replace(context, base_url=""))
 
     async def _conversation(self, request: Request) -> Response:

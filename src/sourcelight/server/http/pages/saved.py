@@ -218,7 +218,7 @@ def _from_bytes(data: bytes) -> pa.Table:
 
 
 def _commits(table: pa.Table, prefix: str) -> str:
-    """The commits that the rows are of."""
+    """Return the commits that the rows are of."""
     if "commit" not in table.column_names:
         return ""
     pairs = dict.fromkeys(zip(table["repository"].to_pylist(), table["commit"].to_pylist(), strict=True))

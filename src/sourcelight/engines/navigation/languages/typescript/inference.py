@@ -487,7 +487,7 @@ def _last(node: Node) -> Node | None:
 
 
 def _required_module(call: Node) -> bytes:
-    """The module of ``require("…")``."""
+    """Return the module of ``require("…")``."""
     function, arguments = call.child_by_field_name("function"), call.child_by_field_name("arguments")
     if function is None or function.type != "identifier" or function.text != b"require" or arguments is None:
         return b""

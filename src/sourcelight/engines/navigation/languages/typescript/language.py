@@ -297,7 +297,7 @@ class TsLookup:
         return self._follow_imports(refs, "scope")
 
     def _key(self) -> list[TsRef]:
-        """A key of an object literal, of a destructuring, or of a JSX element."""
+        """Return a key of an object literal, of a destructuring, or of a JSX element."""
         kind = self.parent.type
         if kind == "jsx_attribute":
             props = self.inference.props(self.document, self.path[:-1])
@@ -307,14 +307,14 @@ class TsLookup:
         return self._destructured_property()
 
     def _contextual_key(self, index: int) -> list[TsRef]:
-        """The property that is expected under the name, for the object literal ``path[at]``."""
+        """Return the property that is expected under the name, for the object literal ``path[at]``."""
         if index < 1 or self.path[index].type != "object":
             return []
         expected = self.inference.expected_values(self.document, self.path[: index + 1])
         return [ref for value in expected for ref in self.inference.member_refs(value, self.name)]
 
     def _destructured_property(self) -> list[TsRef]:
-        """The property that a pattern takes."""
+        """Return the property that a pattern takes."""
         top = next((i for i in range(len(self.path) - 1, -1, -1) if not _in_pattern(self.path[i])), 0)
         holder = self.path[top]
         values = self._pattern_value(holder, top)

@@ -393,7 +393,7 @@ def _separate_signatures(text: bytes) -> bytes:
 
 
 def _error_bytes(tree: Tree) -> int:
-    """Bytes that belong to no construct of the language."""
+    """Return bytes that belong to no construct of the language."""
     total = 0
     pending: list[Node] = [tree.root_node]
     while pending:

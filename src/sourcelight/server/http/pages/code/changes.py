@@ -93,7 +93,7 @@ def compare_form(name: str, prefix: str, base: str = "", head: str = "") -> str:
 
 
 def _commits(commits: ToolResult | str | None, name: str, base: str, head: str, prefix: str) -> str:
-    """The commits that the newer side has and the older one has not."""
+    """Return the commits that the newer side has and the older one has not."""
     start = f'<section data-part="{COMMITS}"><h2>Commits</h2>'
     if commits is None:
         query = f"base={quote(base, safe='')}&amp;head={quote(head, safe='')}&amp;part={COMMITS}"
@@ -158,7 +158,7 @@ def _changed_files(
     prefix: str,
     notebooks: _Notebooks,
 ) -> str:
-    """The table of changed files, and their patches as far as they are short."""
+    """Return the table of changed files, and their patches as far as they are short."""
     rows, patches, remaining_size, hidden_patches = [], [], _MAX_PATCHES_SIZE, 0
     for number, row in enumerate(changed[:_MAX_FILES], 1):
         path_html, patch = escape(row["path"]), row["patch"] or ""
@@ -200,7 +200,7 @@ def _line_counts(added: int, removed: int) -> str:
 
 
 def _patch(patch: str, path_html: str) -> str:
-    """A patch with the numbers of its lines on both sides; its head is what stands above it already."""
+    """Return a patch with the numbers of its lines on both sides; its head is what stands above it already."""
     rows, old, new, in_hunk = [], 0, 0, False
     for line in patch.split("\n"):
         hunk = _HUNK.match(line)

@@ -274,7 +274,7 @@ def _readme_section(directory: Directory, prefix: str) -> str:
 
 
 def _pages(directory: Directory, prefix: str) -> str:
-    """Links to the other entries of a large directory."""
+    """Return links to the other entries of a large directory."""
     total, start = directory.answer.table.num_rows, directory.start
     if total <= ENTRIES_ON_A_PAGE:
         return ""

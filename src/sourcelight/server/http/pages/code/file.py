@@ -148,7 +148,7 @@ _NAME_PANEL = (
 
 
 def _file_actions(info: Any, view: FilePageView, prefix: str) -> str:
-    """Links to other views of a file, a form for a name in it, and the way to it in Python."""
+    """Return links to other views of a file, a form for a name in it, and the way to it in Python."""
     name, commit, path = info["repository"], info["commit"], info["path"]
     address = file_url(prefix, name, commit, path, view.requested)
     base_address = address.partition("?")[0]
@@ -195,7 +195,7 @@ def _blame_cells(blame: ToolResult | None, name: str, prefix: str) -> dict[int, 
 
 
 def _line_commits(view: FilePageView, name: str, prefix: str) -> str:
-    """The commits that changed the highlighted lines last, or those of all lines, newest first."""
+    """Return the commits that changed the highlighted lines last, or those of all lines, newest first."""
     if view.blame is None:
         return ""
     first, last = view.requested or (1, 1 << 31)
@@ -214,7 +214,7 @@ def _line_commits(view: FilePageView, name: str, prefix: str) -> str:
 
 
 def _history(view: FilePageView, name: str, path: str, prefix: str) -> str:
-    """The commits that changed the highlighted lines, or the whole file, at any time, newest first."""
+    """Return the commits that changed the highlighted lines, or the whole file, at any time, newest first."""
     history = view.history
     if history is None:
         return ""

@@ -118,7 +118,7 @@ class CodePages:
         return answer
 
     def _turn(self, request: Request, context: ToolContext) -> AbstractAsyncContextManager[None]:
-        """A turn for what may take a while, so that pages that are made at once need not wait for it."""
+        """Return a turn for what may take a while, so that pages that are made at once need not wait for it."""
         is_long = "/-/symbol/" in request.scope["path"] or not _LONG.isdisjoint(request.query_params)
         return self._access.turn(request, context) if is_long else nullcontext()
 
@@ -226,7 +226,7 @@ class CodePages:
     def _history(
         self, arguments: Mapping[str, Any], lines: tuple[int, int] | None, context: ToolContext
     ) -> tuple[ToolResult | None, str]:
-        """The commits that changed some lines, or the whole file."""
+        """Return the commits that changed some lines, or the whole file."""
         limits = {"limit": _MAX_ENTRIES}
         if lines is None:
             return _attempt("path_history", {**arguments, **limits}, context)
@@ -265,7 +265,7 @@ class CodePages:
 def _notebooks(
     answer: ToolResult, base: str, head: str, parameters: Mapping[str, str], context: ToolContext
 ) -> dict[str, NotebookDiff]:
-    """The cells that differ in the first changed notebooks, by path, as far as they are read in a moment."""
+    """Return the cells that differ in the first changed notebooks, by path, as far as they are read in a moment."""
     if parameters.get("view") == LINES_VIEW:
         return {}
     beside = replace(context, cancellation=Cancellation())
