@@ -29,7 +29,7 @@ from sourcelight.core.tools.conversations import (
 )
 from sourcelight.engines.tools.context import Conversations, ToolContext
 from sourcelight.engines.tools.handler import Handler, Rendered, drop_empty, tail, with_notices
-from sourcelight.engines.tools.page_items import FactItems
+from sourcelight.engines.tools.pages.items import FactItems
 
 _MAX_ROWS = 1_000
 """Rows of a counted table that one call gives."""

@@ -33,7 +33,7 @@ from sourcelight.core.tools.files import (
 from sourcelight.engines.tools.context import ToolContext, clean_path, place_of
 from sourcelight.engines.tools.handler import NOTHING, Handler, Rendered, number_lines, tail, total_beside, with_notices
 from sourcelight.engines.tools.line_ranges import MAX_RANGE_BYTES, read_lines
-from sourcelight.engines.tools.page_items import ItemMark, TableItems
+from sourcelight.engines.tools.pages.items import ItemMark, TableItems
 from sourcelight.repos import ObjectReader, TreeEntry, find_entry, list_folder
 from sourcelight.repos.objects import MAX_CONTENT_BYTES
 

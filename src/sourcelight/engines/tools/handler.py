@@ -14,7 +14,7 @@ from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import RevisionNotFound
 from sourcelight.core.tools.tool import A, Tool
 from sourcelight.engines.tools.context import ToolContext
-from sourcelight.engines.tools.page_items import Items, TableItems
+from sourcelight.engines.tools.pages.items import Items, TableItems
 
 Rendered: TypeAlias = tuple[dict[str, Any], str]
 """The ``structuredContent`` and the text of an answer over MCP."""

@@ -35,7 +35,7 @@ from sourcelight.engines.search.model import GroupBy
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler, Rendered
 from sourcelight.engines.tools.history import tables
-from sourcelight.engines.tools.page_items import TableItems
+from sourcelight.engines.tools.pages.items import TableItems
 from sourcelight.engines.tools.rows import SHORT_OID, Row, day, join_parts, render_rows
 from sourcelight.repos import matching_refs
 from sourcelight.repos.handles import UnusableRepository, open_handle

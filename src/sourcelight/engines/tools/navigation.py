@@ -27,7 +27,7 @@ from sourcelight.engines.navigation import Document, TimeBudget, Workspace
 from sourcelight.engines.tools import files
 from sourcelight.engines.tools.context import ToolContext, clean_path
 from sourcelight.engines.tools.handler import NOTHING, Handler, Rendered, drop_empty, number_lines, tail, with_notices
-from sourcelight.engines.tools.page_items import TableItems
+from sourcelight.engines.tools.pages.items import TableItems
 
 if TYPE_CHECKING:
     from sourcelight.engines.navigation.model import SymbolQuery

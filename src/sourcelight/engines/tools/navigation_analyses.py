@@ -34,7 +34,7 @@ from sourcelight.engines.tools.navigation import (
     symbol_query_of,
     workspace_of,
 )
-from sourcelight.engines.tools.page_items import TableItems
+from sourcelight.engines.tools.pages.items import TableItems
 from sourcelight.engines.tools.row_texts import TEXTS
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from sourcelight.core.tools.catalog import find_tool
 from sourcelight.core.tools.tool import Scope, Tool, WireArguments
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler, PartialResult, Rendered, Split
-from sourcelight.engines.tools.pages import PageRequest, render_page
+from sourcelight.engines.tools.pages.page import PageRequest, render_page
 from sourcelight.engines.tools.sources import missing_contents
 
 _HANDLERS: dict[str, Handler[Any]] = {}
@@ -140,12 +140,12 @@ def _load(domain: str) -> Sequence[Handler[Any]]:  # noqa: PLR0911 - one of each
                 *identities.HANDLERS,
             )
         case "evolution":
-            from sourcelight.engines.tools import api_changes, symbol_history
+            from sourcelight.engines.tools.evolution import api_changes, symbol_history
             from sourcelight.engines.tools.history import path_history
 
             return (*path_history.HANDLERS, *symbol_history.HANDLERS, *api_changes.HANDLERS)
         case "quality":
-            from sourcelight.engines.tools import complexity, complexity_trend, related_tests
+            from sourcelight.engines.tools.quality import complexity, complexity_trend, related_tests
 
             return (*complexity.HANDLERS, *complexity_trend.HANDLERS, *related_tests.HANDLERS)
         case "inspection":

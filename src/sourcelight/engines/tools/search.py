@@ -28,7 +28,7 @@ from sourcelight.engines.tools.chunks import (
 )
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler
-from sourcelight.engines.tools.page_items import TableItems
+from sourcelight.engines.tools.pages.items import TableItems
 
 _WEAK = 0.25
 

@@ -24,7 +24,7 @@ from sourcelight.engines.tools import files
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler
 from sourcelight.engines.tools.line_ranges import find_lines, normalize_lines
-from sourcelight.engines.tools.page_items import TableItems
+from sourcelight.engines.tools.pages.items import TableItems
 from sourcelight.engines.tools.rows import Row, join_parts, render_rows
 from sourcelight.repos import ObjectReader, Repository, resolve
 

@@ -184,7 +184,7 @@ class ToolRunner:
         # Loaded with the first call: a client waits for its first answers, and for these modules too, at its start.
         from sourcelight.engines import tools
         from sourcelight.engines.tools import ToolContext
-        from sourcelight.engines.tools.pages import split_page_arguments
+        from sourcelight.engines.tools.pages.page import split_page_arguments
         from sourcelight.engines.tools.sources import sources_of, with_sources
 
         with _caller_errors(call.tool):

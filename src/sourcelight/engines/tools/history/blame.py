@@ -20,7 +20,7 @@ from sourcelight.engines.history.blame import blame_file
 from sourcelight.engines.tools.context import ToolContext, clean_path
 from sourcelight.engines.tools.handler import Handler
 from sourcelight.engines.tools.history import tables
-from sourcelight.engines.tools.page_items import TableItems
+from sourcelight.engines.tools.pages.items import TableItems
 from sourcelight.engines.tools.row_texts import TEXTS
 from sourcelight.repos import ObjectReader, find_entry, resolve
 

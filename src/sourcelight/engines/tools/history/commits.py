@@ -51,7 +51,7 @@ from sourcelight.engines.tools.history.histories import (
     open_histories,
     revisions_of,
 )
-from sourcelight.engines.tools.page_items import TableItems
+from sourcelight.engines.tools.pages.items import TableItems
 
 CALL = "commit_search"
 NAMES_AGENTS = {"namesAgents": True}

@@ -28,7 +28,7 @@ from sourcelight.engines.tools.history.filters import Dates
 from sourcelight.engines.tools.history.histories import OpenedHistory, gather_dated
 from sourcelight.engines.tools.history.people import PersonNumbers, agent_notices
 from sourcelight.engines.tools.history.tables import bounds, count_distinct, group, period_of, total
-from sourcelight.engines.tools.page_items import TableItems
+from sourcelight.engines.tools.pages.items import TableItems
 from sourcelight.engines.tools.row_texts import TEXTS
 
 CALL = "contributors"

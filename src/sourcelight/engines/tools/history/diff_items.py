@@ -8,7 +8,7 @@ from typing import Any
 
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.engines.history.compare import write_cursor
-from sourcelight.engines.tools.page_items import FactItems, ItemMark, TableItems
+from sourcelight.engines.tools.pages.items import FactItems, ItemMark, TableItems
 
 _RESULTS = "results"
 

@@ -39,7 +39,7 @@ from sourcelight.engines.tools.history.filters import Dates, any_of, dates_of, f
 from sourcelight.engines.tools.history.histories import OpenedHistory, gather_dated, open_histories, revisions_of
 from sourcelight.engines.tools.history.people import PersonNumbers
 from sourcelight.engines.tools.history.tables import bounds, count_distinct, total
-from sourcelight.engines.tools.page_items import TableItems
+from sourcelight.engines.tools.pages.items import TableItems
 from sourcelight.engines.tools.row_texts import TEXTS
 from sourcelight.repos import CommitTree, ObjectReader
 

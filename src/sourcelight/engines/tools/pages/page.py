@@ -28,7 +28,7 @@ from sourcelight.core.tools.tool import (
     PAGE_SCHEMA,
     WireArguments,
 )
-from sourcelight.engines.tools.page_items import ItemMark, Items
+from sourcelight.engines.tools.pages.items import ItemMark, Items
 
 _RESERVE = 150
 """Tokens of the sentence about what was left out, and of what names the commits."""

@@ -17,11 +17,11 @@ from sourcelight.core.tools.quality import COMPLEXITY_TREND, MAX_TREND_POINTS, C
 from sourcelight.engines.complexity import LANGUAGES, FileMeasures
 from sourcelight.engines.history import History
 from sourcelight.engines.interfaces.model import is_test
-from sourcelight.engines.tools.complexity import file_row, function_rows, measure_files
 from sourcelight.engines.tools.context import ToolContext, clean_path
 from sourcelight.engines.tools.handler import Handler
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.histories import OpenedHistory, open_history
+from sourcelight.engines.tools.quality.complexity import file_row, function_rows, measure_files
 
 CALL = "complexity_trend"
 _POINTS = 12

@@ -27,7 +27,7 @@ from sourcelight.engines.symbols.definition_parser import MAX_FILE_BYTES
 from sourcelight.engines.tools.context import ToolContext, clean_path, is_below
 from sourcelight.engines.tools.handler import Handler
 from sourcelight.engines.tools.history import tables
-from sourcelight.engines.tools.page_items import TableItems
+from sourcelight.engines.tools.pages.items import TableItems
 from sourcelight.engines.tools.row_texts import TEXTS
 from sourcelight.repos import ObjectReader, resolve
 

@@ -14,8 +14,8 @@ from sourcelight.core.query.languages import language_of
 from sourcelight.core.tools.evolution import SYMBOL_HISTORY, SymbolHistoryArguments
 from sourcelight.engines.symbols import LANGUAGES
 from sourcelight.engines.tools.context import ToolContext, clean_path
-from sourcelight.engines.tools.definition_texts import DefinitionText, definition_texts, is_named, plain_name
-from sourcelight.engines.tools.definition_walk import (
+from sourcelight.engines.tools.evolution.definition_texts import DefinitionText, definition_texts, is_named, plain_name
+from sourcelight.engines.tools.evolution.definition_walk import (
     MAX_BYTES,
     MAX_COMPARED,
     MAX_PARSED,
@@ -27,7 +27,7 @@ from sourcelight.engines.tools.handler import Handler
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.histories import OpenedHistory, open_history
 from sourcelight.engines.tools.history.path_history import commit_columns
-from sourcelight.engines.tools.page_items import TableItems
+from sourcelight.engines.tools.pages.items import TableItems
 from sourcelight.engines.tools.row_texts import TEXTS
 from sourcelight.repos import ObjectReader, find_entry
 

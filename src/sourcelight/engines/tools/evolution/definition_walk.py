@@ -16,8 +16,8 @@ from sourcelight.core.query.languages import language_of
 from sourcelight.engines.history import History
 from sourcelight.engines.history.model import NO_BLOB, RENAMED
 from sourcelight.engines.symbols import LANGUAGES
-from sourcelight.engines.tools.definition_texts import DefinitionText, definition_texts, likeness
-from sourcelight.engines.tools.file_versions import FileVersions
+from sourcelight.engines.tools.evolution.definition_texts import DefinitionText, definition_texts, likeness
+from sourcelight.engines.tools.evolution.file_versions import FileVersions
 from sourcelight.repos import CommitFiles, ObjectReader
 
 MAX_BYTES = 1 << 20
