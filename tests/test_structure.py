@@ -50,7 +50,7 @@ LONG_MODULES = {
     # One class each: its methods share state.
     "client.methods.conversations": "one method a tool, documented; the awaited and the blocking form",
     "client.methods.navigation": "one method a tool, documented; the awaited and the blocking form",
-    "client.result": "`SearchResult`, a public class",
+    "client.search.result": "`SearchResult`, a public class",
     "engines.deepsearch.conversations.service": "`ConversationService`: who may do what with a conversation",
     "engines.history.blame.lineage": "the replay of one history, which updates the same arrays in each step",
     "engines.history.history": "columns of one mapped history, which refer to each other by row",

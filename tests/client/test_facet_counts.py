@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import sourcelight as sl
-from sourcelight.client.explanation import add_facets
+from sourcelight.client.search.explanation import add_facets
 from sourcelight.core.wire.events import facet_title
 
 QUERIES = (

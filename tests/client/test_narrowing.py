@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sourcelight.backends.remote.backend import portable
-from sourcelight.client.explanation import add_facets
+from sourcelight.client.search.explanation import add_facets
 from sourcelight.core.errors import QueryError
 from sourcelight.core.query import PATTERN_TYPES, Pattern, parse
 from sourcelight.core.query.build import regexp, text

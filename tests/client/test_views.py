@@ -13,7 +13,7 @@ import pytest
 import sourcelight as sl
 from client.scripted import COMPLETE, ScriptedBackend
 from sourcelight.client import AsyncClient, Client
-from sourcelight.client.explanation import add_facets
+from sourcelight.client.search.explanation import add_facets
 from sourcelight.core.errors import PathNotFound, ToolError
 from sourcelight.core.query import parse
 from sourcelight.core.wire.events import SuggestedFilter

@@ -70,7 +70,7 @@ FILTER: Edits = {
 FILTER_PROGRAM = """
 import sys
 import sourcelight as sl
-from sourcelight.client.exhaustive import listing_query
+from sourcelight.client.search.exhaustive import listing_query
 from sourcelight.core.query import parse
 from sourcelight.lab.magics.suggestions import suggest
 with sl.open(sys.argv[1]) as code:

@@ -30,7 +30,7 @@ _LOADED = (
     "pyarrow.compute",
     "sourcelight.backends.embedded",
     "sourcelight.client.client",
-    "sourcelight.client.search_run",
+    "sourcelight.client.search.search_run",
     "sourcelight.display.frames",
     "sourcelight.engines.history.blame.git_blame",
     "sourcelight.engines.search.ranking.term_files",

@@ -7,7 +7,6 @@ reached only through a backend, and everything that is drawn is drawn by the thr
 from sourcelight.client.blocking import Client
 from sourcelight.client.client import AsyncClient
 from sourcelight.client.conversation import DeepSearchAnswer
-from sourcelight.client.explanation import QueryExplanation
 from sourcelight.client.factory import (
     aopen,
     aopen_cluster,
@@ -16,8 +15,9 @@ from sourcelight.client.factory import (
     verify,
 )
 from sourcelight.client.progress import IncompleteCountWarning, IncompleteResultWarning
-from sourcelight.client.result import Export, SearchResult
-from sourcelight.client.search_many import ManyResult
+from sourcelight.client.search.explanation import QueryExplanation
+from sourcelight.client.search.result import Export, SearchResult
+from sourcelight.client.search.search_many import ManyResult
 from sourcelight.client.services import aconnect, afederate, asign_out, connect, federate, sign_out
 from sourcelight.core.backend import Backend, Features
 

@@ -11,7 +11,7 @@ from sourcelight.client.completions import Completions, register, unregister
 from sourcelight.client.methods import BlockingMethods
 from sourcelight.client.methods.views import ShowsOverview
 from sourcelight.client.portal import blocking, blocking_generator, call, has_ended
-from sourcelight.client.queries import QueryText
+from sourcelight.client.search.queries import QueryText
 from sourcelight.client.service_tools import ServiceTools
 from sourcelight.core.arguments import checks_arguments
 from sourcelight.core.backend import Backend
@@ -92,7 +92,7 @@ class Client(ShowsOverview, BlockingMethods):
         timeout_s: float | None = None,
         exhaustive: bool = False,
     ) -> Explorer:
-        from sourcelight.client.explorer_source import explorer
+        from sourcelight.client.search.explorer_source import explorer
 
         options: dict[str, Any] = {
             "pattern_type": pattern_type,

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.client.progress import IncompleteCountWarning, warn, watch
-from sourcelight.client.queries import QueryText, everything, is_bounded, query_text
-from sourcelight.client.search_run import SearchRun, await_phase, consume
+from sourcelight.client.search.queries import QueryText, everything, is_bounded, query_text
+from sourcelight.client.search.search_run import SearchRun, await_phase, consume
 from sourcelight.core.arguments import checks_methods
 from sourcelight.core.batches import MATCHES, SERVICE, MatchBatch
 from sourcelight.core.batches.results import REPOSITORIES_COUNTED

@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from sourcelight.client.completions import Completions
-from sourcelight.client.exhaustive import ExhaustiveSearch, check_unlimited
 from sourcelight.client.progress import watch
-from sourcelight.client.queries import QueryText, everything, search_request
-from sourcelight.client.result import Export
-from sourcelight.client.search_many import SearchManyRun
-from sourcelight.client.search_run import SearchRun, consume
+from sourcelight.client.search.exhaustive import ExhaustiveSearch, check_unlimited
+from sourcelight.client.search.queries import QueryText, everything, search_request
+from sourcelight.client.search.result import Export
+from sourcelight.client.search.search_many import SearchManyRun
+from sourcelight.client.search.search_run import SearchRun, consume
 from sourcelight.core.backend import Backend
 from sourcelight.core.batches import MatchBatch
 from sourcelight.display.notebook import ProgressChoice

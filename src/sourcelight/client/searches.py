@@ -8,13 +8,13 @@ from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import aclosing
 from typing import IO, TYPE_CHECKING, Any
 
-from sourcelight.client.exhaustive import AT_ONCE
-from sourcelight.client.explanation import QueryExplanation, from_tree
 from sourcelight.client.progress import painting, watch
-from sourcelight.client.queries import QueryText, query_text
-from sourcelight.client.result import Export, SearchResult, metadata
-from sourcelight.client.search_many import ManyResult, SearchManyRun, label_queries
-from sourcelight.client.search_run import RunSource, unbroken
+from sourcelight.client.search.exhaustive import AT_ONCE
+from sourcelight.client.search.explanation import QueryExplanation, from_tree
+from sourcelight.client.search.queries import QueryText, query_text
+from sourcelight.client.search.result import Export, SearchResult, metadata
+from sourcelight.client.search.search_many import ManyResult, SearchManyRun, label_queries
+from sourcelight.client.search.search_run import RunSource, unbroken
 from sourcelight.core.arguments import checks_methods
 from sourcelight.core.batches import Event, MatchBatch
 from sourcelight.core.extras import require_notebook
@@ -163,7 +163,7 @@ class SearchMethods(CountMethods):
         query, pattern_type, limit, context_lines, max_line_bytes, timeout_s, exhaustive
             As in `search`.
         """
-        from sourcelight.client.explorer_source import explorer
+        from sourcelight.client.search.explorer_source import explorer
 
         return explorer(
             await self._start(

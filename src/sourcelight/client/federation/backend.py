@@ -9,14 +9,14 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sourcelight.client.exhaustive import ExhaustiveSearch
 from sourcelight.client.federation.fan_out import answers, ask_all
 from sourcelight.client.federation.service import Service, explanation_of
 from sourcelight.client.federation.stream_merge import StreamMerge
 from sourcelight.client.federation.tool_calls import FederatedTools
 from sourcelight.client.provenance import FEDERATION
-from sourcelight.client.queries import everything
-from sourcelight.client.search_run import SearchRun
+from sourcelight.client.search.exhaustive import ExhaustiveSearch
+from sourcelight.client.search.queries import everything
+from sourcelight.client.search.search_run import SearchRun
 from sourcelight.core.backend import BackendWrapper, Features, ServiceEndpoint
 from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo, ServiceStatuses
 from sourcelight.core.batches.results import AdvertisedTool, CallObserver, ToolReply, ToolResult

@@ -76,7 +76,7 @@ class CodeAccessor:
             where the file could not be read) and ``context_line_number`` (Int32, 1-based line that `context` begins
             with). ``attrs["notices"]`` names the files that could not be read.
         """
-        from sourcelight.client.joins import with_context
+        from sourcelight.client.search.joins import with_context
 
         if lines < 0:
             raise ToolError(f"context: lines must be at least 0, got {lines}", tool="context", argument="lines")
@@ -105,7 +105,7 @@ class CodeAccessor:
         UnsupportedTool
             When what answered can't tell: a service has no such tool.
         """
-        from sourcelight.client.joins import with_blame
+        from sourcelight.client.search.joins import with_blame
 
         self._need("blame", "path", "line_number")
         backend = backend_for(self._frame, client)

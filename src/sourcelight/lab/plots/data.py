@@ -64,7 +64,7 @@ def plot_data(source: Any, value: str | None = None, origin: Any = None) -> Plot
 def _frame_of(source: Any) -> DataFrame:
     import pandas as pd
 
-    from sourcelight.client.result import SearchResult
+    from sourcelight.client.search.result import SearchResult
 
     frame = source.matches if isinstance(source, SearchResult) else source
     if not isinstance(frame, pd.DataFrame):

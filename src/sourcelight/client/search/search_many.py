@@ -10,9 +10,9 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.client.queries import QueryText, query_text
-from sourcelight.client.result import SearchResult, metadata
-from sourcelight.client.search_run import SearchRun
+from sourcelight.client.search.queries import QueryText, query_text
+from sourcelight.client.search.result import SearchResult, metadata
+from sourcelight.client.search.search_run import SearchRun
 from sourcelight.core.batches import MatchBatch
 from sourcelight.core.errors import SourcelightError
 from sourcelight.core.markup import count_of, escape, one_line

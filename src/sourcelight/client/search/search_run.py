@@ -12,10 +12,10 @@ from contextlib import aclosing, suppress
 from dataclasses import replace
 from typing import Any
 
-from sourcelight.client.explorer_source import Lines, html_of, read_lines
 from sourcelight.client.progress import painting
 from sourcelight.client.provenance import now
-from sourcelight.client.result import SearchResult
+from sourcelight.client.search.explorer_source import Lines, html_of, read_lines
+from sourcelight.client.search.result import SearchResult
 from sourcelight.core.backend import Backend
 from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo, ServiceStatuses
 from sourcelight.core.errors import SearchFailed, SourcelightError, StreamBroken

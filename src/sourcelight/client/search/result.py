@@ -210,7 +210,7 @@ class SearchResult:
 
         A widget, which takes 100,000 rows with ease; outside of a notebook its text is that of this result.
         """
-        from sourcelight.client.explorer_source import ResultSource, explorer
+        from sourcelight.client.search.explorer_source import ResultSource, explorer
 
         return explorer(ResultSource(self, self._view(), self._answerer, self._loop))
 
@@ -220,7 +220,7 @@ class SearchResult:
         Several of one kind are alternatives. Outside of a notebook it is a text; `filters` is the table.
         """
         require_notebook("anywidget", "the panel of facets")
-        from sourcelight.client.explanation import add_facets
+        from sourcelight.client.search.explanation import add_facets
         from sourcelight.display.notebook.widgets.facets import FacetPanel
 
         kind = self.request.pattern_type
@@ -253,7 +253,7 @@ class SearchResult:
         UnsupportedTool
             When the service has no blame.
         """
-        from sourcelight.client import joins
+        from sourcelight.client.search import joins
 
         return call(
             joins.join_with_progress, "with_blame()", joins.with_blame, self._backend_or_raise(), self.matches, progress
@@ -280,7 +280,7 @@ class SearchResult:
         UnsupportedTool
             When the service doesn't list last changes.
         """
-        from sourcelight.client import joins
+        from sourcelight.client.search import joins
 
         return call(
             joins.join_with_progress,
