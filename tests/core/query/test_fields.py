@@ -12,7 +12,7 @@ import pytest
 import sourcelight
 from sourcelight.core.query import parse
 from sourcelight.core.query.fields import ALIASES, FIELDS, PREDICATE_NAMES, Field, FilterScope, names_of
-from sourcelight.core.query.predicates import PREDICATES, predicate
+from sourcelight.core.query.syntax.predicates import PREDICATES, predicate
 from sourcelight.engines.execution.natural_language import split_filters
 from sourcelight.engines.execution.plan import SUPPORTED
 

@@ -10,7 +10,7 @@ from sourcelight.core.errors import QueryError
 from sourcelight.core.query import PATTERN_TYPES, And, Filter, Node, Or, Pattern, Predicate, build, canonical, parse
 from sourcelight.core.query.normalize import combine
 from sourcelight.core.query.printer import to_text
-from sourcelight.core.query.quoting import quote_pattern, quote_value, slash_regexp
+from sourcelight.core.query.syntax.quoting import quote_pattern, quote_value, slash_regexp
 
 HOSTILE = st.lists(
     st.sampled_from(

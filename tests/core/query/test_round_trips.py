@@ -13,8 +13,8 @@ from sourcelight.core.errors import QueryError
 from sourcelight.core.query import PATTERN_TYPES, And, Filter, Node, Or, Pattern, Predicate, build, canonical, parse
 from sourcelight.core.query.build import Expression
 from sourcelight.core.query.parse import effective_pattern_type, effective_type, read_tree
-from sourcelight.core.query.predicates import InvalidPredicate
 from sourcelight.core.query.printer import to_text
+from sourcelight.core.query.syntax.predicates import InvalidPredicate
 
 SEED = 20_261_122
 EXPRESSIONS = 2_000

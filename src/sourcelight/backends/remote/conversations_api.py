@@ -13,8 +13,8 @@ from sourcelight.backends.remote.conversations_service import ConversationsServi
 from sourcelight.backends.remote.transport import HttpTransport
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import NotFound, ServiceError, ToolError
-from sourcelight.core.query.quoting import quote_value
 from sourcelight.core.query.regexps import escape_name, exact_name
+from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.core.tools.catalog import table_of
 from sourcelight.core.tools.conversations import SCOPE
 

@@ -22,8 +22,8 @@ from sourcelight.client.federation.service import Service
 from sourcelight.core.batches import SERVICE, MatchBatch
 from sourcelight.core.batches.results import CallObserver, ToolProgress, ToolResult
 from sourcelight.core.errors import SearchFailed, SourcelightError, TimedOut, ToolError
-from sourcelight.core.query.quoting import quote_value
 from sourcelight.core.query.regexps import escape_name
+from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.core.tools.merge import MergedTable, Parts, join
 from sourcelight.core.wire.events import ErrorEvent
 from sourcelight.core.wire.request import SearchRequest

@@ -12,7 +12,7 @@ from sourcelight.core.errors import QueryError
 from sourcelight.core.markup import visible
 from sourcelight.core.query import parse
 from sourcelight.core.query.narrowing import add_filter
-from sourcelight.core.query.nodes import tree_text
+from sourcelight.core.query.syntax.nodes import tree_text
 from sourcelight.core.wire.events import SuggestedFilter
 from sourcelight.core.wire.request import SearchRequest
 

@@ -16,8 +16,8 @@ from sourcelight.core.query import Query, parse
 from sourcelight.core.query.build import Expression
 from sourcelight.core.query.languages import find_language
 from sourcelight.core.query.narrowing import narrow as narrow  # noqa: PLC0414 - callers take it from here
-from sourcelight.core.query.quoting import quote_value
 from sourcelight.core.query.regexps import escape_name, escape_regexp
+from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.core.wire.request import CLIENT_MATCHES, SearchRequest
 
 _PIECES = 16

@@ -6,10 +6,10 @@ them.
 """
 
 from sourcelight.core.query.fields import PATTERN_TYPES
-from sourcelight.core.query.nodes import Alternative, And, Filter, Node, Or, Pattern, Predicate, Query, canonical
 from sourcelight.core.query.parse import parse, refuse_unsupported
 from sourcelight.core.query.printer import to_text
-from sourcelight.core.query.quoting import quote_value
+from sourcelight.core.query.syntax.nodes import Alternative, And, Filter, Node, Or, Pattern, Predicate, Query, canonical
+from sourcelight.core.query.syntax.quoting import quote_value
 
 __all__ = [
     "PATTERN_TYPES",

@@ -10,11 +10,11 @@ from typing import NoReturn
 
 from sourcelight.core.errors import QueryError
 from sourcelight.core.query.fields import FIELDS, RESULT_TYPES, FilterScope, names_of, quote_text
-from sourcelight.core.query.lexer import WHITE
-from sourcelight.core.query.nodes import Alternative, And, Filter, Node, Or, Pattern, Predicate
 from sourcelight.core.query.normalize import Normalizer
-from sourcelight.core.query.predicates import InvalidPredicate
 from sourcelight.core.query.regexps import regexp_problem
+from sourcelight.core.query.syntax.lexer import WHITE
+from sourcelight.core.query.syntax.nodes import Alternative, And, Filter, Node, Or, Pattern, Predicate
+from sourcelight.core.query.syntax.predicates import InvalidPredicate
 
 MAX_ALTERNATIVES = 10_000
 _MAX_ALTERNATIVE_PARTS = 1_000_000  # terms of all alternatives together: bounds memory, whatever the shape of the query

@@ -12,12 +12,12 @@ from sourcelight.core.arguments import checks_arguments
 from sourcelight.core.errors import QueryError, ToolError
 from sourcelight.core.former_names import former_attribute
 from sourcelight.core.query.fields import ALIASES, COUNT_ALL, COUNT_RANKED, FIELDS, STRUCTURE
-from sourcelight.core.query.nodes import And, Filter, Node, Or, Pattern, Predicate, Query
 from sourcelight.core.query.normalize import combine
 from sourcelight.core.query.parse import parse
-from sourcelight.core.query.predicates import NOT_NEGATABLE
 from sourcelight.core.query.printer import check_depth, to_text
 from sourcelight.core.query.regexps import escape_regexp, exact_name
+from sourcelight.core.query.syntax.nodes import And, Filter, Node, Or, Pattern, Predicate, Query
+from sourcelight.core.query.syntax.predicates import NOT_NEGATABLE
 
 __all__ = [
     "Expression",

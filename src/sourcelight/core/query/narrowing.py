@@ -9,10 +9,10 @@ from sourcelight.core.errors import QueryError
 from sourcelight.core.query.alternatives import alternatives
 from sourcelight.core.query.build import Expression
 from sourcelight.core.query.fields import ALIASES, PATTERN_TYPES
-from sourcelight.core.query.nodes import Alternative, And, Filter, Node, Or, Pattern, Query
 from sourcelight.core.query.normalize import combine
 from sourcelight.core.query.parse import parse, read_tree
-from sourcelight.core.query.quoting import quote_value
+from sourcelight.core.query.syntax.nodes import Alternative, And, Filter, Node, Or, Pattern, Query
+from sourcelight.core.query.syntax.quoting import quote_value
 
 _MAX_POSITIONS = 20
 """Occurrences of a text in a query that are tried."""

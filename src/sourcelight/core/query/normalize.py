@@ -6,11 +6,11 @@ import re
 
 from sourcelight.core.errors import QueryError
 from sourcelight.core.query.fields import ALIASES, COUNT_ALL, STRUCTURE
-from sourcelight.core.query.lexer import RawFilter, RawPattern
-from sourcelight.core.query.nodes import And, Filter, Node, Or, Pattern, Predicate
-from sourcelight.core.query.parser import Group, Raw
-from sourcelight.core.query.predicates import predicate
 from sourcelight.core.query.regexps import escape_regexp
+from sourcelight.core.query.syntax.lexer import RawFilter, RawPattern
+from sourcelight.core.query.syntax.nodes import And, Filter, Node, Or, Pattern, Predicate
+from sourcelight.core.query.syntax.parser import Group, Raw
+from sourcelight.core.query.syntax.predicates import predicate
 
 _TROUBLE = (
     "i'm having trouble understanding that query. The combination of parentheses is the problem. "

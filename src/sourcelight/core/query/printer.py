@@ -16,13 +16,13 @@ from typing import Any
 
 from sourcelight.core.errors import QueryError
 from sourcelight.core.query.fields import PATTERN_TYPES, label_of
-from sourcelight.core.query.lexer import RawFilter
-from sourcelight.core.query.nodes import And, Filter, Node, Or, Pattern, Predicate
 from sourcelight.core.query.normalize import escape_bare_parens
 from sourcelight.core.query.parse import check_text, effective_pattern_type, effective_type, read_tree
-from sourcelight.core.query.parser import MAX_DEPTH
-from sourcelight.core.query.predicates import predicate
-from sourcelight.core.query.quoting import (
+from sourcelight.core.query.syntax.lexer import RawFilter
+from sourcelight.core.query.syntax.nodes import And, Filter, Node, Or, Pattern, Predicate
+from sourcelight.core.query.syntax.parser import MAX_DEPTH
+from sourcelight.core.query.syntax.predicates import predicate
+from sourcelight.core.query.syntax.quoting import (
     in_quotes,
     is_plain_value,
     quote_pattern,

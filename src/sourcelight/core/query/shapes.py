@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sourcelight.core.query.alternatives import patterns_of
-from sourcelight.core.query.nodes import Alternative, Filter, Node, Pattern, Predicate, Query
+from sourcelight.core.query.syntax.nodes import Alternative, Filter, Node, Pattern, Predicate, Query
 
 _WORD = re.compile(r"(?:(?<= )|\A)(?!(?:and|or|not)(?: |\Z))([a-z_][a-z0-9_]*)(?= |\Z)", re.IGNORECASE | re.ASCII)
 _NAME = "WordOfAShape"

@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from sourcelight.core.errors import QueryError
 from sourcelight.core.query import Query
 from sourcelight.core.query.fields import ALIASES
-from sourcelight.core.query.lexer import Lexer, RawPattern
 from sourcelight.core.query.normalize import escape_bare_parens
-from sourcelight.core.query.parser import Group, Raw, parse_tree
+from sourcelight.core.query.syntax.lexer import Lexer, RawPattern
+from sourcelight.core.query.syntax.parser import Group, Raw, parse_tree
 
 _IN_GROUP = re.compile(r"\(+(-?)([A-Za-z]+):")
 

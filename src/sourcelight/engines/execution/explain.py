@@ -13,8 +13,8 @@ from sourcelight.core.patterns.formula import RequiredTree
 from sourcelight.core.query import Alternative, Predicate, Query, canonical
 from sourcelight.core.query.explanation import Advice, AlternativeMeaning, Explanation, FilterMeaning, PatternMeaning
 from sourcelight.core.query.fields import FIELDS, PATH_REGEXPS
-from sourcelight.core.query.nodes import filter_text, tree_text
 from sourcelight.core.query.parse import effective_type
+from sourcelight.core.query.syntax.nodes import filter_text, tree_text
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution.advice import advise
 from sourcelight.engines.execution.plan import Plan

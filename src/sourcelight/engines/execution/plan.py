@@ -15,7 +15,7 @@ from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern
 from sourcelight.core.query.alternatives import patterns_of
 from sourcelight.core.query.fields import RESULT_TYPES, FilterScope, names_of
 from sourcelight.core.query.languages import find_language
-from sourcelight.core.query.predicates import PREDICATES
+from sourcelight.core.query.syntax.predicates import PREDICATES
 from sourcelight.engines.execution.background import HistoryRequest
 from sourcelight.engines.execution.commits.query import CommitPlan, asked_of, cell_kinds_of
 from sourcelight.engines.execution.commits.search import HistoryCommit, history_commits_of

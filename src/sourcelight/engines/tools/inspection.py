@@ -17,8 +17,8 @@ from sourcelight.core.markup.counts import count_of
 from sourcelight.core.query import parse
 from sourcelight.core.query.fields import FilterScope, names_of
 from sourcelight.core.query.narrowing import narrow
-from sourcelight.core.query.nodes import Filter
 from sourcelight.core.query.printer import to_text
+from sourcelight.core.query.syntax.nodes import Filter
 from sourcelight.core.tools.catalog import table_of
 from sourcelight.core.tools.inspection import (
     COUNT,

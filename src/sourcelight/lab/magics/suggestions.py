@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from sourcelight.core.query.fields import ALIASES, FIELDS, Field
-from sourcelight.core.query.quoting import quote_value
 from sourcelight.core.query.regexps import escape_name
+from sourcelight.core.query.syntax.quoting import quote_value
 
 _MAX_COMPLETIONS = 100
 _REGEXP = re.compile(r"([\\.+*?()|\[\]{}^$])")

@@ -17,8 +17,8 @@ from sourcelight.core.batches import MatchBatch
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.completeness import is_limiting
 from sourcelight.core.errors import SourcelightError, ToolError
-from sourcelight.core.query.quoting import in_quotes, quote_value, slash_regexp
 from sourcelight.core.query.regexps import file_pattern
+from sourcelight.core.query.syntax.quoting import in_quotes, quote_value, slash_regexp
 from sourcelight.core.tools.catalog import COLUMNS, table_of
 from sourcelight.core.wire.events import ErrorEvent, Progress
 from sourcelight.core.wire.request import SearchRequest

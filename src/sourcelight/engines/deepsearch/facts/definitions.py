@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sourcelight.core.markup import count_of
-from sourcelight.core.query.quoting import quote_value
 from sourcelight.core.query.regexps import escape_regexp
+from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.searches import (

@@ -14,8 +14,8 @@ from sourcelight.core.errors import QueryError
 from sourcelight.core.markup import code, count_of, plural
 from sourcelight.core.query import parse
 from sourcelight.core.query.narrowing import add_filter
-from sourcelight.core.query.quoting import quote_value
 from sourcelight.core.query.regexps import escape_regexp
+from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.core.wire.events import Alert, Done, Progress
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.deepsearch.facts.model import Work

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.core.markup.counts import list_names
-from sourcelight.core.query.quoting import quote_value
 from sourcelight.core.query.regexps import escape_regexp
+from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.model import Finding, Statement, join_evidence
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work

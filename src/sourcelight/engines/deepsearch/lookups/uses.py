@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sourcelight.core.markup import code, count_of, join_words
-from sourcelight.core.query.quoting import quote_value
 from sourcelight.core.query.regexps import escape_regexp
+from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.evidence.units import fit_to_units

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from sourcelight.core.query.quoting import quote_value
 from sourcelight.core.query.regexps import escape_name, exact_name
+from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.question.marks import GAP, MarkedText
 
 _REPOSITORY = r"(?:repo(?:sitory|sitories|s)?|projects?|code ?bases?)"

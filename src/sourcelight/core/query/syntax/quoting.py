@@ -8,8 +8,8 @@ from functools import lru_cache
 
 from sourcelight.core.errors import QueryError
 from sourcelight.core.query.fields import PREDICATE_NAMES
-from sourcelight.core.query.lexer import RawFilter, RawPattern
-from sourcelight.core.query.parser import Group, Raw, parse_tree
+from sourcelight.core.query.syntax.lexer import RawFilter, RawPattern
+from sourcelight.core.query.syntax.parser import Group, Raw, parse_tree
 
 _CONTROLS = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 _SLASHED = re.compile(r"\\(?=[\\/nrt]|\Z)|/")

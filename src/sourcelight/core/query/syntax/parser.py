@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from sourcelight.core.errors import QueryError
 from sourcelight.core.query.fields import NEED_VALUES, STRUCTURE
-from sourcelight.core.query.lexer import Lexer, RawFilter, RawPattern
+from sourcelight.core.query.syntax.lexer import Lexer, RawFilter, RawPattern
 
 MAX_DEPTH = 100
 MAX_STRUCTURE_QUERY = 20_000

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sourcelight.core.query.fields import COUNT_ALL, COUNT_RANKED, PATH_REGEXPS, boolean, duration_s, yes_no_only
-from sourcelight.core.query.quoting import quote_value
+from sourcelight.core.query.syntax.quoting import quote_value
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ from typing import Any
 
 from sourcelight.core.errors import QueryError
 from sourcelight.core.query.fields import current_time
-from sourcelight.core.query.lexer import RawFilter, RawPattern
-from sourcelight.core.query.nodes import Predicate
-from sourcelight.core.query.parser import Group, Raw, parse_tree
 from sourcelight.core.query.regexps import regexp_problem
+from sourcelight.core.query.syntax.lexer import RawFilter, RawPattern
+from sourcelight.core.query.syntax.nodes import Predicate
+from sourcelight.core.query.syntax.parser import Group, Raw, parse_tree
 
 Arguments = dict[str, Any]
 
