@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sourcelight.lab.reports.changelog import KINDS, CommitInfo, kind_of, merged_changes, request_of
+from sourcelight.lab.reports.sections.changelog import KINDS, CommitInfo, kind_of, merged_changes, request_of
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import sourcelight as sl
 from git_output import git_lines
 from lab.reports.report_values import value
 from sourcelight.lab.reports import Report, contributors
-from sourcelight.lab.reports.contributor_sections import stale
+from sourcelight.lab.reports.sections.contributors import stale
 from sourcelight.lab.reports.text import compare_counts, share_text
 from sourcelight.testing import RepositoryBuilder
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from sourcelight.lab.reports.organizations import (
+from sourcelight.lab.reports.sections.organizations import (
     HIDDEN,
     NONE,
     PERSONAL,

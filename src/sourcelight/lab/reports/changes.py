@@ -13,18 +13,6 @@ from sourcelight.core.errors import RevisionNotFound, ToolError, UnsupportedTool
 from sourcelight.core.former_names import refuses_former_parameters
 from sourcelight.core.markup import count_of, join_words
 from sourcelight.display.notebook import ProgressChoice
-from sourcelight.lab.reports.change_sections import (
-    Ends,
-    changelog,
-    files_section,
-    infos_of,
-    lead,
-    log_section,
-    metrics,
-    nothing,
-    people_section,
-)
-from sourcelight.lab.reports.changelog import merged_changes
 from sourcelight.lab.reports.files import (
     WRITTEN,
     OtherFiles,
@@ -55,6 +43,18 @@ from sourcelight.lab.reports.model import Frame, LinkOf, ReportTable, Section
 from sourcelight.lab.reports.people import keys_of, unify_names
 from sourcelight.lab.reports.progress import ReportProgress
 from sourcelight.lab.reports.report import Report
+from sourcelight.lab.reports.sections.changelog import merged_changes
+from sourcelight.lab.reports.sections.changes import (
+    Ends,
+    changelog,
+    files_section,
+    infos_of,
+    lead,
+    log_section,
+    metrics,
+    nothing,
+    people_section,
+)
 from sourcelight.lab.reports.text import date_text, links_of
 
 if TYPE_CHECKING:

@@ -11,34 +11,6 @@ from sourcelight.core.errors import ToolError, UnsupportedTool
 from sourcelight.core.former_names import refuses_former_parameters
 from sourcelight.core.markup import join_words
 from sourcelight.display.notebook import ProgressChoice
-from sourcelight.lab.reports.authorship import (
-    agent_metrics,
-    agents_section,
-    review_section,
-    time_section,
-)
-from sourcelight.lab.reports.contributor_data import (
-    LEFT_OUT,
-    ChangedLines,
-    Owned,
-    Request,
-    check_dates,
-    compare_with_earlier,
-    current_owners,
-    date_bound,
-    lines_by_place,
-    lines_of_changes,
-    newest_date,
-    touched_files,
-)
-from sourcelight.lab.reports.contributor_sections import (
-    OLD_DAYS,
-    lead,
-    nothing,
-    ownership_sections,
-    people_section,
-    places_section,
-)
 from sourcelight.lab.reports.files import (
     OtherFiles,
     PathFilter,
@@ -63,7 +35,6 @@ from sourcelight.lab.reports.history import (
     without_notices,
 )
 from sourcelight.lab.reports.model import Frame, Metric
-from sourcelight.lab.reports.organizations import organizations_section, with_organizations
 from sourcelight.lab.reports.people import (
     YEAR_DAYS,
     Turnover,
@@ -74,6 +45,35 @@ from sourcelight.lab.reports.people import (
 )
 from sourcelight.lab.reports.progress import ReportProgress
 from sourcelight.lab.reports.report import Report
+from sourcelight.lab.reports.sections.authorship import (
+    agent_metrics,
+    agents_section,
+    review_section,
+    time_section,
+)
+from sourcelight.lab.reports.sections.contributor_data import (
+    LEFT_OUT,
+    ChangedLines,
+    Owned,
+    Request,
+    check_dates,
+    compare_with_earlier,
+    current_owners,
+    date_bound,
+    lines_by_place,
+    lines_of_changes,
+    newest_date,
+    touched_files,
+)
+from sourcelight.lab.reports.sections.contributors import (
+    OLD_DAYS,
+    lead,
+    nothing,
+    ownership_sections,
+    people_section,
+    places_section,
+)
+from sourcelight.lab.reports.sections.organizations import organizations_section, with_organizations
 from sourcelight.lab.reports.text import date_text, links_of
 
 if TYPE_CHECKING:

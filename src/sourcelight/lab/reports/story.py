@@ -13,7 +13,7 @@ from sourcelight.lab.reports.model import Frame, Metric
 from sourcelight.lab.reports.people import unify_names
 from sourcelight.lab.reports.progress import ReportProgress
 from sourcelight.lab.reports.report import Report
-from sourcelight.lab.reports.story_sections import Thing, lead, metrics, sections, story_commits
+from sourcelight.lab.reports.sections.story import Thing, lead, metrics, sections, story_commits
 from sourcelight.lab.reports.text import links_of
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from sourcelight.core.batches.persons import Pair, person_key
 from sourcelight.core.markup import count_of, join_words, plural
 from sourcelight.lab.plots.charts import stacked_bars
-from sourcelight.lab.reports.changelog import KINDS, RULE, Change, CommitInfo, kind_of
 from sourcelight.lab.reports.files import is_written, kinds_table, others_text
 from sourcelight.lab.reports.history import churn_figure, distinct_names, line_metrics
 from sourcelight.lab.reports.html import ThemedFigure
 from sourcelight.lab.reports.model import Frame, Item, LinkOf, Listing, Metric, ReportTable, Section
 from sourcelight.lab.reports.people import JOINED, PEOPLE, unify_names
+from sourcelight.lab.reports.sections.changelog import KINDS, RULE, Change, CommitInfo, kind_of
 from sourcelight.lab.reports.text import compare_counts, date_text, duration_text, shares_text
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.markup import count_of, join_words
 from sourcelight.lab.plots.charts import stacked_bars
-from sourcelight.lab.reports.contributor_data import LEFT_OUT, ChangedLines, Owned, Request
 from sourcelight.lab.reports.files import WRITTEN
 from sourcelight.lab.reports.history import churn_figure, distinct_names, drill_down_of
 from sourcelight.lab.reports.html import ThemedFigure
 from sourcelight.lab.reports.model import Frame, LinkOf, ReportTable, Section
 from sourcelight.lab.reports.people import APART, CO_AUTHORS, JOINED, Turnover
+from sourcelight.lab.reports.sections.contributor_data import LEFT_OUT, ChangedLines, Owned, Request
 from sourcelight.lab.reports.text import (
     compare_counts,
     date_text,
