@@ -120,17 +120,13 @@ def _load(domain: str) -> Sequence[Handler[Any]]:  # noqa: PLR0911 - one of each
 
             return (*commits.HANDLERS, *diffs.HANDLERS, *comparison.HANDLERS, *last_changes.HANDLERS)
         case "blame":
-            from sourcelight.engines.tools.history import blame, ownership
+            from sourcelight.engines.tools.history import blame
+            from sourcelight.engines.tools.history.people import ownership
 
             return (*blame.HANDLERS, *ownership.HANDLERS)
         case "analyses":
-            from sourcelight.engines.tools.history import (
-                contributions,
-                contributors,
-                hotspots,
-                identities,
-                pickaxe,
-            )
+            from sourcelight.engines.tools.history import hotspots, pickaxe
+            from sourcelight.engines.tools.history.people import contributions, contributors, identities
 
             return (
                 *contributions.HANDLERS,

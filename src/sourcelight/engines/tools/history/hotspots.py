@@ -33,11 +33,11 @@ from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler, PartialResult, Split
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.commits import commits_answer, newest_commits
-from sourcelight.engines.tools.history.contributions import agent_commits, changes_of_row, commit_mask
 from sourcelight.engines.tools.history.file_kinds import are_of_kinds, kind_notices
 from sourcelight.engines.tools.history.filters import Dates, any_of, dates_of, files_of
 from sourcelight.engines.tools.history.histories import OpenedHistory, gather_dated, open_histories, revisions_of
-from sourcelight.engines.tools.history.people import PersonNumbers
+from sourcelight.engines.tools.history.people.contributions import agent_commits, changes_of_row, commit_mask
+from sourcelight.engines.tools.history.people.person_set import PersonNumbers
 from sourcelight.engines.tools.history.tables import bounds, count_distinct, total
 from sourcelight.engines.tools.pages.items import TableItems
 from sourcelight.engines.tools.row_texts import TEXTS

@@ -20,7 +20,9 @@ from sourcelight.engines.history.search.query import ChangedFileFilter
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler, PartialResult, Split
 from sourcelight.engines.tools.history import tables
-from sourcelight.engines.tools.history.contributions import (
+from sourcelight.engines.tools.history.filters import Dates, files_of, pattern_of
+from sourcelight.engines.tools.history.histories import OpenedHistory, gather_dated
+from sourcelight.engines.tools.history.people.contributions import (
     GroupSums,
     agent_commits,
     commit_mask,
@@ -29,9 +31,7 @@ from sourcelight.engines.tools.history.contributions import (
     join_groups,
     key_columns,
 )
-from sourcelight.engines.tools.history.filters import Dates, files_of, pattern_of
-from sourcelight.engines.tools.history.histories import OpenedHistory, gather_dated
-from sourcelight.engines.tools.history.people import PersonNumbers
+from sourcelight.engines.tools.history.people.person_set import PersonNumbers
 from sourcelight.engines.tools.history.tables import bounds, count_distinct, group, line_numbers, period_of, total
 
 CALL = "pickaxe"

@@ -25,7 +25,7 @@ from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.file_kinds import are_of_kinds, kind_notices, kinds_of
 from sourcelight.engines.tools.history.filters import Dates
 from sourcelight.engines.tools.history.histories import OpenedHistory, gather_dated
-from sourcelight.engines.tools.history.people import PersonNumbers, PersonSet, agent_notices
+from sourcelight.engines.tools.history.people.person_set import PersonNumbers, PersonSet, agent_notices
 from sourcelight.engines.tools.history.tables import (
     count_distinct,
     directories,

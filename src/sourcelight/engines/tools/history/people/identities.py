@@ -17,7 +17,7 @@ from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler, PartialResult, Split
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.histories import OpenedHistory, gather_each, open_histories
-from sourcelight.engines.tools.history.people import PersonNumbers, PersonSet
+from sourcelight.engines.tools.history.people.person_set import PersonNumbers, PersonSet
 
 IDENTITIES, SUGGESTIONS = "identities", "identity_suggestions"
 

@@ -15,7 +15,10 @@ from sourcelight.engines.history.search.trailer_columns import commit_agents
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler, PartialResult, Split
 from sourcelight.engines.tools.history import tables
-from sourcelight.engines.tools.history.contributions import (
+from sourcelight.engines.tools.history.file_kinds import are_of_kinds, kind_notices
+from sourcelight.engines.tools.history.filters import Dates
+from sourcelight.engines.tools.history.histories import OpenedHistory, gather_dated
+from sourcelight.engines.tools.history.people.contributions import (
     GroupSums,
     commit_mask,
     facts_of,
@@ -23,10 +26,7 @@ from sourcelight.engines.tools.history.contributions import (
     join_groups,
     key_columns,
 )
-from sourcelight.engines.tools.history.file_kinds import are_of_kinds, kind_notices
-from sourcelight.engines.tools.history.filters import Dates
-from sourcelight.engines.tools.history.histories import OpenedHistory, gather_dated
-from sourcelight.engines.tools.history.people import PersonNumbers, agent_notices
+from sourcelight.engines.tools.history.people.person_set import PersonNumbers, agent_notices
 from sourcelight.engines.tools.history.tables import bounds, count_distinct, group, period_of, total
 from sourcelight.engines.tools.pages.items import TableItems
 from sourcelight.engines.tools.row_texts import TEXTS

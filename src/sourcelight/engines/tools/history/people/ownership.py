@@ -29,7 +29,7 @@ from sourcelight.engines.tools.handler import Handler
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.file_kinds import kind_notices, kinds_of, selected_kinds
 from sourcelight.engines.tools.history.histories import OpenedHistories, OpenedHistory, open_history
-from sourcelight.engines.tools.history.people import PersonNumbers, agent_notices, text_of
+from sourcelight.engines.tools.history.people.person_set import PersonNumbers, agent_notices, text_of
 from sourcelight.engines.tools.history.tables import bounds, directories, group, total
 
 _FEW_FILES = 8
