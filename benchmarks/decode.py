@@ -20,7 +20,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from sourcelight.core.batches.decode import MatchDecoder
+from sourcelight.core.batches.codecs.decode import MatchDecoder
 from sourcelight.core.wire import SseDecoder, frame
 from sourcelight.core.wire.encode import dump
 

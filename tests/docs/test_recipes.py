@@ -154,8 +154,8 @@ MATCH_COLUMN_PROGRAM = """
 import sys
 import sourcelight as sl
 from sourcelight.core.batches import MatchBatch
-from sourcelight.core.batches.decode import MatchDecoder
-from sourcelight.core.batches.encode import encode_matches
+from sourcelight.core.batches.codecs.decode import MatchDecoder
+from sourcelight.core.batches.codecs.encode import encode_matches
 with sl.open(sys.argv[1]) as code:
     result = code.search("repo:one type:commit .*", pattern_type="regexp", progress=False)
     subjects = result.matches["subject"].tolist()

@@ -15,8 +15,8 @@ from core.batches.generated import NAMES, TEXT, Row, batch_of, chunked, facts_of
 from core.wire.strategies import MATCH, tuples_of
 from core.wire.strict_decoder import read_strictly
 from sourcelight.core.batches import MatchBatch, RepositoryInfo, conform
-from sourcelight.core.batches.decode import MatchDecoder
-from sourcelight.core.batches.encode import encode_matches
+from sourcelight.core.batches.codecs.decode import MatchDecoder
+from sourcelight.core.batches.codecs.encode import encode_matches
 from sourcelight.core.errors import ProtocolError
 from sourcelight.core.wire import decode_matches, encode, frame
 from sourcelight.core.wire import events as e

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from sourcelight.core.batches import MatchBatch
-from sourcelight.core.batches.encode import encode_matches
+from sourcelight.core.batches.codecs.encode import encode_matches
 from sourcelight.core.wire.encode import MAX_EVENT_BYTES
 
 

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 
 from core.batches.generated import Row, batch_of, chunked, facts_of, files
-from sourcelight.core.batches import MatchBatch, encode_files
-from sourcelight.core.batches.encode import encode_matches
+from sourcelight.core.batches import MatchBatch
+from sourcelight.core.batches.codecs import encode_files
+from sourcelight.core.batches.codecs.encode import encode_matches
 
 
 @given(chunked(), files("path"))

@@ -12,7 +12,7 @@ import pytest
 from engines.execution.running_queries import alert, final, rows, run
 from sourcelight.backends.embedded import open_engine
 from sourcelight.core.batches import MatchBatch
-from sourcelight.core.batches.encode import encode_matches
+from sourcelight.core.batches.codecs.encode import encode_matches
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution import LocalEngine

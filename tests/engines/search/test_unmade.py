@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from engines.search.naive import TARGET, MemorySource, build_memory, open_memory
 from sourcelight.core.batches import MatchBatch, RepositoryInfo
-from sourcelight.core.batches.encode import encode_matches
-from sourcelight.core.batches.raw_matches import RawMatchBatch, RawMatches
+from sourcelight.core.batches.codecs.encode import encode_matches
+from sourcelight.core.batches.codecs.raw_matches import RawMatchBatch, RawMatches
 from sourcelight.core.boolean import Not
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.patterns import compile_pattern
@@ -114,7 +114,7 @@ def test_much_text_is_written_in_several_portions_of_whole_files(
     many: list[RawMatches], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     everything = [match for result in many for match in matches_of(RawMatchBatch(result))]
-    monkeypatch.setattr("sourcelight.core.batches.raw_matches._TEXT_PER_EVENT", 9_000)
+    monkeypatch.setattr("sourcelight.core.batches.codecs.raw_matches._TEXT_PER_EVENT", 9_000)
     payloads = [json.loads(payload) for result in many for payload in encode_matches(RawMatchBatch(result), FACTS)]
     assert len(payloads) > 3
     assert [match for payload in payloads for match in payload] == everything

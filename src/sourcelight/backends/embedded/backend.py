@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from sourcelight.backends.embedded.factory import data_home, index_folder
 from sourcelight.core.backend import ClusterInfo, Features
 from sourcelight.core.batches import Event, RepositoryInfo
+from sourcelight.core.batches.codecs.raw_matches import RawMatchBatch
 from sourcelight.core.batches.events import IndexProgress, RepositoryOverview
-from sourcelight.core.batches.raw_matches import RawMatchBatch
 from sourcelight.core.batches.results import REPOSITORIES_COUNTED, CallObserver, ToolResult
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.tools.catalog import is_conversation

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from sourcelight.core.batches import Event, OtherMatches
-from sourcelight.core.batches.decode import UNKNOWN_TYPE, MatchDecoder
+from sourcelight.core.batches.codecs.decode import UNKNOWN_TYPE, MatchDecoder
 from sourcelight.core.errors import ProtocolError, QueryError, StreamBroken
 from sourcelight.core.markup.counts import count_of, join_words
 from sourcelight.core.wire import SseDecoder, decode_event

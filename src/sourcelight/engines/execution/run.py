@@ -11,7 +11,7 @@ import numpy as np
 
 from sourcelight.core.arrays import to_numpy
 from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo
-from sourcelight.core.batches.raw_matches import RawMatchBatch, RawMatches
+from sourcelight.core.batches.codecs.raw_matches import RawMatchBatch, RawMatches
 from sourcelight.core.batches.rows import first_matches, match_count
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.wire.events import Alert, Done, Filters, Progress, Skipped

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sourcelight.core.batches.raw_matches import RepositoryRevision
+from sourcelight.core.batches.codecs.raw_matches import RepositoryRevision
 from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import IndexDamaged, SearchIndexError, SourcelightError

@@ -19,7 +19,7 @@ from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
 from sourcelight.core.batches import MatchBatch, RepositoryInfo
-from sourcelight.core.batches.encode import encode_matches
+from sourcelight.core.batches.codecs.encode import encode_matches
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import QueryError
 from sourcelight.core.wire.events import SEARCH_ENDED_EARLY, SERVICE_STOPPING, Event

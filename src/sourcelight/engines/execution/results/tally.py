@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sourcelight.core.arrays import AnyArray, BoolArray, arrow_array, arrow_strings, to_numpy
-from sourcelight.core.batches.raw_matches import RawMatches
+from sourcelight.core.batches.codecs.raw_matches import RawMatches
 from sourcelight.core.batches.results import most_frequent
 from sourcelight.core.batches.rows import MatchRows
 from sourcelight.core.query.dates import parse_date

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from sourcelight.core.batches.raw_matches import RawMatches
+from sourcelight.core.batches.codecs.raw_matches import RawMatches
 from sourcelight.core.batches.rows import MatchRows
 from sourcelight.core.batches.schema import arrow_type, matches_schema
 from sourcelight.core.cells import CellDocument, CellPlace, CellText, has_cells

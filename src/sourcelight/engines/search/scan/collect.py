@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, arrow_array
-from sourcelight.core.batches.raw_matches import RawMatches
+from sourcelight.core.batches.codecs.raw_matches import RawMatches
 from sourcelight.engines.search.model import DocumentNumbers, FileNumbers, SearchOptions
 from sourcelight.engines.search.scan.chunks import Chunks, chunk_columns, chunks_of
 from sourcelight.engines.search.scan.columns import (

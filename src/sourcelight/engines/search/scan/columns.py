@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, arrow_array, arrow_strings, to_numpy
-from sourcelight.core.batches import raw_matches
-from sourcelight.core.batches.raw_matches import RawMatches
+from sourcelight.core.batches.codecs import raw_matches
+from sourcelight.core.batches.codecs.raw_matches import RawMatches
 from sourcelight.core.batches.schema import FILE_KEYS, arrow_type
-from sourcelight.core.batches.wire_columns import CodedValues
 from sourcelight.engines.search.model import FileNumbers, Target
 from sourcelight.engines.search.scan.corpus import LONG_LINE_BYTES, Corpus
 from sourcelight.engines.search.scan.evaluate import CorpusSearch

@@ -15,7 +15,7 @@ import orjson
 from graphql import GraphQLError
 
 from sourcelight.core.batches import CommitId, MatchBatch, RepositoryInfo
-from sourcelight.core.batches.encode import encode_matches
+from sourcelight.core.batches.codecs.encode import encode_matches
 from sourcelight.core.errors import PathNotFound, PatternError, QueryError
 from sourcelight.core.markup import escape
 from sourcelight.core.markup.markdown import inline_html

@@ -17,9 +17,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sourcelight.core.arrays import Int64Array
+from sourcelight.core.batches.codecs.wire_columns import (
+    add_entries,
+    entries_of_rows,
+    file_endings,
+    file_keys,
+    file_values,
+)
 from sourcelight.core.batches.events import RepositoryInfo
 from sourcelight.core.batches.rows import MatchRows
-from sourcelight.core.batches.wire_columns import add_entries, entries_of_rows, file_endings, file_keys, file_values
 from sourcelight.core.wire.encode import dump
 
 

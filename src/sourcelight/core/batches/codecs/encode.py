@@ -11,10 +11,10 @@ from typing import Literal
 
 import numpy as np
 
-from sourcelight.core.batches import encode_objects
-from sourcelight.core.batches.encode_files import FileEncoder, file_payloads
+from sourcelight.core.batches.codecs import encode_objects
+from sourcelight.core.batches.codecs.encode_files import FileEncoder, file_payloads
+from sourcelight.core.batches.codecs.raw_matches import RawMatchBatch, can_encode, raw_payloads
 from sourcelight.core.batches.events import MatchBatch, RepositoryInfo
-from sourcelight.core.batches.raw_matches import RawMatchBatch, can_encode, raw_payloads
 from sourcelight.core.batches.rows import MatchRows, boundaries
 from sourcelight.core.wire.encode import MAX_EVENT_BYTES, ChunkText, dump
 

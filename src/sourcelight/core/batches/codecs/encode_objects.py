@@ -9,11 +9,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from sourcelight.core.batches import diff_text
-from sourcelight.core.batches.encode_files import repository_fields
+from sourcelight.core.batches.codecs.encode_files import repository_fields
+from sourcelight.core.batches.codecs.wire_columns import entries_of_rows, file_keys
 from sourcelight.core.batches.events import RepositoryInfo
 from sourcelight.core.batches.rows import MatchRows, boundaries
 from sourcelight.core.batches.schema import COMMIT_KEYS, SYMBOL_KEYS, Column, CopiedKeys
-from sourcelight.core.batches.wire_columns import entries_of_rows, file_keys
 from sourcelight.core.wire.encode import ChunkText, dump, encode_match, repository_json
 from sourcelight.core.wire.events import Json, Location, Range, RepoMatch
 

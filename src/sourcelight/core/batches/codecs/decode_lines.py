@@ -14,6 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sourcelight.core.arrays import AnyArray, Int64Array
+from sourcelight.core.batches.codecs.wire_columns import LineColumns
 from sourcelight.core.batches.columns import (
     CodePoints,
     Columns,
@@ -26,7 +27,6 @@ from sourcelight.core.batches.columns import (
     text_of,
 )
 from sourcelight.core.batches.records import WireLine, WireRange, WireRecord
-from sourcelight.core.batches.wire_columns import LineColumns
 
 #: Parts of matches in one decoding beyond one for each line; ranges of real matches don't lie over each other.
 MAX_OVERLAPS = 1 << 23

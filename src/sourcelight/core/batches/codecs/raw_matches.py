@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sourcelight.core.arrays import BoolArray, Int64Array
-from sourcelight.core.batches.encode_files import name_range, repository_fields
+from sourcelight.core.batches.codecs.encode_files import name_range, repository_fields
+from sourcelight.core.batches.codecs.wire_columns import CodedValues, add_entries, file_endings, line_entries
 from sourcelight.core.batches.events import MatchBatch, RepositoryInfo
-from sourcelight.core.batches.wire_columns import CodedValues, add_entries, file_endings, line_entries
 from sourcelight.core.wire.encode import dump
 
 

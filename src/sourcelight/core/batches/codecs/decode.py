@@ -21,6 +21,9 @@ import pyarrow as pa
 
 from sourcelight.core.arrays import AnyArray
 from sourcelight.core.batches import diff_text
+from sourcelight.core.batches.codecs.decode_commits import commits_of, diff_rows, message_rows
+from sourcelight.core.batches.codecs.decode_lines import ChunkRows, LineRows, OverlappingRanges
+from sourcelight.core.batches.codecs.wire_columns import OPTIONAL_KEYS, entry_columns
 from sourcelight.core.batches.columns import (
     Columns,
     FileColumns,
@@ -30,12 +33,9 @@ from sourcelight.core.batches.columns import (
     name_columns,
     repeats,
 )
-from sourcelight.core.batches.decode_commits import commits_of, diff_rows, message_rows
-from sourcelight.core.batches.decode_lines import ChunkRows, LineRows, OverlappingRanges
 from sourcelight.core.batches.events import CommitId, MatchBatch, OtherMatch, RepositoryInfo
 from sourcelight.core.batches.records import DECODER, RECORD_DECODER, WireRecord, WireSymbol
 from sourcelight.core.batches.schema import SYMBOL_KEYS, arrow_type, conform
-from sourcelight.core.batches.wire_columns import OPTIONAL_KEYS, entry_columns
 from sourcelight.core.wire.decode import decode_match, load
 from sourcelight.core.wire.encode import dump, encode_match
 from sourcelight.core.wire.events import Match, UnknownMatch

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from sourcelight.core.arrays import AnyArray
 from sourcelight.core.batches import diff_text
+from sourcelight.core.batches.codecs.wire_columns import LineColumns
 from sourcelight.core.batches.columns import (
     Columns,
     FileColumns,
@@ -22,7 +23,6 @@ from sourcelight.core.batches.columns import (
 )
 from sourcelight.core.batches.records import WireRecord
 from sourcelight.core.batches.schema import COMMIT_KEYS
-from sourcelight.core.batches.wire_columns import LineColumns
 from sourcelight.core.query.languages import language_of
 
 
