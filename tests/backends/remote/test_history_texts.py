@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from backends.remote.history_corpus import COMMITS, COMPARISONS, CONTRIBUTIONS, DIFFS, FIRST, OTHER, SECOND
-from sourcelight.backends.remote.mcp.history_texts import (
+from sourcelight.backends.remote.mcp.history.texts import (
     parse_commits,
     parse_comparison,
     parse_contributions,

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from sourcelight.backends.remote.mcp.history_texts import parse_commits, parse_comparison
+from sourcelight.backends.remote.mcp.history.texts import parse_commits, parse_comparison
 from sourcelight.core.tools.catalog import TOOLS
 from sourcelight.engines import tools
 from sourcelight.engines.execution import LocalEngine

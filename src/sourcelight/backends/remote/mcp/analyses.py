@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sourcelight.backends.remote.mcp import history
+from sourcelight.backends.remote.mcp.history import calls as history
 from sourcelight.backends.remote.mcp.request import ToolRequest
 from sourcelight.core.batches.persons import Pair, person_key, shown_pair
 from sourcelight.core.batches.results import ToolResult, tie_key

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from sourcelight.backends.remote.endpoint import Credential, Endpoint, RetryPolicy
-from sourcelight.backends.remote.mcp import analyses, conversations, files, history, navigation, read_file, search
+from sourcelight.backends.remote.mcp import analyses, conversations, files, navigation, read_file, search
 from sourcelight.backends.remote.mcp.arguments import fit_arguments
+from sourcelight.backends.remote.mcp.history import calls as history
 from sourcelight.backends.remote.mcp.payloads import Payload, keep_text
 from sourcelight.backends.remote.mcp.request import Stream, ToolRequest
 from sourcelight.backends.remote.mcp.session import McpSession, ServerTool

@@ -15,7 +15,7 @@ from typing import Any
 
 from sourcelight.backends.remote.mcp.arguments import accepted_name, limits_of
 from sourcelight.backends.remote.mcp.files import all_names
-from sourcelight.backends.remote.mcp.history_texts import parse_commits
+from sourcelight.backends.remote.mcp.history.texts import parse_commits
 from sourcelight.backends.remote.mcp.payloads import is_cut, notices, says_nothing
 from sourcelight.backends.remote.mcp.request import ToolRequest
 

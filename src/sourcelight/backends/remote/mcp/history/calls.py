@@ -11,10 +11,10 @@ from datetime import datetime
 from typing import Any
 
 from sourcelight.backends.remote.mcp.arguments import accepted_name, limits_of
-from sourcelight.backends.remote.mcp.history_streams import from_stream
-from sourcelight.backends.remote.mcp.history_texts import HistoryText, parse_comparison, parse_contributions
-from sourcelight.backends.remote.mcp.hunks import LineFilter, hunks_of
-from sourcelight.backends.remote.mcp.paging import DatedPages, Entry, UnparsedText, instant, read_pages
+from sourcelight.backends.remote.mcp.history.hunks import LineFilter, hunks_of
+from sourcelight.backends.remote.mcp.history.paging import DatedPages, Entry, UnparsedText, instant, read_pages
+from sourcelight.backends.remote.mcp.history.streams import from_stream
+from sourcelight.backends.remote.mcp.history.texts import HistoryText, parse_comparison, parse_contributions
 from sourcelight.backends.remote.mcp.payloads import is_cut, keep_text, notices, says_nothing
 from sourcelight.backends.remote.mcp.request import ToolRequest
 from sourcelight.core.batches.commit_messages import CO_AUTHORS, REVIEWERS, people_of_trailers
