@@ -39,7 +39,7 @@ from sourcelight.engines.search.ranking.file_scores import ListWeights
 from sourcelight.engines.search.ranking.model import RankLimits
 from sourcelight.engines.search.ranking.question import RankQuery, analyze
 from sourcelight.engines.search.ranking.ranker import Ranker
-from sourcelight.engines.search.ranking.term_files import OpenedTerms
+from sourcelight.engines.search.ranking.terms.term_files import OpenedTerms
 
 _DEPTH = 10
 _FUNCTION_CHUNKS = 20

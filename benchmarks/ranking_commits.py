@@ -49,7 +49,7 @@ from sourcelight.engines.search.ranking.file_scores import ListWeights
 from sourcelight.engines.search.ranking.paths import kind_of
 from sourcelight.engines.search.ranking.question import RankQuery, analyze
 from sourcelight.engines.search.ranking.ranker import Ranker
-from sourcelight.engines.search.ranking.term_files import OpenedTerms
+from sourcelight.engines.search.ranking.terms.term_files import OpenedTerms
 from sourcelight.repos import Repository
 
 GOAL = 15.0

@@ -33,7 +33,7 @@ from sourcelight.engines.search.ranking.collection import make_collection
 from sourcelight.engines.search.ranking.model import RankLimits
 from sourcelight.engines.search.ranking.question import analyze
 from sourcelight.engines.search.ranking.ranker import Ranker
-from sourcelight.engines.search.ranking.term_files import OpenedTerms
+from sourcelight.engines.search.ranking.terms.term_files import OpenedTerms
 from sourcelight.engines.tools import ToolContext
 from sourcelight.repos import Viewer
 

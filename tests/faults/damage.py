@@ -33,7 +33,7 @@ _LOADED = (
     "sourcelight.client.search.search_run",
     "sourcelight.display.frames",
     "sourcelight.engines.history.blame.git_blame",
-    "sourcelight.engines.search.ranking.term_files",
+    "sourcelight.engines.search.ranking.terms.term_files",
     "sourcelight.engines.tools",
 )
 QUERIES = (

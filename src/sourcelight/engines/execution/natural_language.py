@@ -30,7 +30,7 @@ from sourcelight.engines.search.ranking.model import LOCAL_ONLY, RankLimits, Sta
 from sourcelight.engines.search.ranking.paths import kind_of
 from sourcelight.engines.search.ranking.question import RankQuery, analyze
 from sourcelight.engines.search.ranking.ranker import Ranker
-from sourcelight.engines.search.ranking.term_files import OpenedTerms
+from sourcelight.engines.search.ranking.terms.term_files import OpenedTerms
 from sourcelight.repos import Viewer, resolve
 
 __all__ = ["RankedSearch", "kind_of", "rank", "rank_nothing", "split_filters", "targets_of"]

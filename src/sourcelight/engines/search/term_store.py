@@ -14,8 +14,8 @@ from sourcelight.core.errors import SourcelightError
 from sourcelight.engines.search.index.folder import TextIndexFolder
 from sourcelight.engines.search.index.shard import LooseShard, Shard
 from sourcelight.engines.search.model import Target
-from sourcelight.engines.search.ranking.term_files import TERMS, OpenedTerms, build_table
-from sourcelight.engines.search.ranking.term_table import TermTable
+from sourcelight.engines.search.ranking.terms.term_files import TERMS, OpenedTerms, build_table
+from sourcelight.engines.search.ranking.terms.term_table import TermTable
 from sourcelight.engines.search.side_tables import OpenTables, TableBuildOptions
 from sourcelight.engines.search.store import IndexStore
 from sourcelight.engines.search.updates import update_tables

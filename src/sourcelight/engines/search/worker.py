@@ -44,7 +44,7 @@ def table_line(folder: Path, settings: dict[str, Any], kind: str = "symbols") ->
 
 def _build_table(kind: str) -> TableBuild:
     if kind == "terms":
-        from sourcelight.engines.search.ranking import term_files
+        from sourcelight.engines.search.ranking.terms import term_files
 
         return term_files.build_table
     return definition_tables.build_table

@@ -14,7 +14,7 @@ from sourcelight.engines.search.ranking import Ranking
 from sourcelight.engines.search.ranking.model import RankLimits, join_rankings
 from sourcelight.engines.search.ranking.question import analyze
 from sourcelight.engines.search.ranking.ranker import Ranker
-from sourcelight.engines.search.ranking.term_files import OpenedTerms
+from sourcelight.engines.search.ranking.terms.term_files import OpenedTerms
 from sourcelight.testing import RepositoryBuilder
 
 WORDS = ("ledger", "period", "account", "balance", "invoice")

@@ -24,7 +24,7 @@ from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking import Ranking
 from sourcelight.engines.search.ranking.bm25 import Weights, score
 from sourcelight.engines.search.ranking.collection import make_collection
-from sourcelight.engines.search.ranking.tokenizer import TOKEN, terms_of
+from sourcelight.engines.search.ranking.terms.tokenizer import TOKEN, terms_of
 from sourcelight.repos import Viewer, resolve
 from sourcelight.testing import RepositoryBuilder
 

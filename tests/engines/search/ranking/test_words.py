@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sourcelight.engines.search.ranking import tokenizer
 from sourcelight.engines.search.ranking.question import analyze
-from sourcelight.engines.search.ranking.tokenizer import parts_of, terms_of
+from sourcelight.engines.search.ranking.terms import tokenizer
+from sourcelight.engines.search.ranking.terms.tokenizer import parts_of, terms_of
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ _MAX_ENGINES = 8
 def formats() -> str:
     """The formats of shards that this version writes and reads."""
     from sourcelight.engines.history.store.folder import FORMAT as HISTORY_FORMAT
-    from sourcelight.engines.search.ranking.term_table import rules
+    from sourcelight.engines.search.ranking.terms.term_table import rules
 
     return f"index {INDEX_FORMAT}, history {HISTORY_FORMAT}, definitions {symbols_version()}, words {rules()}"
 

@@ -24,7 +24,7 @@ from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.history import History, HistoryProgress
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking.question import RankQuery
-from sourcelight.engines.search.ranking.tokenizer import MAX_TOKEN_BYTES, TOKEN, stem, terms_of
+from sourcelight.engines.search.ranking.terms.tokenizer import MAX_TOKEN_BYTES, TOKEN, stem, terms_of
 from sourcelight.repos import packed_objects
 
 MAX_FILES = 30

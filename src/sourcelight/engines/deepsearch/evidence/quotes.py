@@ -17,7 +17,7 @@ from sourcelight.engines.deepsearch.redaction import is_hidden_file
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking import RankedChunk
-from sourcelight.engines.search.ranking.tokenizer import TOKEN, terms_of
+from sourcelight.engines.search.ranking.terms.tokenizer import TOKEN, terms_of
 from sourcelight.engines.tools import ToolContext
 
 WINDOW = 15

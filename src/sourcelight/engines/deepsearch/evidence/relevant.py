@@ -19,7 +19,7 @@ from sourcelight.engines.deepsearch.evidence.units import comment_start, head_en
 from sourcelight.engines.deepsearch.redaction import is_hidden_file
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking import RankedChunk, Ranking
-from sourcelight.engines.search.ranking.tokenizer import TOKEN, terms_of
+from sourcelight.engines.search.ranking.terms.tokenizer import TOKEN, terms_of
 from sourcelight.engines.symbols.definition_parser import Definition
 from sourcelight.repos import RepositoryKey
 

@@ -13,7 +13,7 @@ from sourcelight.core.arrays import Int64Array
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.search.ranking import ScoreRequest
 from sourcelight.engines.search.ranking.model import Scores
-from sourcelight.engines.search.ranking.tokenizer import TOKEN
+from sourcelight.engines.search.ranking.terms.tokenizer import TOKEN
 
 if TYPE_CHECKING:
     from sourcelight.engines.deepsearch.evidence.commits import CommitRanker

@@ -26,7 +26,7 @@ from sourcelight.engines.deepsearch.lookups.names import (
 )
 from sourcelight.engines.deepsearch.lookups.registrations import find_registrations
 from sourcelight.engines.deepsearch.lookups.values import parameter_names, parameters_of, value_of
-from sourcelight.engines.search.ranking.tokenizer import parts_of
+from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
 
 _VALUED = frozenset({"constant", "variable", "field", "property", "enummember", "module", "function"})
 _SHOWN_CHARS = 120

@@ -17,7 +17,7 @@ from sourcelight.engines.deepsearch.lookups.defaults import state_values, value_
 from sourcelight.engines.deepsearch.lookups.names import DefinitionLocation, ValueCandidate, definition_at, rank_of
 from sourcelight.engines.deepsearch.lookups.values import read_expression
 from sourcelight.engines.search import Target
-from sourcelight.engines.search.ranking.tokenizer import parts_of
+from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
 from sourcelight.engines.symbols.definition_parser import Definition
 
 _NUMBER_WORDS = frozenset({"number", "num", "nr", "no", "n", "count", "amount"})

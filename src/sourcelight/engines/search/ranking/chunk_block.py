@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.arrays import AnyArray, BoolArray, Float64Array, Int64Array, UInt8Array
-from sourcelight.engines.search.ranking.term_files import OpenedTerms
-from sourcelight.engines.search.ranking.term_table import TermTable
+from sourcelight.engines.search.ranking.terms.term_files import OpenedTerms
+from sourcelight.engines.search.ranking.terms.term_table import TermTable
 
 Entries = tuple[AnyArray, UInt8Array, UInt8Array]
 _EMPTY = np.zeros(0, dtype=np.int64)

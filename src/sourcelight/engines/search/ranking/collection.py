@@ -22,7 +22,7 @@ from sourcelight.engines.search.ranking.buffers import ScratchBuffers
 from sourcelight.engines.search.ranking.chunk_block import ChunkBlock, Entries, make_block
 from sourcelight.engines.search.ranking.import_scores import import_scores
 from sourcelight.engines.search.ranking.paths import PathWords, path_words
-from sourcelight.engines.search.ranking.term_files import OpenedTerms
+from sourcelight.engines.search.ranking.terms.term_files import OpenedTerms
 from sourcelight.engines.symbols import SymbolTable
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from sourcelight.core.arrays import Float64Array, Int64Array
-from sourcelight.engines.search.ranking.term_files import OpenedTerms
+from sourcelight.engines.search.ranking.terms.term_files import OpenedTerms
 from sourcelight.engines.search.scan.corpus import OpenedCommit
 from sourcelight.engines.symbols import SymbolTable
 

@@ -12,7 +12,7 @@ from sourcelight.engines.search.ranking.bm25 import WordScores, idf_of
 from sourcelight.engines.search.ranking.collection import ChunkCollection
 from sourcelight.engines.search.ranking.model import StatsExchange
 from sourcelight.engines.search.ranking.question import RankQuery
-from sourcelight.engines.search.ranking.tokenizer import parts_of, stem
+from sourcelight.engines.search.ranking.terms.tokenizer import parts_of, stem
 
 if TYPE_CHECKING:
     from sourcelight.engines.symbols import SymbolTable

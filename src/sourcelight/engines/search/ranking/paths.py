@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.arrays import Int64Array, UInt8Array
-from sourcelight.engines.search.ranking.tokenizer import terms_of
+from sourcelight.engines.search.ranking.terms.tokenizer import terms_of
 from sourcelight.engines.search.scan.corpus import OpenedCommit
 
 KINDS = ("code", "test", "docs", "config", "vendored", "changelog", "aside")

@@ -9,7 +9,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from sourcelight.engines.search.ranking.tokenizer import FUNCTION_WORDS, joined_form, parts_of, stem
+from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS, joined_form, parts_of, stem
 
 _JOINED_WEIGHT = 0.6
 _REPEATED_WEIGHT = 0.9

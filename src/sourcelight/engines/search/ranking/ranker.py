@@ -30,7 +30,7 @@ from sourcelight.engines.search.ranking.model import (
 )
 from sourcelight.engines.search.ranking.order import RankOrder, coverage_of
 from sourcelight.engines.search.ranking.question import RankQuery
-from sourcelight.engines.search.ranking.term_files import OpenedTerms
+from sourcelight.engines.search.ranking.terms.term_files import OpenedTerms
 
 _VOTING_CHUNKS = 12
 

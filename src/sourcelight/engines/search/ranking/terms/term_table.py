@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array
 from sourcelight.core.cells.json_lines import source_lines
-from sourcelight.engines.search.ranking import tokenizer
+from sourcelight.engines.search.ranking.terms import tokenizer
 from sourcelight.engines.symbols import KINDS, PARSED_LANGUAGES, FileDefinitions
 from sourcelight.engines.symbols.table import KEY_BYTES, SectionSource
 

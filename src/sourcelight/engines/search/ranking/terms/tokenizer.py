@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from sourcelight.engines.search.ranking.borders import WITHIN, best_border, line_states
+from sourcelight.engines.search.ranking.terms.borders import WITHIN, best_border, line_states
 
 RULES = 3
 """Raised by one whenever a text would give other terms or chunks than before."""

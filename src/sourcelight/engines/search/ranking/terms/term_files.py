@@ -15,7 +15,7 @@ from sourcelight.engines.search.index.folder import IndexManifest, TextIndexFold
 from sourcelight.engines.search.index.shard import LooseShard, Shard
 from sourcelight.engines.search.index.view import CommitView
 from sourcelight.engines.search.model import Target
-from sourcelight.engines.search.ranking.term_table import PROSE, TermTable, TermTableBuilder, rules
+from sourcelight.engines.search.ranking.terms.term_table import PROSE, TermTable, TermTableBuilder, rules
 from sourcelight.engines.search.scan.corpus import OpenedCommit
 from sourcelight.engines.search.side_tables import (
     SideTable,
