@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class IndexKind(StrEnum):
-    """Kinds of index files; as in `sourcelight.engines.execution.disk.KINDS`."""
+    """Kinds of index files; as in `sourcelight.engines.execution.indexes.disk.KINDS`."""
 
     TEXT = "text"
     DEFINITIONS = "definitions"
@@ -177,7 +177,7 @@ def _store_scip(engine: LocalEngine, file: str) -> bool:
 def show_status(paths: Sequence[str]) -> int:
     """Show the indexes on disk and the bytes of each kind; only those of `paths` if there are any."""
     from sourcelight.backends.embedded import index_folder
-    from sourcelight.engines.execution.disk import KINDS, disk_usage
+    from sourcelight.engines.execution.indexes.disk import KINDS, disk_usage
     from sourcelight.engines.search import IndexStore
     from sourcelight.repos import Catalog
 
@@ -210,7 +210,7 @@ def show_status(paths: Sequence[str]) -> int:
 def prune_indexes(paths: Sequence[str], kinds: Sequence[str] = ()) -> int:
     """Delete the indexes of all repositories that are not below `paths`; only `kinds` if there are any."""
     from sourcelight.backends.embedded import index_folder
-    from sourcelight.engines.execution.disk import KINDS, prune
+    from sourcelight.engines.execution.indexes.disk import KINDS, prune
     from sourcelight.engines.search import IndexStore
     from sourcelight.repos import Catalog
 

@@ -10,8 +10,8 @@ import pytest
 
 import sourcelight as sl
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.engines.execution import background
-from sourcelight.engines.execution.disk import KINDS, disk_usage, prune
+from sourcelight.engines.execution.indexes import background
+from sourcelight.engines.execution.indexes.disk import KINDS, disk_usage, prune
 from sourcelight.engines.search import IndexStore
 from sourcelight.testing import make_repo
 
@@ -83,7 +83,7 @@ def test_pruning_in_another_process_costs_a_running_reader_no_row(home: Path, mo
     """Thirty searches while all kinds are deleted over and over: each has all rows or says that it has not."""
     script = (
         "import sys\n"
-        "from sourcelight.engines.execution.disk import prune\n"
+        "from sourcelight.engines.execution.indexes.disk import prune\n"
         "from sourcelight.engines.search import IndexStore\n"
         "print('ready', flush=True)\n"
         "for _ in range(10_000):\n"

@@ -12,7 +12,7 @@ from sourcelight.core.errors import QueryError
 from sourcelight.core.query import parse
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution import Explanation, LocalEngine
-from sourcelight.engines.execution.advice import advise
+from sourcelight.engines.execution.advice.proposals import advise
 from sourcelight.repos import Viewer
 from sourcelight.testing.repositories import RepositoryBuilder
 

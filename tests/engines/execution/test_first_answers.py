@@ -9,7 +9,7 @@ import pytest
 
 import sourcelight as sl
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.engines.execution import repositories
+from sourcelight.engines.execution.indexes import repositories
 from sourcelight.engines.search import IndexStore
 from sourcelight.repos import Catalog
 from sourcelight.testing.repositories import RepositoryBuilder

@@ -16,9 +16,9 @@ import sourcelight as sl
 from engines.history.histories import build_many_kinds, open_history, repository_of
 from sourcelight.core.cancellation import Cancellation, ScanStopped
 from sourcelight.core.errors import ToolError
-from sourcelight.engines.execution.background import HistoryRequest, HistoryUpdater
 from sourcelight.engines.execution.commits import histories as searched_histories
 from sourcelight.engines.execution.commits.histories import SearchedHistories
+from sourcelight.engines.execution.indexes.background import HistoryRequest, HistoryUpdater
 from sourcelight.engines.history import LocalHistoryStore
 from sourcelight.engines.history.model import CommitNumbers
 from sourcelight.engines.history.store import store as history_store

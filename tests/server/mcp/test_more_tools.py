@@ -24,7 +24,8 @@ from sourcelight.core.markup.counts import estimate_tokens
 from sourcelight.core.tools.catalog import TOOLS, mcp_tools
 from sourcelight.core.tools.tool import DEFAULT_MAX_TOKENS
 from sourcelight.engines import tools
-from sourcelight.engines.execution import LocalEngine, repositories
+from sourcelight.engines.execution import LocalEngine
+from sourcelight.engines.execution.indexes import repositories
 from sourcelight.engines.search import IndexStore
 from sourcelight.engines.tools import ToolContext
 from sourcelight.repos import Catalog, Viewer

@@ -28,9 +28,10 @@ from sourcelight.core.markup.counts import count_of
 from sourcelight.core.query.explanation import Advice, Explanation
 from sourcelight.core.tools.tool import A
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.execution import Limits, notices
-from sourcelight.engines.execution.explain import combine_explanations, explain
-from sourcelight.engines.execution.first_indexing import FirstIndexing
+from sourcelight.engines.execution import Limits
+from sourcelight.engines.execution.advice import notices
+from sourcelight.engines.execution.advice.explain import combine_explanations, explain
+from sourcelight.engines.execution.indexes.first_indexing import FirstIndexing
 from sourcelight.engines.execution.plan_cache import PlanCache
 from sourcelight.engines.execution.protocol import ToolHandler
 from sourcelight.engines.execution.query_reader import QueryReader

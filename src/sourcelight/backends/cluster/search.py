@@ -21,7 +21,7 @@ from sourcelight.backends.cluster.messages import WorkerRequest
 from sourcelight.backends.cluster.worker.search import COMMITS, FILES, REPOSITORIES, SYMBOLS, SearchOutcome
 from sourcelight.core.query import Pattern
 from sourcelight.core.wire.events import Skipped
-from sourcelight.engines.execution import notices
+from sourcelight.engines.execution.advice import notices
 from sourcelight.engines.execution.commits.query import asked_of
 from sourcelight.engines.execution.plan import Plan, make_plan
 from sourcelight.engines.execution.plan_cache import NO_PLANS, stands, summary_of

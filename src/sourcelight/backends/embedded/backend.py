@@ -21,7 +21,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.tools.catalog import is_conversation
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution import Engine, Limits, LocalEngine
-from sourcelight.engines.execution.disk import overview
+from sourcelight.engines.execution.indexes.disk import overview
 from sourcelight.engines.search import IndexStore
 from sourcelight.engines.search.model import GroupBy
 from sourcelight.repos import Catalog, ServicePolicy, Viewer

@@ -10,7 +10,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.query.explanation import Explanation
 from sourcelight.core.tools.tool import A
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.execution.first_indexing import FirstIndexing
+from sourcelight.engines.execution.indexes.first_indexing import FirstIndexing
 from sourcelight.engines.execution.protocol import Limits, ToolHandler
 from sourcelight.engines.search import IndexReport
 from sourcelight.engines.search.model import GroupBy

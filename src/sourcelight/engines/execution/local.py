@@ -15,14 +15,14 @@ from sourcelight.core.query import Query
 from sourcelight.core.query.explanation import Explanation
 from sourcelight.core.tools.tool import A
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.execution import notices
-from sourcelight.engines.execution.explain import explain
+from sourcelight.engines.execution.advice import notices
+from sourcelight.engines.execution.advice.explain import explain
+from sourcelight.engines.execution.indexes.repositories import IndexedRepositories
 from sourcelight.engines.execution.local_source import LocalSource
 from sourcelight.engines.execution.plan import Plan, make_plan
 from sourcelight.engines.execution.plan_cache import CachedPlan, PlanCache
 from sourcelight.engines.execution.protocol import Limits, ToolHandler
 from sourcelight.engines.execution.query_reader import QueryReader
-from sourcelight.engines.execution.repositories import IndexedRepositories
 from sourcelight.engines.execution.run import SearchExecution
 from sourcelight.engines.execution.scope.scope import ScopeResolver
 from sourcelight.engines.execution.source import SearchTask

@@ -13,9 +13,10 @@ from sourcelight.core.completeness import limits
 from sourcelight.core.errors import Cancelled, QueryError
 from sourcelight.core.query import Filter
 from sourcelight.core.wire.events import Skipped
-from sourcelight.engines.execution import notices
-from sourcelight.engines.execution.background import under_way
+from sourcelight.engines.execution.advice import notices
 from sourcelight.engines.execution.commits.search import CommitSearch
+from sourcelight.engines.execution.indexes.background import under_way
+from sourcelight.engines.execution.indexes.repositories import IndexedRepositories
 from sourcelight.engines.execution.pipeline import ResultPipeline
 from sourcelight.engines.execution.plan import (
     Plan,
@@ -28,7 +29,6 @@ from sourcelight.engines.execution.plan import (
     vary,
 )
 from sourcelight.engines.execution.plan_cache import NO_PLANS, CachedPlan, PlanCache, PlanSummary, stands, summary_of
-from sourcelight.engines.execution.repositories import IndexedRepositories
 from sourcelight.engines.execution.results.alternatives import CountPolicy
 from sourcelight.engines.execution.results.ranking import FileRanker
 from sourcelight.engines.execution.scope.scope import Scope, ScopeResolver

@@ -20,8 +20,8 @@ from sourcelight.core.query import Query, parse
 from sourcelight.core.query.fields import ALIASES, FilterScope, names_of
 from sourcelight.core.query.narrowing import add_filter
 from sourcelight.core.query.parse import refuse_unsupported
+from sourcelight.engines.execution.indexes.repositories import IndexedRepositories, label_of
 from sourcelight.engines.execution.plan import SUPPORTED, make_plan
-from sourcelight.engines.execution.repositories import IndexedRepositories, label_of
 from sourcelight.engines.execution.scope.revisions import resolve_context
 from sourcelight.engines.execution.scope.scope import ScopeResolver
 from sourcelight.engines.search import Target, TextQuery

@@ -16,9 +16,9 @@ from sourcelight.core.query.alternatives import patterns_of
 from sourcelight.core.query.fields import RESULT_TYPES, FilterScope, names_of
 from sourcelight.core.query.languages import find_language
 from sourcelight.core.query.syntax.predicates import PREDICATES
-from sourcelight.engines.execution.background import HistoryRequest
 from sourcelight.engines.execution.commits.query import CommitPlan, asked_of, cell_kinds_of
 from sourcelight.engines.execution.commits.search import HistoryCommit, history_commits_of
+from sourcelight.engines.execution.indexes.background import HistoryRequest
 from sourcelight.engines.execution.name_hits import compile_term, repository_hits
 from sourcelight.engines.execution.scope.scope import Scope
 from sourcelight.engines.execution.scope.selection import RepositorySelection

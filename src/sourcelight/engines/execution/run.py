@@ -16,8 +16,8 @@ from sourcelight.core.batches.rows import first_matches, match_count
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.wire.events import Alert, Done, Filters, Progress, Skipped
 from sourcelight.core.wire.request import display_limit, match_limit
-from sourcelight.engines.execution import notices
 from sourcelight.engines.execution import protocol as limit_items
+from sourcelight.engines.execution.advice import notices
 from sourcelight.engines.execution.protocol import Limits
 from sourcelight.engines.execution.results.tally import Tally
 from sourcelight.engines.execution.source import SearchSource, SearchTask, SourceReport

@@ -10,7 +10,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.query import Query
 from sourcelight.core.wire.events import Alert, Skipped
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.execution import notices
+from sourcelight.engines.execution.advice import notices
 from sourcelight.engines.execution.pipeline import limit_of
 from sourcelight.engines.execution.plan import Plan
 from sourcelight.engines.execution.plan_cache import PlanSummary

@@ -13,7 +13,7 @@ import numpy as np
 from sourcelight.core.cancellation import Cancellation, DeadlineExceeded, ScanStopped, run_with_deadline
 from sourcelight.core.errors import Cancelled, SourcelightError
 from sourcelight.core.wire.events import Skipped
-from sourcelight.engines.execution.background import HistoryRequest, HistoryUpdater
+from sourcelight.engines.execution.indexes.background import HistoryRequest, HistoryUpdater
 from sourcelight.engines.history import History, HistoryStore
 from sourcelight.engines.history.model import CommitNumbers, UnbuiltHistory
 from sourcelight.engines.history.search.find import filter_commits, newest_first

@@ -12,7 +12,6 @@ import numpy as np
 from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.cancellation import Cancellation, ScanStopped
 from sourcelight.core.errors import RepositoryError, SourcelightError
-from sourcelight.engines.execution.background import HistoryRequest, HistoryUpdater
 from sourcelight.engines.execution.commits.changed_files import ChangedFilePredicates
 from sourcelight.engines.execution.commits.histories import SearchedHistories
 from sourcelight.engines.execution.commits.line_matches import (
@@ -23,6 +22,7 @@ from sourcelight.engines.execution.commits.line_matches import (
     unite_trees,
 )
 from sourcelight.engines.execution.commits.query import CommitPlan
+from sourcelight.engines.execution.indexes.background import HistoryRequest, HistoryUpdater
 from sourcelight.engines.history import History
 from sourcelight.engines.history.history import UnreadCommits
 from sourcelight.engines.history.model import ChangeNumbers, CommitNumbers

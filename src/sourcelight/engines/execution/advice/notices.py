@@ -14,9 +14,9 @@ from sourcelight.core.query.explanation import Advice
 from sourcelight.core.query.fields import FILE_FIELDS
 from sourcelight.core.query.narrowing import replace_filter, without_filters
 from sourcelight.core.wire.events import Alert, Done, Progress, ProposedQuery, Skipped
-from sourcelight.engines.execution import advice as advices
 from sourcelight.engines.execution import protocol
-from sourcelight.engines.execution.advice import advise, unknown_predicates
+from sourcelight.engines.execution.advice import proposals as advices
+from sourcelight.engines.execution.advice.proposals import advise, unknown_predicates
 from sourcelight.engines.execution.protocol import amount, names
 from sourcelight.engines.execution.structures import UNREAD_STRUCTURES
 from sourcelight.engines.search import Target

@@ -14,9 +14,14 @@ from sourcelight.core.batches.results import CallObserver, ToolProgress
 from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation, run_in_thread
 from sourcelight.core.errors import Cancelled, RepositoryError
-from sourcelight.engines.execution.background import DefinitionUpdater, HistoryRequest, HistoryUpdater, TermUpdater
-from sourcelight.engines.execution.first_indexing import FirstIndexing
-from sourcelight.engines.execution.worktree_changes import WorktreeChanges
+from sourcelight.engines.execution.indexes.background import (
+    DefinitionUpdater,
+    HistoryRequest,
+    HistoryUpdater,
+    TermUpdater,
+)
+from sourcelight.engines.execution.indexes.first_indexing import FirstIndexing
+from sourcelight.engines.execution.indexes.worktree_changes import WorktreeChanges
 from sourcelight.engines.history import HistoryStore
 from sourcelight.engines.history.store.store import LocalHistoryStore
 from sourcelight.engines.search import IndexReport, IndexStore, Target

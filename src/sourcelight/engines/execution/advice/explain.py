@@ -16,7 +16,7 @@ from sourcelight.core.query.fields import FIELDS, PATH_REGEXPS
 from sourcelight.core.query.parse import effective_type
 from sourcelight.core.query.syntax.nodes import filter_text, tree_text
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.execution.advice import advise
+from sourcelight.engines.execution.advice.proposals import advise
 from sourcelight.engines.execution.plan import Plan
 from sourcelight.engines.execution.protocol import Limits
 from sourcelight.engines.search.estimate import Estimate, PatternShare, estimate

@@ -28,8 +28,8 @@ from sourcelight.core.query.languages import find_language
 from sourcelight.core.query.narrowing import in_pattern_type, with_choice, with_pattern
 from sourcelight.core.query.normalize import combine
 from sourcelight.core.query.syntax.quoting import quote_value, slash_regexp
+from sourcelight.engines.execution.advice.cut_filters import cut_filters, escaped_parentheses
 from sourcelight.engines.execution.commits.query import keeps_no_commits
-from sourcelight.engines.execution.cut_filters import cut_filters, escaped_parentheses
 
 _OPERATOR = re.compile(r"(?<=[\s)])(and|or)(?=[\s(])|(?:^|(?<=[\s()]))(not)(?=\s)")
 _EDGE_OPERATOR = re.compile(r"^\s*(and|or)\b|(?<=\s)(and|or|not)\s*$", re.IGNORECASE)

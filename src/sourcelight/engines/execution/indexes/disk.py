@@ -15,7 +15,7 @@ from pathlib import Path
 
 from sourcelight.core.batches.events import RepositoryOverview
 from sourcelight.core.errors import SearchIndexError
-from sourcelight.engines.execution.repositories import IndexedRepositories
+from sourcelight.engines.execution.indexes.repositories import IndexedRepositories
 from sourcelight.engines.history.store.folder import HistoryFolder
 from sourcelight.engines.search import IndexStatus, IndexStore
 from sourcelight.engines.search.index.folder import TextIndexFolder

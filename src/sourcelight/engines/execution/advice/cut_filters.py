@@ -4,7 +4,7 @@ The language allows both and does not mention it: a parenthesis that is never cl
 how people type the name of a function. In front of a filter it takes the filter with it, and inside a value it ends
 the value, so that a query searches for other things than its author sees in it.
 
-Nothing here says how to show the advice: `sourcelight.engines.execution.advice` does.
+Nothing here says how to show the advice: `sourcelight.engines.execution.advice.proposals` does.
 """
 
 from __future__ import annotations
