@@ -14,7 +14,7 @@ from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import ClusterError, SourcelightError, WorkersUnreachable
 from sourcelight.core.wire.request import SearchRequest
 
-PROTOCOL = 12
+PROTOCOL = 13
 SEARCH, CALL, HELLO = "sourcelight_search", "sourcelight_call", "sourcelight_hello"
 TELL, KEEP = "sourcelight_tell", "sourcelight_keep"
 """Operations of a worker."""

@@ -1,6 +1,6 @@
 """Open and update the term tables of an index, for ranking.
 
-`ranking/term_files` reads and builds one table; this module sits above it, since it needs `IndexStore`.
+`ranking/terms/term_files` reads and builds one table; this module sits above it, since it needs `IndexStore`.
 """
 
 from __future__ import annotations

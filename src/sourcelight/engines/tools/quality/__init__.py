@@ -1,4 +1,4 @@
-"""Handlers of tools that help to judge code: how complex functions are, how that changed, and which tests belong to a file.
+"""Handlers of tools that help to judge code: complex functions, how they became so, and the tests of a file.
 
 Measures of one file are in `sourcelight.engines.complexity`, without tables or commits. Start at `complexity`.
 """
