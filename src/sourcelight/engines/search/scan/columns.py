@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, arrow_array, arrow_strings, to_numpy
 from sourcelight.core.batches.codecs import raw_matches
 from sourcelight.core.batches.codecs.raw_matches import RawMatches
+from sourcelight.core.batches.codecs.wire_columns import CodedValues
 from sourcelight.core.batches.schema import FILE_KEYS, arrow_type
 from sourcelight.engines.search.model import FileNumbers, Target
 from sourcelight.engines.search.scan.corpus import LONG_LINE_BYTES, Corpus
