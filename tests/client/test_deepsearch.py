@@ -180,7 +180,7 @@ def test_an_answer_that_says_it_is_none_is_not_headed_complete(tmp_path: Path) -
             code.deepsearch("Who fixed the most bugs in 2019?"),
             code.deepsearch("Where is fixed_bug defined?"),
         )
-    assert uncertain.text.startswith("This can't be answered as asked: ")
+    assert uncertain.text.startswith("This can't be answered as asked, because ")
     assert repr(uncertain).startswith("Deep search: uncertain, ")
     assert "<b>uncertain</b>" in uncertain._repr_mimebundle_()["text/html"]
     assert repr(definition).startswith("Deep search: complete, ")

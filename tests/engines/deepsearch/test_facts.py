@@ -194,7 +194,7 @@ def test_negated_questions_count_what_does_not_hold(engine: LocalEngine) -> None
         ),
         (
             "How many wonders are in the cart?",
-            "This can't be counted exactly: the question names nothing that is counted.",
+            "This can't be counted exactly: the question names nothing that git or the index counts.",
         ),
     ],
 )
@@ -514,7 +514,7 @@ def test_questions_that_were_not_read_name_what_was_not(tmp_path: Path) -> None:
     repo.commit({"a.py": "def fixed_bug(bug):\n    return bug\n", "b.py": "x = 1\n"}, "Fixed a bug in the docs")
     engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
     text = research(engine, "Who fixed the most bugs in 2019?").text
-    assert text.startswith("This can't be answered as asked: "), text
+    assert text.startswith("This can't be answered as asked, because "), text
     assert "`2019`" in text.split("\n\n")[0]
 
 

@@ -256,7 +256,14 @@ def _find_path_change(work: Work, paths: PathNames) -> Fact | None:
     table = commit_fact.tables[0]
     arguments = commit_arguments(work, [], [])
     rows = work.call("commit_search", arguments).table.to_pylist()
-    paths_text = " and ".join(code(path.glob) for path in request.paths) or "the history"
+    # Where a name stands for one file, its path says more than the pattern by which it was looked for.
+    concrete = concrete_paths(work, paths)
+    shown = (
+        [concrete[0][1]]
+        if len(concrete) == 1 and len(request.paths) == 1
+        else [path.glob.removeprefix("**/") for path in request.paths]
+    )
+    paths_text = " and ".join(map(code, shown)) or "the history"
     fact = Fact(
         None,
         "",
@@ -274,7 +281,7 @@ def _find_path_change(work: Work, paths: PathNames) -> Fact | None:
         if never:
             fact.sentences.append(f"{' and '.join(code(text) for text in never)} never was a path of what is searched.")
         return fact
-    exists = bool(concrete_paths(work, paths))
+    exists = bool(concrete)
     newest = request.is_last or request.event == "removed"
     removals = removals_of(work, rows) if request.event == "removed" and request.paths and not exists else []
     row = removals[0] if removals else rows[0 if newest else -1]

@@ -88,13 +88,19 @@ def find_main_author(work: Work, paths: PathNames) -> Fact | None:
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     for (name, address), number in ranked:
         table.add((name, address, number, f"{100 * number / total:.1f} %"))
-    (name, _), number = ranked[0]
+    # A person with two addresses that no mailmap joins is one person to a reader.
+    by_name: Counter[str] = Counter()
+    for (name, _), number in ranked:
+        by_name[name] += number
+    name, number = min(by_name.items(), key=lambda item: (-item[1], item[0]))
+    addresses = sum(author == name for author, _ in counts)
     names = " and ".join(
         code(f"{repository}/{path}" if path else repository) for repository, path in targets[:_MAX_OWNED]
     )
     fact = Fact(
         None,
-        f"{inline(name, 80)} wrote the most lines of {names}: {number:,} of {total:,} that are there today",
+        f"{inline(name, 80)} wrote the most lines of {names}: {number:,} of {total:,}"
+        f"{f', under {addresses} addresses' if addresses > 1 else ''}",
         "  +  ".join(queries),
         unit="lines",
         notes=notes,

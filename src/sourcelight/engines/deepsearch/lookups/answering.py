@@ -197,7 +197,7 @@ def find_line_author(  # noqa: PLR0911 - what is not one line of one file is lef
 _WITHOUT_DEFINITION: Mapping[str, Callable[[Lookup, Work, list[str]], Finding | None]] = {
     "line": lambda lookup, work, _: find_line_author(work, PathNames(work.inquiry), lookup.path, lookup.line),
     "dependency": lambda lookup, work, notes: find_dependency(work, lookup.name, lookup.owner, notes),
-    "dependencies": lambda _, work, notes: list_dependencies(work, notes),
+    "dependencies": lambda lookup, work, notes: list_dependencies(work, lookup.owner, notes),
     "environment": lambda _, work, notes: list_environment(work, notes),
     "variable": lambda lookup, work, notes: find_variable(work, lookup.name, notes),
     "throws": lambda lookup, work, notes: find_throws(work, lookup.name, notes),

@@ -28,6 +28,7 @@ from sourcelight.engines.deepsearch.lookups.names import (
 _FUNCTIONS = frozenset({"function", "method", "constructor"})
 _CALLABLE = frozenset({"function", "method", "constructor", "class", "struct"})
 _MAX_DEFINITIONS = 3
+_DOCUMENT = re.compile(r"\.(?:md|rst|txt|adoc)$|(?:^|/)(?:CHANGELOG|CHANGES|NEWS)\b", re.IGNORECASE)
 _COMMENT = re.compile(r"\s*(?:#(?!\s*(?:define|if|elif)|\[)|//|/?\*\s|--\s)")
 
 
@@ -112,8 +113,13 @@ def find_callees(work: Work, locations: Sequence[DefinitionLocation], name: str)
     evidence = join_evidence(
         [texts.evidence(location.target, location.path, line, line, "usage") for line in line_numbers]
     )
+    # Another function of the same name, in an example or a test, may be the one that is meant.
+    place = f" in {code(location.path)}" if len(locations) > 1 else ""
     finding = Finding(
-        Statement(f"{code(name)} calls {among}{name_list}", evidence), "callees", queries=queries, heading="Calls"
+        Statement(f"{code(name)}{place} calls {among}{name_list}", evidence),
+        "callees",
+        queries=queries,
+        heading="Calls",
     )
     finding.details = statements
     finding.quotes = [head_at(texts, location)]
@@ -187,6 +193,36 @@ def _statement(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> Statemen
     return Statement(text, (texts.evidence(target, row["caller_path"], line, line, "usage", 0.0, symbols),))
 
 
+def _mentions(
+    work: Work, texts: FileTexts, name: str, rows: Sequence[Mapping[str, Any]], queries: list[str]
+) -> Finding | None:
+    """List the lines of code with a name of which no caller is certain; None if there are none."""
+    spelled = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
+    lines = [row for row in rows if spelled.search(row["line"] or "") and not _COMMENT.match(row["line"] or "")]
+    lines = [row for row in lines if not _DOCUMENT.search(row["path"])]
+    main = [row for row in lines if not rank_of(row["path"])] or lines
+    if not main:
+        return None
+    main.sort(key=lambda row: (row["path"], row["line_number"]))
+    statements = []
+    for row in main[:MAX_DETAILS]:
+        target = work.inquiry.pins.of(row["repository"])
+        if target is None:
+            continue
+        evidence = texts.evidence(target, row["path"], row["line_number"], row["line_number"], "usage")
+        statements.append(Statement(f"{code(row['path'])}: {code((row['line'] or '').strip()[:160])}", (evidence,)))
+    files = count_of(len({(row["repository"], row["path"]) for row in main}), "file")
+    other = f"{count_of(len(main), 'other line')} of code in {files} {'has' if len(main) == 1 else 'have'} the name"
+    such = "" if len(main) == 1 else ", such as"
+    headline = Statement(
+        f"No call of {code(name)} is certain, but {other}{such}",
+        tuple(item for statement in statements[:SHOWN] for item in statement.evidence),
+    )
+    finding = Finding(headline, "callers", queries=queries, heading="Lines with the name")
+    finding.details = statements
+    return finding
+
+
 def _no_callers(
     work: Work, name: str, callables: Sequence[DefinitionLocation], queries: list[str], notes: list[str]
 ) -> Finding | None:
@@ -195,11 +231,13 @@ def _no_callers(
     rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
     defining = {(location.target.repository.name, location.path, location.definition.line) for location in callables}
     other_rows = [row for row in rows if (row["repository"], row["path"], row["line_number"]) not in defining]
-    # Another line may call it in a way that no grammar shows, such as by a macro.
-    if notes or other_rows:
+    if notes:
         return None
     texts = FileTexts(work.context)
     first = callables[0]
+    if other_rows:
+        # A line may call it in a way that no grammar shows, such as by a macro or in a shell script.
+        return _mentions(work, texts, name, other_rows, [*queries, join_queries(searches)])
     line = first.definition.line
     evidence = texts.evidence(first.target, first.path, line, line, "definition", 1.0, (name,))
     text = (

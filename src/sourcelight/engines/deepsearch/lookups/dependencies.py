@@ -17,6 +17,7 @@ from sourcelight.engines.deepsearch.lookups.manifests import (
     MANIFESTS,
     Requirement,
     is_same,
+    normalize,
     read_requirements,
     read_runtime,
     requirements_rank,
@@ -86,6 +87,9 @@ def find_dependency(work: Work, name: str, owner: str, notes: list[str]) -> Find
             for requirement in requirements
             if requirement.line and is_same(requirement.name, name)
         ]
+    # `@types/react` and `vendor/react` are other packages, where `react` itself is listed.
+    exact = [match for match in matches if normalize(match[2].name) == normalize(name)]
+    matches = exact or matches
     if not matches:
         return _no_dependency(work, texts, name, owner, read, unread, queries, notes)
     many_repositories = len(work.inquiry.pins) > 1
@@ -173,15 +177,26 @@ def _no_dependency(
     return finding
 
 
-def list_dependencies(work: Work, notes: list[str]) -> Finding | None:
-    """Return the packages that the first manifest with any lists; None where there is none to read."""
+def list_dependencies(work: Work, group: str, notes: list[str]) -> Finding | None:
+    """Return the packages that the first manifest with any lists; None where there is none to read.
+
+    With a `group` such as ``dev``, only those that are listed for it count.
+    """
     texts = FileTexts(work.context)
     queries: list[str] = []
     # One list for several repositories would be true of none of them.
     if len({pin.repository for pin in work.inquiry.pins}) > 1:
         return None
     manifests = [
-        (target, path, [requirement for requirement in read_requirements(path, lines) or () if requirement.line])
+        (
+            target,
+            path,
+            [
+                requirement
+                for requirement in read_requirements(path, lines) or ()
+                if requirement.line and group[:3].lower() in requirement.group.lower()
+            ],
+        )
         for target, path, lines in _manifests(work, texts, notes, queries)
         if rank_of(path) <= 1
     ]

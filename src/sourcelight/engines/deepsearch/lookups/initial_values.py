@@ -75,7 +75,10 @@ def find_constant_of(work: Work, text: str, queries: list[str], notes: list[str]
         if definition is None or definition.kind not in _CONSTANTS:
             continue
         candidate = value_at(texts, DefinitionLocation(target, row["path"], definition))
-        if candidate is not None and candidate.value and (is_default or _LITERAL.fullmatch(candidate.value)):
+        # What a test sets says nothing of the program.
+        if candidate is None or candidate.rank:
+            continue
+        if candidate.value and (is_default or _LITERAL.fullmatch(candidate.value)):
             candidate.subject = code(definition.name)
             candidates.append((not is_default, candidate))
     if not candidates:

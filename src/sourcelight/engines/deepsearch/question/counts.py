@@ -72,6 +72,7 @@ def read_modules(marked_text: MarkedText, text: str) -> tuple[Term, ...]:
     )
 
 
+_BY_DEFAULT = re.compile(r"\b(?:by default|at most|at once|at a time|before)\b", re.IGNORECASE)
 HEADERS = r"\.(?:h|hh|hpp|hxx)$"
 
 
@@ -109,7 +110,8 @@ class CountReader:
         if kind is None and not self.fields["is_list"] and re.search(TERMS, marked_text.text):
             kind = "occurrences"
         if kind is None and not self.fields["is_list"]:
-            return {"kind": "unknown"}
+            # "How many connections are there by default" asks for a value, and nothing to count.
+            return None if _BY_DEFAULT.search(marked_text.text) is not None else {"kind": "unknown"}
         if kind is None or (self.fields["is_list"] and kind in {"occurrences", "other"} and "group" not in self.fields):
             return None
         if kind == "other":
@@ -196,7 +198,7 @@ class CountReader:
                 self.fields["tests"] = True
             elif kind in SYMBOLS and noun_kind == "definition":
                 noun_kind = kind
-            elif kind is not None and (kind, noun_kind) not in TOGETHER:
+            elif kind not in {None, noun_kind} and (kind, noun_kind) not in TOGETHER:
                 text = text[:before] + self.noun + text[before + len(self.noun) :]
             self.noun, kind = noun["noun"], noun_kind
             before = noun.start("noun")

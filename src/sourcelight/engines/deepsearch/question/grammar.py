@@ -14,12 +14,15 @@ POLITE = re.compile(
 )
 MANY = re.compile(
     r"\bhow many\b|\bhow much\b"
-    r"|(?<!\bof )(?<!\bdefault )"
+    # "The max count" and "the refcount" are names; "count the files" tells someone to.
+    r"|(?:^\W*|\b(?:please|to|and|then|just|the|a)\s+)(?<!\bof the )(?<!\bdefault )"
     r"\b(?:count|tally)(?: up)?\b(?: how many| (?:the )?(?:total )?number of)?|\bhow (?:often|frequently)\b"
     r"|\bhow (?:big|large|long)(?=\s+(?:is|are|was)\s+(?:the\s+)?(?:⟨P\d+⟩|⟨G\d+⟩|files?\b|code\b|codebase\b"
     r"|repository\b|project\b|\W*$))"
     # The default or greatest number of something is a value that a line sets.
-    r"|\b(?<!default )(?<!maximum )(?<!minimum )(?<!max )(?<!min )(?<!initial )(?:total )?"
+    # "What sets the number of jobs" asks for a setting.
+    r"|\b(?<!sets the )(?<!set the )(?<!controls the )(?<!limits the )(?<!changes the )(?<!configures the )"
+    r"(?<!determines the )(?<!default )(?<!maximum )(?<!minimum )(?<!max )(?<!min )(?<!initial )(?:total )?"
     r"(?:number|count|amount|quantity) of\b",
     re.IGNORECASE,
 )
@@ -86,7 +89,7 @@ TOGETHER = {
 }
 """Nouns of which the first says nothing that the second does not."""
 
-SAME = re.compile(r"\s*⟨G\d+⟩", re.IGNORECASE)
+SAME = re.compile(r"\s*(?:⟨G\d+⟩|\()", re.IGNORECASE)
 NAME = rf"(?P<terms>{TERMS}|[\w.$]*[\w$])"
 STARTS = re.compile(
     rf"\b(?:(?:whose|with)\s+(?:a\s+)?names?\s+)?(?:that\s+)?(?:start(?:s|ing)?|begin(?:s|ning)?"

@@ -6,7 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from sourcelight.engines.deepsearch.question.wording import CASUAL_WORDS, is_misspelled_grammar
 from sourcelight.engines.search.ranking.question import RankQuery, analyze
+from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS
 
 SHORT = 6
 """Content words below which a question is taken for a follow-up of the answer before it."""
@@ -70,7 +72,7 @@ compute configure connect consider control convert create decide define depend d
 enable end enforce ensure evict execute expire explain fail fetch find finish generate get give handle happen
 implement improve keep know launch limit load locate look make manage mean measure obtain occur open organize parse
 perform pick prevent process produce protect read receive remove render report resolve respond retrieve return
-rotate run save select send serve show solve start stop store support switch take tell track transform trigger try
+rotate run save select send serve set show solve start stop store support switch take tell track transform trigger try
 turn understand update use validate verify wait work write
 begun bound broken brought built caught chosen done drawn driven fed forgotten found frozen given gone grown held
 hidden kept known left lost made meant met put ran run sent shown spent split taken thrown told understood woken won
@@ -78,6 +80,12 @@ written
 """
 _VERBS = frozenset(_VERBS_TEXT.split())
 _FORM_OF_VERB = re.compile(r".*(?:ed|ing|ly|ize[sd]?|ise[sd]?)")
+
+
+_FRAME_TEXT = "minimum maximum minimal maximal default difference example purpose number amount env var vs versus"
+_FRAME = CASUAL_WORDS | frozenset(_FRAME_TEXT.split())
+"""Words that say what is asked about a subject, and are no subject."""
+_GRAMMAR = FUNCTION_WORDS | _VERBS
 
 
 def key_words(question: RankQuery, words: Sequence[str]) -> tuple[str, ...]:
@@ -88,7 +96,8 @@ def key_words(question: RankQuery, words: Sequence[str]) -> tuple[str, ...]:
         is_verb = (
             lowered in _VERBS or lowered.removesuffix("s") in _VERBS or _FORM_OF_VERB.fullmatch(lowered) is not None
         )
-        if word in question.names or word in question.files or not (is_verb or word.isdigit()):
+        is_grammar = lowered in _FRAME or is_misspelled_grammar(word, _GRAMMAR)
+        if word in question.names or word in question.files or not (is_verb or is_grammar or word.isdigit()):
             selected_words.append(word)
     return tuple(selected_words)
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sourcelight.engines.deepsearch.question.marks import GAP, OF_NUMBER, POSSESSIVE
+from sourcelight.engines.deepsearch.question.wording import expand_wording, mend_spelling
 
 KINDS = (
     r"(?:functions?|methods?|class(?:es)?|structs?|interfaces?|enums?|traits?|types?|constants?|variables?|macros?"
@@ -93,12 +94,15 @@ _LINE = (
 _RUNTIME_FORMS = (
     _pattern(
         rf"(?:which|what)\s+(?:(?:is\s+the\s+)?(?:minimum|minimal|lowest|oldest)\s+)?(?:version\s+of\s+)?"
-        rf"(?P<name>{_RUNTIME})(?:\s+versions?)?(?:\s+(?:does|do|is|are))?(?:\s+(?:it|this|one|we|you|i))?\s+"
+        rf"(?P<name>{_RUNTIME})s?(?:\s+versions?)?(?:\s+(?:does|do|is|are))?(?:\s+(?:it|this|one|we|you|i))?\s+"
         rf"(?:needed|required?|supported?|need)"
         rf"(?:\s+(?:by|for|in|to run|to use))?"
     ),
-    _pattern(rf"{_WHAT}\s+(?:the\s+)?(?:minimum|minimal|lowest|oldest|required)\s+(?P<name>{_RUNTIME})(?:\s+version)?"
-             rf"(?:\s+(?:of|for|in|required|needed|supported)(?:\s+by)?)?"),
+    _pattern(
+        rf"{_WHAT}\s+(?:the\s+)?(?:(?:minimum|min|minimal|lowest|oldest|required)\s+)?(?:(?:supported|required)\s+)?"
+        rf"(?:version\s+of\s+)?(?P<name>{_RUNTIME})(?:\s+version)?(?:\s+(?:of|for|in|required|needed|supported)(?:\s+by)?)?"
+    ),
+    _pattern(rf"(?P<name>{_RUNTIME})\s+version(?:s)?(?:\s+(?:is|are))?\s+(?:needed|required|supported)(?:\s+(?:by|for|in))?"),
 )  # fmt: skip
 _DEPENDS = r"(?:depends?\s+(?:up)?on|requires?|needs?|uses?|imports?|pins?)"
 _DEPENDENCY_NOUN = r"(?:\s+(?:package|library|module|crate|gem|dependency))?"
@@ -109,7 +113,7 @@ _DEPENDENCY = (
     ),
     _pattern(
         rf"(?:which|what)\s+version\s+of\s+(?:the\s+)?(?P<name>{_TICKED}|{_PACKAGE}){_DEPENDENCY_NOUN}"
-        rf"(?:\s+(?:does|do|is|are))?\s+{_DEPENDS}(?:d|\s+by|\s+on)?"
+        rf"(?:\s+(?:does|do|is|are))?\s+{_DEPENDS}(?:d|\s+by|\s+on)?(?:\s+as\s+an?\s+[\w-]+(?:\s+dependency)?)?"
     ),
     _pattern(
         rf"(?:which|what)\s+version\s+of\s+(?:the\s+)?(?P<name>{_TICKED}|{_PACKAGE}){_DEPENDENCY_NOUN}"
@@ -303,7 +307,7 @@ _KEY = (
 _ENVIRONMENT = (
     _pattern(
         r"(?:(?:which|what)\s+|list\s+(?:all\s+)?(?:the\s+)?)(?P<name>environment|env)\s+(?:variables|vars)(?:\s+(?:does|do|are|is|can)"
-        r"(?:\s+it)?\s+(?:read|use|used|supported?|understood|respected|honou?r(?:ed)?|checked?|consulted|set))?(?:\s+by)?"
+        r"(?:\s+(?:it|(?:the|this|its)(?:\s+(?:program|project|library|cli|tool|code|app|server|command|package))?))?\s+(?:read|use|used|supported?|understood|respected|honou?r(?:ed)?|checked?|consulted|set))?(?:\s+by)?"
     ),
 )
 _VARIABLE = (
@@ -342,7 +346,8 @@ _DEPENDENCIES = (
     _pattern(rf"(?:which|what)\s+{_PACKAGES}\s+(?:does|do)\s+(?:it\s+)?(?P<name>depend)\s+(?:up)?on"),
     _pattern(rf"(?:which|what)\s+{_PACKAGES}\s+(?:does|do|is|are)\s+(?:it\s+)?(?P<name>require|need)d?(?:\s+by)?"),
     _pattern(
-        r"(?:what\s+are|which\s+are|list|show)\s+(?:all\s+)?(?:the\s+)?(?:direct\s+|runtime\s+)?(?P<name>dependencies)(?:\s+(?:of|in|for))?"
+        r"(?:what\s+are|which\s+are|list|show)\s+(?:me\s+)?(?:all\s+)?(?:the\s+)?(?:direct\s+|runtime\s+)?"
+        r"(?:(?P<owner>dev(?:elopment)?|test|peer|optional|build)(?:elopment)?[\s-]+)?(?P<name>dependencies)(?:\s+(?:of|in|for))?"
     ),
 )
 _ENDING = re.compile(r"[\s?.!,;:·]+$")
@@ -367,6 +372,15 @@ def read_lookup(text: str) -> Lookup | None:
     # "Response's initialize" is one name, where it is not followed by what it has: "Response's status parameter".
     words = POSSESSIVE.sub(r"\1.", words)
     words = re.sub(r"\s+in\s+(?=(?:defines|declares|implements|calls|invokes|requires?|needs?|uses?|by)\b)", " ", words)
+    words = expand_wording(words)
+    lookup = _match(words)
+    if lookup is None and (mended := expand_wording(mend_spelling(words))) != words:
+        lookup = _match(mended)
+    return lookup
+
+
+def _match(words: str) -> Lookup | None:
+    """Return the first form that the words of a question have."""
     for kind, patterns in _FORMS:
         for pattern in patterns:
             match = pattern.match(words)

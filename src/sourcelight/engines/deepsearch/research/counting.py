@@ -101,6 +101,8 @@ _TURNING = re.compile(
 def _changes_meaning(word: str, request: FactRequest, question: str) -> bool:
     """Return whether leaving out a word changes the question, such as a "not", a year, or a name of code."""
     is_name = word.strip("`\"'") != word or f"`{word}`" in question or re.search(r"[a-z][A-Z]|\w_\w", word) is not None
+    if request.kind == "dependencies":  # of building, of tests, optional: each is another list
+        return True
     return is_name or _TURNING.fullmatch(word) is not None or word == request.period.text
 
 
@@ -226,7 +228,7 @@ def _format_refusal(request: FactRequest) -> str:
         subject = inline(request.subject)
         return f"{subject[:1].upper()}{subject[1:]} can't be counted here: neither git nor the indexes have them."
     if request.kind == "unknown":
-        return "This can't be counted exactly: the question names nothing that is counted."
+        return "This can't be counted exactly: the question names nothing that git or the index counts."
     listed_words = ", ".join(code(word) for word in request.ignored)
     because = f": nothing that is counted is called {listed_words}" if listed_words else ""
     return f"This can't be counted exactly{because}."

@@ -187,9 +187,9 @@ def _lead(
             f"“{inline(commit.subject)}”{note} [{ledger.add(commit)}]."
         )
         if unread is not None:
-            unread_words = ", ".join(code(word) for word in unread) or "what it asks about"
-            were = "were" if len(unread) > 1 else "was"
-            relevant = f"This can't be answered as asked: {unread_words} {were} not read. {relevant}"
+            words = join_words([code(word) for word in unread]) or "what it asks about"
+            was = "were" if len(unread) > 1 else "was"
+            relevant = f"This can't be answered as asked, because {words} {was} not understood. {relevant}"
         return [*paragraphs, relevant]
     if not findings.relevant:
         return [*paragraphs, "No direct answer found: no file searched shares a word with the question."]

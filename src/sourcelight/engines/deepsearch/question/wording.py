@@ -1,0 +1,112 @@
+"""Rewrite a person's quick wording as the forms that questions are read by.
+
+Contractions without their apostrophe, openings that leave out "what is the", and misspelled words of a form. Names of
+code, quoted text and paths stay as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from difflib import get_close_matches
+
+_CONTRACTIONS = {
+    "whats": "what is", "what's": "what is", "wheres": "where is", "where's": "where is", "whos": "who is",
+    "who's": "who is", "hows": "how is", "how's": "how is", "whens": "when is", "when's": "when is",
+}  # fmt: skip
+_CONTRACTION = re.compile(rf"^({'|'.join(map(re.escape, _CONTRACTIONS))})\b", re.IGNORECASE)
+CASUAL_WORDS = frozenset(
+    {*_CONTRACTIONS, *["dont", "doesnt", "didnt", "isnt", "arent", "cant", "wont", "wasnt", "thats", "theres"]}
+)
+"""Words of quick typing that are grammar, and no subject of a question."""
+
+_NAME = r"(?:`[^`\n]+`|[A-Za-z_$][\w$]*(?:(?:\.|::|->|#)[A-Za-z_$~][\w$]*)*(?:\(\))?)"
+_CODE_NAME = r"(?:`[^`\n]+`|(?=\w*(?:_\w|[a-z\d][A-Z]|\d[a-z]*[A-Z]|[A-Z]{2}))[A-Za-z_$][\w$.:]*[\w$](?:\(\))?)"
+"""A name that no word of prose looks like: with an underscore, or with capitals inside."""
+_VERSUS = re.compile(
+    rf"^(?P<first>{_NAME})\s+(?:vs\.?|versus)\s+(?P<second>{_NAME})(?:\W+(?:what\w*\b.*)?\bdif+er\w*\W*)?$",
+    re.IGNORECASE,
+)
+_CLIPPED: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
+    (_VERSUS, lambda match: f"what is the difference between {match['first']} and {match['second']}"),
+    (re.compile(rf"^({_CODE_NAME})$"), lambda match: f"what is {match[1]}"),
+    (re.compile(rf"^where is (?:the )?({_CODE_NAME})$", re.IGNORECASE), lambda match: f"where is {match[1]} defined"),
+    (
+        re.compile(rf"^(what|who|which code) uses ({_CODE_NAME})$", re.IGNORECASE),
+        lambda match: f"what calls {match[2]}",
+    ),
+    (
+        re.compile(r"^((?:what (?:is|are) )?(?:the )?differences?) (?:of|in) (?=\S+ and \S+$)", re.IGNORECASE),
+        lambda match: f"{match[1]} between ",
+    ),
+    (
+        re.compile(
+            r"^(?:the )?(?=(?:default|max(?:imum|imal)?|min(?:imum|imal)?|value of|purpose of|meaning of|signature of"
+            r"|super ?class of|(?:base|parent) class(?:es)? of)\b)",
+            re.IGNORECASE,
+        ),
+        lambda _: "what is the ",
+    ),
+    (
+        re.compile(
+            r"^(?:the )?(?=(?:(?:direct|runtime|dev(?:elopment)?|test|peer|optional|build)[ -])?dependencies\b"
+            r"|(?:parameters|arguments|callers|callees|tests) (?:of|for)\b)",
+            re.IGNORECASE,
+        ),
+        lambda _: "what are the ",
+    ),
+)
+_FORM_WORDS = (
+    "default", "defaults", "defined", "declared", "implemented", "definition", "implementation", "difference",
+    "differences", "between", "example", "dependencies", "dependency", "depends", "version", "required", "supported",
+    "minimum", "maximum", "purpose", "parameters", "parameter", "arguments", "argument", "environment", "variable",
+    "variables", "function", "method", "constant", "interface", "inherit", "callers", "raised", "thrown",
+)  # fmt: skip
+_SHORTEST, _ALIKE = 6, 0.87
+_PLAIN = re.compile(r"(?<![\w`'\"./:@#$-])[a-z]{6,}(?![\w`'\"/:@#$-]|\.\w)")
+
+
+def expand_wording(text: str) -> str:
+    """Write out contractions and clipped openings of a question."""
+    text = _CONTRACTION.sub(lambda match: _CONTRACTIONS[match[1].lower()], text)
+    for pattern, written in _CLIPPED:
+        if pattern.search(text) is not None:
+            return pattern.sub(written, text, count=1)
+    return text
+
+
+def mend_spelling(text: str) -> str:
+    """Replace misspelled words of a form, such as "defualt"; words that are spelled like no such word stay."""
+    return _PLAIN.sub(lambda match: _nearest(match[0]), text)
+
+
+def _nearest(word: str) -> str:
+    """Return the word of a form that a word misspells, else the word."""
+    if word in _FORM_WORDS or word.removesuffix("s") in _FORM_WORDS or word.removesuffix("ing") in _FORM_WORDS:
+        return word
+    close = get_close_matches(word, _FORM_WORDS, n=1, cutoff=_ALIKE)
+    # Two letters that changed places are two edits to this measure.
+    close = close or [known for known in _FORM_WORDS if _is_swapped(word, known)]
+    return close[0] if close else word
+
+
+def _is_swapped(word: str, known: str) -> bool:
+    """Return whether two words differ by two neighbors that changed places."""
+    if len(word) != len(known):
+        return False
+    different = [index for index, (left, right) in enumerate(zip(word, known, strict=True)) if left != right]
+    return (
+        len(different) == 2
+        and different[1] == different[0] + 1
+        and word[different[0]] == known[different[1]]
+        and word[different[1]] == known[different[0]]
+    )
+
+
+def is_misspelled_grammar(word: str, known: frozenset[str]) -> bool:
+    """Return whether a word misspells one of some grammatical words, such as "untill" or "becuase"."""
+    if len(word) < _SHORTEST - 1 or not word.isalpha() or not word.islower():
+        return False
+    return bool(get_close_matches(word, sorted(known), n=1, cutoff=0.9)) or any(
+        _is_swapped(word, other) for other in known
+    )
