@@ -61,7 +61,7 @@ def test_hints_name_options_of_the_command(tmp_path: Path, capsys: pytest.Captur
     arguments = ["report", "contributors", str(tmp_path / "src"), "-o", str(page)]
     assert main(arguments) == 0
     for text in (capsys.readouterr().err, page.read_text(encoding="utf-8").replace("\\", "")):
-        assert "--no-join-addresses tells the names apart" in text
+        assert "--no-join-addresses keeps the names separate" in text
         assert "join_addresses=" not in text
     assert main([*arguments, "--no-join-addresses"]) == 0
     assert "join_addresses" not in capsys.readouterr().err

@@ -203,7 +203,7 @@ def show_status(paths: Sequence[str]) -> int:
     total = sum(usage.total_bytes for usage in usages)
     sums = ", ".join(f"{kind} {size_text(sum(usage.kind_bytes[kind] for usage in usages))}" for kind in kinds)
     ratio = f", {total / text_bytes:.1f} times the text" if text_bytes else ""
-    print_line(f"{size_text(total)} in {index_folder()} and beside it{ratio}: {sums}")
+    print_line(f"{size_text(total)} in {index_folder()} and its sibling directories{ratio}: {sums}")
     return DONE
 
 

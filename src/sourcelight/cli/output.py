@@ -226,7 +226,7 @@ _FOR_TERMINALS = {
     "join_addresses is False": "--no-join-addresses",
     "`exact=True` proves it": "in Python, `ownership(exact=True)` proves it",
     "exact=True proves it": "in Python, ownership(exact=True) proves it",
-    "identity_suggestions() lists them, and mailmap= joins those whose mailmap_line is passed": (
+    "identity_suggestions() lists them, and mailmap= joins those whose mailmap_line you pass": (
         "in Python, identity_suggestions() lists them, with lines for a .mailmap that join them"
     ),
 }

@@ -68,7 +68,7 @@ def test_nothing_of_another_time_is_said(report: Report) -> None:
 
 def test_identities_of_the_time_that_may_be_one_person_are_told(code: sl.Client) -> None:
     notices = contributors(code, ownership=False).notices
-    assert any(notice.startswith("2 of the people may be 1:") for notice in notices)
+    assert any(notice.startswith("2 people may be only 1:") for notice in notices)
 
 
 def test_people_that_are_not_joined_are_those_of_shortlog(code: sl.Client, repository: Path) -> None:

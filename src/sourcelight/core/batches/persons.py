@@ -25,10 +25,9 @@ def shown_pair(commits: Mapping[Pair, int]) -> Pair:
 
 
 BOT_RULE = (
-    "an identity counts as a bot when its name or the local part of its address ends with [bot] or (bot), when bot "
-    "or robot stands as the last word of either, or when it is a known service (dependabot, renovate, greenkeeper, "
-    "snyk, pre-commit-ci, github-actions, codecov, weblate, transifex, pyup, mergify, allcontributors, "
-    "semantic-release, jenkins, travis)"
+    "an identity counts as a bot if its name or the local part of its address ends with [bot], (bot), or the word bot "
+    "or robot, or if it is a known service (dependabot, renovate, greenkeeper, snyk, pre-commit-ci, github-actions, "
+    "codecov, weblate, transifex, pyup, mergify, allcontributors, semantic-release, jenkins, travis)"
 )
 """The rule in words, for notices."""
 

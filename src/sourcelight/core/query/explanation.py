@@ -35,12 +35,12 @@ class FilterMeaning:
 
 @dataclass(frozen=True, slots=True)
 class PatternMeaning:
-    """A pattern and the work it is.
+    """A pattern and its cost.
 
-    `fields` lists ``content`` and ``path``, or one of ``symbol``, ``message``, ``changed line``, of which all are read.
-    `required` is what every match must hold, empty when nothing is known; `evaluated` is ``line``, or ``document`` for
-    a pattern that can cross lines. `candidate_units` of `units` pieces of text may hold a match as far as the index
-    knows, with `candidate_bytes` bytes.
+    `fields` lists ``content`` and ``path``, or one of ``symbol``, ``message`` and ``changed line``, all of which are
+    read. `required` is the text that every match must contain, empty if unknown. `evaluated` is ``line``, or
+    ``document`` for a pattern that can cross lines. After the index has ruled out the rest, `candidate_units` of
+    `units` blocks of text may contain a match; they have `candidate_bytes` bytes.
     """
 
     text: str
@@ -138,7 +138,7 @@ def _alternative_lines(meaning: AlternativeMeaning) -> list[str]:
     if meaning.forks_left_out or meaning.archived_left_out:
         lines.append(f"left out: forks {meaning.forks_left_out:,}, archived repositories {meaning.archived_left_out:,}")
     lines.append(
-        f"results: {', '.join(meaning.types) or 'none'}{f', turned into {meaning.select}' if meaning.select else ''}"
+        f"results: {', '.join(meaning.types) or 'none'}{f', reduced to {meaning.select}' if meaning.select else ''}"
     )
     for item in meaning.filters:
         count = "" if item.files is None else f" ({count_of(item.files, 'file')})"
@@ -151,18 +151,18 @@ def _alternative_lines(meaning: AlternativeMeaning) -> list[str]:
         )
         if pattern.fields in _WITHOUT_INDEX:
             continue
-        lines.append(f"  every match holds: {pattern.required or 'nothing that the index knows'}")
+        lines.append(f"  every match contains: {pattern.required or 'no text that the index can select by'}")
         candidates = (
-            f"{pattern.candidate_units:,} of {pattern.units:,} pieces of text ({_size(pattern.candidate_bytes)})"
+            f"{pattern.candidate_units:,} of {pattern.units:,} blocks of text ({_size(pattern.candidate_bytes)})"
         )
-        lines.append(f"  index leaves {candidates}")
+        lines.append(f"  the index leaves {candidates}")
     if any(pattern.fields not in _WITHOUT_INDEX for pattern in meaning.patterns):
         lines.append(f"reads {_size(meaning.read_bytes)} of {_size(meaning.text_bytes)}")
     limit = "no limit of matches" if meaning.limit is None else f"stops after {meaning.limit:,} matches"
     timeout = "" if meaning.timeout_s is None else f" or {meaning.timeout_s:g} s"
     lines.append(f"{limit}{timeout}")
     if meaning.looked_at < meaning.repositories and meaning.files:
-        lines.append(f"numbers are of {meaning.looked_at:,} repositories only")
+        lines.append(f"these numbers cover only {count_of(meaning.looked_at, 'repository')}")
     return lines
 
 

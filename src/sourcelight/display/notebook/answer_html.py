@@ -237,7 +237,7 @@ def _citation_shower(question: Mapping[str, Any]) -> Callable[[str, str, str], s
     return show
 
 
-_HEADS = ("searches", "filters", "patterns: every match holds", "index leaves")
+_HEADS = ("searches", "filters", "patterns: every match contains", "the index leaves")
 _MAX_CHARS = 300
 
 
@@ -279,7 +279,7 @@ def _lines(alternative: Mapping[str, Any]) -> tuple[list[str], ...]:
         for item in alternative["patterns"]
     ]
     index = [
-        f"{item['candidate_units']:,} of {item['units']:,} pieces, {item['candidate_bytes']:,} bytes"
+        f"{item['candidate_units']:,} of {item['units']:,} blocks, {item['candidate_bytes']:,} bytes"
         for item in alternative["patterns"]
     ]
     return searched, filters, patterns, index

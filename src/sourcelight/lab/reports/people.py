@@ -102,8 +102,8 @@ def doubtful(
     if not duplicates:
         return []
     notice = (
-        f"{sum(map(len, duplicates)):,} of the people may be {len(duplicates):,}: identity_suggestions() lists them, "
-        "and mailmap= joins those whose mailmap_line is passed."
+        f"{sum(map(len, duplicates)):,} people may be only {len(duplicates):,}: identity_suggestions() lists them, "
+        "and mailmap= joins those whose mailmap_line you pass."
     )
     return [notice]
 

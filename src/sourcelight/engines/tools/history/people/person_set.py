@@ -196,7 +196,7 @@ class PersonNumbers:
         counts = "counts" if many_names == 1 else "count"
         notice = (
             f"{persons} under several names with one address and {counts} once, under the name with the most commits; "
-            "join_addresses=False tells the names apart."
+            "join_addresses=False keeps the names separate."
         )
         return [notice]
 
