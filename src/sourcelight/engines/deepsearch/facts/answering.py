@@ -11,7 +11,7 @@ from typing import Any
 from sourcelight.core.errors import QueryError, RepositoryError, ToolError, UnsupportedTool
 from sourcelight.core.markup import code
 from sourcelight.core.markup.counts import list_names
-from sourcelight.engines.deepsearch.facts import changes, commits, definitions, files, imports, texts
+from sourcelight.engines.deepsearch.facts import changes, commits, definitions, files, imports, subclasses, texts
 from sourcelight.engines.deepsearch.facts.events import find_event
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.paths import PathNames
@@ -30,7 +30,7 @@ _APPLIED: Mapping[Callable[[Work], Fact], frozenset[str]] = {
     files.count_languages: _FILES,
     files.count_repositories: frozenset(),
     definitions.count_definitions: _FILES | {"terms"},
-    definitions.count_subclasses: _FILES | {"terms"},
+    subclasses.count_subclasses: _FILES | {"terms"},
     definitions.count_tests: _FILES | {"terms"},
     # What a search of commits can't say of files, it says itself.
     commits.count_commits: _FILES | _HISTORY | {"terms", "messages"},
@@ -96,7 +96,7 @@ def _count(work: Work, paths: PathNames) -> Fact | None:  # noqa: PLR0911 - one 
         fact.unapplied += unapplied_fields(request, _APPLIED[counter])
         return fact
     fact = counter(work)
-    if counter is definitions.count_subclasses and request.is_list and not fact.number:
+    if counter is subclasses.count_subclasses and request.is_list and not fact.number:
         # That no head names it proves nothing: in some languages, types implement without saying so.
         return None
     first = _with_first_word(work) if counter is texts.count_texts else None
@@ -162,7 +162,7 @@ def _find_counter(request: FactRequest) -> Callable[[Work], Fact]:  # noqa: PLR0
     if kind == "repositories" and not (relation or request.languages or request.paths or request.tests):
         return files.count_repositories
     if kind == "definitions" and relation == "inherit":
-        return definitions.count_subclasses
+        return subclasses.count_subclasses
     if kind == "definitions" and relation in _CONTENT:
         return texts.count_texts
     simple: Mapping[str, Callable[[Work], Fact]] = {

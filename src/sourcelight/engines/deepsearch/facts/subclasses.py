@@ -1,0 +1,153 @@
+"""Counts of classes that inherit from another one, read from their heads."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sourcelight.core.query.regexps import escape_regexp
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work
+from sourcelight.engines.deepsearch.facts.searches import (
+    commit_of,
+    file_conditions,
+    format_terms,
+    join_queries,
+    make_queries,
+    noun_for,
+    run_searches,
+)
+
+# Selects lines by the index, and too many of them: `read_subtype` decides. Braces are doubled for `str.format`.
+_HEIR = (
+    r"^[ \t]*((export|default|public|protected|private|internal|abstract|final|sealed|open|data|static)[ \t]+)*"
+    r"(class|interface|struct|enum|record|trait)[ \t]+\w+[^{{;\n]*[^{{;\n\w](?:{names})\b"
+    r"|^[ \t]*(unsafe[ \t]+)?impl\b[^{{;\n]*[^{{;\n\w](?:{names})\b[^{{;\n]*[ \t]for[ \t]"
+    r"|^[ \t]*#\[derive\([^\n]*\b(?:{names})\b"
+)
+
+MAX_ATTRIBUTE_LINES = 8
+"""Lines below ``#[derive(…)]`` in which the head of what derives is looked for."""
+
+_HEAD = re.compile(r"\b(?P<kind>class|interface|struct|enum|record|trait)\s+(?P<name>\w+)(?P<rest>.*)")
+_IMPL = re.compile(r"\s*(?:unsafe\s+)?impl\b(?P<base>.*?)\sfor\s+(?P<type>.*)")
+_DERIVE = re.compile(r"\s*#\[derive\((?P<bases>[^)\n]*)")
+_DERIVING = re.compile(r"\s*(?:pub(?:\([^)]*\))?\s+)?(?P<kind>struct|enum|union)\s+(?P<name>\w+)")
+_KINDS = {"record": "class", "trait": "interface"}
+
+
+def count_subclasses(work: Work) -> Fact:
+    """Count classes, or the structs, enums and so on that are asked for, whose heads name another one as a base."""
+    request = work.request
+    names = "|".join(escape_regexp(term.text).replace("/", r"\/") for term in request.terms)
+    queries = make_queries(work, f"case:yes type:file /{_HEIR.format(names=names)}/")
+    notes: list[str] = []
+    terms = frozenset(term.text for term in request.terms)
+    texts = FileTexts(work.context)
+    candidates = []
+    for row in run_searches(work, queries, notes):
+        target = work.inquiry.pins.of(row["repository"])
+        lines = [] if target is None else texts.lines(target, row["path"])
+        following = lines[row["line_number"] : row["line_number"] + MAX_ATTRIBUTE_LINES]
+        head = read_subtype(row["line"] or "", terms, row["path"], following)
+        if head is not None:
+            candidates.append((row, head))
+    kinds = {_SAME_KINDS.get(kind, kind) for kind in request.symbol_kinds} - {"class"}
+    if "class" not in request.symbol_kinds and kinds:
+        kinds_by_name = _declared_kinds(work, {head.name for _, head in candidates if not head.kind}, notes)
+        candidates = [
+            (row, head)
+            for row, head in candidates
+            if kinds & ({head.kind} if head.kind else kinds_by_name.get((row["repository"], head.name), set()))
+        ]
+    subtypes: dict[tuple[str, str, str], tuple[dict[str, Any], Subtype]] = {}
+    # A type of Rust can have several `impl` blocks for one trait, and counts once.
+    for row, head in candidates:
+        subtypes.setdefault((row["repository"], row["path"], head.name), (row, head))
+    count, noun = len(subtypes), request.symbol_kinds[0] if kinds else "class"
+    fact = Fact(
+        count,
+        f"{noun_for(noun, count)}{file_conditions(work)} "
+        f"{'name' if count != 1 else 'names'} {format_terms(request.terms)} as a base in "
+        f"{'their heads' if count != 1 else 'its head'}",
+        join_queries(queries),
+        notes=notes,
+        unit="definitions",
+    )
+    fact.rule = (
+        "Of the rows of the query, heads on one line count, in Rust also those of `impl` and `derive`; bounds of type "
+        "parameters are no bases, and what inherits from one of these in turn does not count."
+    )
+    fact.repositories = Counter(row["repository"] for row, _ in subtypes.values())
+    table = Rows("Classes", ("repository", "path", "line_number", "symbol", "line"))
+    for row, head in subtypes.values():
+        table.add(
+            (row["repository"], row["path"], row["line_number"], head.name, row["line"]),
+            CitedLine(row["repository"], commit_of(work, row), row["path"], row["line_number"] or 1),
+        )
+    fact.tables = [table]
+    return fact
+
+
+_SAME_KINDS = {"trait": "interface", "protocol": "interface", "record": "class"}
+
+
+def _declared_kinds(work: Work, names: set[str], notes: list[str]) -> dict[tuple[str, str], set[str]]:
+    """Return the kinds of the definitions of names, by repository and name."""
+    kinds: dict[tuple[str, str], set[str]] = defaultdict(set)
+    if names:
+        pattern = "|".join(escape_regexp(name) for name in sorted(names))
+        for row in run_searches(work, make_queries(work, f"case:yes type:symbol /^({pattern})$/"), notes):
+            kinds[row["repository"], row["symbol"]].add(row["symbol_kind"])
+    return kinds
+
+
+@dataclass(frozen=True, slots=True)
+class Subtype:
+    """The type that the head of a definition declares: its name, and its kind in the index; empty if there is none."""
+
+    name: str
+    kind: str
+
+
+def read_subtype(line: str, names: frozenset[str], path: str, following: Sequence[str] = ()) -> Subtype | None:
+    """Return what has one of `names` as a base by its head, or by an ``impl`` or ``derive`` of Rust.
+
+    Bounds of type parameters, types of parameters and ``where`` clauses name no base.
+    """
+    # The `>` of an arrow closes no bracket.
+    text = without_brackets(line.replace("->", "  "), "<>")
+    if path.endswith(".rs"):
+        derived = _DERIVE.match(line)
+        if derived is not None:
+            base_names = {item.strip().rpartition("::")[2] for item in derived["bases"].split(",")}
+            head = next((match for other in following if (match := _DERIVING.match(other))), None)
+            return Subtype(head["name"], head["kind"]) if head is not None and names & base_names else None
+        block = _IMPL.match(text)
+        if block is not None:
+            subject = re.match(r"\s*&?\s*(?:mut\s+)?(?:\w+::)*(\w+)\s*(?:\{|where\b|$)", block["type"])
+            base = block["base"].strip().rpartition("::")[2]
+            return Subtype(subject[1], "") if subject is not None and base in names else None
+    head = _HEAD.search(text)
+    if head is None:
+        return None
+    bases = re.split(r"\bwhere\b|\{", without_brackets(head["rest"], "[]"))[0]
+    if not path.endswith((".py", ".pyi")):
+        bases = without_brackets(bases, "()")
+    elif "(" in bases:
+        # Keyword arguments of a class, such as `metaclass=Base`, are no bases.
+        bases = re.sub(r"\b\w+\s*=[^,)]*", "", bases)
+    has_base = any(re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", bases) for name in names)
+    return Subtype(head["name"], _KINDS.get(head["kind"], head["kind"])) if has_base else None
+
+
+def without_brackets(text: str, pair: str) -> str:
+    """Return a text without the text in brackets of one kind, nested ones included; single ones remain."""
+    opening, closing = map(re.escape, pair)
+    pattern = re.compile(rf"{opening}[^{opening}{closing}]*{closing}")
+    while (shorter := pattern.sub("", text)) != text:
+        text = shorter
+    return text
