@@ -22,9 +22,19 @@ outside the best file."""
 
 _KINDS = frozenset({"function", "method", "constructor", "class", "interface", "struct", "enum", "constant", "module"})
 _MARKS = re.compile(r"^\s*(?:///?|/\*+|\*+/|\*+|#+!?|--|;+|[rRuUbB]?(?:\"\"\"|'''))\s?|\s*(?:\*+/|\"\"\"|''')\s*$")
-_SENTENCE = re.compile(r"(.+?[.!?])(?=\s|$)", re.DOTALL)
+_SENTENCE = re.compile(r"(.+?(?<!\bi\.e)(?<!\be\.g)(?<!\betc)(?<!\bvs)[.!?])(?=\s|$)", re.DOTALL)
+_REFERENCE = re.compile(
+    r"<(?:see|paramref|typeparamref)\s+(?:cref|name|langword)=[\"'](?:\w:)?(?P<xml>[^\"'<>]+)[\"']\s*/>"
+    r"|\{@(?:link|linkplain|code|literal)\s+(?P<javadoc>[^{}]+)\}"
+)
+"""A name in a comment of C# or Java, as their documentation tools read it."""
+_ELEMENT = re.compile(r"</?(?:summary|remarks|para|p|c|code|b|i|em|strong|tt)\s*/?>", re.IGNORECASE)
+_INHERITED = re.compile(r"\{@inheritDoc\}|<inheritdoc\b[^>]*>", re.IGNORECASE)
 _SUMMARY_TAG = re.compile(r"^[@\\](?:brief|summary|description|short)\b\s*", re.IGNORECASE)
-_TAG = re.compile(r"^(?:[@\\][a-zA-Z]\w*|:(?:param|returns?|rtype|type|raises?)\b)")
+_TAG = re.compile(
+    r"^(?:[@\\][a-zA-Z]\w*|<(?:param|typeparam|returns|value|exception|example|seealso)\b"
+    r"|:(?:param|returns?|rtype|type|raises?)\b)"
+)
 """Begins what a comment says of parameters, results and the like: no sentence about the definition."""
 _DIRECTIVE = re.compile(r"^\s*#\s*(?:if|ifdef|ifndef|elif|else|endif|define|undef|include|pragma|error)\b")
 """A line for the preprocessor of C, which looks like a comment of other languages."""
@@ -114,12 +124,24 @@ def first_sentence(lines: Sequence[str], definition: Definition) -> str:
     above = comment_start(lines, definition.begin_line - 1)
     comment = [line for line in lines[above : definition.begin_line - 1] if not line.lstrip().startswith(("@", "#["))]
     for block in (docstring, comment):
-        text = " ".join(_lines_before_tags(block))
+        text = without_markup(" ".join(_lines_before_tags(block)))
         match = _SENTENCE.match(text)
         summary = (match[1] if match is not None else text).strip()
         if len(summary) >= _MIN_SAID:
             return summary
     return ""
+
+
+def without_markup(text: str) -> str:
+    """Return the words of a comment as a documentation tool shows them: names instead of references, no elements."""
+    text = _REFERENCE.sub(lambda match: _label_of(match["xml"] or match["javadoc"]), text)
+    return " ".join(_ELEMENT.sub(" ", _INHERITED.sub("", text)).split()).removeprefix("! ")
+
+
+def _label_of(reference: str) -> str:
+    """Return the text of a reference: its label if it has one, else the name that it refers to."""
+    target, _, label = reference.strip().partition(" ")
+    return label.strip() if label and "(" not in target else reference.strip().lstrip("#")
 
 
 def _lines_before_tags(block: Sequence[str]) -> Iterator[str]:

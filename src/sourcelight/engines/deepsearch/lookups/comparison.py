@@ -10,7 +10,7 @@ from dataclasses import replace
 from sourcelight.core.markup import code, join_words
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
-from sourcelight.engines.deepsearch.evidence.surroundings import first_sentence
+from sourcelight.engines.deepsearch.evidence.surroundings import first_sentence, without_markup
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries
 from sourcelight.engines.deepsearch.lookups.defaults import value_at
@@ -165,9 +165,7 @@ def _describe(work: Work, texts: FileTexts, name: str, location: DefinitionLocat
     summary = first_sentence(lines, location.definition)
     # Only text of the cited lines is quoted.
     quoted = (
-        f": “{inline(summary, 200)}”"
-        if summary and " ".join(summary.split()[:3]) in " ".join(head.text.split())
-        else ""
+        f": “{inline(summary, 200)}”" if summary and " ".join(summary.split()[:3]) in without_markup(head.text) else ""
     )
     candidate = value_at(texts, location)
     value = f" with the value {code(candidate.value[:120])}" if candidate is not None and candidate.value else ""

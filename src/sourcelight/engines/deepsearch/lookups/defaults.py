@@ -127,7 +127,8 @@ def default_at(texts: FileTexts, head: DefinitionLocation, name: str) -> ValueCa
         return None
     parameters, _ = read
     for parameter in parameters:
-        if parameter.name != name:
+        # PHP writes `$name`; the sign is no part of what a person calls it.
+        if parameter.name.lstrip("$") != name.lstrip("$"):
             continue
         value = parameter.value
         # Ruby's keyword parameters (`limit: 10`) look like types to the reader of parameters.

@@ -24,6 +24,7 @@ _GO_LINE = re.compile(r"^\s*(?:require\s+)?([\w.-]+(?:/[\w.~-]+)+|[\w-]+\.[\w.-]
 _GEM = re.compile(
     r"""^\s*(?:[\w.]+\.)?(?:add_(?:runtime_|development_)?dependency|gem)[\s(]+['"]([\w.-]+)['"]\s*,?\s*([^#]*)"""
 )
+_GEM_GROUP = re.compile(r"^group\b[\s(]*(.*?)\)?\s+do\b")
 _GRADLE = re.compile(
     r"""^\s*(\w*(?:[iI]mplementation|[aA]pi|[cC]ompile\w*|[rR]untime\w*|[aA]nnotationProcessor))[\s(]+['"]([\w.-]+):([\w.-]+)(?::([^'"]+))?['"]"""
 )
@@ -73,8 +74,13 @@ _PLAIN_REQUIREMENTS = re.compile(r"^requirements\.(?:txt|in)$")
 
 
 def requirements_rank(path: str) -> int:
-    """Return 0 for the manifest of a package, 1 for ``requirements.txt``, 2 for lists for documents and the like."""
+    """Return 0 for the manifest of a package, 1 for ``requirements.txt``, 2 for lists for documents and the like.
+
+    A Gemfile has the gems of developing beside those of a gemspec, so that a gemspec comes first.
+    """
     name = path.rpartition("/")[2]
+    if name == "Gemfile":
+        return 1
     if "requirements" not in name:
         return 0
     return 1 if _PLAIN_REQUIREMENTS.match(name) else 2
@@ -221,11 +227,16 @@ def _go_mod(lines: Sequence[str]) -> Iterator[Requirement]:
 
 
 def _ruby(lines: Sequence[str]) -> Iterator[Requirement]:
+    block = ""
     for number, line in enumerate(lines, 1):
+        if (opening := _GEM_GROUP.match(line[:500])) is not None:
+            block = ", ".join(re.findall(r"\w+", opening[1]))
+        elif re.match(r"end\b", line):
+            block = ""
         match = _GEM.match(line[:500])
         if match is not None:
             versions = re.findall(r"""['"]([<>=~!]*\s*\d[\w.]*)['"]""", match[2])
-            group = "development" if "development" in line else ""
+            group = "development" if "development" in line else block
             yield Requirement(match[1], ", ".join(versions), group, number)
 
 

@@ -27,6 +27,12 @@ _OBJECT = re.compile(
     r"|occurrences?\s+of|mentions?\s+of)\s+(?:the\s+|package\s+|module\s+|library\s+)*$",
     re.IGNORECASE,
 )
+_CLASS_NAME = re.compile(r"[A-Z]\w*[a-z]\w*[A-Z]\w*")
+_MEMBERS = re.compile(
+    r"\b(?:(?:base|parent|super|sub)[ -]?(?:class(?:es)?|types?)|parameters?|arguments?|signature|constructor"
+    r"|methods?|fields?|members?|attributes?|properties|instances?|callers?|purpose|definition|implementation)\s+(?:of|for)\s+(?:the\s+)?$",
+    re.IGNORECASE,
+)
 _CREATE = {"wrote", "created", "started", "maintain", "maintains", "develop", "develops"}
 _VERSION = r"v?\d+(?:\.\d+)+[\w.+-]*(?<![.?!])"
 _NAMED_REVISION = re.compile(
@@ -197,14 +203,15 @@ def _repositories(marked_text: MarkedText, names: RepositoryNames, *, by_word: b
     while count < len(scope_parts):  # taking a name makes room for the next one of a list
         count = len(scope_parts)
         for pattern, spelling in _patterns(present, by_word=by_word):
-            match = _first_match(pattern, marked_text.text)
+            taken = any(part.source_text.casefold() == spelling.casefold() for part in scope_parts)
+            match = _first_match(pattern, marked_text.text, spelling, is_taken=taken)
             taken_part = match and _make_part(match["name"], spelling, names, owner="(?P<owner>" in pattern)
             if match is not None and taken_part is not None:
                 scope_parts.append(taken_part)
                 _remove(marked_text, match, present)
     for mark in quoted:
         name = re.escape(f"⟨Q{marked_text.marks.index(mark)}⟩")
-        if (match := _first_match(rf"{_BEFORE}(?P<name>{name}){_AFTER}", marked_text.text)) is not None:
+        if (match := _first_match(rf"{_BEFORE}(?P<name>{name}){_AFTER}", marked_text.text, "")) is not None:
             scope_parts.append(ScopePart("repository", mark.text, names.find_by_name(mark.text)))
             _remove(marked_text, match, present)
     return scope_parts
@@ -273,10 +280,18 @@ def _clear_patterns(name: str) -> Iterable[str]:
     yield rf"{name}['\u2019]s\b"
 
 
-def _first_match(pattern: str, text: str) -> re.Match[str] | None:
-    """Return the first match whose name is not the object of a verb such as "use" or "depend on"."""
+def _first_match(pattern: str, text: str, spelling: str, *, is_taken: bool = False) -> re.Match[str] | None:
+    """Return the first match whose name is not the object of a verb such as "use" or "depend on".
+
+    A class may be called as its repository is: `TinyDB` of `tinydb`. It is the class where the repository is named
+    elsewhere, or where the question is about what a class has.
+    """
     for match in re.finditer(pattern, text, re.IGNORECASE):
-        if not _OBJECT.search(text[: match.start("name")]):
+        before = text[: match.start("name")]
+        is_class = match["name"] != spelling and _CLASS_NAME.fullmatch(match["name"]) is not None
+        if is_class and (is_taken or _MEMBERS.search(before) is not None):
+            continue
+        if not _OBJECT.search(before):
             return match
     return None
 

@@ -17,6 +17,7 @@ from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows
 from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.question.scope import QuestionScope
+from sourcelight.engines.deepsearch.question.vocabulary import NOUN
 from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest
 from sourcelight.engines.deepsearch.research.protocol import NO_MODEL, CountTable, Draft, Heading, Paragraph
 
@@ -101,7 +102,8 @@ _TURNING = re.compile(
 def _changes_meaning(word: str, request: FactRequest, question: str) -> bool:
     """Return whether leaving out a word changes the question, such as a "not", a year, or a name of code."""
     is_name = word.strip("`\"'") != word or f"`{word}`" in question or re.search(r"[a-z][A-Z]|\w_\w", word) is not None
-    if request.kind == "dependencies":  # of building, of tests, optional: each is another list
+    # "Base classes" and "development dependencies" are other things than classes and dependencies.
+    if re.search(rf"(?<!\w){re.escape(word)}\s+(?:{NOUN.pattern})", question, re.IGNORECASE) and request.is_list:
         return True
     return is_name or _TURNING.fullmatch(word) is not None or word == request.period.text
 

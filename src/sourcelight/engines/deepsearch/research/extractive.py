@@ -64,6 +64,7 @@ _RANKED = 400
 _TESTS, _DOCS, _USES, _COMMITS = 2, 2, 5, 3
 _KEPT_LINES = 32
 _QUOTES_BESIDE_HISTORY = 4
+_EXAMPLE = re.compile(r"\b(?:examples?|tutorial|sample code)\b", re.IGNORECASE)
 _WHY = re.compile(r"\b(?:why|how)\b", re.IGNORECASE)
 
 
@@ -129,6 +130,9 @@ class ExtractiveResearcher:
         question = analyze(inquiry.scope.remaining_text.replace(GAP.strip(), " ") or inquiry.question)
         if inquiry.previous:
             question = with_follow_up(question, inquiry.previous[-1].cited_names)
+        if _EXAMPLE.search(question.text):
+            # Documents show most examples.
+            question = replace(question, asks_docs=True)
         intents = intents_of(question)
         if intents.history:
             question = replace(question, optional=question.optional | (ASKING & question.terms.keys()))

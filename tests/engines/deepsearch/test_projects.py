@@ -1,0 +1,119 @@
+"""Projects whose class has the name of the repository, two manifests, or comments for documentation tools."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from engines.deepsearch.asking import research
+from sourcelight.backends.embedded import open_engine
+from sourcelight.engines.deepsearch.lookups.manifests import read_requirements
+from sourcelight.engines.execution import LocalEngine
+from sourcelight.testing import RepositoryBuilder
+
+HELP = """namespace Tally
+{
+    /// <summary>
+    /// Writes the <see cref="Tally.Board"/> as text, i.e. one line for each row. It never fails.
+    /// </summary>
+    /// <param name="width">The width.</param>
+    public class BoardWriter
+    {
+    }
+
+    /// <summary>Reads a board.</summary> <param name="path">Where it is.</param>
+    public class BoardReader
+    {
+    }
+}
+"""
+JAVA = """/**
+ * {@inheritDoc}
+ */
+class Plain {
+}
+
+/**
+ * Turns a {@link Board} into a {@code String}; see {@link Row the rows of it}.
+ */
+class FancyRow {
+}
+"""
+GEMFILE = "gem 'jruby', platforms: :jruby\n\ngroup :development, :test do\n  gem 'rake'\nend\n\ngem 'pry'\n"
+GEMSPEC = "Gem::Specification.new do |spec|\n  spec.add_dependency 'json'\n  spec.add_dependency 'logger'\nend\n"
+BOARD = """class Base:
+    pass
+
+
+class TallyBoard(Base):
+    def __init__(self, rows=4):
+        self.rows = rows
+"""
+PHP = """<?php
+class Loader
+{
+    public static function create($paths, bool $shortCircuit = true)
+    {
+    }
+}
+"""
+FILES: dict[str | bytes, str | bytes | None] = {
+    "board.py": BOARD,
+    "Gemfile": GEMFILE,
+    "tally.gemspec": GEMSPEC,
+    "src/Loader.php": PHP,
+    "src/BoardWriter.cs": HELP,
+    "src/Fancy.java": JAVA,
+    "docs/rows.md": "# An example of a custom row\n\nDerive from it, and pass the custom row to the board.\n",
+}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
+    root = tmp_path_factory.mktemp("project")
+    repo = RepositoryBuilder(root / "tallyboard")
+    repo.commit(FILES, "Add a board")
+    return open_engine([repo.path], index=root / "index", workers=1)
+
+
+def lead_of(engine: LocalEngine, question: str) -> str:
+    return re.sub(r"\\([_*#\[\]])", r"\1", research(engine, question).text.split("\n\n")[0])
+
+
+@pytest.mark.parametrize(
+    ("question", "part"),
+    [
+        ("What are the base classes of TallyBoard in tallyboard?", "names as its base `Base`"),
+        ("What is the superclass of TallyBoard?", "names as its base `Base`"),
+        ("runtime dependencies of tallyboard", "`tally.gemspec` lists 2 dependencies: `json` and `logger`"),
+        ("What are the development dependencies?", "`Gemfile` lists 1 dependency (development, test): `rake`"),
+        # PHP writes `$shortCircuit`.
+        ("What is the default of shortCircuit in create?", "The default of `shortCircuit` of `create` is `true`"),
+        ("What does BoardWriter do?", "“Writes the Tally.Board as text, i.e. one line for each row.”"),
+        ("What does BoardReader do?", "“Reads a board.”"),
+        ("What does FancyRow do?", "“Turns a Board into a String; see the rows of it.”"),
+    ],
+)
+def test_the_first_sentence_reads_the_project(project: LocalEngine, question: str, part: str) -> None:
+    lead = lead_of(project, question)
+    assert part in lead, lead
+
+
+def test_the_repository_is_still_named_in_prose(project: LocalEngine) -> None:
+    """A name in another case is the repository, where nothing says that it is a class."""
+    assert "**1** Python file" in lead_of(project, "How many Python files are in TallyBoard?")
+
+
+def test_a_word_before_the_noun_makes_it_another_noun(project: LocalEngine) -> None:
+    text = lead_of(project, "List all base classes in tallyboard")
+    assert text.startswith("This can't be counted as asked: `base` was not read.")
+
+
+def test_documents_show_examples(project: LocalEngine) -> None:
+    assert "docs/rows.md" in research(project, "Give me an example of a custom row").text.split("\n## ")[0]
+
+
+def test_groups_of_a_gemfile_end() -> None:
+    listed = read_requirements("Gemfile", GEMFILE.split("\n")) or []
+    assert [(item.name, item.group) for item in listed] == [("jruby", ""), ("rake", "development, test"), ("pry", "")]
