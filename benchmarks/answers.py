@@ -262,7 +262,9 @@ _JUDGES: Mapping[str, Callable[[Any, str, str, Path], bool]] = {
     "difference": lambda truth, lead, _, __: (
         lead.count(truth[2]) >= len(truth) - 1 and all(f"`{name}` is a" in lead for name in truth[:2])
     ),
-    "bases": lambda truth, lead, _, __: all(f"`{base}`" in lead for base in truth) if truth else "no class" in lead,
+    "bases": lambda truth, lead, _, __: (
+        all(f"`{base}`" in lead for base in truth) if truth else "no base class" in lead
+    ),
     "callees": lambda truth, lead, markdown, _: _calls_are(truth, lead, markdown),
     "absent": lambda truth, lead, _, __: lead.startswith(f"No searched file has `{truth}`"),
     "count": lambda truth, lead, _, __: truth in lead,

@@ -116,7 +116,7 @@ def test_the_routes_are_a_tool_of_a_model(engine: LocalEngine) -> None:
         "What is the difference between round_price and format_price?": "`format_price` is a function in",
         "Which tests cover checkout_total in shop?": "of 1 test file",
         "Show me an example of add_item": "`add_item` is used in",
-        "What is the base class of Cart?": "no class in",
+        "What is the base class of Cart?": "no base class in",
         "How many files are there in shop?": "**5** files",
         "Who last changed line 3 of shop/prices.py?": "was last changed by Ada",
         "Where is FluxCapacitor defined?": "No searched file has `FluxCapacitor`",

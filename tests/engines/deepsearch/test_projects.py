@@ -40,6 +40,43 @@ class Plain {
 class FancyRow {
 }
 """
+KOTLIN = """open class BoardError(message: String)
+
+class Narrow(
+    val width: Int,
+) : BoardError("narrow") {
+}
+
+class Wide(val width: Int) : BoardError("wide")
+
+class Holder(
+    val error: BoardError,
+) {
+}
+
+fun raise(): Int {
+    val x = 1
+    return x
+}
+"""
+SCALA = """class Scaled(x: Int)
+  extends Other
+  with BoardError {
+}
+"""
+BLACK = """class Late(
+    Mixin,
+    BoardError,
+):
+    pass
+
+
+ERRORS = [
+    BoardError,
+]
+"""
+LISTING = "public final class com/acme/Narrow : com/acme/BoardError {\n"
+HEADER = "#define TALLYBOARD_MAX_ROW_COUNT 12\nstatic const int TALLYBOARD_MAX_ROW_DEPTH = 500;\n"
 GEMFILE = "gem 'jruby', platforms: :jruby\n\ngroup :development, :test do\n  gem 'rake'\nend\n\ngem 'pry'\n"
 GEMSPEC = "Gem::Specification.new do |spec|\n  spec.add_dependency 'json'\n  spec.add_dependency 'logger'\nend\n"
 BOARD = """class Base:
@@ -65,6 +102,12 @@ FILES: dict[str | bytes, str | bytes | None] = {
     "src/Loader.php": PHP,
     "src/BoardWriter.cs": HELP,
     "src/Fancy.java": JAVA,
+    "src/errors.kt": KOTLIN,
+    "src/scaled.scala": SCALA,
+    "late.py": BLACK,
+    "api/board.api": LISTING,
+    "docs/errors.md": "```kotlin\nclass Example : BoardError()\n```\n",
+    "src/tally.h": HEADER,
     "docs/rows.md": "# An example of a custom row\n\nDerive from it, and pass the custom row to the board.\n",
 }
 
@@ -92,6 +135,8 @@ def lead_of(engine: LocalEngine, question: str) -> str:
         ("What is the default of shortCircuit in create?", "The default of `shortCircuit` of `create` is `true`"),
         ("What does BoardWriter do?", "“Writes the Tally.Board as text, i.e. one line for each row.”"),
         ("What does BoardReader do?", "“Reads a board.”"),
+        ("Which classes extend BoardError?", "**4** classes name `BoardError` as a base in their heads: `Wide`"),
+        ("maximum row depth", "`TALLYBOARD_MAX_ROW_DEPTH` is set to `500`"),
         ("What does FancyRow do?", "“Turns a Board into a String; see the rows of it.”"),
     ],
 )
@@ -102,7 +147,7 @@ def test_the_first_sentence_reads_the_project(project: LocalEngine, question: st
 
 def test_the_repository_is_still_named_in_prose(project: LocalEngine) -> None:
     """A name in another case is the repository, where nothing says that it is a class."""
-    assert "**1** Python file" in lead_of(project, "How many Python files are in TallyBoard?")
+    assert "**2** Python files" in lead_of(project, "How many Python files are in TallyBoard?")
 
 
 def test_a_word_before_the_noun_makes_it_another_noun(project: LocalEngine) -> None:

@@ -97,7 +97,7 @@ STATED = [
     ("Which functions are called by fill_tank in tanks?", ["`check_level` and `open_valve`"]),
     ("What is the base class of Tank?", ["names as its base `ABC` in `tanks.py`, line 9"]),
     ("What does DeepTank extend?", ["`Tank` in `tanks.py`"]),
-    ("Which class does Bucket inherit from?", ["no class in `tanks.py`, line 17"]),
+    ("Which class does Bucket inherit from?", ["names no base class in `tanks.py`, line 17"]),
     ("What are the parents of Pump?", ["`Machine<T>`, `Runnable` and `Part`"]),
     ("What is the superclass of Gate in tanks?", ["`Barrier` in `lib/gate.rb`"]),
     ("What are the base classes of Rotor?", ["`Wheel` and `Axle<int, 2>`"]),

@@ -29,6 +29,14 @@ _HEIR = (
     r"|^[ \t]*#\[derive\([^\n]*\b(?:{names})\b"
 )
 
+_CONTINUED = (
+    r"^[ \t]*(\)[^{{;\n]*:|(extends|implements|with)\b|[:,])[^{{;\n]*[^{{;\n\w](?:{names})\b"
+    r"|^[ \t]+([\w.]+\.)?(?:{names})(\[[^\n]*\])?,?[ \t]*$"
+)
+"""Lines that go on with the head of a class: ``) : Base()``, ``implements Base``, or a base alone."""
+_MAX_HEAD_LINES = 40
+_NO_SOURCE = re.compile(r"\.(?:md|rst|txt|adoc|api)$", re.IGNORECASE)
+
 MAX_ATTRIBUTE_LINES = 8
 """Lines below ``#[derive(…)]`` in which the head of what derives is looked for."""
 
@@ -47,14 +55,22 @@ def count_subclasses(work: Work) -> Fact:
     notes: list[str] = []
     terms = frozenset(term.text for term in request.terms)
     texts = FileTexts(work.context)
+    continued = make_queries(work, f"case:yes type:file /{_CONTINUED.format(names=names)}/")
     candidates = []
-    for row in run_searches(work, queries, notes):
+    for row in (*run_searches(work, queries, notes), *run_searches(work, continued, notes)):
         target = work.inquiry.pins.of(row["repository"])
-        lines = [] if target is None else texts.lines(target, row["path"])
+        if target is None or _NO_SOURCE.search(row["path"]):
+            continue
+        lines = texts.lines(target, row["path"])
         following = lines[row["line_number"] : row["line_number"] + MAX_ATTRIBUTE_LINES]
         head = read_subtype(row["line"] or "", terms, row["path"], following)
         if head is not None:
             candidates.append((row, head))
+        elif (opening := _opening_of(lines, row["line_number"])) is not None:
+            text = " ".join(lines[opening - 1 : row["line_number"]])
+            head = read_subtype(text, terms, row["path"])
+            if head is not None:
+                candidates.append(({**row, "line_number": opening, "line": lines[opening - 1]}, head))
     kinds = {_SAME_KINDS.get(kind, kind) for kind in request.symbol_kinds} - {"class"}
     if "class" not in request.symbol_kinds and kinds:
         kinds_by_name = _declared_kinds(work, {head.name for _, head in candidates if not head.kind}, notes)
@@ -73,12 +89,12 @@ def count_subclasses(work: Work) -> Fact:
         f"{noun_for(noun, count)}{file_conditions(work)} "
         f"{'name' if count != 1 else 'names'} {format_terms(request.terms)} as a base in "
         f"{'their heads' if count != 1 else 'its head'}",
-        join_queries(queries),
+        join_queries([*queries, *continued]),
         notes=notes,
         unit="definitions",
     )
     fact.rule = (
-        "Of the rows of the query, heads on one line count, in Rust also those of `impl` and `derive`; bounds of type "
+        "Of the rows of the queries, heads of classes count, in Rust also those of `impl` and `derive`; bounds of type "
         "parameters are no bases, and what inherits from one of these in turn does not count."
     )
     fact.repositories = Counter(row["repository"] for row, _ in subtypes.values())
@@ -90,6 +106,17 @@ def count_subclasses(work: Work) -> Fact:
         )
     fact.tables = [table]
     return fact
+
+
+def _opening_of(lines: Sequence[str], number: int) -> int | None:
+    """Return the line (from 1) on which the head of a class begins that goes on at a line; None if none does."""
+    for index in range(number - 2, max(-1, number - 2 - _MAX_HEAD_LINES), -1):
+        line = lines[index]
+        if _HEAD.search(line.partition("//")[0]) is not None:
+            return None if re.search(r"[{;]", line) else index + 1
+        if re.search(r"[{};]\s*$", line) or not line.strip():
+            return None
+    return None
 
 
 _SAME_KINDS = {"trait": "interface", "protocol": "interface", "record": "class"}
@@ -132,7 +159,8 @@ def read_subtype(line: str, names: frozenset[str], path: str, following: Sequenc
             base = block["base"].strip().rpartition("::")[2]
             return Subtype(subject[1], "") if subject is not None and base in names else None
     head = _HEAD.search(text)
-    if head is None:
+    # What follows a name with a slash is a path of a listing, such as of an interface of the JVM.
+    if head is None or head["rest"].startswith("/"):
         return None
     bases = re.split(r"\bwhere\b|\{", without_brackets(head["rest"], "[]"))[0]
     if not path.endswith((".py", ".pyi")):

@@ -33,6 +33,7 @@ def find_bases(work: Work, locations: Sequence[DefinitionLocation], name: str, q
         return None
     texts = FileTexts(work.context)
     sentences, evidence = [], []
+    is_any = False
     for location in classes:
         read = bases_of(texts.lines(location.target, location.path), location)
         if read is None:
@@ -40,10 +41,13 @@ def find_bases(work: Work, locations: Sequence[DefinitionLocation], name: str, q
         bases, last = read
         location_text = f"{code(location.path)}{with_repository(work, location)}, line {location.definition.line:,}"
         base_list = join_words([code(base) for base in bases])
+        is_any = is_any or bool(bases)
         sentences.append(f"{base_list} in {location_text}" if bases else f"no class in {location_text}")
         line = location.definition.line
         evidence.append(texts.evidence(location.target, location.path, line, last, "definition", 1.0, (name,)))
     text = f"The head of {code(name)} names as its base {'; '.join(sentences)}"
+    if not is_any and len(classes) == 1:
+        text = f"The head of {code(name)} names {sentences[0].replace('no class', 'no base class', 1)}"
     finding = Finding(Statement(text, tuple(evidence)), "bases", queries=[join_queries(queries)])
     finding.quotes = [head_at(texts, classes[0])]
     finding.method.append("Bases that are added at run time, and those of the bases themselves, are not listed.")

@@ -64,12 +64,16 @@ def find_constant_of(work: Work, text: str, queries: list[str], notes: list[str]
         is_default = "default" in parts
         name_words = sorted(word for word in words if word != "default")
         # One word, such as `size`, is in the names of too many constants to mean one of them.
+        target = work.inquiry.pins.of(row["repository"])
+        if target is None:
+            continue
+        # Constants of C begin with the name of their project.
+        project = normal_words(target.repository.name.rpartition("/")[2])
+        if project and parts[: len(project)] == project and parts != project:
+            parts = parts[len(project) :]
         if sorted(part for part in parts if part != "default") != name_words or (
             len(name_words) < 2 and not is_default
         ):
-            continue
-        target = work.inquiry.pins.of(row["repository"])
-        if target is None:
             continue
         definition = definition_at(texts, target, row["path"], row["symbol"], row["line_number"])
         if definition is None or definition.kind not in _CONSTANTS:

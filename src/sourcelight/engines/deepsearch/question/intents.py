@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from sourcelight.engines.deepsearch.question.wording import CASUAL_WORDS, is_misspelled_grammar
+from sourcelight.engines.deepsearch.question.wording import CASUAL_WORDS, FORM_WORDS, is_misspelled_grammar
 from sourcelight.engines.search.ranking.question import RankQuery, analyze
 from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS
 
@@ -82,8 +82,11 @@ _VERBS = frozenset(_VERBS_TEXT.split())
 _FORM_OF_VERB = re.compile(r".*(?:ed|ing|ly|ize[sd]?|ise[sd]?)")
 
 
-_FRAME_TEXT = "minimum maximum minimal maximal default difference example purpose number amount env var vs versus"
-_FRAME = CASUAL_WORDS | frozenset(_FRAME_TEXT.split())
+_FRAME_TEXT = """
+minimum maximum minimal maximal default difference example purpose number amount env var vs versus superclass subclass
+subclasses
+"""
+_FRAME = CASUAL_WORDS | frozenset(FORM_WORDS) | frozenset(_FRAME_TEXT.split())
 """Words that say what is asked about a subject, and are no subject."""
 _GRAMMAR = FUNCTION_WORDS | _VERBS
 

@@ -94,9 +94,9 @@ _LINE = (
 _RUNTIME_FORMS = (
     _pattern(
         rf"(?:which|what)\s+(?:(?:is\s+the\s+)?(?:minimum|minimal|lowest|oldest)\s+)?(?:version\s+of\s+)?"
-        rf"(?P<name>{_RUNTIME})s?(?:\s+versions?)?(?:\s+(?:does|do|is|are))?(?:\s+(?:it|this|one|we|you|i))?\s+"
-        rf"(?:needed|required?|supported?|need)"
-        rf"(?:\s+(?:by|for|in|to run|to use))?"
+        rf"(?P<name>{_RUNTIME})s?(?:\s+versions?)?(?:\s+(?:does|do|is|are))?(?:\s+(?:it|this|one|we|you|i|the\s+build))?\s+"
+        rf"(?:needed|required?|supported?|need|have\s+to\s+have)"
+        rf"(?:\s+(?:by|for|in|to\s+(?:run|use|install|build)))?(?:\s+it)?"
     ),
     _pattern(
         rf"{_WHAT}\s+(?:the\s+)?(?:(?:minimum|min|minimal|lowest|oldest|required)\s+)?(?:(?:supported|required)\s+)?"

@@ -56,12 +56,13 @@ _CLIPPED: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
         lambda _: "what are the ",
     ),
 )
-_FORM_WORDS = (
+FORM_WORDS = (
     "default", "defaults", "defined", "declared", "implemented", "definition", "implementation", "difference",
     "differences", "between", "example", "dependencies", "dependency", "depends", "version", "required", "supported",
     "minimum", "maximum", "purpose", "parameters", "parameter", "arguments", "argument", "environment", "variable",
     "variables", "function", "method", "constant", "interface", "inherit", "callers", "raised", "thrown",
 )  # fmt: skip
+"""Words by which a question says what it asks for."""
 _SHORTEST, _ALIKE = 6, 0.87
 _PLAIN = re.compile(r"(?<![\w`'\"./:@#$-])[a-z]{6,}(?![\w`'\"/:@#$-]|\.\w)")
 
@@ -82,11 +83,11 @@ def mend_spelling(text: str) -> str:
 
 def _nearest(word: str) -> str:
     """Return the word of a form that a word misspells, else the word."""
-    if word in _FORM_WORDS or word.removesuffix("s") in _FORM_WORDS or word.removesuffix("ing") in _FORM_WORDS:
+    if word in FORM_WORDS or word.removesuffix("s") in FORM_WORDS or word.removesuffix("ing") in FORM_WORDS:
         return word
-    close = get_close_matches(word, _FORM_WORDS, n=1, cutoff=_ALIKE)
+    close = get_close_matches(word, FORM_WORDS, n=1, cutoff=_ALIKE)
     # Two letters that changed places are two edits to this measure.
-    close = close or [known for known in _FORM_WORDS if _is_swapped(word, known)]
+    close = close or [known for known in FORM_WORDS if _is_swapped(word, known)]
     return close[0] if close else word
 
 
