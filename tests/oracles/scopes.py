@@ -172,17 +172,50 @@ def owning(epoch: Epoch, rng: Random) -> Outcome:
 
 
 def contributed(history: History, expression: str, *, case: bool) -> frozenset[str]:
-    """Files that someone changed, under this name or under one that it had before."""
+    """Files with a change by someone, under the name that they have or under one that they had when it was made."""
     matcher = Matcher(Atom(expression, regexp=True), case_sensitive=case, whole_text=True)
-    paths = {change.path for commit in history.commits for change in commit.changes
-             if any(matcher.any(text) for text in people(commit.author, commit.mapped_author))}  # fmt: skip
-    renames = {(change.old_path, change.path) for commit in history.commits for change in commit.changes
-               if change.status == "R"}  # fmt: skip
-    size = -1
-    while size < len(paths):
-        size = len(paths)
-        paths |= {new for old, new in renames if old in paths}
-    return frozenset(path.decode(errors="replace") for path in paths)
+    theirs = {commit.name for commit in history.commits
+              if any(matcher.any(text) for text in people(commit.author, commit.mapped_author))}  # fmt: skip
+    lines = Lines(history)
+    paths = {change.path for commit in history.commits for change in commit.changes}
+    return frozenset(path.decode(errors="replace") for path in paths if lines.commits_of(path) & theirs)
+
+
+class Lines:
+    """The commits of a file, as `engines.history.file_history` defines them, by plain sets of ancestors."""
+
+    def __init__(self, history: History) -> None:
+        parents = {commit.name: commit.parents for commit in history.commits}
+        self._behind: dict[str, set[str]] = {}
+        while len(self._behind) < len(parents):  # parents first
+            for name, above in parents.items():
+                if name not in self._behind and all(p in self._behind or p not in parents for p in above):
+                    self._behind[name] = {name}.union(*(self._behind.get(p, set()) for p in above))
+        order = {name: number for number, name in enumerate(self._behind)}
+        self._changes = [(commit.name, change) for commit in history.commits for change in commit.changes]
+        self._changes.sort(key=lambda pair: -order[pair[0]])
+
+    def commits_of(self, path: bytes) -> set[str]:
+        """Commits that changed the file that is called `path` today."""
+        commits: set[str] = set()
+        pending, visited = [(path, frozenset[str]())], set[tuple[bytes, frozenset[str]]]()
+        while pending:
+            name, without = pending.pop()
+            if (name, without) in visited:
+                continue
+            visited.add((name, without))
+            ended_by: list[str] = []
+            for commit, change in self._changes:  # the newest first
+                behind = self._behind[commit]
+                if name not in {change.path, change.old_path if change.status == "R" else name}:
+                    continue
+                if behind & without or any(commit != r and commit in self._behind[r] for r in ended_by):
+                    continue
+                commits.add(commit)
+                if change.status == "R" and change.path == name:
+                    ended_by.append(commit)
+                    pending.append((change.old_path, without | {commit}))
+        return commits
 
 
 def draw_filters(epoch: Epoch, rng: Random) -> tuple[Filter, ...]:

@@ -77,6 +77,24 @@ def test_all_tools_count_the_same_commits_of_a_file(repo: RepositoryBuilder, cod
         assert code.drill_down(hotspots, int(row))["commit"].tolist() == log
 
 
+def test_contributors_of_a_file_are_the_authors_of_its_history(tmp_path: Path) -> None:
+    generator = random.Random(13)  # noqa: S311 - no secret
+    ours, theirs = content(generator), content(generator)
+    builder = RepositoryBuilder(tmp_path / "src" / "people")
+    builder.commit({"a.txt": ours}, author="Ada <a@x.org>")
+    builder.commit({"b.txt": theirs}, author="Bob <b@x.org>")
+    builder.commit({"b.txt": None}, author="Cat <c@x.org>")
+    builder.commit({"a.txt": None, "b.txt": ours}, author="Dan <d@x.org>")
+    builder.commit({"c.txt": theirs, "b.txt": f"{ours}more\n"}, author="Eve <e@x.org>")
+    logs = {path: builder.git("log", "--follow", "--format=%an", "--", path).split("\n") for path in ("b.txt", "c.txt")}
+    assert logs["b.txt"] == ["Eve", "Dan", "Ada"]  # not those of an earlier file of the name
+    with sl.open(tmp_path / "src", index_dir=tmp_path / "index", index_workers=1, background_index=False) as code:
+        for name in ("Ada", "Bob", "Cat", "Dan", "Eve"):
+            paths = {path for path, authors in logs.items() if name in authors}
+            assert set(code.search(f"file:has.contributor(^{name}) type:path").matches["path"]) == paths, name
+            assert set(code.search(f"-file:has.contributor(^{name}) type:path").matches["path"]) == {*logs} - paths
+
+
 def test_a_file_that_is_gone_still_has_a_past(repo: RepositoryBuilder, code: sl.Client) -> None:
     deleted_paths = repo.git("log", "--diff-filter=D", "--no-renames", "--name-only", "--format=").split("\n")
     path = next(path for path in deleted_paths if path and path not in repo.git("ls-files").split("\n"))

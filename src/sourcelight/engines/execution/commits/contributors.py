@@ -8,23 +8,26 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sourcelight.core.batches import CommitId
 from sourcelight.core.batches.rows import MatchRows
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import SourcelightError
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.query import Predicate
 from sourcelight.engines.execution.commits.search import WORKTREE, CommitSearch
 from sourcelight.engines.history import History
-from sourcelight.engines.history.model import RENAMED
+from sourcelight.engines.history.file_history import follow_files
 from sourcelight.engines.history.search.find import filter_people
 from sourcelight.engines.history.search.query import AnyPattern
+from sourcelight.engines.history.subtrees import layout_of
 from sourcelight.engines.search import Target
-from sourcelight.repos import resolve
+from sourcelight.repos import ObjectReader, Repository, resolve
 
 
 class ContributorPredicate:
     """Selects files with an author whose name or address matches, in any commit behind the searched one.
 
-    A file takes the authors of the file that it was renamed from with it. Merges have no changes of their own.
+    The commits of a file are those of `sourcelight.engines.history.file_history`, as in `path_history` and `hotspots`.
 
     Parameters
     ----------
@@ -61,25 +64,26 @@ class ContributorPredicate:
         if key not in self._paths_by_key:
             pattern = compile_pattern(regexp, kind="regexp", case_sensitive=case_sensitive)
             history = self._histories.histories.store.open(target.repository)
-            self._paths_by_key[key] = paths_changed_by(history, commit, AnyPattern((pattern,)))
+            self._paths_by_key[key] = contributed_paths(
+                history, target.repository, commit, AnyPattern((pattern,)), self._histories.cancellation
+            )
             self._histories.note(history, target.repository.name, (commit,))
         return self._paths_by_key[key]
 
 
-def paths_changed_by(history: History, commit: str, who: AnyPattern) -> frozenset[str]:
-    """Return paths, present and former, that someone in `who` changed in `commit` or before.
+def contributed_paths(
+    history: History, repository: Repository, commit: CommitId, people: AnyPattern, cancellation: Cancellation
+) -> frozenset[str]:
+    """Return the paths of a commit's files that one of `people` changed, under any name that a file had.
 
     Raises KeyError for a commit that is not there.
     """
-    changes = history.changes
-    reached = history.reachable(commit)[changes.commit]
-    people = filter_people(history, who)
-    theirs = people[history.commits.author[changes.commit]] & reached
-    is_contributor = np.zeros(len(history.paths), np.bool_)
-    is_contributor[changes.path[theirs]] = True
-    # Renames in the order of commits, parents first: a chain of renames passes the contribution on in one pass.
-    moved = np.flatnonzero(reached & (changes.status == RENAMED))
-    for old, new in zip(changes.old_path[moved].tolist(), changes.path[moved].tolist(), strict=True):
-        if is_contributor[old]:
-            is_contributor[new] = True
-    return frozenset(history.paths.text(number) for number in np.flatnonzero(is_contributor).tolist())
+    layout, reachable = layout_of(history, repository, commit, cancellation), history.reachable(commit)
+    with ObjectReader(repository) as reader:
+        paths = reader.tree(commit).paths
+    changes = history.remember(
+        f"changes of files of {commit}", lambda: follow_files(history, layout, reachable, paths, cancellation)
+    )
+    authors = history.commits.author[history.changes.commit[changes.change]]
+    files = np.unique(changes.file[filter_people(history, people)[authors]])
+    return frozenset(paths[file].decode("utf-8", "replace") for file in files.tolist())
