@@ -11,15 +11,8 @@ from sourcelight.lab.plots.charts import share_lines
 from sourcelight.lab.reports.history import Span, activity, change_sizes, clock
 from sourcelight.lab.reports.html import ThemedFigure
 from sourcelight.lab.reports.model import Figure, Frame, Metric, ReportTable, Section
+from sourcelight.lab.reports.sections.organizations import HOST_COMMITTERS
 from sourcelight.lab.reports.text import share_text
-
-HOST_COMMITTERS = {
-    # web-flow: docs.github.com, "About commit signature verification"; it commits what is merged or edited on the site.
-    "noreply@github.com": "GitHub",
-    # www.gerritcodereview.com/config-gerrit.html, user.name and user.email: the server's identity of commits it makes.
-    "noreply-gerritcodereview@google.com": "Gerrit",
-}
-"""Addresses under which code hosts commit for people who press a button there, in lower case, and the host."""
 
 LOWER_BOUND = "a lower bound, because squash merges drop trailers and many assistants leave none (docs/agents.md)"
 _MAX_CURVES = 5

