@@ -17,7 +17,7 @@ from sourcelight.client.service_tools import AsyncServiceTools
 from sourcelight.core.arguments import checks_arguments
 from sourcelight.core.backend import Backend
 from sourcelight.core.batches.results import ToolResult
-from sourcelight.core.completeness import Status, call_status
+from sourcelight.core.completeness import Status, call_status, is_rule
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.extras import require_notebook
 from sourcelight.core.former_names import refuses_former_names
@@ -189,7 +189,8 @@ class AsyncClient(ShowsOverview, SearchMethods, Methods):
         self._completions.learn(answer.table)
         status = _status(tool, answer, wire_arguments)
         if status in {"limited", "unparsed"}:
-            warn(IncompleteResultWarning(f"{name}: {'; '.join(answer.notices) or 'more rows exist'}"))
+            missing = [notice.removesuffix(".") for notice in answer.notices if not is_rule(notice)]
+            warn(IncompleteResultWarning(f"{name}: {'; '.join(missing) or 'more rows exist'}"))
         attrs = provenance(
             self._backend,
             status=status,

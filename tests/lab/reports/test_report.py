@@ -12,11 +12,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+import sourcelight as sl
+from git_output import git
 from sourcelight.lab import reports
 from sourcelight.lab.plots.charts import period_bars, punch_card, size_histogram, stacked_bars
 from sourcelight.lab.plots.figure import Figure
 from sourcelight.lab.reports import Item, Listing, Metric, Report, ReportTable, Section
 from sourcelight.lab.reports.markdown import find_browser
+from sourcelight.testing import RepositoryBuilder
 
 JANUARY, FEBRUARY, MARCH = (datetime(2024, month, 1, tzinfo=UTC) for month in (1, 2, 3))
 HOSTILE = "<img src=x onerror=alert(1)>|$x$ [a](javascript:b) \u202e*c*"
@@ -150,6 +153,18 @@ def test_caveats_are_footnotes_below_the_numbers(report: Report) -> None:
 def test_limits_are_told_on_top_by_their_notes(report: Report) -> None:
     limited = replace(report, limits=report.notices)
     assert "not known here: lines owned; see note 3." in limited.to_html()
+
+
+def test_a_rule_of_counting_is_no_limit(tmp_path: Path) -> None:
+    origin = RepositoryBuilder(tmp_path / "origin")
+    for number in range(3):
+        origin.commit({"a.py": f"n = {number}\n"})
+    git(tmp_path, "clone", "-q", "--depth", "2", (tmp_path / "origin").as_uri(), "part")
+    with sl.open(tmp_path / "part") as client, pytest.warns(sl.IncompleteResultWarning) as warned:
+        story = sl.reports.file(client, "part", "a.py")
+    assert "Merges change no file, and copies are not followed." in story.notices
+    assert ["shallow" in limit for limit in story.limits] == [True]
+    assert not any("Merges" in str(warning.message) for warning in warned)
 
 
 def test_only_exceptions_are_marked() -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import MAXYEAR, UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from sourcelight.core.completeness import is_rule
 from sourcelight.core.errors import UnsupportedTool
 from sourcelight.core.markup.counts import count_of
 from sourcelight.lab.plots.charts import period_bars, punch_card, size_histogram, stacked_bars
@@ -313,8 +314,9 @@ def _with_notices(frame: Frame, notices: list[str]) -> Frame:
 
 
 def limited_notices(frames: Sequence[Frame | None]) -> list[str]:
-    """Return notices of those answers that are not all there is."""
-    return notices_of([frame for frame in frames if frame is not None and frame.attrs.get("status") == "limited"])
+    """Notices on what answers lack, without those on how they count."""
+    limited = [frame for frame in frames if frame is not None and frame.attrs.get("status") == "limited"]
+    return [notice for notice in notices_of(limited) if not is_rule(notice)]
 
 
 def distinct_names(people: Frame) -> list[str]:
