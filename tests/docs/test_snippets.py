@@ -72,6 +72,8 @@ def session(home: Path, service: str, folder: Path) -> Iterator[Session]:
         'token="…"': f'token="{TOKEN}"',
         "SRC_ACCESS_TOKEN=…": f"SRC_ACCESS_TOKEN={TOKEN}",
         "--list repositories.txt": "--list repositories.txt --allow-local",  # which are directories of this machine
+        # What is ours there ends with the command: to unpack pip took eight seconds of a core.
+        "-m venv .venv": "-m venv --without-pip .venv",
         "sign_in=True": "sign_in=True, open_browser=person, sign_in_timeout_s=20",
     }
     with pytest.MonkeyPatch.context() as patch, flow.browser, Person(flow, token=TOKEN) as person:

@@ -138,6 +138,7 @@ def _serve_on(
 
     from sourcelight.backends.embedded import data_home, open_engine
     from sourcelight.backends.embedded.factory import open_conversations
+    from sourcelight.core.arrays import keep_pandas_out
     from sourcelight.repos import ServicePolicy
     from sourcelight.repos.state import FILE_NAME, State
     from sourcelight.server.http.app import create_app, search_limits
@@ -148,6 +149,7 @@ def _serve_on(
     from sourcelight.server.http.settings import load_settings
     from sourcelight.server.identity import read_owner_token
 
+    keep_pandas_out()
     settings = load_settings(config, os.environ)
     with State(str(data_home() / FILE_NAME), actor="service") as state:
         owner = read_owner_token(state, str(data_home()), os.environ)
@@ -242,8 +244,10 @@ def serve_stdio_tools(
         # Imported while the client already has its first answers.
         from sourcelight.backends.embedded import data_home, open_engine
         from sourcelight.backends.embedded.factory import open_conversations
+        from sourcelight.core.arrays import keep_pandas_out
         from sourcelight.repos.state import FILE_NAME, State
 
+        keep_pandas_out()
         try:
             engine = open_engine(paths, worktree=worktree, index_now=False)
             closers.callback(engine.close)

@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 from sourcelight.core.errors import QueryError, ToolError
 from sourcelight.core.markup import code
 from sourcelight.engines.deepsearch.evidence.pins import Pins, PreviousTurn, pin_filters
-from sourcelight.engines.deepsearch.question.reading import asks_for_facts
 from sourcelight.engines.deepsearch.question.scope import NamedScope, QuestionScope, RepositoryNames, read_scope
 from sourcelight.engines.tools import ToolContext
 
@@ -107,7 +106,7 @@ def open_inquiry(
         else [repository.name for repository in context.engine.catalog.visible(context.viewer)]
     )
     names = RepositoryNames(visible, usual)
-    scope = read_scope(text, names, by_word=asks_for_facts(text))
+    scope = _scope_of(text, names)
     if not scope.named_scope and not requested_scope:
         scope = _keep_scope(text, scope, names, previous)
     if scope.named_scope:
@@ -124,6 +123,13 @@ def open_inquiry(
     return ResearchRequest(text, f"{filters} {requested_scope.filters}".strip(), pins, context, previous, scope)
 
 
+def _scope_of(text: str, names: RepositoryNames) -> QuestionScope:
+    # Its patterns are compiled with the first question, which takes a quarter of a second.
+    from sourcelight.engines.deepsearch.question.reading import asks_for_facts
+
+    return read_scope(text, names, by_word=asks_for_facts(text))
+
+
 def _narrow(requested_scope: NamedScope, read: NamedScope) -> NamedScope:
     """Return what a question names within what came beside it."""
     return NamedScope(read.repositories or requested_scope.repositories, read.revision or requested_scope.revision)
@@ -138,7 +144,7 @@ def _keep_scope(
     for turn in reversed(previous):
         earlier = turn.named_scope
         if earlier is None:
-            earlier = read_scope(turn.question, names, by_word=asks_for_facts(turn.question)).named_scope
+            earlier = _scope_of(turn.question, names).named_scope
         if earlier:
             scope_names = [*earlier.repositories[:_NAMED_VALUES], *([earlier.revision] if earlier.revision else [])]
             values = ", ".join(map(code, scope_names))

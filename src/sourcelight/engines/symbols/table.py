@@ -11,16 +11,18 @@ import bisect
 import functools
 import zlib
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, UInt8Array
-from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.symbols.definition_parser import COLUMNS, FileDefinitions
 from sourcelight.engines.symbols.grammars import PARSED_LANGUAGES, version
 from sourcelight.engines.symbols.import_parser import Import
+
+if TYPE_CHECKING:
+    from sourcelight.core.patterns.compiled import CompiledPattern
 
 Array: TypeAlias = AnyArray
 

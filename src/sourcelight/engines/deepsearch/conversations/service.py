@@ -25,9 +25,8 @@ from sourcelight.engines.deepsearch.conversations.records import (
 from sourcelight.engines.deepsearch.conversations.run import CANCELED, FairExecutor, QuestionRun
 from sourcelight.engines.deepsearch.conversations.store import TITLE_CHARACTERS, ConversationBusy, ConversationStore
 from sourcelight.engines.deepsearch.question.scope import NamedScope
-from sourcelight.engines.deepsearch.research import ExtractiveResearcher, PreviousTurn, Researcher
+from sourcelight.engines.deepsearch.research import PreviousTurn, Researcher
 from sourcelight.engines.deepsearch.research.answer import join_segments
-from sourcelight.engines.execution.natural_language import split_filters
 from sourcelight.engines.tools import ToolContext
 from sourcelight.repos import Viewer
 from sourcelight.repos.state import State
@@ -54,7 +53,7 @@ class ConversationService:
     state
         Where they are kept.
     researcher
-        Who answers; default: the extractive one, which needs no model.
+        Who answers; None: the extractive one, which needs no model.
     sharing
         Whether conversations can be shared by link at all.
     workers
@@ -64,7 +63,7 @@ class ConversationService:
     """
 
     state: State
-    researcher: Researcher = field(default_factory=ExtractiveResearcher)
+    researcher: Researcher | None = None
     sharing: bool = True
     workers: int = 4
     retention_days: float | None = None
@@ -182,7 +181,7 @@ class ConversationService:
     def open(self, question: str, context: ToolContext) -> int:
         """Open a conversation without a question; its title is the start of `question`."""
         self._check_words(question)
-        title = " ".join(split_filters(question)[1].split())
+        title = " ".join(_split_filters(question)[1].split())
         if len(title) > TITLE_CHARACTERS:
             title = title[: TITLE_CHARACTERS - 1].rstrip() + "…"
         try:
@@ -194,7 +193,7 @@ class ConversationService:
         return number
 
     def _check_words(self, question: str) -> None:
-        if not split_filters(question)[1]:
+        if not _split_filters(question)[1]:
             raise ToolError("the question is empty: say what you want to know", tool="deepsearch", argument="question")
         if len(question) > MAX_QUESTION_CHARACTERS:
             raise ToolError(
@@ -215,7 +214,7 @@ class ConversationService:
         """
         self._find_owned(conversation, context.viewer)
         self._check_words(question)
-        filters, text = split_filters(question)
+        filters, text = _split_filters(question)
         earlier = self.store.questions(conversation)
         requested_scope = requested_scope or NamedScope()
         if not filters and not requested_scope and earlier:
@@ -247,7 +246,15 @@ class ConversationService:
             self._previous(s.question) for s in visible if s.question.status == "completed" and not s.is_partial
         ]
         work = QuestionRun(
-            self.store, self.researcher, number, text, filters, run_context, previous, self.process_id, requested_scope
+            self.store,
+            self.researcher or _extractive_researcher(),
+            number,
+            text,
+            filters,
+            run_context,
+            previous,
+            self.process_id,
+            requested_scope,
         )
         with self._guard:
             self._works = {
@@ -444,3 +451,16 @@ class ConversationService:
             if question.status in RUNNING:
                 self.cancel(question.id, context)
         self.store.delete(conversation)
+
+
+def _extractive_researcher() -> Researcher:
+    # With the first question: a service that starts would load a hundred modules, whose patterns take long to compile.
+    from sourcelight.engines.deepsearch.research.extractive import ExtractiveResearcher
+
+    return ExtractiveResearcher()
+
+
+def _split_filters(question: str) -> tuple[str, str]:
+    from sourcelight.engines.execution.natural_language import split_filters
+
+    return split_filters(question)

@@ -13,7 +13,6 @@ from sourcelight.core.batches import CommitId
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import QueryError, SourcelightError, ToolError
 from sourcelight.engines.deepsearch.question.scope import NamedScope, QuestionScope
-from sourcelight.engines.execution.natural_language import targets_of
 from sourcelight.engines.search import Target
 from sourcelight.repos import Catalog, Viewer, resolve
 
@@ -92,6 +91,8 @@ def pin_local(
 
     What is named narrows what the filters choose; a fork or an archived repository counts when it is named.
     """
+    from sourcelight.engines.execution.natural_language import targets_of
+
     targets, failed = targets_of(engine, filters, viewer, cancellation)
     if not named_scope:
         return Pins(tuple(targets), failed)

@@ -3,16 +3,19 @@
 Nothing is searched or counted here. Start with `scope` (repositories and revisions), then `reading` (facts).
 """
 
-from sourcelight.engines.deepsearch.question.intents import (
-    QuestionIntents,
-    intents_of,
-    is_follow_up,
-    key_words,
-    with_follow_up,
-)
-from sourcelight.engines.deepsearch.question.reading import asks_for_facts, read_request
-from sourcelight.engines.deepsearch.question.request import FactRequest
-from sourcelight.engines.deepsearch.question.scope import QuestionScope, RepositoryNames, read_scope
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sourcelight.engines.deepsearch.question.intents import (
+        QuestionIntents,
+        intents_of,
+        is_follow_up,
+        key_words,
+        with_follow_up,
+    )
+    from sourcelight.engines.deepsearch.question.reading import asks_for_facts, read_request
+    from sourcelight.engines.deepsearch.question.request import FactRequest
+    from sourcelight.engines.deepsearch.question.scope import QuestionScope, RepositoryNames, read_scope
 
 __all__ = [
     "FactRequest",
@@ -27,3 +30,24 @@ __all__ = [
     "read_scope",
     "with_follow_up",
 ]
+
+
+def __getattr__(name: str) -> object:
+    # Loaded with the first question: their patterns take a quarter of a second to compile.
+    if name in {"QuestionScope", "RepositoryNames", "read_scope"}:
+        from sourcelight.engines.deepsearch.question import scope
+
+        return getattr(scope, name)
+    if name in {"asks_for_facts", "read_request"}:
+        from sourcelight.engines.deepsearch.question import reading
+
+        return getattr(reading, name)
+    if name == "FactRequest":
+        from sourcelight.engines.deepsearch.question import request
+
+        return request.FactRequest
+    if name in __all__:
+        from sourcelight.engines.deepsearch.question import intents
+
+        return getattr(intents, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -4,6 +4,17 @@ A term table is stored beside each shard, keyed by blob id; a revision is a mask
 history and viewers live elsewhere: other scores come in as `Scorer` objects. Start with `ranker`, then `bm25`.
 """
 
-from sourcelight.engines.search.ranking.model import RankedChunk, RankedFile, Ranking, Scorer, ScoreRequest
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sourcelight.engines.search.ranking.model import RankedChunk, RankedFile, Ranking, Scorer, ScoreRequest
 
 __all__ = ["RankedChunk", "RankedFile", "Ranking", "ScoreRequest", "Scorer"]
+
+
+def __getattr__(name: str) -> object:
+    if name in __all__:  # loaded with the first ranked search: an index opens without its dozen modules
+        from sourcelight.engines.search.ranking import model
+
+        return getattr(model, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
