@@ -30,16 +30,17 @@ from typing import Any
 
 import numpy as np
 from corpus import Corpus, machine, markdown
-from ranking_sets import BUGS, SECTIONS, SHORT, WRITTEN
+from ranking_sets import BUGS, SECTIONS, SHORT, WRITTEN, without_number
 
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.search.ranking.bm25 import Weights, score
 from sourcelight.engines.search.ranking.collection import ChunkCollection, make_collection
-from sourcelight.engines.search.ranking.file_scores import ListWeights
+from sourcelight.engines.search.ranking.list_weights import ListWeights
 from sourcelight.engines.search.ranking.model import RankLimits
 from sourcelight.engines.search.ranking.question import RankQuery, analyze
 from sourcelight.engines.search.ranking.ranker import Ranker
 from sourcelight.engines.search.ranking.terms.term_files import OpenedTerms
+from sourcelight.repos.commit_subjects import read_subjects
 
 _DEPTH = 10
 _FUNCTION_CHUNKS = 20
@@ -61,11 +62,22 @@ class Space:
     """One repository, opened."""
 
     terms_index: OpenedTerms
+    subjects: list[str] = field(init=False)
     collection: ChunkCollection = field(init=False)
     functions: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.collection = make_collection([self.terms_index], [None])
+        entries = read_subjects(self.terms_index.target.repository, self.terms_index.commit, Cancellation())
+        self.subjects = [without_number(entry.subject.decode("utf-8", "replace")) for entry in entries]
+
+    def leave_out(self, text: str) -> None:
+        """Let no commit vote whose subject is the first line of a question: it would measure itself."""
+        if self.terms_index.subjects is not None:
+            first = text.partition("\n")[0]
+            self.terms_index.subjects.is_voter = np.array(
+                [subject != first for subject in self.subjects], dtype=np.bool_
+            )
 
     def functions_of(self, path: str) -> list[tuple[int, int]]:
         """Return first and last line of each function of a file."""
@@ -140,6 +152,7 @@ def methods_of(chunk_space: Space) -> Mapping[str, Callable[[], Method]]:
         "less names of definitions": less(definition_names=0),
         "less imports": less(imported_short=0, imported_long=0),
         "less tests": less(tested=0),
+        "less subjects": less(subjects=0),
         "less best chunk": less(best_alone=0),
         "less weight of files": less(file_short=lists.file_long),
         "less damped repeats": less(repeat_short=1.0),
@@ -235,6 +248,7 @@ def main() -> None:
                     continue
                 method = make()
                 for case in local_cases:
+                    chunk_space.leave_out(case["text"])
                     began = time.thread_time()
                     answer = method(case["text"])
                     cost[name] += time.thread_time() - began

@@ -45,7 +45,7 @@ from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking import Scorer
 from sourcelight.engines.search.ranking.bm25 import Weights, score
 from sourcelight.engines.search.ranking.collection import ChunkCollection, make_collection
-from sourcelight.engines.search.ranking.file_scores import ListWeights
+from sourcelight.engines.search.ranking.list_weights import ListWeights
 from sourcelight.engines.search.ranking.paths import kind_of
 from sourcelight.engines.search.ranking.question import RankQuery, analyze
 from sourcelight.engines.search.ranking.ranker import Ranker

@@ -290,7 +290,12 @@ def changes(git_dir: str, head: str, source: Source) -> Iterator[Change]:
         changed = [line.split("\t", 1)[1] for line in names.strip().split("\n") if "\t" in line]
         code = [path for path in changed if source.paths.get(path) == "code"]
         if 1 <= len(code) <= _MAX_FILES and len(changed) <= 3 * _MAX_FILES:
-            yield Change(commit, " ".join(_NUMBER.sub(" ", subject).split()), body, code)
+            yield Change(commit, without_number(subject), body, code)
+
+
+def without_number(subject: str) -> str:
+    """Return the subject of a commit without numbers of requests and tickets."""
+    return " ".join(_NUMBER.sub(" ", subject).split())
 
 
 def changed_functions(git_dir: str, change: Change, source: Source) -> list[Place]:

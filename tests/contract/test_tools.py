@@ -152,6 +152,26 @@ def test_a_description_finds_the_same_files_first_whether_or_not_a_service_cuts_
     assert (theirs.attrs["status"] == "complete") == (len(theirs) == len(ours))
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "retry frames",
+        "Why does the hub retry frames of a station that sends no alarm for a long time?",
+        f"repo:^({HUB}|{PYTIDE})$ which threshold raises an alarm when the gauge reports a high water level",
+    ],
+)
+def test_a_question_finds_the_same_places_in_the_same_order_wherever_it_is_asked(
+    embedded: sl.Client, other: sl.Client, service: str, question: str
+) -> None:
+    ours, theirs = (client.nls_search(question, limit=10) for client in (embedded, other))
+    places = ["repository", "path", "start_line"]
+    assert theirs[places].to_numpy().tolist() == ours[places].to_numpy().tolist()
+    assert theirs["score"].tolist() == pytest.approx(ours["score"].tolist(), abs=1e-5)  # a service rounds
+    blocks = mcp_call(f"{service}/.api/mcp", TOKEN, "nls_search", {"query": question, "limit": 10}).content["blocks"]
+    files = [[block["repo"], block["file"]] for block in blocks]
+    assert sorted(files) == sorted(ours[places[:2]].drop_duplicates().to_numpy().tolist())
+
+
 @pytest.mark.parametrize("query", ["retry", "file:\\.go$ station OR alarm"])
 def test_exact_words_find_the_best_files_first_wherever_they_are_asked(
     embedded: sl.Client, other: sl.Client, service: str, query: str

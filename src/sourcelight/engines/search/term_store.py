@@ -18,6 +18,7 @@ from sourcelight.engines.search.ranking.terms.term_files import TERMS, OpenedTer
 from sourcelight.engines.search.ranking.terms.term_table import TermTable
 from sourcelight.engines.search.side_tables import OpenTables, TableBuildOptions
 from sourcelight.engines.search.store import IndexStore
+from sourcelight.engines.search.subject_store import SubjectStore, has_subjects
 from sourcelight.engines.search.updates import update_tables
 from sourcelight.engines.storage.index_update import IndexReport
 
@@ -34,18 +35,22 @@ class TermStore:
 
     store: IndexStore
     _open: OpenTables[TermTable] = field(default_factory=lambda: OpenTables(TERMS))
+    _subjects: SubjectStore = field(default_factory=SubjectStore)
 
     def open(self, target: Target) -> OpenedTerms:
         """Open a target; raises as `IndexStore.open` does."""
         snapshot, commit, symbols = self.store.open_symbols(target)
         folder = self.store.repository_folder(target.repository.key)
         terms = self._open.tables(folder, snapshot.shards)
-        return OpenedTerms(target, commit, snapshot, symbols, terms)
+        return OpenedTerms(target, commit, snapshot, symbols, terms, self._subjects.open(folder, target))
 
     def is_current(self, target: Target) -> bool:
         """Return whether the term tables of a target are complete; False also when its text is not indexed."""
         try:
-            return self.store.symbols_current(target) and not self.open(target).stale
+            if not self.store.symbols_current(target):
+                return False
+            open_terms = self.open(target)
+            return not open_terms.stale and (open_terms.subjects is not None or not has_subjects(target))
         except (SourcelightError, OSError):
             return False
 
@@ -65,7 +70,12 @@ class TermStore:
         report = self.store.update_symbols(targets, progress=progress, cancellation=cancellation)
         if report.cancelled:
             return report
-        return update_tables(self.store, _TermTables(self), targets, progress, cancellation)
+        report = update_tables(self.store, _TermTables(self), targets, progress, cancellation)
+        for target in targets if not report.cancelled else ():
+            if target.repository.name not in report.failures:
+                folder = self.store.repository_folder(target.repository.key)
+                self._subjects.update(folder, target, cancellation, self.store.budget_bytes())
+        return report
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,12 +37,13 @@ _HEAD = struct.Struct("<8sIIII")
 _ALIGNMENT = 8
 _MAX_TABLE_BYTES = 64 * 1024 * 1024
 
-Kind: TypeAlias = Literal["shard", "view", "symbols", "terms", "history"]
+Kind: TypeAlias = Literal["shard", "view", "symbols", "terms", "subjects", "history"]
 _MAGIC = {
     "shard": b"SLshard\n",
     "view": b"SLview \n",
     "symbols": b"SLsymbs\n",
     "terms": b"SLterms\n",
+    "subjects": b"SLsubjcs",
     "history": b"SLhistry",
 }
 

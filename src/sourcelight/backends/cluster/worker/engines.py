@@ -30,9 +30,11 @@ _MAX_ENGINES = 8
 def formats() -> str:
     """The formats of shards that this version writes and reads."""
     from sourcelight.engines.history.store.folder import FORMAT as HISTORY_FORMAT
+    from sourcelight.engines.search.ranking.terms.subject_table import subject_rules
     from sourcelight.engines.search.ranking.terms.term_table import rules
 
-    return f"index {INDEX_FORMAT}, history {HISTORY_FORMAT}, definitions {symbols_version()}, words {rules()}"
+    words = f"words {rules()}, subjects {subject_rules()}"
+    return f"index {INDEX_FORMAT}, history {HISTORY_FORMAT}, definitions {symbols_version()}, {words}"
 
 
 class EngineCache:

@@ -38,10 +38,13 @@ _MAX_ROWS = 50
 
 @dataclass(slots=True)
 class HistoryScorer:
-    """Commits whose messages match the question vote for the files they changed."""
+    """Commits whose messages match the question vote for the files they changed.
+
+    The name is that of the list of subjects, whose place it takes: it reads whole messages, of the whole history.
+    """
 
     ranker: Callable[[Target], CommitRanker | None]
-    name: str = "history"
+    name: str = "subjects"
     weight: float = 0.35
 
     def scores(self, request: ScoreRequest, cancellation: Cancellation) -> Sequence[Scores] | None:

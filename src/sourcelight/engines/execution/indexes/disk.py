@@ -24,7 +24,7 @@ from sourcelight.repos import Repository, RepositoryKey, Viewer
 
 KINDS = ("text", "definitions", "ranking", "history", "scip")
 """Text and its n-grams; definitions; terms of ranked search; commits and changes; index files of compilers."""
-_SIDE_TABLES = {"definitions": "symbols", "ranking": "terms"}
+_SIDE_TABLES = {"definitions": ("symbols",), "ranking": ("terms", "subjects")}
 _SCIP = "scip"
 
 
@@ -133,9 +133,8 @@ def _delete(folder: Path, key: RepositoryKey, kinds: Sequence[str], check_cancel
             # The file that names others goes first: a reader that comes now finds nothing, and never half of it.
             if "text" in kinds:
                 (text.path / MANIFEST).unlink(missing_ok=True)
-            for kind, table in _SIDE_TABLES.items():
-                if kind in kinds:
-                    (text.path / f"{table}.json").unlink(missing_ok=True)
+            for table in (table for kind in kinds for table in _SIDE_TABLES.get(kind, ())):
+                (text.path / f"{table}.json").unlink(missing_ok=True)
             text.discard_unneeded()
             if "scip" in kinds:
                 shutil.rmtree(text.path / _SCIP, ignore_errors=True)
@@ -147,8 +146,8 @@ def _delete(folder: Path, key: RepositoryKey, kinds: Sequence[str], check_cancel
 
 
 def _kind_of(name: str) -> str:
-    for kind, table in _SIDE_TABLES.items():
-        if name == f"{table}.json" or name.startswith(f"{table}-"):
+    for kind, tables in _SIDE_TABLES.items():
+        if any(name == f"{table}.json" or name.startswith(f"{table}-") for table in tables):
             return kind
     return "scip" if name == _SCIP else "text"
 

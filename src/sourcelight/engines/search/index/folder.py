@@ -19,8 +19,8 @@ from sourcelight.engines.storage.sections import FORMAT
 PROTECTED = frozenset({"", "WORKTREE"})
 """Revisions whose views are never deleted: HEAD and the work tree."""
 
-SIDE_TABLES = ("symbols", "terms")
-"""Kinds of tables that are stored beside shards; ``<kind>.json`` maps each shard to its table."""
+SIDE_TABLES = ("symbols", "terms", "subjects")
+"""Kinds of tables beside shards; ``<kind>.json`` maps each shard to its table, and for subjects each commit."""
 
 _SIDE_NAME = re.compile(r"([a-z]+)-[0-9a-f]+")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
@@ -12,119 +11,12 @@ from sourcelight.core.arrays import Float64Array, Int64Array
 from sourcelight.engines.search.ranking.bm25 import WordScores, chunks_of, run_starts
 from sourcelight.engines.search.ranking.chunk_block import ChunkBlock
 from sourcelight.engines.search.ranking.collection import ChunkCollection
+from sourcelight.engines.search.ranking.list_weights import ListWeights
 from sourcelight.engines.search.ranking.model import LOCAL_ONLY, StatsExchange
 from sourcelight.engines.search.ranking.name_scores import definition_name_scores, name_scores
-from sourcelight.engines.search.ranking.paths import KINDS
 from sourcelight.engines.search.ranking.question import RankQuery
-from sourcelight.engines.search.ranking.vote_scores import vote_scores
+from sourcelight.engines.search.ranking.vote_scores import scores_of_commits, scores_of_tests
 from sourcelight.engines.symbols import SymbolTable
-
-
-@dataclass(frozen=True, slots=True)
-class ListWeights:
-    """By how much each list counts, and each sort of file.
-
-    Attributes
-    ----------
-    best, second, third, full_name
-        A file's three best chunks, and the whole of it.
-    exact, possible
-        A definition that bears a name of the question, or its only word.
-    names, names_long
-        The name of the file, for short questions and for long ones.
-    definition_names
-        The name of a definition, for short questions; none for long ones.
-    imported_short, imported_long
-        How many files import the file, for short questions and for long ones.
-    best_alone
-        The best chunk once more, beside the sum of all that words give; by the length of the question.
-    tested
-        A test that is named after the file and matches the question, by its length: see `FEW`.
-    file_short, file_long
-        The score of a file beside that of a chunk, for short questions and for long ones.
-    repeat_short, repeat_long
-        Factor of each further chunk of a file.
-    mentioned
-        A file that the question names.
-    test, test_asked, docs, docs_asked, config, vendored, changelog, aside
-        Factors of kinds of files, for questions that ask for tests or documentation and for others.
-    """
-
-    best: float = 1.0
-    second: float = 0.3
-    third: float = 0.2
-    full_name: float = 0.5
-    exact: float = 0.3
-    possible: float = 2.0
-    names: float = 0.6
-    names_long: float = 0.0
-    definition_names: float = 0.4
-    imported_short: float = 0.2
-    imported_long: float = 0.1
-    best_alone: float = 2.0
-    tested: float = 0.15
-    file_short: float = 1.5
-    file_long: float = 0.6
-    repeat_short: float = 0.5
-    repeat_long: float = 1.0
-    mentioned: float = 0.5
-    test: float = 0.6
-    test_asked: float = 0.9
-    docs: float = 0.5
-    docs_asked: float = 1.0
-    config: float = 0.4
-    vendored: float = 0.3
-    changelog: float = 0.15
-    aside: float = 0.8
-
-    def of_kinds(self, question: RankQuery) -> Float64Array:
-        """Return the factor of each of `paths.KINDS`."""
-        test = self.test_asked if question.asks_tests else self.test
-        docs = self.docs_asked if question.asks_docs else self.docs
-        factors = {"code": 1.0, "test": test, "docs": docs, "config": self.config, "vendored": self.vendored}
-        factors["aside"] = self.aside
-        return np.array([factors.get(kind, self.changelog) for kind in KINDS])
-
-    def of_length(self, words: int) -> LengthWeights:
-        """Return the weights for a question of so many words.
-
-        A short question is about a file; of a long one, such as a report of a bug, the best places count.
-        """
-        share = min(max((LONG - words) / (LONG - SHORT), 0.0), 1.0)
-        sentence = min(max((words - FEW) / (SENTENCE - FEW), 0.0), 1.0)
-
-        def between(long: float, short: float) -> float:
-            return long + share * (short - long)
-
-        return LengthWeights(
-            between(self.file_long, self.file_short),
-            between(self.repeat_long, self.repeat_short),
-            between(self.names_long, self.names),
-            between(0.0, self.definition_names),
-            between(self.imported_long, self.imported_short),
-            self.best_alone * sentence,
-            self.tested * sentence,
-        )
-
-
-class LengthWeights(NamedTuple):
-    """The weights that depend on the length of a question: see `ListWeights`."""
-
-    file: float
-    repeat: float
-    names: float
-    definition_names: float
-    imported: float
-    best_alone: float
-    tested: float
-
-
-SHORT, LONG = 4, 10
-"""Words up to which a question is short, and from which it is long."""
-
-FEW, SENTENCE = 3, 7
-"""Words up to which a question is a name or a topic, and from which one passage may have all of it: in between, the
-best chunk of a file and the votes of tests count more and more."""
 
 CHUNK = 1.0
 """Weight of a chunk's own score beside that of its file; both are divided by the best of all."""
@@ -182,7 +74,7 @@ class FileLists:
         return self.factors.take(self.collection.kinds.take(files))
 
     def add(self, name: str, scores: Float64Array) -> None:
-        """Add a list."""
+        """Add a list, in the place of one of the same name."""
         self.lists[name] = scores
         self.listed_files = np.union1d(self.listed_files, scores.nonzero()[0])
 
@@ -224,34 +116,11 @@ def file_lists(
     exchange
         Gives the greatest scores of all parts; then `limit` must be None.
     """
-    exact, mentioned = np.zeros(collection.files), np.zeros(collection.files)
-    scored_files: set[int] = set()
-    for name_index, name in enumerate(question.all_names):
-        defining = defining_files(collection, name)
-        weight = weights.exact if name_index < len(question.names) else weights.possible
-        count = len(defining) if defined is None else defined[name_index]
-        if count <= MAX_DEFINING_FILES:
-            scored_files |= defining.keys()
-            for file, fraction in sorted(defining.items()):
-                # A name that many files define says little about each of them.
-                exact[file] += weight * fraction / count
-    for file in _mentioned_files(collection, question):
-        scored_files.add(file)
-        mentioned[file] = weights.mentioned
     by_length = weights.of_length(question.length)
     (top,) = exchange.maxima([float(words.chunks.max(initial=0.0))])
-    of_names: Float64Array = np.zeros(collection.files)
-    if by_length.names:
-        of_names += by_length.names * name_scores(collection, words, question)
-    if by_length.definition_names:
-        found_names = definition_name_scores(collection, words, question, top, exchange)
-        of_names += by_length.definition_names * found_names
-    of_tests: Float64Array = np.zeros(collection.files)
-    if by_length.tested:
-        of_tests += by_length.tested * vote_scores(collection, words, top)
-    scored_files.update(of_names.nonzero()[0].tolist())
-    scored_files.update(of_tests.nonzero()[0].tolist())
-    factors, other_files = weights.of_kinds(question), np.array(sorted(scored_files), dtype=np.int64)
+    further_lists = _further_lists(collection, words, question, weights, top, defined, exchange)
+    factors = weights.of_kinds(question)
+    other_files = np.logical_or.reduce([scores > 0.0 for scores in further_lists.values()]).nonzero()[0]
     for fraction in _SCORE_FRACTIONS if limit is not None else (0.0,):
         files, best = _with_chunks(words, fraction * top, other_files)
         lists = FileLists(collection, factors, top, files, best, other_files, by_length.file, by_length.repeat)
@@ -259,8 +128,7 @@ def file_lists(
         (greatest,) = exchange.maxima([float(scores.max(initial=0.0))])
         by_words: Float64Array = np.zeros(collection.files)
         by_words[files] = scores / (greatest or 1.0)
-        lists.lists = {"words": by_words, "definitions": exact, "mentioned": mentioned, "names": of_names}
-        lists.lists["tests"] = of_tests
+        lists.lists = {"words": by_words, **further_lists}
         if by_length.best_alone:
             best_shares: Float64Array = np.zeros(collection.files)
             best_shares[files] = best * (by_length.best_alone / (top or 1.0))
@@ -277,6 +145,41 @@ def file_lists(
             lists, limit, max_other, by_others * float(factors.max())
         ):
             break
+    return lists
+
+
+def _further_lists(
+    collection: ChunkCollection,
+    words: WordScores,
+    question: RankQuery,
+    weights: ListWeights,
+    top: float,
+    defined: Sequence[int] | None,
+    exchange: StatsExchange,
+) -> dict[str, Float64Array]:
+    """Return the lists that may raise a file whatever its words: by definitions, paths, names, tests and commits."""
+    names = ("definitions", "mentioned", "names", "tests", "subjects")
+    lists: dict[str, Float64Array] = {name: np.zeros(collection.files) for name in names}
+    by_length = weights.of_length(question.length)
+    for name_index, name in enumerate(question.all_names):
+        defining = defining_files(collection, name)
+        weight = weights.exact if name_index < len(question.names) else weights.possible
+        count = len(defining) if defined is None else defined[name_index]
+        if count <= MAX_DEFINING_FILES:
+            for file, fraction in sorted(defining.items()):
+                # A name that many files define says little about each of them.
+                lists["definitions"][file] += weight * fraction / count
+    for file in _mentioned_files(collection, question):
+        lists["mentioned"][file] = weights.mentioned
+    if by_length.names:
+        lists["names"] += by_length.names * name_scores(collection, words, question)
+    if by_length.definition_names:
+        found_names = definition_name_scores(collection, words, question, top, exchange)
+        lists["names"] += by_length.definition_names * found_names
+    if by_length.tested:
+        lists["tests"] += by_length.tested * scores_of_tests(collection, words, top)
+    if by_length.subjects:
+        lists["subjects"] += by_length.subjects * scores_of_commits(collection, words, question, exchange)
     return lists
 
 

@@ -11,12 +11,12 @@ from sourcelight.engines.search.ranking.bm25 import Weights, count_chunks_with, 
 from sourcelight.engines.search.ranking.buffers import ScratchBuffer
 from sourcelight.engines.search.ranking.collection import ChunkCollection, make_collection
 from sourcelight.engines.search.ranking.file_scores import (
-    ListWeights,
     defining_files,
     file_lists,
     scores_by_target,
     scores_of_targets,
 )
+from sourcelight.engines.search.ranking.list_weights import ListWeights
 from sourcelight.engines.search.ranking.model import (
     COVERING_CHUNKS,
     LOCAL_ONLY,

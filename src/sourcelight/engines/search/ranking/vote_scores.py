@@ -1,7 +1,8 @@
-"""Votes of tests: a test that a question matches says that the file it is named after answers it.
+"""Votes of tests and of commits: both say in the words of a person what a file does.
 
-Names of tests are sentences about behavior, often in the words of a question, where the code has other words. Only the
-best chunks vote, which are the same with a limit and without one.
+Names of tests are sentences about behavior, often in the words of a question, where the code has other words. A test
+that a question matches votes for the file it is named after. Only the best chunks vote, which are the same with a limit
+and without one. Commits whose subjects match vote for the files that they changed.
 """
 
 from __future__ import annotations
@@ -11,10 +12,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from sourcelight.core.arrays import Float64Array
+from sourcelight.core.arrays import Float64Array, Int64Array
 from sourcelight.engines.search.ranking.bm25 import WordScores
 from sourcelight.engines.search.ranking.collection import ChunkCollection
+from sourcelight.engines.search.ranking.model import StatsExchange
 from sourcelight.engines.search.ranking.paths import KINDS, path_words
+from sourcelight.engines.search.ranking.question import RankQuery
+from sourcelight.engines.search.ranking.terms.subject_table import SubjectTable
 from sourcelight.engines.search.scan.corpus import OpenedCommit
 
 MIN_VOTE = 0.5
@@ -30,7 +34,7 @@ _TEST = KINDS.index("test")
 _CODE = frozenset({KINDS.index("code"), KINDS.index("aside")})
 
 
-def vote_scores(collection: ChunkCollection, words: WordScores, top: float) -> Float64Array:
+def scores_of_tests(collection: ChunkCollection, words: WordScores, top: float) -> Float64Array:
     """Score files by the best chunk of the test that is named after them, as a share of `top`, the best of all."""
     scores: Float64Array = np.zeros(collection.files)
     if top <= 0.0:
@@ -82,3 +86,61 @@ def _stem(path: str) -> str:
 def _bare(stem: str) -> str:
     # `RainTankTest` is named after `rain_tank`: languages and projects separate words in their own ways.
     return stem.replace("_", "").replace("-", "").lower()
+
+
+MAX_VOTERS = 40
+"""Commits of a repository that vote."""
+
+_POWER = 3
+"""A commit's vote is its share of the best score to this power, so that a few good ones decide."""
+
+
+def scores_of_commits(
+    collection: ChunkCollection, words: WordScores, question: RankQuery, exchange: StatsExchange
+) -> Float64Array:
+    """Score files by the commits that changed them, as a share of the best of all; 0 for files without a word.
+
+    A commit's vote is divided by the square root of the files that it changed. All parts of a ranking exchange the best
+    commit and the best file, so that votes of different repositories can be compared.
+    """
+    scores: Float64Array = np.zeros(collection.files)
+    terms = {term: weight for term, weight in question.terms.items() if not term.startswith("=")}
+    tables = [open_terms.subjects for open_terms in collection.open_terms]
+    by_target = [(target, table, table.scores(terms)) for target, table in enumerate(tables) if table is not None]
+    # Every part takes part in both exchanges, those without a table too: the others wait for it.
+    (best,) = exchange.maxima([max((float(values.max(initial=0.0)) for *_, values in by_target), default=0.0)])
+    for target, table, values in by_target if best > 0.0 else ():
+        voters = _voters(values)
+        numbers = _file_numbers(collection.open_terms[target].snapshot, table)
+        changed, sizes = table.changed_paths(voters)
+        votes = ((values.take(voters) / best) ** _POWER / np.sqrt(sizes)).repeat(sizes)
+        files = numbers.take(changed)
+        in_view = (files >= 0).nonzero()[0]
+        placed, votes = collection.file_numbers[target].take(files.take(in_view)), votes.take(in_view)
+        np.add.at(scores, placed[placed >= 0], votes[placed >= 0])
+    # A file that shares no word with the question would count among those that do, and has no chunk to show.
+    if collection.chunks:
+        scores *= words.reached
+    # Only now are the votes of all workers known, so the best file of all is 1 in each of them.
+    (greatest,) = exchange.maxima([float(scores.max(initial=0.0))])
+    return scores / greatest if greatest > 0.0 else scores
+
+
+def _voters(values: Float64Array) -> Int64Array:
+    """Return the commits with the best scores, the newest of equal ones first."""
+    scored = (values > 0.0).nonzero()[0]
+    return scored.take(np.argsort(-values.take(scored), kind="stable")[:MAX_VOTERS])
+
+
+def _file_numbers(snapshot: OpenedCommit, table: SubjectTable) -> Int64Array:
+    """Return the number in the view of each path of a table, -1 for one that it hasn't."""
+    cached: tuple[SubjectTable, Int64Array] = snapshot.remember(
+        ("files of subjects", id(table)), lambda: (table, _find_files(snapshot, table))
+    )
+    return cached[1]
+
+
+def _find_files(snapshot: OpenedCommit, table: SubjectTable) -> Int64Array:
+    paths = bytes(snapshot.view.path_text).split(b"\n")[1 : snapshot.view.files + 1]
+    numbers = {path: number for number, path in enumerate(paths)}
+    return np.array([numbers.get(path, -1) for path in table.paths], dtype=np.int64)

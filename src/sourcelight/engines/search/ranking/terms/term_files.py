@@ -15,6 +15,7 @@ from sourcelight.engines.search.index.folder import IndexManifest, TextIndexFold
 from sourcelight.engines.search.index.shard import LooseShard, Shard
 from sourcelight.engines.search.index.view import CommitView
 from sourcelight.engines.search.model import Target
+from sourcelight.engines.search.ranking.terms.subject_table import SubjectTable
 from sourcelight.engines.search.ranking.terms.term_table import PROSE, TermTable, TermTableBuilder, rules
 from sourcelight.engines.search.scan.corpus import OpenedCommit
 from sourcelight.engines.search.side_tables import (
@@ -92,13 +93,14 @@ def _prose(folder: TextIndexFolder, manifest: IndexManifest, shard: Shard) -> Bo
 
 @dataclass(frozen=True, slots=True)
 class OpenedTerms:
-    """A target with its definition and term tables."""
+    """A target with its definition and term tables, and the subjects of its last commits, where they are known."""
 
     target: Target
     commit: CommitId
     snapshot: OpenedCommit
     symbols: list[SymbolTable | None]
     terms: list[TermTable | None]
+    subjects: SubjectTable | None = None
 
     @property
     def stale(self) -> list[int]:
