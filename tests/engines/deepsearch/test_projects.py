@@ -162,3 +162,12 @@ def test_documents_show_examples(project: LocalEngine) -> None:
 def test_groups_of_a_gemfile_end() -> None:
     listed = read_requirements("Gemfile", GEMFILE.split("\n")) or []
     assert [(item.name, item.group) for item in listed] == [("jruby", ""), ("rake", "development, test"), ("pry", "")]
+
+
+def test_a_table_of_one_repository_has_its_places_as_sources_alone(project: LocalEngine) -> None:
+    """The same path in four columns makes a table wider than a page; as data, it has all of them."""
+    answer = research(project, "Which classes extend BoardError?")
+    assert "| symbol | line | source |" in answer.text
+    assert answer.text.count("?L") >= 4
+    table = next(table for table in answer.finished.tables if table.title == "Classes")
+    assert table.columns == ("repository", "path", "line_number", "symbol", "line")

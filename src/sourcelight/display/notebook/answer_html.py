@@ -26,7 +26,8 @@ _STYLE = """<style>
 padding:6px 8px !important;overflow-x:auto;background:var(--jp-cell-editor-background,rgba(127,127,127,.12)) !important;
 border:1px solid var(--jp-cell-editor-border-color,rgba(127,127,127,.3)) !important}
 .sl-answer pre code{background:none !important}
-.sl-c{color:var(--jp-mirror-editor-comment-color,light-dark(#3f7166,#8ab4a8));font-style:italic}
+.sl-c{font-style:italic;
+color:color-mix(in srgb,var(--jp-mirror-editor-comment-color,light-dark(#3f7166,#8ab4a8)) 60%,currentColor)}
 .sl-s{color:var(--jp-mirror-editor-string-color,light-dark(#a32117,#ff9d8a))}
 .sl-n{color:var(--jp-mirror-editor-number-color,light-dark(#066,#7fd6d6))}
 .sl-k{color:var(--jp-mirror-editor-keyword-color,light-dark(#00724a,#7fd39b));font-weight:600}

@@ -38,7 +38,8 @@ user-select:none;width:1%;font-variant-numeric:tabular-nums}
 .sl-view tr.sl-hunk td{color:var(--jp-ui-font-color2,inherit);padding-top:4px !important;padding-bottom:4px !important;
 background:var(--jp-layout-color2,rgba(127,127,127,.12))}
 .sl-view mark{background:rgba(255,170,0,.4);color:inherit;font-weight:bold}
-.sl-view .sl-c{color:var(--jp-mirror-editor-comment-color,light-dark(#3f7166,#8ab4a8));font-style:italic}
+.sl-view .sl-c{font-style:italic;
+color:color-mix(in srgb,var(--jp-mirror-editor-comment-color,light-dark(#3f7166,#8ab4a8)) 60%,currentColor)}
 .sl-view .sl-s{color:var(--jp-mirror-editor-string-color,light-dark(#a32117,#ff9d8a))}
 .sl-view .sl-n{color:var(--jp-mirror-editor-number-color,light-dark(#066,#7fd6d6))}
 .sl-view .sl-k{color:var(--jp-mirror-editor-keyword-color,light-dark(#00724a,#7fd39b));font-weight:600}

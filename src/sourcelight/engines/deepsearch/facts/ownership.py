@@ -95,7 +95,8 @@ def find_main_author(work: Work, paths: PathNames) -> Fact | None:
     name, number = min(by_name.items(), key=lambda item: (-item[1], item[0]))
     addresses = sum(author == name for author, _ in counts)
     names = " and ".join(
-        code(f"{repository}/{path}" if path else repository) for repository, path in targets[:_MAX_OWNED]
+        code((f"{repository}/{path}" if len(work.inquiry.pins) > 1 else path) if path else repository)
+        for repository, path in targets[:_MAX_OWNED]
     )
     fact = Fact(
         None,

@@ -25,6 +25,7 @@ SHOWN_ROWS = 25
 _CITED_ROWS = 20
 _NAMED_REPOSITORIES = 10
 _NAMED_ROWS = 5
+_PLACE_COLUMNS = frozenset({"repository", "path", "line_number", "commit"})
 
 
 def count(inquiry: ResearchRequest, draft: Draft, emit: Emit) -> FactRequest | None:
@@ -261,14 +262,20 @@ def _write_rows(table: Rows, fact: Fact, inquiry: ResearchRequest, draft: Draft,
         return
     texts = FileTexts(inquiry.context)
     links = any(citation is not None for citation in table.citations)
+    sources = [
+        _cite(citation, inquiry, draft, texts) if index < _CITED_ROWS else ""
+        for index, citation in enumerate(table.citations[:SHOWN_ROWS])
+    ]
+    # A source has the place in full: beside it, the same in columns makes a table too wide to read.
+    hidden = _PLACE_COLUMNS if sources and all(sources) and len(inquiry.pins) == 1 else frozenset()
+    visible = [index for index, column in enumerate(table.columns) if column not in hidden]
+    columns = [table.columns[index] for index in visible]
     lines = []
-    for index, (row, citation) in enumerate(zip(table.rows[:SHOWN_ROWS], table.citations, strict=False)):
-        cells = [_format_cell(value) for value in row]
-        if links:
-            cells.append(_cite(citation, inquiry, draft, texts) if index < _CITED_ROWS else "")
-        lines.append(tuple(cells))
+    for index, row in enumerate(table.rows[:SHOWN_ROWS]):
+        cells = [_format_cell(row[position]) for position in visible]
+        lines.append((*cells, sources[index]) if links else tuple(cells))
     draft.parts.append(Heading(table.title))
-    draft.parts.append(Paragraph(_format_table((*table.columns, "source") if links else table.columns, lines)))
+    draft.parts.append(Paragraph(_format_table((*columns, "source") if links else columns, lines)))
     if table.total > SHOWN_ROWS:
         truncation = "" if len(table.rows) == table.total else f"; the table keeps the first {len(table.rows):,}"
         about = tuple(sorted(fact.repositories))
