@@ -53,12 +53,12 @@ class Client(ShowsOverview, BlockingMethods):
 
     @property
     def cluster(self) -> Any:
-        """The cluster that answers (`sourcelight.core.backend.ClusterInfo`); None where none does."""
+        """The cluster that answers (`sourcelight.core.backend.ClusterInfo`); None if none does."""
         return self._client.cluster
 
     @property
     def services(self) -> Mapping[str, Any]:
-        """A client of each service of a federation, by its name; empty where one thing answers."""
+        """A client of each service of a federation, by its name; empty if one thing answers."""
         return self._client.services
 
     @property

@@ -68,7 +68,7 @@ class AsyncClient(ShowsOverview, SearchMethods, Methods):
 
     @property
     def cluster(self) -> Any:
-        """The cluster that answers (`sourcelight.core.backend.ClusterInfo`); None where none does."""
+        """The cluster that answers (`sourcelight.core.backend.ClusterInfo`); None if none does."""
         return self._backend.features.cluster
 
     @property

@@ -72,7 +72,7 @@ def open(  # noqa: A001 - users write sourcelight.open
 ) -> Client:
     """Open repositories on this machine and index them as needed; no server and no account.
 
-    Where much is not indexed yet, this goes on in the background. Meanwhile searches of text read the repositories
+    Where much is not indexed yet, this continues in the background. Meanwhile searches of text read the repositories
     themselves, with the same matches, and what needs the index waits for it.
 
     Parameters

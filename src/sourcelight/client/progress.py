@@ -170,7 +170,7 @@ async def watch(
     *,
     client: Any,
 ) -> None:
-    """Await work under a painter; a Stop button, where there is one, ends it without an error.
+    """Await work under a painter; a Stop button, if there is one, ends it without an error.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ class SearchMethods(CountMethods):
         pattern_type
             How patterns are read unless the query says: ``standard``, ``keyword``, ``regexp`` or ``literal``.
         limit
-            Return at most this many matches; None: all. The search goes on, and counts the others.
+            Return at most this many matches; None: all. The search continues, and counts the others.
         context_lines
             Lines on each side of a match, in the column `chunk`; None: no chunks.
         max_line_bytes

@@ -41,7 +41,7 @@ class AsyncServiceTools:
         self._backend = backend
 
     async def list(self) -> Mapping[str, AdvertisedTool]:
-        """Return the advertised tools by name, with description and schema; empty where no service answers."""
+        """Return the advertised tools by name, with description and schema; empty if no service answers."""
         service = self._backend.features.service
         return {} if service is None else await service.advertised_tools()
 

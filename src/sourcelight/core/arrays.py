@@ -55,7 +55,7 @@ def keep_pandas_out() -> None:
     """Let pyarrow convert without pandas in this process; for processes that make no frames.
 
     The first conversion of a Python value in pyarrow imports pandas, to recognize its types: 0.3 CPU seconds and 34 MB.
-    One that finds none goes on without, as where it isn't installed; `to_pandas` imports it all the same. pyarrow
+    One that finds none continues without, as where it isn't installed; `to_pandas` imports it all the same. pyarrow
     doesn't look again for an argument that is a frame, so a notebook must not call this.
     """
     import pyarrow as pa

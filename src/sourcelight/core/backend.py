@@ -71,13 +71,13 @@ class Features:
     Attributes
     ----------
     services
-        A client of each service of a federation, by name; empty where one thing answers.
+        A client of each service of a federation, by name; empty if one thing answers.
     cluster
-        The cluster that answers; None where none does.
+        The cluster that answers; None if none does.
     cached_names
-        Returns the names of the repositories that this process knows without a request; None where it knows none.
+        Returns the names of the repositories that this process knows without a request; None if it knows none.
     folder_of
-        Returns the directory of a repository's work tree on this machine; empty where there is none.
+        Returns the directory of a repository's work tree on this machine; empty if there is none.
     overview
         Describes the repositories without a request; None where nothing is known.
     credential_id
@@ -85,7 +85,7 @@ class Features:
     is_recorded
         Whether requests are recorded or replayed at the moment; then no cache may answer.
     service
-        The service behind a backend over HTTP, for its own tools and files; None where there is none.
+        The service behind a backend over HTTP, for its own tools and files; None if there is none.
     inner
         The backend that a wrapper asks; None for one that is no wrapper.
     """

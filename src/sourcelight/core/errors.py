@@ -7,7 +7,7 @@ SourcelightError
 ├─ PatternError          a regular expression that RE2 refuses (also ValueError): pattern, reason
 ├─ RepositoryError
 │  ├─ NoRepositories     nothing to search below the given paths: paths, skipped
-│  ├─ RepositoryNotFound an absent or invisible repository: the two can't be told apart
+│  ├─ RepositoryNotFound an absent or invisible repository: the two can't be distinguished
 │  ├─ RevisionNotFound   repository, revision
 │  ├─ PathNotFound       repository, commit, path
 │  └─ GitFailed          argv, exit code, tail of standard error

@@ -368,7 +368,7 @@ def _ask_to_end(process: subprocess.Popen[bytes]) -> None:
     """Let a git that writes delete its locks and temporary files; a lock left behind stops the next fetch."""
     if os.name != "nt" and process.poll() is None:
         with contextlib.suppress(ProcessLookupError):
-            # The group, since git starts ssh, index-pack and helpers, which would go on without their parent.
+            # The group, since git starts ssh, index-pack and helpers, which would continue without their parent.
             os.killpg(process.pid, signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(timeout=_END_S)

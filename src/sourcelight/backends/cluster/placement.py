@@ -2,7 +2,7 @@
 
 Each pair of a shard and a worker has a weight, a hash of both names; the workers of highest weight hold the shard
 (rendezvous hashing). A worker that joins or leaves moves no shard but its own. The replicas of a shard are in
-different zones where there are several, and no worker takes more than `LOAD_CAP` of its fair share of the bytes while
+different zones if there are several, and no worker takes more than `LOAD_CAP` of its fair share of the bytes while
 another has room.
 """
 

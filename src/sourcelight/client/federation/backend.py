@@ -203,7 +203,7 @@ def _sum_reports(report: Callable[[int, int, int], None]) -> Callable[[str], Cal
 
 
 def federated_tools(services: Sequence[Service]) -> FederatedServiceTools | None:
-    """Return the tools of several services as those of one; None where none of them is a service over HTTP."""
+    """Return the tools of several services as those of one; None if none of them is a service over HTTP."""
     over_http = tuple(service for service in services if service.backend.features.service is not None)
     return FederatedServiceTools(over_http) if over_http else None
 

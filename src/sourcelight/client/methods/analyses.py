@@ -59,7 +59,7 @@ class AnalysisMethods:
         repos
             Names of the repositories; None: all.
         by
-            ``repository`` and one of ``day``, ``week``, ``month``, ``quarter``, ``year``: what is told apart beside
+            ``repository`` and one of ``day``, ``week``, ``month``, ``quarter``, ``year``: what is distinguished beside
             authors.
         after, before
             Bounds of the committer date.

@@ -90,7 +90,7 @@ class BlameMethods:
         by
             ``total``, ``directory`` or ``file``: what lines are counted for.
         depth
-            With ``directory``: how many names deep folders are told apart; 1 without it.
+            With ``directory``: how many names deep folders are distinguished; 1 without it.
         exact
             Prove every line to be that of ``git blame``; the first time takes two to three times as long.
         revision

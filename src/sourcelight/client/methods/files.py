@@ -162,7 +162,7 @@ class ToolMethods:
         Parameters
         ----------
         query
-            What is looked for, in plain words. Filters ``repo:``, ``file:`` and ``rev:`` narrow it.
+            What is searched for, in plain words. Filters ``repo:``, ``file:`` and ``rev:`` narrow it.
         limit
             At most this many pieces, 1 to 1,000; None: all that share a word with the query.
             Other services have their own limits.

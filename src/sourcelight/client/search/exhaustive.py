@@ -366,7 +366,7 @@ def _note(answer: _Answer, event: Event) -> None:
 
 
 def listing_query(query: Query) -> str:
-    """Return a query for the repositories that `query` searches; empty where its alternatives search different ones."""
+    """Return a query for the repositories that `query` searches; empty if its alternatives search different ones."""
     if len(query.plan) != 1:
         return ""
     filters: list[Node] = [

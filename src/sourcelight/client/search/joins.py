@@ -201,7 +201,7 @@ async def _ask(
     ask: Callable[[tuple[str, str, list[str]]], Awaitable[ToolResult]],
     observer: CallObserver | None = None,
 ) -> tuple[list[ToolResult | None], list[str]]:
-    """Answers in order, a few asked for at once; None, and a notice, where there is none for a file."""
+    """Answers in order, a few asked for at once; None, and a notice, if there is none for a file."""
     gate = asyncio.Semaphore(_AT_ONCE)
     notices: list[str] = []
     done = 0

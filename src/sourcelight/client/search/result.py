@@ -245,7 +245,7 @@ class SearchResult:
         -------
         DataFrame
             `matches` with the columns ``blame_commit``, ``blame_author``, ``blame_author_email``,
-            ``blame_author_date``, ``blame_commit_date`` and ``blame_subject``; null where a row is not a line of a
+            ``blame_author_date``, ``blame_commit_date`` and ``blame_subject``; null if a row is not a line of a
             file in a commit.
 
         Raises
@@ -272,7 +272,7 @@ class SearchResult:
         Returns
         -------
         DataFrame
-            `matches` with columns such as ``last_commit``, ``last_author`` and ``last_subject``; null where a row has
+            `matches` with columns such as ``last_commit``, ``last_author`` and ``last_subject``; null if a row has
             no file in a commit.
 
         Raises

@@ -238,7 +238,7 @@ def _time(text: str | None) -> datetime | None:
 class CodePoints:
     """Conversion between offsets in UTF-8 in bytes and in code points, both from the start of the buffer.
 
-    It costs little where text is mostly ASCII: only the bytes that go on a code point are held.
+    It costs little where text is mostly ASCII: only the bytes that continue a code point are held.
     """
 
     def __init__(self, text: UInt8Array) -> None:

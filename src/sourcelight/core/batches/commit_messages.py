@@ -72,7 +72,7 @@ def trailers_of(message: str) -> list[Trailer]:
             trailers[-1].append(line.strip(_SPACES))
             continue
         token = None if line[:1] in set(_SPACES) else _TOKEN.match(line)
-        # A line that is no trailer, and one that goes on with it, are dropped together.
+        # A line that is no trailer, and one that continues with it, are dropped together.
         trailers.append([token[1], line[token.end() :].strip(_SPACES)] if token else [""])
     return [Trailer(token, " ".join(values).strip()) for token, *values in trailers if token]
 

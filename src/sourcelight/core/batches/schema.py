@@ -5,7 +5,7 @@ with any subset of these columns (a batch of matched lines has no commit columns
 every row, and `conform` adds it. Line numbers are 1-based; spans are code points into the text beside them, so that
 ``line[start:end]`` is the match in Python.
 
-A match that goes past the end of its line has an `end` of ``len(line) + 1`` (the newline) and goes on in the next
+A match that goes past the end of its line has an `end` of ``len(line) + 1`` (the newline) and continues in the next
 row, whose first span starts at 0; `match_count` counts a match only in the row where it starts.
 """
 

@@ -27,7 +27,7 @@ What is beyond counts as replaced.
 """
 
 _MAX_CANDIDATES = 20
-"""Cells among which a version of one is looked for."""
+"""Cells among which a version of one is searched for."""
 
 _MAX_NOTEBOOKS = 10
 """Notebooks of a change that are shown by their cells: each is read before and after it."""
@@ -48,7 +48,7 @@ class ComparedLine(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ChangedText:
-    """A source or an output that differs: `old` and `new` are its texts, None where there is none."""
+    """A source or an output that differs: `old` and `new` are its texts, None if there is none."""
 
     old: CellText | None
     new: CellText | None
@@ -120,7 +120,7 @@ def changed_notebooks(rows: Iterable[Mapping[str, Any]], base: str) -> Iterator[
 def compare_versions(
     old: tuple[str, Sequence[str]] | None, new: tuple[str, Sequence[str]] | None
 ) -> NotebookDiff | None:
-    """Return what differs between two versions of a file, each its path and lines, None where there is none.
+    """Return what differs between two versions of a file, each its path and lines, None if there is none.
 
     None for a file that is no Jupyter notebook, can't be read, or has more cells than can be aligned.
     """

@@ -166,7 +166,7 @@ def run_of(value: Any, first: int) -> StringRun:
 
 
 def join_lines(runs: Iterable[StringRun], table: StringTable) -> tuple[bytes, LineStrings] | None:
-    """Join runs of one string a line; each starts on a line of its own. None where a string is no line."""
+    """Join runs of one string a line; each starts on a line of its own. None if a string is no line."""
     parts: list[str] = []
     positions: list[range] = []
     for strings, first in runs:

@@ -111,7 +111,7 @@ _PORTS = {"http": 80, "https": 443}
 
 
 def own_address(url: str, base_url: str = "") -> str:
-    """Return an address as a link may have it: below `base_url`, a fragment, or empty where it must not be followed.
+    """Return an address as a link may have it: below `base_url`, a fragment, or empty if it must not be followed.
 
     Parameters
     ----------

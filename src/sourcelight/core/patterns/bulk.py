@@ -53,7 +53,7 @@ class BulkMatcher:
         In RE2's syntax, flags included.
     weaker
         Gives patterns that match wherever this one does, each weaker than the one before: where RE2 is slow,
-        `lines` and `documents` go on with the next, and say too much. It is asked only where RE2 is slow.
+        `lines` and `documents` continue with the next, and say too much. It is asked only where RE2 is slow.
     """
 
     def __init__(self, source: bytes, weaker: Callable[[], Sequence[bytes]] = tuple) -> None:
@@ -128,7 +128,7 @@ class BulkMatcher:
 
 
 class _Source:
-    """The pattern that scans go on with: a weaker one after calls that were slow."""
+    """The pattern that scans continue with: a weaker one after calls that were slow."""
 
     def __init__(self, text: str, weaker: Callable[[], Sequence[bytes]]) -> None:
         self.text = text
@@ -158,7 +158,7 @@ def mask_of(values: Any) -> BoolArray:
 
 
 def _concat(buffers: BufferList, ranges: Int64Array) -> Any:
-    """Return the bytes of ranges one after another, copied only where there is a gap."""
+    """Return the bytes of ranges one after another, copied only if there is a gap."""
     texts = buffers.slices(join_adjacent(ranges))
     return texts[0] if len(texts) == 1 else b"".join(texts)
 
@@ -168,7 +168,7 @@ def _bounds(sizes: Int64Array) -> Int64Array:
 
 
 def paced_runs(sizes: Int64Array, stopped: Stopped) -> Iterator[tuple[int, int]]:
-    """Cut a list of texts into runs (first, last) for one call each, of as many bytes as take some milliseconds."""
+    """Cut a list of texts into runs (first, last) for one call each, of as many bytes as take a few milliseconds."""
     ends = np.cumsum(sizes + TEXT_COST_BYTES)
     first, budget = 0, FIRST_CALL_BYTES
     while first < len(sizes):

@@ -42,7 +42,7 @@ _TWIN_LETTERS = frozenset("kKsS")
 """Letters that one of `FOLD_HAZARDS` matches where case is ignored."""
 
 PORTION = 8 << 20
-"""Bytes in which a plain text is looked for before the caller is asked whether to stop."""
+"""Bytes in which a plain text is searched for before the caller is asked whether to stop."""
 
 
 class CompiledPattern:

@@ -27,7 +27,7 @@ PatternKind: TypeAlias = Literal["literal", "regexp"]
 class PatternEngines:
     """Compiled engines of a pattern, built on first use; patterns that are found without RE2 never build them.
 
-    `source_tree` is the tree of the pattern as written, `tree` that of the pattern that is looked for, which has no
+    `source_tree` is the tree of the pattern as written, `tree` that of the pattern that is searched for, which has no
     empty matches where it could have some. `matcher` is for the former, as the oracle, the others for the latter.
     """
 

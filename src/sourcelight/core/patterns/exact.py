@@ -6,7 +6,7 @@ it; well-formed text on both sides of it matches as usual. RE2 takes encoded sur
 
 Patterns of one character class, repeated or not (``.``, ``\w{40,}``, ``x*``), get their spans by comparing all bytes.
 
-A megabyte in one line holds a million matches of ``.``; a call of RE2 for each takes a second, this some milliseconds.
+A megabyte in one line holds a million matches of ``.``; a call of RE2 for each takes a second, this a few milliseconds.
 Only ASCII text is read this way.
 """
 
@@ -130,7 +130,7 @@ def class_runs(tree: Node, *, greedy: bool) -> ClassRuns | None:
 FEW_ROWS = 64
 """Rows below which a Python loop beats the set-up of Arrow's kernels."""
 MAX_ROUNDS = 8
-"""Matches of a line that are looked for in all lines at once; lines with more are finished one by one."""
+"""Matches of a line that are searched for in all lines at once; lines with more are finished one by one."""
 
 MATCHES_PER_CHECK = 16
 """Matches between two looks at whether to stop: one in a line of megabytes takes a millisecond."""

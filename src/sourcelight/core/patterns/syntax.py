@@ -327,7 +327,7 @@ class _SyntaxReader:
         return char
 
     def bracket(self) -> Chars:
-        # Only the end of the class is looked for; google-re2 says what it holds. A ] right after [ or [^ is a member.
+        # Only the end of the class is searched for; google-re2 says what it holds. A ] right after [ or [^ is a member.
         start = self.position
         position = start + 1
         if self.source[position] == "^":

@@ -43,7 +43,7 @@ class Prefilter:
     texts
         The texts; in lower case when `fold_case`.
     fold_case
-        Whether they are looked for in lowered text.
+        Whether they are searched for in lowered text.
     hazards
         Whether a letter of theirs may be spelled with one of `FOLD_HAZARDS`: each place of these is a candidate, too.
     """
@@ -60,7 +60,7 @@ class Prefilter:
                 for base, fold_case in lowered_blocks(buffers, ranges)
                 for start in self._in_lowered(fold_case, base)
             ]
-            # Several texts are looked for in turn, so their places must be merged.
+            # Several texts are searched for in turn, so their places must be merged.
             return np.unique(np.array(offsets, dtype=np.int64))
         parts = [find_in_all(buffers, text, ranges) for text in self.texts]
         return parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts))
@@ -128,14 +128,14 @@ def _longest_first(choices: Iterable[tuple[bytes, ...]]) -> list[tuple[bytes, ..
 
 
 def _alternatives(tree: RequiredTree) -> tuple[bytes, ...]:
-    """Return texts of which one is needed; empty where the tree requires none, or too many."""
+    """Return texts of which one is needed; empty if the tree requires none, or too many."""
     return fold(
         tree, _longest_line, all_of=lambda choices: next(iter(_longest_first(choices)), ()), any_of=_all_alternatives
     )
 
 
 def _longest_line(leaf: RequiredText) -> tuple[bytes, ...]:
-    # Texts are looked for in pieces that end at newlines, so they must hold none.
+    # Texts are searched for in pieces that end at newlines, so they must hold none.
     line = max(leaf.text.split(b"\n"), key=len)
     return (line,) if line else ()
 
@@ -167,7 +167,7 @@ def owners_holding(
     """Return the owners, ascending, of ranges that hold a text.
 
     A range is read up to its first occurrence, and no range of an owner after the first with one. `fold_case`: the
-    text is in lower case, and looked for in lowered bytes.
+    text is in lower case, and searched for in lowered bytes.
     """
     # Most documents have one unit or two, and a text under a NOT is often common: a find that stops at the first
     # occurrence reads some hundred bytes, where all occurrences would be read and kept.

@@ -15,7 +15,7 @@ from enum import Enum
 
 RESULT_TYPES = ("file", "path", "repo", "symbol", "commit", "diff")
 STRUCTURE = "ast-grep"
-"""The pattern type of structural search: a pattern is code of the language that it is looked for in."""
+"""The pattern type of structural search: a pattern is code of the language that it is searched for in."""
 
 OTHER_STRUCTURE = "structural"
 """Structural search of other services, in a language of their own."""

@@ -221,7 +221,7 @@ class _TreeWriter:
         return [*patterns[:position], *filters, *patterns[position:]]
 
     def _filters_inside(self, args: Sequence[Node]) -> str:
-        """Return an AND with its filters between the words of its only literal, empty where that can't be written."""
+        """Return an AND with its filters between the words of its only literal, empty if that can't be written."""
         filters, patterns = _split(args)
         if self._type not in _UNQUOTED_TYPES or len(patterns) != 1 or not filters:
             return ""

@@ -1,7 +1,7 @@
 """Merge the tables of several services by the rules in the definitions of tools.
 
 Tables of rows (commits, lines, repositories) are joined, and a row that several services have stays once. Sums (churn,
-contributors) of the same repository can't be told apart afterwards: the federation asks one service about each
+contributors) of the same repository can't be distinguished afterwards: the federation asks one service about each
 repository, and the sums of equal groups are added.
 
 numpy and pyarrow load with the first merge: definitions are read where nothing is merged, too.

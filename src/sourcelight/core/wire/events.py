@@ -193,7 +193,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Statistics so far; each replaces the former. `repositories_count` is None where the server left it out."""
+    """Statistics so far; each replaces the former. `repositories_count` is None if the server left it out."""
 
     done: bool
     match_count: int

@@ -51,7 +51,7 @@ class SearchRequest:
     version
         Version of the query syntax (``v``): ``V1``, ``V2`` or ``V3``.
     display
-        Most matches to return (``display``); beyond it searching and counting go on. -1: no limit.
+        Most matches to return (``display``); beyond it searching and counting continue. -1: no limit.
     chunk_matches
         Whether matches carry their surroundings (``cm``).
     context_lines

@@ -32,7 +32,7 @@ _KNOWN = frozenset({*_EMPTY, SERVICE.name})
 class ResultView:
     """The data of a view of an answer: its statements and its record batches, and where its rows can be opened.
 
-    `page` is how many rows are shown; `services` is what became of each service, where there are several.
+    `page` is how many rows are shown; `services` is what became of each service, if there are several.
     """
 
     query: str
@@ -211,7 +211,7 @@ def _banner(view: ResultView) -> str:
 
 
 def _services(view: ResultView) -> str:
-    """Return the status of each service, where there are several."""
+    """Return the status of each service, if there are several."""
     if not view.services:
         return ""
     items = "".join(
@@ -257,7 +257,7 @@ def _with_link(html: str, row_links: tuple[Link, ...], words: str) -> str:
 
 
 def _columns(rows: list[dict[str, Any]]) -> list[str]:
-    """Return columns on show: of history those that a log has, with the text last."""
+    """Return columns displayed: of history those that a log has, with the text last."""
     kinds = {row["type"] for row in rows}
     first = [SERVICE.name] if SERVICE.name in rows[0] else []
     if kinds <= {"commit", "diff"}:

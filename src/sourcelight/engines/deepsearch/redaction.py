@@ -1,6 +1,6 @@
 """Replace secrets in text before it goes to a model's provider, into the store or onto a page.
 
-Lines stay where they are, so that citations hold. What is looked for: formats that issuers document (cloud keys,
+Lines stay where they are, so that citations hold. What is searched for: formats that issuers document (cloud keys,
 tokens with a prefix), private key blocks, values given to names such as ``password``, users in addresses, and long
 text without order beside such names.
 

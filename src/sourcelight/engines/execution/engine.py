@@ -66,7 +66,7 @@ class Engine(Protocol):
     def count(
         self, request: SearchRequest, by: Sequence[GroupBy], viewer: Viewer, cancellation: Cancellation
     ) -> Any | None:
-        """Count matches and files by some columns; None where only a stream can answer."""
+        """Count matches and files by some columns; None if only a stream can answer."""
         ...
 
     def explain(self, request: SearchRequest, viewer: Viewer, cancellation: Cancellation | None = None) -> Explanation:

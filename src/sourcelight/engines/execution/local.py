@@ -117,7 +117,7 @@ class LocalEngine(IndexedRepositories):
     ) -> Any | None:
         """Return matches and files by ``repository``, ``commit``, ``language`` or ``path``, without touching a line.
 
-        Returns an Arrow table with the columns of `by`, ``matches`` and ``files`` (int64); None where only a stream
+        Returns an Arrow table with the columns of `by`, ``matches`` and ``files`` (int64); None if only a stream
         can answer: a query of several alternatives, or one that finds repositories or uses ``select:`` or owners,
         definitions that are not all known, or anything else that is missing, which the stream then names.
         """
@@ -177,7 +177,7 @@ class LocalEngine(IndexedRepositories):
 
     def finds(self, request: SearchRequest, viewer: Viewer, timeout_s: float) -> bool:
         """Return whether a query has a match within `timeout_s` seconds; False also when it can't be parsed."""
-        # Its own, because this tries a variant of the query; the search that asked goes on.
+        # Its own, because this tries a variant of the query; the search that asked continues.
         cancellation = Cancellation(timeout_s)
         try:
             query, scoped = self.queries.parse(request, self.catalog.contexts)

@@ -39,7 +39,7 @@ _FEW_TERMS = 50
 """Terms that are compiled and looked up in a moment together."""
 
 MANY_TERMS = 16
-"""Literals of an ``or`` above which they are looked for together."""
+"""Literals of an ``or`` above which they are searched for together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ def make_plan(scope: Scope) -> Plan:
     only_repositories = alternative.pattern is None and not has_file_filter and bool(types) and not after_commits
     text = None
     if types & {"file", "path"} and not only_repositories:
-        # What files must hold beside their cells is looked for apart.
+        # What files must hold beside their cells is searched for apart.
         text = replace(_text_query(alternative, types, predicates=not cells), cells=cells)
     symbols = None
     if "symbol" in types and not only_repositories:

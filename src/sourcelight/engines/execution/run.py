@@ -84,7 +84,7 @@ class SearchExecution:
     def _match_events(self, limit: int) -> Iterator[Event]:
         """Visible matches and progress; ends after `limit` matches."""
         display = self.task.request.display
-        # `display` bounds what is sent and `count:` what is found: the search goes on and counts what it no longer
+        # `display` bounds what is sent and `count:` what is found: the search continues and counts what it no longer
         # sends.
         visible_limit = limit if display < 0 else min(limit, display)
         for batch in self.source.batches(limit):

@@ -119,12 +119,12 @@ def _read(text: str, languages: Sequence[str]) -> Mapping[str, PatternReading]:
 
 
 def common_languages(patterns: Iterable[StructurePattern]) -> tuple[str, ...]:
-    """Return the languages in which at least one of some patterns is looked for."""
+    """Return the languages in which at least one of some patterns is searched for."""
     return tuple(dict.fromkeys(name for pattern in patterns for name in pattern.languages))
 
 
 def unread_patterns(patterns: Iterable[StructurePattern]) -> Iterator[Skipped]:
-    """Languages in which patterns of code were not looked for, or not surely as meant, and why."""
+    """Languages in which patterns of code were not searched for, or not surely as meant, and why."""
     for pattern in patterns:
         left_out = [(name, reason) for name, reason in pattern.problems if name not in pattern.languages]
         doubtful = [(name, reason) for name, reason in pattern.problems if name in pattern.languages]

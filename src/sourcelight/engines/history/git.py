@@ -132,7 +132,7 @@ def git_chunks(
             status = process.wait(timeout=60)
         finally:
             # First the flag, then the end of git: both threads then leave their queue or pipe, and join() doesn't wait
-            # in vain.
+            # without a result.
             stopped.set()
             end_process(process)
             for thread in threads:

@@ -92,9 +92,9 @@ class Changes:
     binary
         Whether git called the change binary.
     old_blob, new_blob
-        n x 20 bytes, zeros where there is none (a submodule's are commits).
+        n x 20 bytes, zeros if there is none (a submodule's are commits).
     old_mode, new_mode
-        As in git's trees (0o100644 …; 0o160000 is a submodule), 0 where there is none.
+        As in git's trees (0o100644 …; 0o160000 is a submodule), 0 if there is none.
     row_starts, block_starts
         Rows and blocks of change i are from ``starts[i]`` to ``starts[i + 1]``.
     """

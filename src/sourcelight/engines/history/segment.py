@@ -83,7 +83,7 @@ class Segment:
 
     @cached_property
     def change_of_row(self) -> NDArray[np.int32]:
-        """The change that each row belongs to: four bytes a row, made when common texts are looked for."""
+        """The change that each row belongs to: four bytes a row, made when common texts are searched for."""
         starts = self["row_starts"].astype(np.int64)
         return np.repeat(np.arange(self.changes, dtype=np.int32), starts[1:] - starts[:-1])
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sourcelight.engines.navigation.workspace import Workspace
 
 MAX_NAMES = 2_000
-"""Definitions of one file that are looked for in others; a file with more is generated."""
+"""Definitions of one file that are searched for in others; a file with more is generated."""
 
 MAX_OCCURRENCES = 5
 """Places of a name in one file that are resolved: if none of these is the definition, it is another one's name."""

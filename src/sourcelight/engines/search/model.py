@@ -55,7 +55,7 @@ TermPattern: TypeAlias = CompiledPattern | StructurePattern
 class FileTerm:
     """A pattern that a file may match in its content, its path or either; `visible` terms give spans.
 
-    A structure is looked for in contents alone.
+    A structure is searched for in contents alone.
     """
 
     pattern: TermPattern

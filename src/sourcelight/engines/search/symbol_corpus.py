@@ -27,7 +27,7 @@ class SymbolCorpus:
     corpus
         The corpus that has the documents.
     tables
-        Table of each shard of the corpus, None where there is none.
+        Table of each shard of the corpus, None if there is none.
     """
 
     def __init__(self, corpus: Corpus, tables: Sequence[SymbolTable | None]) -> None:

@@ -401,7 +401,7 @@ def _texts(texts: Sequence[bytes]) -> Any:
 
 
 def _single_lists(values: Int64Array, is_missing: BoolArray) -> Any:
-    """Make lists of one number each, null where there is no line."""
+    """Make lists of one number each, null if there is no line."""
     import pyarrow as pa
 
     offsets = np.concatenate(([0], np.cumsum(~is_missing))).astype(np.int32)

@@ -67,9 +67,9 @@ class StructurePattern:
     text
         The pattern.
     texts
-        For each language in which it is looked for, what every match holds.
+        For each language in which it is searched for, what every match holds.
     problems
-        Languages in which it can't be looked for, or not surely as meant, and why.
+        Languages in which it can't be searched for, or not surely as meant, and why.
     language
         The language in which all files are read, whatever else they could be; empty: each in its own.
     """
@@ -92,7 +92,7 @@ class StructurePattern:
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """The languages in which it is looked for."""
+        """The languages in which it is searched for."""
         return tuple(self._by_language)
 
     def may_match(self, language: str, text: bytes) -> bool:

@@ -48,7 +48,7 @@ _NO_OFFSETS: Int64Array = np.zeros(0, dtype=np.int64)
 
 @dataclass(frozen=True, slots=True)
 class SourceText:
-    """A text in which a pattern is looked for."""
+    """A text in which a pattern is searched for."""
 
     language: str
     data: bytes
@@ -221,7 +221,7 @@ class StructurePool:
         return process
 
     def _take(self) -> _Process | None:
-        """Return a process that rests, or a new one; None where all are busy."""
+        """Return a process that rests, or a new one; None if all are busy."""
         with self._lock:
             if self._busy_count >= self._workers:
                 return None

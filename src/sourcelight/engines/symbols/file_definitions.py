@@ -97,7 +97,7 @@ class NotebookCode:
     Attributes
     ----------
     code
-        Its code in the language that most of it is in, and the definitions; None where no grammar reads any.
+        Its code in the language that most of it is in, and the definitions; None if no grammar reads any.
     size
         Bytes of that code, about.
     is_readable

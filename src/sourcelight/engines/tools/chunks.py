@@ -35,7 +35,7 @@ _PLACE = ("repository", "revision", "commit", "path")
 class ResultChunk:
     """One chunk of a file, or a file of which only the path matched (`first_line` 0).
 
-    `matches` is None where they were not counted. `found_at` maps lines to the code point at which their first match
+    `matches` is None if they were not counted. `found_at` maps lines to the code point at which their first match
     starts.
     """
 

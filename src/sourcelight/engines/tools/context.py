@@ -58,7 +58,7 @@ class ToolContext:
     viewer
         Whose permissions hold. Repositories are taken from ``engine.catalog.visible(viewer)`` alone.
     cancellation
-        Checked between units of some milliseconds.
+        Checked between units of a few milliseconds.
     observer
         Told how far the work is; None: without a listener.
     served
@@ -66,7 +66,7 @@ class ToolContext:
     base_url
         What addresses in answers start with; empty inside one process.
     conversations
-        Deep search; None where there is none.
+        Deep search; None if there is none.
     has_pages
         Whether readers can open links. Otherwise answers have locations such as ``repository@commit:path#L3-9``.
     parted

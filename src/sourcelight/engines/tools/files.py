@@ -363,7 +363,7 @@ def _of_lines(part: ToolResult, full_result: ToolResult, start: ItemMark, end: I
 
 
 def _of_repositories(part: ToolResult, full_result: ToolResult, start: ItemMark, end: ItemMark) -> ToolResult:
-    """Correct the cursors of a part of a page, so that `after` and `before` go on where the part ends."""
+    """Correct the cursors of a part of a page, so that `after` and `before` continue where the part ends."""
     names = part.table.column("repository").to_pylist()
     attributes: dict[str, Any] = {}
     if names:

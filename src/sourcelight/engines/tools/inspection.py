@@ -285,7 +285,7 @@ def _list_refs(arguments: ListRefsArguments, context: ToolContext) -> ToolResult
 
 
 def _commit_of(handle: Any, commit: str) -> tuple[int, str]:
-    """Return the committer time and the subject of a commit; -1 and nothing where it can't be read."""
+    """Return the committer time and the subject of a commit; -1 and nothing if it can't be read."""
     try:
         git_object = handle[commit]
         return int(git_object.commit_time), str(git_object.message).strip().split("\n", 1)[0]

@@ -1,4 +1,4 @@
-"""Tables as answers over MCP: short text with one line a row, and the rows as they are."""
+"""Tables as answers over MCP: short text with one line per row, and the rows as they are."""
 
 from __future__ import annotations
 

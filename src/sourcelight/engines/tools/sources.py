@@ -57,7 +57,7 @@ class ReadSource:
 
 
 def sources_of(result: ToolResult, context: ToolContext) -> list[ReadSource]:
-    """Return what an answer was read from, in the order of its rows; empty where it is of no repository."""
+    """Return what an answer was read from, in the order of its rows; empty if it is of no repository."""
     visible = {repository.name: repository for repository in context.engine.catalog.visible(context.viewer)}
     sources: dict[tuple[str, str], ReadSource] = {}
     for name, commit in _repositories_read(result):

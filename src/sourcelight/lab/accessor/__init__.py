@@ -34,7 +34,7 @@ class _Descriptor:
     """`frame.code`; on the class, the accessor's own class, for its documentation.
 
     pandas' own registration would hide a column named ``code`` of frames that have nothing to do with code: its
-    accessors come before columns. This one is absent there, and pandas goes on to the column.
+    accessors come before columns. This one is absent there, and pandas continues to the column.
     """
 
     def __get__(self, frame: Any, owner: type) -> Any:

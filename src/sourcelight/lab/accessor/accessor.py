@@ -51,7 +51,7 @@ class CodeAccessor:
         Returns
         -------
         DataFrame
-            The rows with ``link`` (str, an address; null where none is known) and ``link_kind`` (category).
+            The rows with ``link`` (str, an address; null if none is known) and ``link_kind`` (category).
         """
         from sourcelight.lab.accessor.rows import add_links
 
@@ -160,7 +160,7 @@ class CodeAccessor:
         DataFrame
             ``row`` (int64, place in this frame, from 0), this frame's own columns for the place of a line, ``start``,
             ``end`` (int32, code points into `line`), ``match`` (str), and one column per group: Int64, Float64 or str,
-            null where the group took no part. A group with the name of one of these gets ``group_`` in front. A match
+            null if the group took no part. A group with the name of one of these gets ``group_`` in front. A match
             that goes over the end of its line is not found here; ``attrs["unmatched_rows"]`` counts rows without any.
 
         Raises

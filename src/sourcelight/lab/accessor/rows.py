@@ -89,7 +89,7 @@ def compare_results(before: Any, after: Any, *, by: str = "line") -> DataFrame:
     before, after
         `SearchResult`, or DataFrames with the columns of `SearchResult.matches`.
     by
-        ``line``, ``file`` or ``repository``: what is looked for on the other side.
+        ``line``, ``file`` or ``repository``: what is searched for on the other side.
 
     Returns
     -------

@@ -53,7 +53,7 @@ def bars(
     split
         Column that divides the bars, such as ``language``: the five values with the largest amounts, and the rest.
     value
-        Column to add up; None: matches, commits or lines, where there is one of these, else rows.
+        Column to add up; None: matches, commits or lines, if there is one of these, else rows.
     origin
         Result or frame that `source` was computed from. The figure shows its query and limits; pandas drops them in
         ``groupby(…).size()``, ``groupby(…).agg(name=…)`` and `value_counts`.
@@ -124,7 +124,7 @@ def ownership(
     by
         Column with a bar for each of its values; None: directory, path or repository, the first with several values.
     value
-        Column to add up; None: lines or commits, where there is one of these, else rows.
+        Column to add up; None: lines or commits, if there is one of these, else rows.
     top
         Maximum number of bars, those with the largest amounts.
     origin, title, theme

@@ -188,9 +188,9 @@ _AUTHORS = frozenset({"author", "blame_author", "last_author"})
 
 
 def text_column(frame: DataFrame, name: str) -> Series[Any]:
-    """Return a column as texts, ``unknown`` for null; raises ValueError where there is none.
+    """Return a column as texts, ``unknown`` for null; raises ValueError if there is none.
 
-    Authors are told apart as in tables, by address: of several with one name, all but the first have it in the text.
+    Authors are distinguished as in tables, by address: of several with one name, all but the first have it in the text.
     """
     check_column(frame, name)
     texts = frame[name].astype("object").where(frame[name].notna(), "unknown").astype("str")
@@ -296,7 +296,7 @@ def _add_text(figure: Any, text: str, y: float, color: str, **style: Any) -> Non
 
 
 def style_axes(axes: Any, theme: Theme, *, grid: str = "", series: int = 0) -> None:
-    """Remove the frame, draw a grid along one axis, and a legend above where there are several series."""
+    """Remove the frame, draw a grid along one axis, and a legend above if there are several series."""
     for spine in axes.spines.values():
         spine.set_visible(False)
     axes.tick_params(colors=theme.muted, length=0, labelsize=9)

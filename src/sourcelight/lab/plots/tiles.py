@@ -47,7 +47,7 @@ def treemap(
 ) -> Figure:
     """Draw directories as tiles whose area is their number of matches (lines, commits, changes).
 
-    Tiles form groups: by repository, where there are several, else by top directory. The rank of a group gives its
+    Tiles form groups: by repository, if there are several, else by top directory. The rank of a group gives its
     color. A note below counts the tiles that are too small for a name.
 
     Parameters
@@ -157,7 +157,7 @@ def _draw_group(axes: Any, colors: Theme, color: str, heading: str, box: Box, ti
 
 
 def _heading(box: Box, group: str) -> str:
-    """Return the name of a group as its heading; empty where there is no space for one."""
+    """Return the name of a group as its heading; empty if there is no space for one."""
     return _fit_label(box[2], group, _HEADING_PT, "bold") if box[3] > 2 * _HEADING_HEIGHT else ""
 
 

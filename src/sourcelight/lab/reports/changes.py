@@ -247,7 +247,7 @@ def _api_changes(
     code: Client, stages: ReportProgress, revisions: tuple[str, str, str], paths: PathFilter, missing: list[str],
     read_frames: list[Frame],
 ) -> Frame | None:  # fmt: skip
-    """Changes of public symbols in files that count; None where a service can't tell."""
+    """Return the changes of public symbols in the counted files; None if the service has no such table."""
     api = call_if_supported(
         lambda: stages.ask("public symbols", code.api_changes, *revisions), "public symbols", missing
     )
@@ -297,7 +297,7 @@ def _own_date(commits: Frame, commit: str, code: Client, stages: ReportProgress,
 
 
 def _date_of(code: Client, stages: ReportProgress, repo: str, commit: str) -> Any:
-    """Return the committer date of a commit; None where it is not among the newest behind itself, by wrong clocks."""
+    """Return the committer date of a commit; None if it is not among the newest behind itself, by wrong clocks."""
     newest = stages.ask("commits", code.commit_search, repos=[repo], revisions=[commit], limit=50) if commit else None
     if newest is None:
         return None

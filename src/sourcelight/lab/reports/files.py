@@ -70,7 +70,7 @@ class PathFilter:
 def changed_files(
     call: str, churn: Callable[..., Any], repos: Sequence[str] | None, revisions: Sequence[str] | None, **dates: Any
 ) -> Any:
-    """Return the files that each commit changes with their lines, from `Client.churn`: a row a commit and file.
+    """Return the files that each commit changes with their lines, from `Client.churn`: a row per commit and file.
 
     Raises
     ------
@@ -160,7 +160,7 @@ def is_written(frame: Frame) -> Frame:
 
 
 def kinds_table(diffs: Frame) -> ReportTable:
-    """Return a row a kind of file: files that differ and their lines."""
+    """Return a row per kind of file: files that differ and their lines."""
     grouped = diffs.groupby(diffs["file_kind"].astype("str"))
     frame = grouped.agg(files=("path", "size"), additions=("additions", "sum"), deletions=("deletions", "sum"))
     frame = frame.reset_index().sort_values(["files", "file_kind"], ascending=[False, True]).reset_index(drop=True)

@@ -31,7 +31,7 @@ _REST = "everyone else"
 def commits_frame(commits: Frame, period: str) -> Frame:
     """Return commits with what reports group by.
 
-    Adds ``person`` (name and address), ``period`` (start of it, by committer date where there is one, UTC), ``weekday``
+    Adds ``person`` (name and address), ``period`` (start of it, by committer date if there is one, UTC), ``weekday``
     (0: Monday) and ``hour`` of the author's own clock, ``merge``, and ``size`` (lines added and removed).
     """
     import pandas as pd

@@ -40,7 +40,7 @@ class Metric:
     name
         What is counted: ``"commits"``.
     value
-        The number; None where the service can't give it, and then `excludes` says so.
+        The number; None if the service can't give it, and then `excludes` says so.
     counts
         What was counted, in words.
     excludes
@@ -83,7 +83,7 @@ class ReportTable:
     hidden
         Columns that a page leaves out; files and `frame` have them.
     link
-        Gives the address that a cell leads to, from its column and its row; None where there is none.
+        Gives the address that a cell leads to, from its column and its row; None if there is none.
     """
 
     name: str

@@ -171,7 +171,7 @@ def _pairs(frame: Frame) -> list[Pair]:
 
 
 def _people(commits: Frame) -> Frame:
-    """Return a row a person of commits that are by no bot, most commits first."""
+    """Return a row per person of commits that are by no bot, most commits first."""
     human = commits[~commits["bot"].fillna(value=False).astype("bool")]
     human = human.assign(key=[person_key(*pair) for pair in _pairs(human)])
     frame = human.groupby("key").agg(

@@ -34,7 +34,7 @@ class Report(ReportContent):
     sections
         Tables and figures in reading order.
     sources
-        Frames that the numbers were counted from, by name: ``commits`` with a row a commit, ``changes`` with a row a
+        Frames that the numbers were counted from, by name: ``commits`` with a row per commit, ``changes`` with a row a
         changed file of a commit.
     notices
         What the reader has to know: how things are counted, limits, missing objects, what this service can't tell.
@@ -177,7 +177,7 @@ class Report(ReportContent):
         Raises
         ------
         MissingExtra
-            When no Chromium is installed; the message lists the names that were looked for.
+            When no Chromium is installed; the message lists the names that were searched for.
         """
         from sourcelight.lab.reports.markdown import print_page
 

@@ -104,7 +104,7 @@ def heading(column: str) -> str:
 
 
 def date_text(value: Any) -> str:
-    """Return a day as ``6 December 2024``; empty where it is not known."""
+    """Return a day as ``6 December 2024``; empty if it is not known."""
     import pandas as pd
 
     return "" if value is None or pd.isna(value) else f"{value.day} {value.strftime('%B %Y')}"
@@ -253,7 +253,7 @@ class Links:
         return link
 
     def of_people(self, repository: str = "") -> LinkOf:
-        """Return links of rows of people; none where it isn't known in which one repository they are looked for."""
+        """Return links of rows of people; none if it isn't known in which one repository they are searched for."""
 
         def link(column: str, row: Mapping[str, Any]) -> str:
             if column != "author":

@@ -1,6 +1,6 @@
 """Fetch mirrors on a schedule: each by itself, later after each failure in a row, by one process at a time.
 
-The state of each mirror is in a file of its directory, so a restart goes on where the last process ended. Times
+The state of each mirror is in a file of its directory, so a restart continues where the last process ended. Times
 are those of the clock on the wall. No file and no message has a credential.
 """
 

@@ -21,7 +21,7 @@ _Folder = Mapping[bytes, tuple[bytes, bytes]]
 
 @dataclass(frozen=True, slots=True)
 class FileDifference:
-    """A file that differs between two commits; a blob is None where the commit has no regular file of the path."""
+    """A file that differs between two commits; a blob is None if the commit has no regular file of the path."""
 
     path: bytes
     blob: bytes | None
@@ -51,7 +51,7 @@ class CommitFiles:
     )
 
     def blob(self, commit: CommitId, path: bytes) -> bytes | None:
-        """Return the blob of a file; None where the commit has none, or can't be read."""
+        """Return the blob of a file; None if the commit has none, or can't be read."""
         tree = self.reader.root(commit)
         *parents, name = path.split(b"/")
         for part in parents:

@@ -59,7 +59,7 @@ class DamagedPack(Exception):
 
 
 def changed_ns(folder: str) -> int:
-    """Return when a directory changed last, in nanoseconds; 0 where there is none."""
+    """Return when a directory changed last, in nanoseconds; 0 if there is none."""
     try:
         return os.stat(folder).st_mtime_ns
     except OSError:

@@ -44,7 +44,7 @@ def packed_objects(repository: Repository) -> int:
 
 
 def store_size(git_dir: str) -> StoreSize:
-    """Measure the object store of a repository, loose and borrowed objects included; 0 where it can't be read.
+    """Measure the object store of a repository, loose and borrowed objects included; 0 if it can't be read.
 
     Holes of sparse files do not count, so that no author can claim more than the disk has.
     """

@@ -1,7 +1,7 @@
 """OAuth clients, the consents of accounts, and the codes and tokens that follow from each.
 
 All that follows from one consent is a family. A code or refresh token that comes a second time was stolen, or its
-answer got lost: the two can't be told apart, so the family ends (OAuth 2.1, 4.1.3 and 4.3.1).
+answer got lost: the two can't be distinguished, so the family ends (OAuth 2.1, 4.1.3 and 4.3.1).
 
 An administrator creates a client, or it registers itself.
 """

@@ -243,7 +243,7 @@ class Analyses:
             return
         notes.outcome, notes.rows = "done", answer.table.num_rows
         events = encode_answer(limit_answer(answer))
-        # One portion is encoded while nothing else waits for this thread: each takes some milliseconds.
+        # One portion is encoded while nothing else waits for this thread: each takes a few milliseconds.
         pending = await asyncio.to_thread(next, events, _END)
         while pending is not _END:
             following = await asyncio.to_thread(next, events, _END)

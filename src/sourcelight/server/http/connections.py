@@ -145,7 +145,7 @@ class ConnectionRegister:
 
 
 def bytes_in_system(transport: asyncio.Transport) -> int:
-    """Return the sent bytes that the peer has not acknowledged; 0 where the system doesn't say.
+    """Return the sent bytes that the peer has not acknowledged; 0 if the system doesn't say.
 
     The system may buffer megabytes. Without this count, a reader of some kilobytes a second would look stalled.
     """

@@ -89,7 +89,7 @@ Item = EncodedMatches | Event
 EncodeBatch = Callable[[MatchBatch, Mapping[str, RepositoryInfo]], Iterator[bytes]]
 # Estimate for an event without matches: at most 256 of them wait.
 _EVENT_BYTES = 16 * 1024
-# A batch of fewer bytes is encoded in some milliseconds; a line of megabytes may take seconds.
+# A batch of fewer bytes is encoded in a few milliseconds; a line of megabytes may take seconds.
 _LARGE_BYTES = 4 * 1024 * 1024
 # Past the time limit: the engine may have ended its last step just now.
 _GRACE_S = 0.2

@@ -154,7 +154,7 @@ class _RankedLine:
 
 
 def _line_offsets(context: ToolContext, file: _RankedFile) -> list[int]:
-    """Return the offset of each line of a file; empty where it can't be read."""
+    """Return the offset of each line of a file; empty if it can't be read."""
     from sourcelight.engines.search import Target
 
     if not context.engine.holds_files:

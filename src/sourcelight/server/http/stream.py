@@ -368,7 +368,7 @@ class _Access:
         self._checked = time.monotonic()
 
     def holds(self) -> bool:
-        """Return whether the access is still valid; within some milliseconds of the last check, what that said."""
+        """Return whether the access is still valid; within a few milliseconds of the last check, what that said."""
         now = time.monotonic()
         if now - self._checked < _SHORT_S:
             return True

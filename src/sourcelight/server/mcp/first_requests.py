@@ -49,7 +49,7 @@ def replay(read: deque[Message], receive: Receive) -> Receive:
 async def answer_first(
     scope: Scope, receive: Receive, list_tools: Callable[[], bytes]
 ) -> tuple[Response | None, Receive]:
-    """Answer a plain first message; None where the SDK has to decide, which then gets the returned `receive`.
+    """Answer a plain first message; None if the SDK has to decide, which then gets the returned `receive`.
 
     Parameters
     ----------

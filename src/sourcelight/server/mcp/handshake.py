@@ -138,7 +138,7 @@ def read_tool_list() -> bytes:
 
 
 def make_list(line: bytes, list_tools: Callable[[], bytes]) -> bytes:
-    """Return the line that answers a plain ``tools/list``; nothing where the SDK has to decide."""
+    """Return the line that answers a plain ``tools/list``; nothing if the SDK has to decide."""
     message = _parse_request(line, "tools/list")
     if message is None or message.get("params", {}) != {}:
         return b""
@@ -146,7 +146,7 @@ def make_list(line: bytes, list_tools: Callable[[], bytes]) -> bytes:
 
 
 def make_answer(line: bytes) -> tuple[int | str | None, bytes]:
-    """Return the id of an `initialize` and the line that answers it; None and nothing where the SDK has to decide."""
+    """Return the id of an `initialize` and the line that answers it; None and nothing if the SDK has to decide."""
     message = _parse_request(line, "initialize")
     if message is None or not _is_plain(message.get("params")):
         return None, b""

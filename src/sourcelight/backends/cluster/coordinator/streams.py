@@ -234,7 +234,7 @@ class WorkerStreams:
             raise error_from_plain(message)
         for result in message.get("results", ()):
             if isinstance(result, RepositoriesDone):
-                # All files of these have arrived; the stream itself goes on with others.
+                # All files of these have arrived; the stream itself continues with others.
                 self.slots.finish(stream.copies, result.repositories)
             elif isinstance(result, RepositoriesFailed):
                 for name, reason in result.reasons.items():

@@ -63,7 +63,7 @@ class Outbox:
             self._urgent = self._urgent or urgent or first
             self._tell()
             deadline = self._loop.time() + HANDED_S
-            # The first rows wait for the event loop to take them. A search thread that goes on at once keeps the
+            # The first rows wait for the event loop to take them. A search thread that continues at once keeps the
             # interpreter lock, and the rows would wait for its next switch.
             while first and not (self._handed or self._cancellation.cancelled) and self._loop.time() < deadline:
                 self._changed.wait(_STEP_S)

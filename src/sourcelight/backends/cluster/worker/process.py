@@ -30,7 +30,7 @@ START_S = 30.0
 _handlers: WeakKeyDictionary[Any, RequestHandler] = WeakKeyDictionary()
 """Request handlers of the workers in this process."""
 SWITCH_S = 0.001
-"""Seconds after which a thread that computes lets another one go on: at 0.005, which Python has, a message waits for
+"""Seconds after which a thread that computes lets another one continue: at 0.005, which Python has, a message waits for
 several times that until it is sent, since each call of the system gives the turn away."""
 
 _QUIET = {"distributed.worker.profile.enabled": False, "distributed.admin.system-monitor.interval": "2s"}

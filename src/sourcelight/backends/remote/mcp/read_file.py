@@ -128,7 +128,7 @@ class _FileReader:
                 self._part_lines = max(self._part_lines // 4, 1)
 
     async def _read_on(self) -> str | None:
-        """Read the next part; None to go on, the reason why the end is not proven, empty when it is."""
+        """Read the next part; None to continue, the reason why the end is not proven, empty when it is."""
         last = self.last
         try:
             part = await self._ask(last, last + self._part_lines)

@@ -209,7 +209,7 @@ class _Parts:
         self._begin_column, self._stop_column = begin_column[location_index], stop_column[location_index]
         self._begin_offset, self._stop_offset = begin_offset[location_index], stop_offset[location_index]
         self.start = np.where(self.is_first, np.minimum(self._begin_column, length), 0)
-        # The part of a match that goes on ends after the newline.
+        # The part of a match that continues ends after the newline.
         self.end = np.where(self._is_last, np.minimum(self._stop_column, length), length + 1)
 
     def line_offset(self, top: Int64Array, lines: _ChunkLines) -> Int64Array:

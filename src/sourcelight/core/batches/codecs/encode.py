@@ -108,7 +108,7 @@ def _in_halves(
     rows: MatchRows, repositories: Mapping[str, RepositoryInfo], options: encode_objects.EncodeOptions
 ) -> Iterator[bytes]:
     if len(rows) > 1:
-        # Halve, at the border of a file where there is one.
+        # Halve, at the border of a file if there is one.
         middle = next((a for a, _ in rows.files() if a >= len(rows) // 2), 0) or len(rows) // 2
         yield from _of_one_kind(rows.slice(0, middle), repositories, options)
         yield from _of_one_kind(rows.slice(middle, len(rows)), repositories, options)

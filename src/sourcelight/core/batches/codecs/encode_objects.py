@@ -139,7 +139,7 @@ def _ranges(rows: MatchRows) -> list[list[list[int]]]:
     spans = list(zip(starts.tolist(), ends.tolist(), byte_starts.tolist(), byte_ends.tolist(), strict=True))
     out: list[list[list[int]]] = []
     position = 0
-    # Matches that go on in the row below. Structures may lie in each other: outer ones come first, here and there.
+    # Matches that continue in the row below. Structures may lie in each other: outer ones come first, here and there.
     unfinished: list[list[int]] = []
     for row, count in enumerate(counts.tolist()):
         ranges: list[list[int]] = []

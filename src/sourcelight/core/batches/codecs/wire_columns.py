@@ -2,7 +2,7 @@
 
 `schema` says which: a column with a `file_key` is a key of each file, one with a `line_key` a list beside the lines or
 chunks of a file, with an entry for each matched line in their order. Columns of one `line_key` share it: an entry has
-the value of each, and is null where the first is null. A key is sent only where there is something to say, and readers
+the value of each, and is null if the first is null. A key is sent only where there is something to say, and readers
 of the wire ignore keys that they don't know.
 """
 
@@ -122,7 +122,7 @@ class LineColumns:
                 self._keys.add(key)
 
     def columns(self, take: AnyArray, order: AnyArray | None = None) -> Columns:
-        """Return the columns for rows whose records are `take`, ascending; none where no record has entries.
+        """Return the columns for rows whose records are `take`, ascending; none if no record has entries.
 
         `order`: the place of each row among those that the service sent, where these were sorted.
         """

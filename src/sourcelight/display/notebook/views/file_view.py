@@ -46,7 +46,7 @@ class FileContent:
 
 
 def _bounds(content: FileContent) -> tuple[int, int]:
-    """First and last line on show."""
+    """First and last line displayed."""
     total = len(content.lines)
     if not content.first:
         return 1, min(PAGE, total)
@@ -72,7 +72,7 @@ def _lines_text(content: FileContent) -> str:
 
 
 def notebook_page(content: FileContent) -> CellsPage | None:
-    """Return the cells on show of a Jupyter notebook; None for another file, or where JSON tells more."""
+    """Return the cells displayed of a Jupyter notebook; None for another file, or where JSON tells more."""
     return cells_page(content.path, content.lines, content.first, max(content.last, content.first))
 
 

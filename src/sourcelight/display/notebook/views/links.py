@@ -84,7 +84,7 @@ class _Host:
     """Address patterns of a code host below a repository.
 
     ``{c}`` is a commit, ``{p}`` a path, ``{a}``-``{b}`` lines, ``{n}`` the number of a pull request, ``{e}`` an
-    author's address; `request` and `person` are empty where a host has no such page.
+    author's address; `request` and `person` are empty if a host has no such page.
     """
 
     words: str

@@ -18,7 +18,7 @@ _MAX_LINE_CHARS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class CellsPage:
-    """The lines on show, the lines of the file to highlight among them, and which they are of all."""
+    """The lines displayed, the lines of the file to highlight among them, and which they are of all."""
 
     lines: Sequence[CellLine]
     highlighted: range

@@ -91,7 +91,7 @@ class Explorer(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bases 
 
     @property
     def visible_rows(self) -> Any:
-        """DataFrame of the rows that are on show now, filtered and in their order; columns as in ``matches``."""
+        """DataFrame of the rows that are displayed now, filtered and in their order; columns as in ``matches``."""
         import pyarrow as pa
 
         from sourcelight.display.frames.tables import matches_table, to_pandas

@@ -281,7 +281,7 @@ class ConversationService:
     def wait(self, question: int, context: ToolContext, most_s: float | None) -> ToolResult:
         """Wait for an answer, up to `most_s` seconds (None: no limit), and return the state at that time.
 
-        A caller in this process that is cancelled cancels the question; over MCP it goes on and can be read later.
+        A caller in this process that is cancelled cancels the question; over MCP it continues and can be read later.
         """
         work = self._works.get(question)
         stop_listening = work.listen(context.observer) if work is not None and context.observer is not None else None

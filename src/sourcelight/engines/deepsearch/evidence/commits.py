@@ -119,7 +119,7 @@ ASKING = frozenset(
     map(stem, ("changed", "last", "latest", "introduced", "commit", "author", "wrote", "written", "modified", "touched",
                "recent", "recently", "history", "blame", "version", "release", "date", "person", "people", "first"))
 )  # fmt: skip
-"""Stems of words that ask for history, and are looked for neither in code nor in messages."""
+"""Stems of words that ask for history, and are searched for neither in code nor in messages."""
 
 _LAST = re.compile(r"\b(?:last|latest|most recent|recently)\b", re.IGNORECASE)
 

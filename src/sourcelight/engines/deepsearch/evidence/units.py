@@ -103,7 +103,7 @@ def _units(
 
 
 def _comments(lines: Sequence[str], tokens: Sequence[Sequence[tuple[int, int, str]]]) -> list[tuple[int, int]]:
-    """Return the runs of lines that are comments, or go on in a text of several lines."""
+    """Return the runs of lines that are comments, or continue in a text of several lines."""
     runs: list[tuple[int, int]] = []
     start = -1
     for number, line in enumerate([*lines, ""]):

@@ -54,7 +54,7 @@ def find_facts(inquiry: ResearchRequest, emit: Emit) -> tuple[FactRequest, Fact 
     Returns
     -------
     tuple of FactRequest and Fact, or None
-        None for a question that asks for no facts. The fact is None where the question asks for some that can't be
+        None for a question that asks for no facts. The fact is None if the question asks for some that can't be
         counted; its request says what was asked.
     """
     paths = PathNames(inquiry)

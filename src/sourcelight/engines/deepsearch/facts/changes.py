@@ -29,7 +29,7 @@ def count_changed_files(work: Work) -> Fact:
         "by": ["repository", "path", "author"],
         **dates_of(work),
         **revisions_of(work),
-        # A name is looked for as each commit has it, not as the address's most frequent one.
+        # A name is searched for as each commit has it, not as the address's most frequent one.
         **({"joinAddresses": False} if request.authors else {}),
     }
     fact = Fact(0, "", format_call("churn", arguments), unit="files")
@@ -157,7 +157,7 @@ def count_changed_lines(work: Work) -> Fact:
         "by": ["repository", "path", "author"],
         **dates_of(work),
         **revisions_of(work),
-        # A name is looked for as each commit has it, not as the address's most frequent one.
+        # A name is searched for as each commit has it, not as the address's most frequent one.
         **({"joinAddresses": False} if request.authors else {}),
     }
     fact = Fact(0, "", format_call("churn", arguments), unit="lines")

@@ -30,7 +30,7 @@ _NO_MERGES = "Merges have no changes of their own, and are left out."
 
 
 def find_event(work: Work, paths: PathNames) -> Fact | None:  # noqa: PLR0911 - one for each event
-    """Answer a question for a person or a date; None where it is about nothing that history knows."""
+    """Answer a question for a person or a date; None if it is about nothing that history knows."""
     request = work.request
     if request.event == "tag":
         return _find_tag(work)
@@ -256,7 +256,7 @@ def _find_path_change(work: Work, paths: PathNames) -> Fact | None:
     table = commit_fact.tables[0]
     arguments = commit_arguments(work, [], [])
     rows = work.call("commit_search", arguments).table.to_pylist()
-    # Where a name stands for one file, its path says more than the pattern by which it was looked for.
+    # Where a name stands for one file, its path says more than the pattern by which it was searched for.
     concrete = concrete_paths(work, paths)
     shown = (
         [concrete[0][1]]

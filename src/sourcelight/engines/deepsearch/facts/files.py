@@ -91,7 +91,7 @@ def count_files(work: Work) -> Fact:
 
 
 def _endings(work: Work, paths: Sequence[str]) -> str:
-    """Return the endings by which files of a language were counted, where there are several: C has headers, too."""
+    """Return the endings by which files of a language were counted, if there are several: C has headers, too."""
     if not work.request.languages:
         return ""
     # `lang:C` counts headers too; without the endings, a reader who counts *.c gets another number.

@@ -54,7 +54,7 @@ class Fact:
     Attributes
     ----------
     number
-        The number; None where the answer is a person or a date.
+        The number; None if the answer is a person or a date.
     subject
         What the number counts, such as ``files`` with their conditions; or the whole sentence without a number.
     query
@@ -141,7 +141,7 @@ class Work:
 
 
 def limiting_notices(answer: ToolResult) -> list[str]:
-    """Return the sentences on what an answer lacks; none where it is whole."""
+    """Return the sentences on what an answer lacks; none if it is whole."""
     return [] if answer.complete else list(answer.notices)
 
 

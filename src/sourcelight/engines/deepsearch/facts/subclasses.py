@@ -33,12 +33,12 @@ _CONTINUED = (
     r"^[ \t]*(\)[^{{;\n]*:|(extends|implements|with)\b|[:,])[^{{;\n]*[^{{;\n\w](?:{names})\b"
     r"|^[ \t]+([\w.]+\.)?(?:{names})(\[[^\n]*\])?,?[ \t]*$"
 )
-"""Lines that go on with the head of a class: ``) : Base()``, ``implements Base``, or a base alone."""
+"""Lines that continue with the head of a class: ``) : Base()``, ``implements Base``, or a base alone."""
 _MAX_HEAD_LINES = 40
 _NO_SOURCE = re.compile(r"\.(?:md|rst|txt|adoc|api)$", re.IGNORECASE)
 
 MAX_ATTRIBUTE_LINES = 8
-"""Lines below ``#[derive(…)]`` in which the head of what derives is looked for."""
+"""Lines below ``#[derive(…)]`` in which the head of what derives is searched for."""
 
 _HEAD = re.compile(r"\b(?P<kind>class|interface|struct|enum|record|trait)\s+(?P<name>\w+)(?P<rest>.*)")
 _IMPL = re.compile(r"\s*(?:unsafe\s+)?impl\b(?P<base>.*?)\sfor\s+(?P<type>.*)")
@@ -109,7 +109,7 @@ def count_subclasses(work: Work) -> Fact:
 
 
 def _opening_of(lines: Sequence[str], number: int) -> int | None:
-    """Return the line (from 1) on which the head of a class begins that goes on at a line; None if none does."""
+    """Return the line (from 1) on which the head of a class begins that continues at a line; None if none does."""
     for index in range(number - 2, max(-1, number - 2 - _MAX_HEAD_LINES), -1):
         line = lines[index]
         if _HEAD.search(line.partition("//")[0]) is not None:

@@ -324,7 +324,7 @@ def name_only(row: Mapping[str, Any]) -> bool:
 
 
 def _lines(columns: str, row: Mapping[str, Any]) -> tuple[int, int]:
-    """Return first and last line of a row of a table of places; 0 where it has none."""
+    """Return first and last line of a row of a table of places; 0 if it has none."""
     if columns == "found_chunks":
         return row["start_line"] or 0, row["end_line"] or 0
     if columns == "definitions":

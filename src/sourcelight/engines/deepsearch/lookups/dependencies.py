@@ -63,7 +63,7 @@ def _manifests(
 
 
 def find_dependency(work: Work, name: str, owner: str, notes: list[str]) -> Finding | None:
-    """Return whether and in which version manifests list a package; None where there are none to read.
+    """Return whether and in which version manifests list a package; None if there are none to read.
 
     With an `owner`, those count that are in a directory of this name: the packages of a repository with several.
     """
@@ -178,7 +178,7 @@ def _no_dependency(
 
 
 def list_dependencies(work: Work, group: str, notes: list[str]) -> Finding | None:
-    """Return the packages that the first manifest with any lists; None where there is none to read.
+    """Return the packages that the first manifest with any lists; None if there is none to read.
 
     With a `group` such as ``dev``, only those that are listed for it count.
     """

@@ -28,7 +28,7 @@ from sourcelight.engines.deepsearch.lookups.uses import (
 from sourcelight.engines.deepsearch.lookups.values import parameters_of
 
 _CHECKED = re.compile(r"[\"']([A-Za-z_]\w*)[\"']\s+(?:not\s+)?in\s+(?:os\.)?environ\b")
-"""A variable that is looked for in the environment of Python."""
+"""A variable that is searched for in the environment of Python."""
 _BY_PARAMETER = re.compile(
     r"(?:environ(?:\.get)?\s*[\[(]|[gG]et[eE]nv\s*\(|LookupEnv\s*\(|ENV\s*\[|ENV\.fetch\s*\(|process\.env\[|env::var(?:_os)?\s*\()"
     r"\s*&?([A-Za-z_]\w*)\s*[\]),]"

@@ -236,7 +236,7 @@ def _is_merged(lines: Sequence[str], index: int) -> bool:
 
 
 def _spreads(lines: Sequence[str], index: int) -> bool:
-    """Return whether a literal goes on, behind one of its lines, with what it takes over."""
+    """Return whether a literal continues, behind one of its lines, with what it takes over."""
     depth = 0
     for number in range(index, min(len(lines), index + _LITERAL_LINES)):
         if depth == 0 and re.match(r"\s*\.\.\.\s*[A-Za-z_]", lines[number]):

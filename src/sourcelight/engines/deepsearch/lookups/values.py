@@ -59,7 +59,7 @@ def read_expression(  # noqa: PLR0911, PLR0912 - a scanner: one branch for each 
 ) -> _Expression | None:
     """Read from a place (from 0) to a letter of `stops` or a closing bracket that was not opened.
 
-    With `ends_with_line` a line's end ends it too, unless brackets are open there. None where it does not end.
+    With `ends_with_line` a line's end ends it too, unless brackets are open there. None if it does not end.
     """
     open_brackets: list[str] = []
     out: list[str] = []
@@ -214,7 +214,7 @@ def _join_types(texts: Sequence[str]) -> list[str]:
 
 
 def parameter_names(parameters: Sequence[Parameter], path: str) -> list[str] | None:
-    """Return the names of the parameters of a head; None where a head gives types alone, or takes values apart.
+    """Return the names of the parameters of a head; None if a head gives types alone, or takes values apart.
 
     In Go, the name is the first word, and several may share one type; in C and Java it is the last one, behind a type.
     """

@@ -47,7 +47,7 @@ _BARE = (
 _ANY_NOUN = re.sub(r"\?P<\w+>", "?:", NOUN.pattern)
 _LISTED_WORD = rf"(?:⟨[NQ]\d+⟩|(?!(?:{_BARE_ENDS}|been|we|it|they|{_ANY_NOUN})\b)[A-Za-z_$][\w$]*)"
 _CONTENT_VERB = r"contain(?:s|ed|ing)?|mention(?:s|ed|ing)?|us(?:e|es|ed|ing)|say(?:s|ing)?|referenc(?:e|es|ed|ing)"
-# Words without marks are a list of texts only where the sentence ends behind them or goes on with a preposition.
+# Words without marks are a list of texts only where the sentence ends behind them or continues with a preposition.
 _LISTED = (
     rf"{DET}(?P<listed>{_LISTED_WORD}(?:\s*,\s*{_LISTED_WORD})*\s*,?\s+(?:and|or)\s+{_LISTED_WORD})"
     r"(?=[\W·]*$|\s*·|\s*,|\s+(?:in|of|from|within|across|under|inside|outside|except|excluding|but|there|at|on)\b)"

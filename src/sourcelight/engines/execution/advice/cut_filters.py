@@ -33,7 +33,7 @@ def cut_filters(query: Query) -> Iterator[tuple[str, str]]:
         match = _IN_GROUP.match(pattern.value)
         if match and not (pattern.quoted or pattern.slashed) and match[2].lower() in ALIASES:
             yield f"`{pattern.value}` is read as text: its parenthesis is never closed", "close the parenthesis"
-    # A filter that lost its value is gone from the tree, so those are looked for in the text.
+    # A filter that lost its value is gone from the tree, so those are searched for in the text.
     yield from _cut_values(query)
 
 

@@ -63,7 +63,7 @@ class IndexingNotice:
         self.latest = progress
 
     def item(self) -> Skipped:
-        """Return an item that is in ``skipped`` while the work goes on."""
+        """Return an item that is in ``skipped`` while the work continues."""
         far = "" if self.latest is None else f" ({count_of(self.latest.files, 'file')} read)"
         return Skipped(
             reason="revision-indexing",
@@ -124,7 +124,7 @@ def replaced_item(objects: Mapping[str, int]) -> Iterator[Skipped]:
 def unreadable(items: Sequence[SkippedRepository]) -> Iterator[Skipped]:
     """Folders that hold a repository which can't be searched; for the owner's eyes, since they are local paths.
 
-    One without any commit is told apart: there is nothing in it that an answer could lack.
+    One without any commit is distinguished: there is nothing in it that an answer could lack.
     """
     empty = [item for item in items if item.reason == "empty"]
     faulty = [item for item in items if item.reason != "empty"]
@@ -188,7 +188,7 @@ _FILE_MEANINGS: Mapping[str, tuple[str, str, str, str]] = {
         "info",
     ),
 }
-"""Reason, noun, description and severity of each kind of files that were not looked into, in the order of display."""
+"""Reason, noun, description and severity of each kind of files that were not read, in the order of display."""
 
 
 def named_only(

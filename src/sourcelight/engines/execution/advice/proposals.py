@@ -334,7 +334,7 @@ def _with_filter(query: Query, leaf: Pattern, word: str, intended: str) -> str:
     nodes = list(root.args if isinstance(root, And) else () if root is None else (root,))
     filters: list[Node] = [node for node in nodes if isinstance(node, Filter)]
     names = [node.value for node in nodes if isinstance(node, Pattern)]
-    # Words beside each other are one literal where there are no quotes.
+    # Words beside each other are one literal if there are no quotes.
     remaining_words = " ".join(
         text
         for word_of_pattern in leaf.value.split()

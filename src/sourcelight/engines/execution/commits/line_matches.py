@@ -45,7 +45,7 @@ def select_side(history: History, matches: DiffMatches, side: Side) -> DiffMatch
 
 
 def unite_trees(trees: Sequence[Tree]) -> Tree | None:
-    """Unite the patterns of several alternatives; None where there are none."""
+    """Unite the patterns of several alternatives; None if there are none."""
     return None if not trees else trees[0] if len(trees) == 1 else Or(tuple(trees))
 
 

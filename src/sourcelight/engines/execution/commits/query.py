@@ -44,7 +44,7 @@ class CommitPlan:
     """The part of an alternative that reads the history of each repository in scope.
 
     `query` has no revisions yet. `side` is the one that ``select:commit.diff.…`` keeps, None for both.
-    `repositories_only` says that ``select:repo`` wants to know where there is a result at all. `predicates` on files
+    `repositories_only` says that ``select:repo`` wants to know if there is a result at all. `predicates` on files
     must hold for a changed file, the one that the rest of the query is about; `case_sensitive` is how they compare.
     """
 
@@ -185,7 +185,7 @@ def _structures(node: Node, alternative: Alternative) -> Boolean[StructurePatter
 
 
 def _compile(pattern: Pattern, *, sensitive: bool, whole_text: bool = False, label: str = "") -> CompiledPattern:
-    """Compile a pattern; `what` names the texts it is looked for in, if these never hold a newline."""
+    """Compile a pattern; `what` names the texts it is searched for in, if these never hold a newline."""
     kind: Literal["regexp", "literal"] = "regexp" if pattern.kind == "regexp" else "literal"
     try:
         compiled = compile_pattern(pattern.value, kind=kind, case_sensitive=sensitive, whole_text=whole_text)

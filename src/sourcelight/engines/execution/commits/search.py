@@ -324,7 +324,7 @@ class CommitSearch:
             self._note_unread(history, history_commit.repository.name, search.unread)
 
     def _note_unread(self, history: History, name: str, commits: set[int]) -> None:
-        """Record commits with a file in which structures could not be looked for."""
+        """Record commits with a file in which structures could not be searched for."""
         if commits:
             cached = self.unread.get(name, (0, ()))
             unread = len(commits), tuple(history.oid(number) for number in sorted(commits)[-MAX_NAMED_UNREAD:])

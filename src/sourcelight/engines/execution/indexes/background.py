@@ -20,7 +20,7 @@ HistoryKey: TypeAlias = tuple[str, tuple[str, ...]]
 TargetKey: TypeAlias = tuple[str, str]
 
 RETRY_S = 10.0
-"""Seconds after which definitions that could not be found are looked for again: their files may have been deleted."""
+"""Seconds after which definitions that could not be found are searched for again: their files may have been deleted."""
 
 
 @dataclass(frozen=True, slots=True)

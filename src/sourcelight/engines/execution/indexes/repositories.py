@@ -77,7 +77,7 @@ class IndexedRepositories:
         self.terms = TermStore(store)
         self.term_updates = TermUpdater(self.definitions, self.update_terms)
         self._seen = {repository.info.name for repository in catalog.repositories}
-        # One thread indexes at a time; a search that finds it taken goes on with the index as it is.
+        # One thread indexes at a time; a search that finds it taken continues with the index as it is.
         self._updating = threading.Lock()
         self._next_look = 0.0
         self._last_attempts: dict[str, tuple[str, float]] = {}
@@ -132,7 +132,7 @@ class IndexedRepositories:
         """Detect moved refs, and changed work trees where they are searched, and index what is new.
 
         Costs some microseconds a repository when nothing moved. Other commits are seen at once, and new repositories
-        within a quarter of a second. While another thread indexes, the caller goes on with
+        within a quarter of a second. While another thread indexes, the caller continues with
         the index as it is.
         """
         if self.indexing.is_running or not self._updating.acquire(blocking=False):
@@ -157,7 +157,7 @@ class IndexedRepositories:
     ) -> dict[str, str]:
         """Index the text, definitions and terms of `targets`; return failures with their reasons.
 
-        When the time limit passes, the engine goes on in the background, and what isn't ready is a failure.
+        When the time limit passes, the engine continues in the background, and what isn't ready is a failure.
 
         Raises `Cancelled`; what was finished by then stays.
         """

@@ -41,7 +41,7 @@ class CountPolicy(Protocol):
         ...
 
     def within(self, alternative: Alternative, batches: Iterable[Any]) -> Iterable[Any]:
-        """Return the rows of an alternative that go on."""
+        """Return the rows of an alternative that continue."""
         ...
 
 

@@ -77,7 +77,7 @@ class FileRanker:
     phrases
         Texts that lift a file when they occur in one of its matched lines or in its path.
     case_sensitive
-        Whether phrases are looked for in their own case.
+        Whether phrases are searched for in their own case.
     stars
         Stars by repository name.
     limit

@@ -85,8 +85,8 @@ Step: TypeAlias = tuple[int, int, int]
 class OwnedFile:
     """A file: its content (20 bytes), for each line the number of the commit that brought it, and whether proven.
 
-    `step` names what last happened to the file (see `lineage.Lineage.step`), so that a later replay can go on from
-    there; None where its lines are not known that way.
+    `step` names what last happened to the file (see `lineage.Lineage.step`), so that a later replay can continue from
+    there; None if its lines are not known that way.
     """
 
     blob: bytes
@@ -154,7 +154,7 @@ class Lineage:
         Number of the change of an edited state; number of lines of a new one; of those made of others, a checksum of
         the path.
     sources
-        The states that it is made of, in the order in which lines are looked for.
+        The states that it is made of, in the order in which lines are searched for.
     proven
         Whether this step is one that git blame is known to take too.
     final_states

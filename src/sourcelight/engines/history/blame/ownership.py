@@ -241,7 +241,7 @@ def _shallow_edge(history: History) -> BoolArray | None:
     is_edge: BoolArray = np.zeros(len(commits), np.bool_)
     counts = np.diff(commits.parent_starts)
     owners = np.repeat(np.arange(len(commits)), counts)
-    # Commits at the border seem to add all files: blame of a full clone would go on to older ones.
+    # Commits at the border seem to add all files: blame of a full clone would continue to older ones.
     is_edge[owners[commits.parents < 0]] = True
     is_edge[counts == 0] = True
     return is_edge

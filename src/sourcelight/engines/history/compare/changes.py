@@ -58,9 +58,9 @@ class FileChange:
     path, old_path
         Names as bytes; the same unless it was renamed or copied.
     mode, old_mode
-        git's octal modes; ``000000`` where there is no file.
+        git's octal modes; ``000000`` if there is no file.
     object_id, old_object_id
-        40 hex digits of the content (of the commit, for a submodule); zeros where there is none.
+        40 hex digits of the content (of the commit, for a submodule); zeros if there is none.
     """
 
     ordinal: int

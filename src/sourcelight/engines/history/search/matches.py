@@ -85,7 +85,7 @@ def _message_rows(commit_index: int, message: str, patterns: Sequence[CompiledPa
                 starts.append(start)
                 ends.append(start + len(text.decode("utf-8", "replace")))
             number += 1
-            span_start = first = span_start + len(text) + 1  # noqa: PLW2901 - goes on in the next line
+            span_start = first = span_start + len(text) + 1  # noqa: PLW2901 - continues in the next line
     lines = message.split("\n")
     rows = [
         (commit_index, number + 1, lines[number], starts, ends) for number, (starts, ends) in sorted(by_line.items())

@@ -100,7 +100,7 @@ class DiffQuery:
     commits, files
         Where.
     tree
-        Must hold for the changed lines of one file in one commit; each of its terms is looked for in each line.
+        Must hold for the changed lines of one file in one commit; each of its terms is searched for in each line.
         None: every line.
     sides
         Lines that count.

@@ -412,7 +412,7 @@ def _parent_lists(history: History, commits: CommitNumbers) -> Column:
 
 
 def _line_sums(history: History, name: str, commits: CommitNumbers) -> Column:
-    """Return sums over the changes of each commit; null where one is unknown."""
+    """Return sums over the changes of each commit; null if one is unknown."""
 
     def make() -> tuple[Int64Array, Int64Array]:
         values = getattr(history.changes, name).astype(np.int64)

@@ -90,7 +90,7 @@ def parse_patches(raw: bytes, ordinals: Mapping[bytes, int], *, names_only: bool
     Raises
     ------
     MisalignedPatch
-        For commits whose patches can't be told apart.
+        For commits whose patches can't be distinguished.
     """
     lines = read_lines(raw)
     commits = lines.starting_with(COMMIT_MARK)

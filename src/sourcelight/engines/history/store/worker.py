@@ -51,7 +51,7 @@ MAX_COMMIT_LINES = 2_000_000
 """Size of a commit's patches above which they are not read: its files are known by their names alone."""
 
 CPU_S = 300
-"""Processor time for a run of commits; one that takes it all is left unread, and the run goes on behind it."""
+"""Processor time for a run of commits; one that takes it all is left unread, and the run continues behind it."""
 
 START_BYTES = 1 << 20
 """Bytes of output that a start of git counts as: about 50 ms."""
@@ -170,7 +170,7 @@ class _Extraction:
                 self._mark_unread(commits_of(raw))
 
     def _parse(self, raw: bytes, cost: Cost) -> None:
-        """Parse commits; those whose patches can't be told apart are taken by the names of their files."""
+        """Parse commits; those whose patches can't be distinguished are taken by the names of their files."""
         try:
             part = parse_patches(raw, self._ordinals)
         # Misalignment would spread to later commits of the batch, so the batch is parsed again commit by commit below.

@@ -34,7 +34,7 @@ class Declaration:
     visible
         The byte from which it is visible there.
     type, value
-        The declared type (of a function: of its result), and an expression that has the type, where there is none.
+        The declared type (of a function: of its result), and an expression that has the type, if there is none.
     part
         The type is an element of that of `value`: in a loop over it, or inside a pattern.
     owner

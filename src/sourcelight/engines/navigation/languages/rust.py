@@ -197,7 +197,7 @@ class RustRules:
         return NameUse(role, receiver, None, segments, is_called=is_called, is_type=is_type)  # type: ignore[arg-type]
 
     def _segments(self, node: Node) -> tuple[bytes, ...]:
-        """Return the parts of a coloned path; empty where one of them is no name."""
+        """Return the parts of a coloned path; empty if one of them is no name."""
         parts: list[bytes] = []
         current: Node | None = node
         while current is not None:
@@ -212,7 +212,7 @@ class RustRules:
             break
         return tuple(reversed(parts))
 
-    def type_step(self, node: Node) -> TypeStep | None:  # noqa: PLR0911, PLR0912 - a case a kind of node
+    def type_step(self, node: Node) -> TypeStep | None:  # noqa: PLR0911, PLR0912 - a case per kind of node
         """Return where the type of an expression comes from."""
         kind = node.type
         if kind == "self":

@@ -41,7 +41,7 @@ class FileCells:
 
 @dataclass(slots=True)
 class CellMatches:
-    """A file with matching cells: its texts with spans in them, none where a cell matches by a NOT alone."""
+    """A file with matching cells: its texts with spans in them, none if a cell matches by a NOT alone."""
 
     file: int
     language: str = ""

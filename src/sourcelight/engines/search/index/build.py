@@ -284,7 +284,7 @@ class _BuildStep:
             contents.append((blob_id, text))
             size += len(text)
             if size > MAX_LOOSE_BYTES:
-                # `texts` is an iterator: it goes on with the blobs that have not been read yet.
+                # `texts` is an iterator: it continues with the blobs that have not been read yet.
                 self._write(_chain(contents, texts), delta=True, for_other_revisions=True)
                 return
         self.existing.loose = {blob_id: (document, len(text)) for document, (blob_id, text) in enumerate(contents)}

@@ -162,7 +162,7 @@ def literal_keys(text: bytes) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
 def _short_keys(mapped: bytes) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     """Return what `_extract_keys` returns, sorted and without repeats: a text of some bytes needs no array."""
     first, second = map(int, _HASH_FACTORS)
-    # None where a trigram would contain a newline.
+    # None if a trigram would contain a newline.
     trigrams = [
         None if _NEWLINE in (a, b, c) else a | b << 7 | c << 14
         for a, b, c in zip(mapped, mapped[1:], mapped[2:], strict=False)

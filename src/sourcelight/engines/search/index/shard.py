@@ -5,7 +5,7 @@ in the order of `add`, lines through the whole shard: line *i* is the text after
 A unit is a run of whole lines of one document, about 16 KiB, more only where one line is longer.
 
 A *loose* shard has no file. A revision differs from HEAD by a few files, which git stores well enough: they are read
-when the revision is opened, and scanned without posting lists (some megabytes, some milliseconds).
+when the revision is opened, and scanned without posting lists (some megabytes, a few milliseconds).
 """
 
 from __future__ import annotations
@@ -325,7 +325,7 @@ class ShardContents(Sequence[memoryview]):
 
 
 MAX_SHARDS = 64
-"""Shards with a bit of their own; all others are looked into. The table takes 2, 4, 8 or 16 MB."""
+"""Shards with a bit of their own; all others are read. The table takes 2, 4, 8 or 16 MB."""
 
 MIN_SHARDS = 4
 """Shards from which on the table saves more than it takes to ask."""

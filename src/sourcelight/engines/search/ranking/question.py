@@ -157,7 +157,7 @@ def analyze(text: str) -> RankQuery:
     remaining = _read_files_and_names(remaining, reader)
     reader.prose(remaining)
     if not reader.counts:
-        # A grammatical word or a letter alone is looked for as the name of a definition, such as `Either`.
+        # A grammatical word or a letter alone is searched for as the name of a definition, such as `Either`.
         lone = _PLAIN_NAME.findall(text)
         for word in lone if len(lone) == 1 else ():
             reader.names[word] = None

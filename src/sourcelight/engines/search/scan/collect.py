@@ -270,7 +270,7 @@ def _select_rows(
     """Select files of a group; None: all of them as they are.
 
     Returns the files, which of them have lines, the row count of each, the content files, and the order of their rows
-    in the group, None where that is the order they are in.
+    in the group, None if that is the order they are in.
     """
     files, content = (
         (group.files, group.content_index)
@@ -332,7 +332,7 @@ def _offsets(sizes: list[int]) -> list[int]:
 
 
 class _BatchRows:
-    """The rows of a batch; `row_count` is 0 where all of them are path matches."""
+    """The rows of a batch; `row_count` is 0 if all of them are path matches."""
 
     def __init__(self, files: FileNumbers, row_counts: Int64Array, has_lines: BoolArray) -> None:
         self.files = files

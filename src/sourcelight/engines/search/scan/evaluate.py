@@ -45,7 +45,7 @@ _PROBED_RANGES = 16
 """Ranges that are counted first, to estimate how common a literal is."""
 
 _FIRST_PROBE_UNITS, _PROBE_GROWTH = 64, 4
-"""Units in which a first match is looked for at once, and how many times more are taken next."""
+"""Units in which a first match is searched for at once, and how many times more are taken next."""
 
 _MAX_BATCH_DOCUMENTS = 16_384
 """Documents of a batch where a document may be a row by its path alone, without a candidate unit."""
@@ -72,7 +72,7 @@ class FileMatches:
 class CorpusSearch:
     """One query over a corpus; methods and iterators raise `ScanStopped` when `stopped` returns True.
 
-    Where files of several languages share a document and structures are looked for, `twins` search what is left out
+    Where files of several languages share a document and structures are searched for, `twins` search what is left out
     here. With `among`, these files are searched and no others.
     """
 
@@ -128,7 +128,7 @@ class CorpusSearch:
                 yield matches
 
     def has_match(self) -> bool | None:
-        """Return whether any file matches; None where only the batches of a search can tell.
+        """Return whether any file matches; None if only the batches of a search can tell.
 
         It reads text up to a first match, and makes no batches and no parts. A search without a match asks this about
         its text in any case, which would otherwise be a second whole search.
@@ -136,7 +136,7 @@ class CorpusSearch:
         term = self.prepared.terms[0] if self._is_single_term else None
         if term is None or self.has_path_matches[0] or isinstance(term.pattern, StructurePattern):
             return None
-        # Its match may span units, so that units alone can't be looked into.
+        # Its match may span units, so that units alone can't be read.
         if term.pattern.multi_line:
             return None
         if not len(self.selection.files):

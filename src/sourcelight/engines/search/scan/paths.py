@@ -203,7 +203,7 @@ def _whole_text_pattern(pattern: CompiledPattern) -> CompiledPattern:
 
 
 def _required_text(tree: RequiredTree) -> bytes:
-    """Return the longest text that every match holds; empty where there is none."""
+    """Return the longest text that every match holds; empty if there is none."""
     # Another branch of an OR may match, so an OR requires no single text.
     return fold(tree, _within_line, all_of=_longest, any_of=lambda _: b"")
 

@@ -48,7 +48,7 @@ class Spans:
 _NO_OFFSETS = np.zeros(0, dtype=np.int64)
 
 _UNITS_PER_CHECK = 512
-"""Units, of 16 KiB each as a rule, that are looked into between two requests to stop."""
+"""Units, of 16 KiB each as a rule, that are read between two requests to stop."""
 
 NO_SPANS = Spans(_NO_OFFSETS, _NO_OFFSETS)
 
@@ -107,7 +107,7 @@ def documents_holding(
 ) -> DocumentNumbers:
     """Return the documents of units in which a pattern matches, ascending; raises `ScanStopped`."""
     text = pattern.literal or pattern.lowered
-    # Case is told apart by bytes alone where no sign equals a letter of the text.
+    # Case is distinguished by bytes alone where no sign equals a letter of the text.
     if not text or pattern.multi_line or (pattern.literal is None and pattern.needs_fold_check):
         return DocumentNumbers(unique_sorted(corpus.documents_of(find_spans(corpus, pattern, units, stopped).start)))
     # Units are not joined: after the first match of a document the rest of it is not read. A common word under a NOT
@@ -268,12 +268,12 @@ def _split_at_lines(corpus: Corpus, spans: Spans, line: Int64Array) -> MatchedLi
     line_step = np.arange(len(span)) - np.repeat(np.cumsum(line_counts) - line_counts, line_counts)
     line = line[span] + line_step
     if (line[1:] < line[:-1]).any():
-        # Stable: of the pieces of a line, those that go on come first, and of them the outer ones.
+        # Stable: of the pieces of a line, those that continue come first, and of them the outer ones.
         by_line = np.argsort(line, kind="stable")
         span, line_step, line = span[by_line], line_step[by_line], line[by_line]
     line_start, line_end = corpus.line_bounds(line)
     start = np.maximum(spans.start[span], line_start) - line_start
-    # A piece that goes on in the next line includes the newline.
+    # A piece that continues in the next line includes the newline.
     end = np.minimum(spans.end[span], line_end + 1) - line_start
     first_span, lines = _group_by_line(line)
     first_of_line = first_span[:-1]

@@ -128,7 +128,7 @@ class _Side:
 
 @dataclass(frozen=True, slots=True)
 class _ApiChange:
-    """A symbol with its declarations in both revisions; empty where it has none."""
+    """A symbol with its declarations in both revisions; empty if it has none."""
 
     status: str
     key: _Key

@@ -1,6 +1,6 @@
 """The walk of `symbol_history` from a definition to what it was before each commit.
 
-``git log -L`` follows line numbers: it loses a function that moves to another file, and goes on in lines that only
+``git log -L`` follows line numbers: it loses a function that moves to another file, and continues in lines that only
 stand where the function was put. Here a commit counts when the text of the definition differs before and after it.
 """
 
@@ -129,10 +129,10 @@ class DefinitionWalk:
                     pending.setdefault(parent, set()).add(earlier)
 
     def _before(self, commit: int, change: int, definition: DefinitionVersion) -> DefinitionVersion | None:
-        """Return the definition before a change of its file; None where the commit brought it."""
+        """Return the definition before a change of its file; None if the commit brought it."""
         new = self._read(self.history.changes.new_blob[change].tobytes())
         if definition.text not in new:
-            # The changes of a commit after this one can't be read: it goes on as this commit has it.
+            # The changes of a commit after this one can't be read: it continues as this commit has it.
             current = self._find(new, definition.path, definition.name)
             if current is None:
                 return None

@@ -20,7 +20,7 @@ class _PathEvents:
     """The history of one path.
 
     `changes` has the change of it in a commit, and `newest` for each commit the newest commit that decided what the
-    path has there: one that changed it, or a merge of parents that differ in this; -1 where there is none.
+    path has there: one that changed it, or a merge of parents that differ in this; -1 if there is none.
     """
 
     changes: dict[int, int]

@@ -33,7 +33,7 @@ from sourcelight.repos import ObjectReader, find_entry
 
 CALL = "symbol_history"
 MAX_FILES_READ = 20_000
-"""Files of a commit in which a definition without a path is looked for."""
+"""Files of a commit in which a definition without a path is searched for."""
 
 _MAX_NAMED = 5
 

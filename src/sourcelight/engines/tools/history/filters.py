@@ -22,7 +22,7 @@ def pattern_of(
 ) -> CompiledPattern:
     """Compile a text of the caller: literal without regard to case, or RE2.
 
-    `one_line` says that it is looked for in texts without newlines. Raises `ToolError` for what RE2 refuses, for an
+    `one_line` says that it is searched for in texts without newlines. Raises `ToolError` for what RE2 refuses, for an
     empty text, and for what could only be found across lines where they are looked at one by one.
     """
     if not text:

@@ -1,4 +1,4 @@
-"""Answers over MCP within a number of tokens: whole items, best first, and a cursor that goes on exactly.
+"""Answers over MCP within a number of tokens: whole items, best first, and a cursor that continues exactly.
 
 An answer is cut before it is rendered, so that text and structured content end at the same item. `Items` says what the
 items of a tool's answer are: rows of its table unless the tool says otherwise. A cursor names the next item, how much

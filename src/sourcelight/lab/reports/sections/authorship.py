@@ -92,7 +92,7 @@ def review_section(commits: Frame) -> Section:
 
 
 def _reviewers(commits: Frame) -> ReportTable:
-    """Return a row a person whom review trailers name."""
+    """Return a row per person whom review trailers name."""
     import pandas as pd
 
     # Null where a service does not say.
@@ -120,7 +120,7 @@ def _reviewers(commits: Frame) -> ReportTable:
 
 
 def _integrators(commits: Frame) -> ReportTable:
-    """Return a row a person who merged, or who committed what somebody else wrote."""
+    """Return a row per person who merged, or who committed what somebody else wrote."""
     import pandas as pd
 
     merges = commits.loc[commits["merge"]]
@@ -172,7 +172,7 @@ def time_section(commits: Frame, period: str, span: Span, *, is_full_history: bo
 
 
 def _time_zones(commits: Frame) -> ReportTable:
-    """Return a row an offset from UTC."""
+    """Return a row per offset from UTC."""
     human = commits[~commits["bot"] & commits["author_utc_offset_min"].notna()]
     frame = human.groupby("author_utc_offset_min").agg(commits=("commit", "size"), people=("person", "nunique"))
     frame = frame.reset_index().sort_values("author_utc_offset_min").reset_index(drop=True)

@@ -128,7 +128,7 @@ class Change:
     members
         Its commits that are no merges; the commit itself where it is one.
     request
-        Number of the pull or merge request; None where the commit names none.
+        Number of the pull or merge request; None if the commit names none.
     """
 
     title: str
@@ -180,7 +180,7 @@ def merged_changes(commits: Sequence[CommitInfo], heads: Sequence[str]) -> list[
     seen: set[str] = set()
     changes: list[Change] = []
     for tip in dict.fromkeys(tips):
-        # Branches within branches: each is finished before the one that took it in goes on.
+        # Branches within branches: each is finished before the one that took it in continues.
         open_lines: list[Iterator[CommitInfo]] = [_line(tip, by_id, seen)]
         while open_lines:
             commit = next(open_lines[-1], None)

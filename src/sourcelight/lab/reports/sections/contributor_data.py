@@ -94,7 +94,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class ChangedLines:
-    """Changed lines by kind of file, by folder and by file; None where a service can't tell.
+    """Changed lines by kind of file, by folder and by file; None if a service can't tell.
 
     `drill_down` leads from a row of such a frame, by a column of it, to its commits; None: the frame itself has it.
     """
@@ -119,7 +119,7 @@ def date_bound(frame: Frame, name: str) -> Any:
 
 
 def newest_date(code: Client, stages: ReportProgress, request: Request) -> Any:
-    """Return the date of the newest commit of all time; None where there is none."""
+    """Return the date of the newest commit of all time; None if there is none."""
     newest = stages.ask("time before", code.commit_search, repos=request.repos, limit=1)
     return newest["commit_date"].iloc[0] if len(newest) else None
 
@@ -214,7 +214,7 @@ def lines_by_place(code: Client, stages: ReportProgress, request: Request, notic
 def current_owners(
     code: Client, stages: ReportProgress, names: list[str], request: Request, notices: list[str]
 ) -> list[Owned]:
-    """Read who owns the current lines of each repository; empty where the service can't tell."""
+    """Read who owns the current lines of each repository; empty if the service can't tell."""
     owners: list[Owned] = []
     for name in names:
         notice_count = len(notices)

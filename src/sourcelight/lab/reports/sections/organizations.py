@@ -68,7 +68,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 def domain_of(address: str) -> str:
-    """Return the domain of an address in lower case; empty where it has none that could be one of the internet."""
+    """Return the domain of an address in lower case; empty if it has none that could be one of the internet."""
     domain = address.rpartition("@")[2].strip().rstrip(".").lower() if "@" in address else ""
     return domain if len(domain) <= _MAX_DOMAIN and _DOMAIN.fullmatch(domain) else ""
 

@@ -31,7 +31,7 @@ _SNIFFED_BYTES = 8_000
 """Git takes a file for binary if its first 8,000 bytes hold a NUL."""
 
 _BEHIND = 1_000
-"""Commits among which one is looked for behind itself: clocks may say that some of them are newer."""
+"""Commits among which one is searched for behind itself: clocks may say that some of them are newer."""
 
 _MINUTES_A_DAY = 24 * 60
 

@@ -114,7 +114,7 @@ class SearchResults:
 
     @property
     def approximate_result_count(self) -> str:
-        """The number of matches, with ``+`` where there are more."""
+        """The number of matches, with ``+`` if there are more."""
         return f"{self.match_count}{'+' if self.limit_hit else ''}"
 
     @property

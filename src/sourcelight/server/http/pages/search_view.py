@@ -116,7 +116,7 @@ class SearchView:
 
     def _add_rows(self, batch: Any) -> None:
         if len(self._results) >= MAX_FILES:
-            # One result may go on in the next batch, if a service sends so; more of it would not be shown anyway.
+            # One result may continue in the next batch, if a service sends so; more of it would not be shown anyway.
             self._hidden += batch.num_rows
             return
         names = [name for name in COLUMNS if name in batch.schema.names]

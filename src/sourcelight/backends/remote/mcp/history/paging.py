@@ -2,7 +2,7 @@
 
 Tools that search commits give the newest first, some dozens at a time, and take ``before``. A page that was cut is
 followed by one that ends a second after its oldest commit, so that commits of the same second are seen twice rather
-than never; they are told apart by their ids.
+than never; they are distinguished by their ids.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Texts about commits and changes, in the forms that services and git have: read tolerantly, without I/O.
 
-No release documents the text of these tools. So every form that can be told apart is read: what ``git log`` and
+No release documents the text of these tools. So every form that can be distinguished is read: what ``git log`` and
 ``git diff`` print, headings or bullets with a commit, and ``Name: value`` blocks. The first line with a commit decides
 the form of all others, so that a number in a message starts no commit. None means that the text has another form.
 """

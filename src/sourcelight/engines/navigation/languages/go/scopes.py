@@ -43,7 +43,7 @@ class GoDeclaration:
 
 @dataclass(frozen=True, slots=True)
 class GoImportSpec:
-    """An import; `alias` is empty where the package keeps its own name."""
+    """An import; `alias` is empty if the package keeps its own name."""
 
     alias: bytes
     path: bytes
@@ -261,7 +261,7 @@ _SPECS: dict[str, Kind] = {
 }
 
 
-def _statement_declarations(node: Node) -> Iterator[GoDeclaration]:  # noqa: PLR0912 - a case a kind of node
+def _statement_declarations(node: Node) -> Iterator[GoDeclaration]:  # noqa: PLR0912 - a case per kind of node
     """Yield the names that a statement or top-level declaration declares in its block."""
     kind = node.type
     if kind == "function_declaration":

@@ -1,4 +1,4 @@
-"""Scopes and bindings of one Python file, each scope worked out when it is first looked into."""
+"""Scopes and bindings of one Python file, each scope worked out when it is first read."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ _THROUGH = frozenset({
 
 
 _MAX_PLATFORMS = 8
-"""Declarations of the platform's elements that are looked into; a repository seldom has more than one."""
+"""Declarations of the platform's elements that are read; a repository seldom has more than one."""
 
 
 def is_intrinsic(name: Node) -> bool:

@@ -316,7 +316,7 @@ class TsExpressions(TsGenerics):
             )
         return values
 
-    def values_of(self, ref: TsRef) -> list[TsValue]:  # noqa: PLR0911 - a case a kind
+    def values_of(self, ref: TsRef) -> list[TsValue]:  # noqa: PLR0911 - a case per kind
         """Return the possible values of a declaration."""
         binding, document = ref.binding, ref.document
         if binding is None:

@@ -247,7 +247,7 @@ def _of_function(node: Node) -> Iterator[TsBinding]:
             yield binding("parameter", name, parameter, steps)
 
 
-def _of_head(node: Node) -> Iterator[TsBinding]:  # noqa: PLR0912 - a case a kind of node
+def _of_head(node: Node) -> Iterator[TsBinding]:  # noqa: PLR0912 - a case per kind of node
     kind = node.type
     if kind == "for_statement":
         first = node.child_by_field_name("initializer")
@@ -280,7 +280,7 @@ def _of_head(node: Node) -> Iterator[TsBinding]:  # noqa: PLR0912 - a case a kin
             pending += inner.named_children
 
 
-def declared_by(node: Node) -> Iterator[TsBinding]:  # noqa: PLR0912 - a case a kind of node
+def declared_by(node: Node) -> Iterator[TsBinding]:  # noqa: PLR0912 - a case per kind of node
     """Yield the names that a statement declares in its block."""
     kind = node.type
     if kind in _NAMED:

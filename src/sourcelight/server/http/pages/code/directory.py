@@ -310,7 +310,7 @@ def _foot(directory: Directory, name: str, noun: str, prefix: str) -> str:
     address = f"{escape(_address(directory, prefix))}?{start}part={name}"
     if part is None:
         return f'<p class="quiet"><a href="{address}" data-load>Show {noun}</a></p>'
-    # What was read so far stays, so that a later look goes on from there.
+    # What was read so far stays, so that a later look continues from there.
     retry_link = f'<a href="{address}"{" data-load" if part.is_late else ""}>Try again</a>'
     return f'<p class="warn" role="status">{escape(part.problem)} {retry_link}</p>'
 

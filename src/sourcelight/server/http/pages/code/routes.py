@@ -130,7 +130,7 @@ class CodePages:
             with _time_limit(context.cancellation, _ASKED_S):
                 return self._page_of(address, request.scope["path"], query, context)
         except (PathNotFound, RevisionNotFound) as exc:
-            # The reader may see the repository, else it would not have been looked into.
+            # The reader may see the repository, else it would not have been read.
             return self._access.absent_in(address.repository, str(exc))
         except RepositoryError:
             return self._access.absent(request, context)
