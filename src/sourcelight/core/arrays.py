@@ -98,3 +98,12 @@ def to_numpy(column: Any) -> AnyArray:
     if data is None:
         return np.zeros(0, kind)
     return np.frombuffer(data, kind, len(column), column.offset * kind.itemsize)
+
+
+def to_filled(column: Any, value: int) -> AnyArray:
+    """Return the numbers of an Arrow array, with `value` for null."""
+    values = to_numpy(column)
+    if not column.null_count:
+        return values
+    bits = np.unpackbits(np.frombuffer(column.buffers()[0], np.uint8), bitorder="little")
+    return np.where(bits[column.offset : column.offset + len(column)].astype(np.bool_), values, value)

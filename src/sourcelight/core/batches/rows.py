@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sourcelight.core.arrays import Int64Array, arrow_array, to_numpy
+from sourcelight.core.arrays import Int64Array, arrow_array, to_filled, to_numpy
 
 _SPANS = ("start", "end", "byte_start", "byte_end")
 
@@ -53,19 +53,15 @@ class MatchRows:
         column = self.batch.column(name)
         if not pa.types.is_dictionary(column.type):
             column = column.dictionary_encode()
-        if not column.null_count:
-            return to_numpy(column.indices).astype(np.int64)
-        indices = pc.fill_null(column.indices.cast(pa.int64()), -1)
-        return np.asarray(indices)
+        return to_filled(column.indices, -1).astype(np.int64)
 
     def numbers(self, name: str) -> Int64Array:
         """Return a column of whole numbers; 0 for null."""
         if name not in self:
             return np.zeros(len(self), np.int64)
         column = self.batch.column(name)
-        if not column.null_count and pa.types.is_integer(column.type):
-            return to_numpy(column).astype(np.int64)
-        return np.asarray(pc.fill_null(column.cast(pa.int64()), 0))
+        integers = column if pa.types.is_integer(column.type) else column.cast(pa.int64())
+        return to_filled(integers, 0).astype(np.int64)
 
     def lists(self, name: str) -> tuple[Int64Array, Int64Array]:
         """Number of elements in the list of each row (0 for null), and all elements."""
@@ -76,8 +72,8 @@ class MatchRows:
             offsets = _offsets(column)
             values = to_numpy(column.values)[int(offsets[0]) : int(offsets[-1])]
             return np.diff(offsets).astype(np.int64), values.astype(np.int64)
-        counts = np.asarray(pc.fill_null(pc.list_value_length(column), 0)).astype(np.int64)
-        return counts, np.asarray(column.flatten()).astype(np.int64)
+        counts = to_filled(pc.list_value_length(column), 0).astype(np.int64)
+        return counts, to_numpy(column.flatten()).astype(np.int64)
 
     def texts(self, name: str, row_indices: list[int] | None = None) -> list[str | None]:
         """Return a column (or its rows `row_indices`) as Python strings."""
@@ -92,14 +88,17 @@ class MatchRows:
         column = self.column(name)
         if pa.types.is_dictionary(column.type):
             codes = self.codes(name)[row_indices]
-            return column.dictionary.take(pa.array(codes, mask=codes < 0) if (codes < 0).any() else pa.array(codes))
-        return column.take(pa.array(row_indices)).cast(pa.string())
+            return column.dictionary.take(arrow_array(codes, codes >= 0 if (codes < 0).any() else None))
+        return column.take(arrow_array(row_indices)).cast(pa.string())
 
     def take_codes(self, name: str, row_indices: Int64Array) -> tuple[dict[int, Any], list[int]]:
         """Return the distinct values of a column by number, and the number at each row; null is an empty text."""
         column = self.column(name)
         if not pa.types.is_dictionary(column.type):
-            values = ["" if value is None else value for value in column.take(pa.array(row_indices)).to_pylist()]
+            values = [
+                "" if value is None else value
+                for value in column.take(arrow_array(np.asarray(row_indices, np.int64))).to_pylist()
+            ]
             numbers = {value: number for number, value in enumerate(dict.fromkeys(values))}
             return {number: value for value, number in numbers.items()}, [numbers[value] for value in values]
         # Numbers of the dictionary: each distinct text is decoded once, not once for each row.
@@ -122,7 +121,7 @@ class MatchRows:
             offsets = _offsets(line)
             if _is_ascii(line, offsets):
                 return np.diff(offsets).astype(np.int64)
-        return np.asarray(pc.fill_null(pc.utf8_length(line), 0)).astype(np.int64)
+        return to_filled(pc.utf8_length(line), 0).astype(np.int64)
 
     def line_texts(self) -> list[str]:
         """Return each line; empty for null."""
@@ -141,7 +140,7 @@ class MatchRows:
         if not line.null_count and pa.types.is_string(line.type):
             size = np.diff(_offsets(line)).astype(np.int64)
         else:
-            size = np.asarray(pc.fill_null(pc.binary_length(line), 0)).astype(np.int64)
+            size = to_filled(pc.binary_length(line), 0).astype(np.int64)
         if chunks:
             chunk = self.batch.column("chunk")
             lengths = np.asarray(pc.binary_length(chunk.dictionary)).astype(np.int64)
@@ -202,7 +201,7 @@ _PROBE = 1 << 16
 
 
 def _one_list(values: Any, kind: Any) -> Any:
-    return pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), values).cast(kind)
+    return pa.ListArray.from_arrays(arrow_array(np.array([0, len(values)], np.int32)), values).cast(kind)
 
 
 def _offsets(column: Any) -> NDArray[np.int32]:

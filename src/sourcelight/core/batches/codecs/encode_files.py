@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sourcelight.core.arrays import Int64Array
+from sourcelight.core.arrays import Int64Array, arrow_array, arrow_strings
 from sourcelight.core.batches.codecs.wire_columns import (
     add_entries,
     entries_of_rows,
@@ -241,8 +241,9 @@ def file_payloads(
 def json_texts(column: Any) -> list[bytes]:
     """Return the JSON text between the quotes of each string of `column`; null is empty."""
     if column.null_count:
-        column = pc.fill_null(column.cast(pa.string()), "")
-    one_list = pa.ListArray.from_arrays(pa.array([0, len(column)], pa.int32()), column)
+        # A value made by Arrow: its conversion of a text of Python loads pandas.
+        column = pc.fill_null(column.cast(pa.string()), arrow_strings([""])[0])
+    one_list = pa.ListArray.from_arrays(arrow_array(np.array([0, len(column)], np.int32)), column)
     # All strings are joined and escaped in one call: a call per row costs more than the escaping. The separator
     # survives JSON unchanged.
     line = pc.binary_join(one_list, _SEPARATOR)[0].as_py()

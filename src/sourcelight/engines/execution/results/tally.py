@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sourcelight.core.arrays import AnyArray, BoolArray, arrow_array, arrow_strings, to_numpy
+from sourcelight.core.arrays import AnyArray, BoolArray, arrow_array, arrow_strings, to_filled, to_numpy
 from sourcelight.core.batches.codecs.raw_matches import RawMatches
 from sourcelight.core.batches.results import most_frequent
 from sourcelight.core.batches.rows import MatchRows
@@ -280,8 +280,7 @@ def _by_path(column: Any, counts: Any) -> tuple[Any, Any]:
 
 def _codes(column: Any) -> AnyArray:
     """Return the number of each value of a dictionary column; -1 for null."""
-    indices = column.indices
-    return to_numpy(indices.fill_null(-1) if indices.null_count else indices)
+    return to_filled(column.indices, -1)
 
 
 def _matches(paths: Any, regexp: str) -> BoolArray:
