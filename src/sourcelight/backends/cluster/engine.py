@@ -153,6 +153,9 @@ class ClusterEngine:
                 self._snapshot = replace(self._snapshot, generation=newest)
             return self._snapshot
 
+    def answer_at_once(self, request: SearchRequest, viewer: Viewer) -> None:
+        """Return None: workers are waited for."""
+
     def stream(self, request: SearchRequest, viewer: Viewer, cancellation: Cancellation) -> Iterator[Event]:
         """Search and yield events as they arrive; see `LocalEngine.stream`."""
         started = time.monotonic()

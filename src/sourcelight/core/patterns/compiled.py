@@ -109,6 +109,11 @@ class CompiledPattern:
         self._lowered = lower_ascii(raw) if kind == "literal" and text.isascii() and not self.multi_line else b""
         self.lowered = b"" if case_sensitive or self.literal is not None else self._lowered
 
+    @property
+    def in_any_case(self) -> CompiledPattern:
+        """The same pattern without regard to case."""
+        return compile_pattern(self.text, kind=self.kind, case_sensitive=False, whole_text=self.whole_text)
+
     @functools.cached_property
     def _engines(self) -> PatternEngines:
         return PatternEngines.of(self.text, self.kind, case_sensitive=self.case_sensitive, whole_text=self.whole_text)

@@ -82,14 +82,14 @@ def parse_text(text: str, pattern_type: str | None, version: str, now: datetime 
 @functools.lru_cache(maxsize=256)
 def _parse_cached(text: str, pattern_type: str | None, version: str) -> Query:
     parts = split_words(text)
-    shape = None if parts is None else _parse_shape(parts[0], len(parts[1]), pattern_type, version)
+    shape = None if parts is None else parse_shape(parts[0], len(parts[1]), pattern_type, version)
     # A shape that can't be read is left to the text itself, whose error has its words.
     return _parse(text, pattern_type, version, None) if parts is None or shape is None else fill(shape, text, parts[1])
 
 
 @functools.lru_cache(maxsize=64)
-def _parse_shape(text: str, words: int, pattern_type: str | None, version: str) -> Query | None:
-    """Parse the shape of queries; None where their words may change how they are read."""
+def parse_shape(text: str, words: int, pattern_type: str | None, version: str) -> Query | None:
+    """Parse the shape of queries with so many words; None where their words may change how they are read."""
     try:
         shape = _parse(text, pattern_type, version, None)
     except QueryError:

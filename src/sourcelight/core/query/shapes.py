@@ -30,6 +30,11 @@ def split_words(text: str) -> tuple[str, list[str]] | None:
     return "".join(parts), words
 
 
+def has_stand_in(text: str) -> bool:
+    """Return whether a text holds a stand-in for a word."""
+    return _NAME in text
+
+
 def is_replaceable(shape: Query, words: int) -> bool:
     """Return whether a tree with other words is that of the query with these words.
 
@@ -59,11 +64,12 @@ def fill(shape: Query, text: str, words: Sequence[str]) -> Query:
 
 def _with_words(alternative: Alternative, words: Sequence[str], nodes_by_id: dict[int, Node]) -> Alternative:
     pattern = None if alternative.pattern is None else _filled(alternative.pattern, words, nodes_by_id)
-    boost = alternative.boost and _with_own(alternative.boost, words)
+    boost = alternative.boost and fill_text(alternative.boost, words)
     return replace(alternative, pattern=pattern, boost=boost)  # type: ignore[arg-type]  # a pattern stays one
 
 
-def _with_own(text: str, words: Sequence[str]) -> str:
+def fill_text(text: str, words: Sequence[str]) -> str:
+    """Return a text with words for its stand-ins."""
     return _STAND_IN.sub(lambda match: words[int(match[1])], text)
 
 
@@ -75,7 +81,7 @@ def _filled(node: Node, words: Sequence[str], nodes_by_id: dict[int, Node]) -> N
         return nodes_by_id[id(node)]
     result: Node
     if isinstance(node, Pattern):
-        result = Pattern(_with_own(node.value, words), node.kind, node.negated, node.quoted, node.content)
+        result = Pattern(fill_text(node.value, words), node.kind, node.negated, node.quoted, node.content)
     else:
         result = type(node)(tuple([_filled(arg, words, nodes_by_id) for arg in node.args]))
     nodes_by_id[id(node)] = result

@@ -63,6 +63,10 @@ class Engine(Protocol):
         """Search and yield events as they arrive; raises `QueryError` before the first one."""
         ...
 
+    def answer_at_once(self, request: SearchRequest, viewer: Viewer) -> list[Event] | None:
+        """Return the events of `stream` where the thread of an event loop may do it; None: call `stream`."""
+        ...
+
     def count(
         self, request: SearchRequest, by: Sequence[GroupBy], viewer: Viewer, cancellation: Cancellation
     ) -> Any | None:

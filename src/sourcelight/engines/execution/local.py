@@ -17,6 +17,7 @@ from sourcelight.core.tools.tool import A
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution.advice import notices
 from sourcelight.engines.execution.advice.explain import explain
+from sourcelight.engines.execution.fast_path import FastPath
 from sourcelight.engines.execution.indexes.repositories import IndexedRepositories
 from sourcelight.engines.execution.local_source import LocalSource
 from sourcelight.engines.execution.plan import Plan, make_plan
@@ -70,6 +71,7 @@ class LocalEngine(IndexedRepositories):
         self.limits = limits or Limits()
         self.queries = QueryReader(self.limits)
         self.plan_cache: PlanCache[CachedPlan] = PlanCache()
+        self.fast_path = FastPath(self)
 
     def run_tool(self, handler: ToolHandler[A], arguments: A, context: Any) -> ToolResult:
         """Run a tool for a `sourcelight.engines.tools.ToolContext`; raises what its handler raises."""
@@ -79,6 +81,7 @@ class LocalEngine(IndexedRepositories):
         """Clear everything cached about queries: parsed queries, plans and results."""
         self.queries.clear()
         self.plan_cache.clear()
+        self.fast_path.clear()
 
     @functools.cached_property
     def navigation(self) -> Navigator:
@@ -110,7 +113,15 @@ class LocalEngine(IndexedRepositories):
         def finds(text: str) -> bool:
             return self.finds(replace(request, query=text), viewer, notices.TRY_S)
 
-        return SearchExecution(source, task, self.limits, finds, source.may_find_in_any_case).events()
+        return self._run(SearchExecution(source, task, self.limits, finds, source.may_find_in_any_case), source)
+
+    def _run(self, execution: SearchExecution, source: LocalSource) -> Iterator[Event]:
+        yield from execution.events()
+        self.fast_path.learn(source)
+
+    def answer_at_once(self, request: SearchRequest, viewer: Viewer) -> list[Event] | None:
+        """Return the events of `stream` of a small search that waits for nothing; None for others."""
+        return self.fast_path.answer(request, viewer) if self.is_unchanged() else None
 
     def count(
         self, request: SearchRequest, by: Sequence[GroupBy], viewer: Viewer, cancellation: Cancellation

@@ -199,7 +199,7 @@ class LocalSource:
         timed_out = self.late_repositories() if self.task.cancellation.expired and not limit_hit else []
         # Asked first: what is said of the first indexing is no failure any more afterwards.
         is_complete = not self._pending.intersection(self.failed)
-        skipped = list(self._missing_work())
+        skipped = list(self.missing_work())
         if not self.repositories.worktree:
             cached = self.cached_plan
             at_head = self.scoper.at_head(self.summary.searched.values()) if cached is None else cached.worktrees
@@ -273,7 +273,7 @@ class LocalSource:
         self.plans, self.summary = [plan], summary_of([plan])
         for part in parts:
             self.note(part)
-        return limits(self._missing_work(), ())
+        return limits(self.missing_work(), ())
 
     def late_repositories(self) -> list[str]:
         """Return repositories with a revision that was not completely searched."""
@@ -341,7 +341,8 @@ class LocalSource:
         self.cached_plan = CachedPlan(self.plans, worktrees, self.summary)
         self.plan_cache.put(scoped, self.task.viewer, repositories, self.cached_plan)
 
-    def _missing_work(self) -> Iterator[Skipped]:
+    def missing_work(self) -> Iterator[Skipped]:
+        """Yield what was not searched, and why; work trees that differ from HEAD are not among it."""
         repositories, targets = self.repositories, self.summary.searched
         failures = {} if repositories.report is None else dict(repositories.report.failures)
         if unread := self._pending.intersection(self.failed):

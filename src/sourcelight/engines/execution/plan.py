@@ -241,14 +241,14 @@ def vary(plan: Plan, alternative: Alternative) -> Plan:
     """Plan an alternative with the filters and types of `plan`, which `can_vary`, and with another pattern."""
     types = set(alternative.types)
     tree, _ = _match_tree(alternative, types, predicates=False)
-    name_matches = repository_hits(alternative, plan.targets) if _finds_repositories(alternative, types) else ()
+    name_matches = repository_hits(alternative, plan.targets) if finds_repositories(alternative) else ()
     text = None if plan.text is None else replace(plan.text, tree=tree)
     return replace(plan, alternative=alternative, text=text, repository_hits=name_matches)
 
 
-def _finds_repositories(alternative: Alternative, types: set[str]) -> bool:
+def finds_repositories(alternative: Alternative) -> bool:
     """Return whether the pattern is matched against names of repositories."""
-    return "repo" in types and _fields(alternative) <= _REPOSITORY_FIELDS
+    return "repo" in alternative.types and _fields(alternative) <= _REPOSITORY_FIELDS
 
 
 def one_of_many(args: Sequence[Node]) -> list[Node]:

@@ -118,13 +118,13 @@ def open_targets(open_target: Opener, targets: Sequence[Target], cancellation: C
         yield group
 
 
-_MARK_INTERVAL_S = 60
+_MIN_AGE_S = 60
 
 
 def mark_used(view: Path) -> None:
     """Set the mtime of a view to now, the time of its last use; a read-only folder is left as it is."""
     with contextlib.suppress(OSError):
-        if time.time() - view.stat().st_mtime > _MARK_INTERVAL_S:
+        if time.time() - view.stat().st_mtime > _MIN_AGE_S:
             os.utime(view)
 
 
@@ -287,6 +287,11 @@ class CheckedManifests:
     checked_s: float = -RECHECK_INTERVAL_S
 
     @property
+    def is_fresh(self) -> bool:
+        """Whether it was a moment ago."""
+        return time.monotonic() - self.checked_s < RECHECK_INTERVAL_S
+
+    @property
     def keys(self) -> set[RepositoryKey]:
         """Keys of the targets' repositories."""
         return {key for key, _ in self.target_keys}
@@ -296,11 +301,35 @@ class CheckedManifests:
         return self.target_keys.issuperset((target.repository.key, target.commit) for target in targets)
 
 
-@dataclass(frozen=True, slots=True)
+MARK_INTERVAL_S = 20.0
+"""Seconds between two updates of a view's mtime, which is the time of its last use."""
+
+
+@dataclass(slots=True)
 class CheckedTargets:
-    """Opened targets, valid while their `manifests` are unchanged; `marked_s` is when their views were marked used."""
+    """Opened targets, valid while their `manifests` are unchanged; `marked_s` is when their views were marked used.
+
+    `corpus` is that of their only group, made on first use.
+    """
 
     targets: Sequence[Target]
     groups: Sequence[OpenedTargets]
     manifests: CheckedManifests
     marked_s: float
+    corpus: Corpus | None = None
+
+    def holds_for(self, targets: Sequence[Target], manifests: CheckedManifests) -> bool:
+        """Return whether these targets are the open ones, and their manifests were checked a moment ago."""
+        # Identity, not equality: the engine passes the same tuple while nothing changed, and comparing 10,000 targets
+        # would cost more than the search.
+        return (
+            self.targets is targets
+            and self.manifests is manifests
+            and manifests.is_fresh
+            and time.monotonic() - self.marked_s < MARK_INTERVAL_S
+        )
+
+    def open_corpus(self, corpora: CorpusCache) -> Corpus:
+        """Return the corpus of the only group."""
+        self.corpus = corpora.get(self.groups[0].snapshots)
+        return self.corpus

@@ -32,6 +32,7 @@ from sourcelight.engines.search.model import (
     TextQuery,
 )
 from sourcelight.engines.search.open_index import (
+    MARK_INTERVAL_S,
     RECHECK_INTERVAL_S,
     CheckedManifests,
     CheckedTargets,
@@ -57,9 +58,6 @@ from sourcelight.repos import RepositoryKey
 from sourcelight.repos.private_files import repair_private_folder
 
 _MAX_ATTEMPTS = 5
-
-_MARK_INTERVAL_S = 20.0
-"""Seconds between two updates of a view's mtime, which is the time of its last use."""
 
 _SEEN_INTERVAL_S = 0.02
 """Seconds for which a checked manifest is not checked again: a search checks all of them before it opens any."""
@@ -221,19 +219,10 @@ class IndexStore:
         many small repositories would spend most of its time on opening them.
         """
         checked, cached = self._checked, self._groups.get(id(targets))
-        now = time.monotonic()
-        if (
-            cached is not None
-            # Identity, not equality: the engine passes the same tuple while nothing changed, and comparing 10,000
-            # targets would cost more than the search.
-            and cached.targets is targets
-            and cached.manifests is checked
-            and now - checked.checked_s < RECHECK_INTERVAL_S
-            and now - cached.marked_s < _MARK_INTERVAL_S
-        ):
+        if cached is not None and cached.holds_for(targets, checked):
             yield from cached.groups
             return
-        groups = []
+        groups, now = [], time.monotonic()
         for group in open_targets(self.open, targets, cancellation):
             groups.append(group)
             yield group
@@ -247,6 +236,17 @@ class IndexStore:
                     self._groups.clear()
                 self._groups[id(targets)] = CheckedTargets(targets, groups, checked, now)
 
+    def open_corpus(self, targets: Sequence[Target]) -> tuple[OpenedTargets, Corpus] | None:
+        """Return targets and their corpus where they are open and have just been checked, in one group; else None."""
+        cached = self._groups.get(id(targets))
+        if cached is None or not cached.holds_for(targets, self._checked) or len(cached.groups) != 1:
+            return None
+        return cached.groups[0], cached.corpus or cached.open_corpus(self._corpora)
+
+    def was_current(self, targets: tuple[Target, ...]) -> bool:
+        """Return whether `all_current` was true of these targets a moment ago."""
+        return not self._damaged and self._checked.targets is targets and self._checked.is_fresh
+
     def _just_seen(self, folder: TextIndexFolder, key: RepositoryKey, commit: CommitId) -> OpenedCommit | None:
         """Return an open index whose manifest has just been checked, as a search does before it opens its targets."""
         ready_commit, name = self._ready.get(key, ("", ""))
@@ -259,7 +259,7 @@ class IndexStore:
 
     def _mark_used(self, folder: Path, name: str) -> None:
         now = time.monotonic()
-        if now - self._last_marked_s.get(name, -_MARK_INTERVAL_S) >= _MARK_INTERVAL_S:
+        if now - self._last_marked_s.get(name, -MARK_INTERVAL_S) >= MARK_INTERVAL_S:
             self._last_marked_s[name] = now
             mark_used(folder / name)
 
@@ -333,7 +333,7 @@ class IndexStore:
         checked = self._checked
         if checked.targets is targets and not self._damaged:
             now = time.monotonic()
-            if now - checked.checked_s < RECHECK_INTERVAL_S:
+            if checked.is_fresh:
                 return True
             try:
                 # `os.stat` on a path: manifests are replaced by rename, so a change shows in the inode even within one

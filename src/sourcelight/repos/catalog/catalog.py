@@ -259,6 +259,15 @@ class Catalog:
                 self._watch()
             return changed and self._arrange()
 
+    def is_unchanged(self) -> bool:
+        """Return whether a brief refresh would find nothing; False also where that is not known without a wait."""
+        if not self._lock.acquire(blocking=False):
+            return False
+        try:
+            return self._is_unchanged()
+        finally:
+            self._lock.release()
+
     def _watch(self) -> None:
         """Record the files that a brief refresh compares, if no repository changes right now."""
         stamps, is_racy = self._settings.stamp

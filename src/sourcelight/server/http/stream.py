@@ -10,16 +10,14 @@ import asyncio
 import functools
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
-from sourcelight.core.batches import MatchBatch, RepositoryInfo
-from sourcelight.core.batches.codecs.encode import encode_matches
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import QueryError
 from sourcelight.core.wire.events import SEARCH_ENDED_EARLY, SERVICE_STOPPING, Event
@@ -36,6 +34,7 @@ from sourcelight.server.http.producer import (
 from sourcelight.server.http.requests import diff_type_of, shows_diffs
 from sourcelight.server.http.response import StreamResponse, accepts_gzip
 from sourcelight.server.http.settings import Settings
+from sourcelight.server.http.small_answers import batch_encoder, small_answer
 from sourcelight.server.http.trace import PATH as TRACE_PATH
 from sourcelight.server.http.trace import Trace, TraceLog
 from sourcelight.server.identity import Authenticator, FairQueue, Principal, QueueFull, Refusal
@@ -204,14 +203,23 @@ class SearchStream:
             self._queue.release(reader)
             await plain_response(503, "The service is stopping.", {"Retry-After": "5"})(scope, receive, send)
             return
+        encode_batch = batch_encoder(request, diff_type_of(headers, self._settings.diff_match_type), self._settings)
+        small = small_answer(self._engine, request, principal.viewer, encode_batch, self._cadence)
+        if small is not None:
+            self._queue.release(reader)
+            # The credential was checked when the request came, some milliseconds ago.
+            await response.end(small.frames)
+            notes.outcome, notes.events, notes.rows = small.outcome, small.counts.events, small.counts.rows
+            return
         trace = self._traces.open(principal, request.query) if request.trace else None
-        await self._search(request, principal, trace, response, scope, receive, headers, reader)
+        await self._search(request, principal, trace, encode_batch, response, scope, receive, headers, reader)
 
     async def _search(
         self,
         request: SearchRequest,
         principal: Principal,
         trace: Trace | None,
+        encode_batch: EncodeBatch,
         response: StreamResponse,
         scope: Scope,
         receive: Receive,
@@ -225,7 +233,7 @@ class SearchStream:
             request,
             principal.viewer,
             Cancellation(),
-            self._encoder(request, diff_type_of(headers, self._settings.diff_match_type)),
+            encode_batch,
             trace,
         )
         url = f"{self._base(scope)}{TRACE_PATH}{trace.id}" if trace is not None else ""
@@ -304,19 +312,6 @@ class SearchStream:
         if self.stopping:
             return stop_events(SERVICE_STOPPING, "the service is stopping; this answer is not complete, retry later")
         return stop_events(SEARCH_ENDED_EARLY, "the search ended early; this answer is not complete")
-
-    def _encoder(self, request: SearchRequest, diff_type: Literal["diff", "commit"]) -> EncodeBatch:
-        def encode_batch(batch: MatchBatch, infos: Mapping[str, RepositoryInfo]) -> Iterator[bytes]:
-            yield from encode_matches(
-                batch,
-                infos,
-                chunk_text=self._settings.chunk_text,
-                chunk_matches=request.chunk_matches,
-                diff_type=diff_type,
-                symbol_lines=request.symbol_lines,
-            )
-
-        return encode_batch
 
     def _base(self, scope: Scope) -> str:
         return self._settings.external_url or f"{scope['scheme']}://{Headers(scope=scope).get('host', 'localhost')}"

@@ -234,7 +234,7 @@ TRY_S = 0.3
 LONGEST = 2_000
 """Characters of a query that is read once more for advice: longer ones take a while, and were made by a program."""
 
-_SHOWN = frozenset({
+SHOWN = frozenset({
     *("quotes", "regexp-as-text", "filter-as-text", "contradiction", "dash", "operator-as-text", "never"),
     *("unclosed-as-text", "predicate-as-regexp", "account", "unknown-value"),
 })  # fmt: skip
@@ -251,10 +251,10 @@ def nothing_found(
     if len(query.text) > LONGEST:
         return None
     advices_found = advise(query)
-    reasons = [advice for advice in advices_found if advice.kind in _SHOWN]
+    reasons = [advice for advice in advices_found if advice.kind in SHOWN]
     messages = [sentence(advice) for advice in reasons]
     proposed = []
-    for text, explanation in _candidates(query, advices_found, in_any_case):
+    for text, explanation in candidates(query, advices_found, in_any_case):
         if finds(text):
             proposed.append(ProposedQuery(text, explanation))
         if len(proposed) == MAX_PROPOSED:
@@ -294,7 +294,8 @@ def sentence(advice: Advice) -> str:
     return f"{capitalize(advice.message)}; {advice.fix}{'' if advice.fix.endswith('?') else '.'}"
 
 
-def _candidates(query: Query, advices: Sequence[Advice], in_any_case: Callable[[], bool]) -> Iterator[tuple[str, str]]:
+def candidates(query: Query, advices: Sequence[Advice], in_any_case: Callable[[], bool]) -> Iterator[tuple[str, str]]:
+    """Yield variants of a query that may find something, each with what is different about it."""
     seen = {query.text}
     for text, explanation in _variants(query, advices, in_any_case):
         if text and text not in seen:

@@ -1,0 +1,167 @@
+"""Search a few units of one corpus at once: no thread, no deadline, no parts.
+
+`searcher.search` streams a result of any size in parts. Most searches for a word read some kilobytes, and its
+machinery costs them more than their text. What is here makes the same matches of them with fewer calls, and says None
+where there is more to read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sourcelight.core.arrays import Int64Array
+from sourcelight.core.batches.codecs.raw_matches import RawMatches
+from sourcelight.core.cancellation import never
+from sourcelight.core.patterns.compiled import CompiledPattern
+from sourcelight.core.patterns.texts import find_lowered
+from sourcelight.engines.search.model import (
+    DocumentNumbers,
+    FileNumbers,
+    FileTerm,
+    PreparedQuery,
+    SearchOptions,
+    UnitNumbers,
+)
+from sourcelight.engines.search.open_index import OpenedTargets
+from sourcelight.engines.search.scan.batches import BatchSizer
+from sourcelight.engines.search.scan.candidates import candidate_units
+from sourcelight.engines.search.scan.collect import MatchCollector
+from sourcelight.engines.search.scan.columns import BatchSource
+from sourcelight.engines.search.scan.corpus import Corpus, FileSelection
+from sourcelight.engines.search.scan.evaluate import CorpusSearch, FileMatches
+from sourcelight.engines.search.scan.paths import runs, unique_sorted
+from sourcelight.engines.search.scan.spans import Spans, find_spans, unit_ranges
+
+_OPTIONS = SearchOptions(in_path_order=True, raw=True)
+"""As of a search for all matches whose lines are shown without surroundings."""
+
+_MAX_PATHS = 4096
+"""Matches in paths above which a search is no small one."""
+
+_EMPTY: Int64Array = np.zeros(0, dtype=np.int64)
+_NO_FILES = FileNumbers(_EMPTY)
+
+
+@dataclass(frozen=True, slots=True)
+class SmallResult:
+    """What a small search has found.
+
+    `matches` is None where there is none; `absent_in_any_case` then says whether that is sure for all spellings.
+    """
+
+    matches: RawMatches | None
+    absent_in_any_case: bool = False
+
+
+_ABSENT, _NOT_SO_SPELLED = SmallResult(None, absent_in_any_case=True), SmallResult(None)
+
+
+@dataclass(slots=True)
+class SmallSearch:
+    """A search of the selected files of a corpus; `run` may raise `IndexDamaged` and `OSError`.
+
+    Parameters
+    ----------
+    group, corpus
+        The opened targets, and their corpus.
+    selection
+        The files that pass the filters of the query.
+    prepared
+        The query: plain texts in a tree.
+    max_units
+        Candidate units up to which it is a small one.
+    """
+
+    group: OpenedTargets
+    corpus: Corpus
+    selection: FileSelection
+    prepared: PreparedQuery
+    max_units: int
+
+    def run(self) -> SmallResult | None:
+        """Return all matches; None where more than `max_units` units or too many paths may match."""
+        self.corpus.check_sizes()
+        term = self.prepared.terms[0]
+        pattern = term.pattern
+        if not self.prepared.is_single or not isinstance(pattern, CompiledPattern) or pattern.multi_line:
+            return self._of_tree()
+        in_paths = term.path and self.corpus.paths.may_match(pattern)
+        if in_paths and self.corpus.path_spans(pattern, never).has_matches:
+            return self._of_tree()
+        units = self._candidates(term, pattern)
+        if units is None:
+            return None
+        spans = find_spans(self.corpus, pattern, units, never)
+        if len(spans):
+            return SmallResult(self._raw_matches(self._of_term(spans)))
+        # Keys ignore case, and so does the first look at the paths.
+        is_absent = not pattern.case_sensitive or (not in_paths and self._is_absent(pattern, units))
+        return _ABSENT if is_absent else _NOT_SO_SPELLED
+
+    def _candidates(self, term: FileTerm, pattern: CompiledPattern) -> UnitNumbers | None:
+        units = candidate_units(self.corpus, pattern, self.selection) if term.content else UnitNumbers(_EMPTY)
+        if units is not None and len(units):
+            if not self.selection.covers_all:
+                units = UnitNumbers(units[self.selection.in_documents[self.corpus.unit_doc[units]]])
+            self.corpus.check_content(units)
+        return units if units is not None and len(units) <= self.max_units else None
+
+    def _is_absent(self, pattern: CompiledPattern, units: UnitNumbers) -> bool:
+        """Whether units without a match have none in another case either."""
+        if not len(units):
+            return True
+        insensitive = pattern.in_any_case
+        if not insensitive.lowered:
+            return False
+        offsets = find_lowered(
+            self.corpus.buffers,
+            insensitive.lowered,
+            unit_ranges(self.corpus, units),
+            hazards=insensitive.needs_fold_check,
+        )
+        return offsets is not None and not len(offsets)
+
+    def _of_term(self, spans: Spans) -> FileMatches:
+        """Return the files with spans of the only term, which matches no path, in the order of their paths."""
+        selection = self.selection
+        matching = unique_sorted(self.corpus.documents_of(spans.start))
+        first_positions = selection.first_position[matching]
+        # One document may be the content of several files: each becomes a match of its own.
+        positions = runs(first_positions, selection.first_position[matching + 1] - first_positions)
+        files, documents = selection.files[positions], selection.documents[positions]
+        if not selection.is_ordered:
+            order = np.argsort(files, kind="stable")
+            files, documents = files[order], documents[order]
+        return FileMatches(spans, FileNumbers(files), DocumentNumbers(documents), _NO_FILES, self.corpus.files)
+
+    def _raw_matches(self, matches: FileMatches) -> RawMatches:
+        group = self.group
+        search = CorpusSearch(self.corpus, self.prepared, never, among=self.selection)
+        collector = MatchCollector(BatchSource(search, group.targets, group.commits, group.locations), _OPTIONS)
+        collector.add(matches)
+        (raw,) = collector.take_batch().batches
+        return raw  # type: ignore[no-any-return]  # as the options say
+
+    def _of_tree(self) -> SmallResult | None:
+        """Search with the machinery of large searches, in one batch."""
+        group = self.group
+        search = CorpusSearch(self.corpus, self.prepared, never, among=self.selection)
+        if any(spans is not None and len(spans.file) > _MAX_PATHS for spans in search.path_spans):
+            return None
+        candidates = search.candidates()
+        # Files without content come in another batch.
+        if (candidates is not None and sum(map(len, candidates)) > self.max_units) or len(search.name_only_matches()):
+            return None
+        collector = MatchCollector(BatchSource(search, group.targets, group.commits, group.locations), _OPTIONS)
+        for batch in search.batches(BatchSizer(2 * self.max_units)):
+            collector.add(search.evaluate(batch))
+        collector.release_all()
+        batches = collector.take_batch().batches
+        if batches:
+            return SmallResult(batches[0])
+        sensitive = any(
+            isinstance(t.pattern, CompiledPattern) and t.pattern.case_sensitive for t in search.prepared.terms
+        )
+        return _NOT_SO_SPELLED if sensitive else _ABSENT

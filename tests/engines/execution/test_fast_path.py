@@ -1,0 +1,110 @@
+"""Small searches that are answered at once say, byte for byte, what the long way says."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+
+from sourcelight.backends.embedded import open_engine
+from sourcelight.core.batches import Event, MatchBatch
+from sourcelight.core.batches.codecs.encode import encode_matches
+from sourcelight.core.cancellation import Cancellation
+from sourcelight.core.errors import QueryError
+from sourcelight.core.wire.events import Progress
+from sourcelight.core.wire.request import SearchRequest
+from sourcelight.engines.execution import LocalEngine
+from sourcelight.repos import Viewer
+from sourcelight.server.http.pacing import Cadence, EncodedMatches, Pacer
+from sourcelight.testing import RepositoryBuilder
+
+WORDS = ("lamp", "Lamp", "LAMP", "kiosk", "KIOSK", "beam", "tower", "lamps", "lam", "as", "k", "nowhere", "Sea", "_x1")
+ODD = ("\u212aiosk", "bea\u017fm", "caf\u00e9", "lamp\u00e9", "\u00e9", "\t", "\r", "<&>", "\x7f", "\u2028")
+FILTERS = (
+    "case:yes", "lang:python", "-lang:python", "file:test", "-file:test", "file:\\.py$", "repo:tower", "-repo:tower",
+    "type:file", "type:path", "type:repo", "type:file type:path", "fork:yes", "content:sea", "select:file", "count:3",
+    "timeout:5s", "repo:has.path(README)", "visibility:public", "type:symbol",
+)  # fmt: skip
+PATTERNS = (
+    "{0}", "{0}", "{0}", "{0} {1}", "{0} AND {1}", "{0} AND NOT {1}", "NOT {0}", "{0} OR {1}", "({0} OR {1}) AND {2}",
+    '"{0}"', "/({0}|{1})/", "/{0}|{1}/", "/({0}|{1}|{2})/", "/{0}\\w+/", "content:{0}", "{0}.{1}", "{0}(", "{0} and",
+)  # fmt: skip
+
+
+def random_text(chance: random.Random) -> str:
+    lines = []
+    for _ in range(chance.choice((0, 1, 3, 40, 400))):
+        words = [chance.choice(WORDS if chance.random() < 0.85 else ODD) for _ in range(chance.randrange(6))]
+        lines.append(chance.choice((" ", "", ".")).join(words))
+    if chance.random() < 0.05:
+        lines.append("beam " * 3000 + chance.choice(WORDS))
+    return "\n".join(lines) + chance.choice(("\n", "", "\r\n"))
+
+
+def random_files(chance: random.Random) -> dict[str, str | bytes]:
+    folders = ("", "src/", "test/", "lamp/", "vendor/beam/", "caf\u00e9/")
+    names = ("README", "a.py", "lamp.py", "beam_test.go", "kiosk.min.js", "x.ipynb", "sea.md")
+    files: dict[str, str | bytes] = {}
+    for _ in range(chance.randrange(2, 14)):
+        path = chance.choice(folders) + chance.choice(names)
+        files[path] = random_text(chance) if chance.random() < 0.9 else b"lamp\0beam"
+    return files
+
+
+@pytest.fixture(scope="module", params=range(4))
+def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
+    chance = random.Random(request.param)  # noqa: S311 - to draw the same again
+    folder = tmp_path_factory.mktemp("fleet")
+    for name in ("tower", "acme/Beam", "harbour", "quay")[: request.param + 1]:
+        builder = RepositoryBuilder(folder / name)
+        for number in range(chance.randrange(1, 4)):
+            builder.commit(random_files(chance), f"change {number}")
+    if request.param == 3:
+        (folder / "repos.toml").write_text('[repositories."quay"]\nfork = true\n', "utf-8")
+    fleet = open_engine([folder], index=tmp_path_factory.mktemp("index"))
+    if request.param == 1:
+        # More shards, whose files lie between those of others.
+        for number in range(2):
+            RepositoryBuilder(folder / "tower").commit(random_files(chance), f"later change {number}")
+            fleet.refresh()
+    return fleet
+
+
+def frames(events: list[Event] | None) -> bytes | None:
+    """The bytes of a stream, without the time it took."""
+    if events is None:
+        return None
+    pacer = Pacer(Cadence(), start_s=0.0)
+    for event in events:
+        if isinstance(event, MatchBatch):
+            infos = {info.name: info for info in event.repositories}
+            for payload in encode_matches(event, infos, chunk_text="both"):
+                pacer.add(EncodedMatches(payload))
+        # A slow machine adds progress.
+        elif not isinstance(event, Progress) or event.done:
+            pacer.add(event)  # type: ignore[arg-type]
+    return re.sub(rb'"durationMs":\d+', b'"durationMs":0', b"".join(pacer.take(0.0)))
+
+
+def test_answers_at_once_are_those_of_the_long_way(engine: LocalEngine) -> None:
+    chance = random.Random(7)  # noqa: S311 - to draw the same again
+    at_once = 0
+    for _ in range(100):
+        pattern = chance.choice(PATTERNS) if chance.random() < 0.6 else "{0}"
+        filters = chance.sample(FILTERS, chance.choice((0, 0, 1, 1, 2)))
+        count = chance.choice(("count:all", "count:all", "count:all", ""))
+        for _ in range(6):
+            text = pattern.format(*(chance.choice(WORDS) for _ in range(3)))
+            request = SearchRequest(" ".join([text, *filters, count]).strip())
+            engine.refresh()
+            small = frames(engine.fast_path.answer(request, Viewer.owner()))
+            try:
+                long = frames(list(engine.stream(request, Viewer.owner(), Cancellation())))
+            except QueryError:
+                assert small is None
+                break
+            if small is not None:
+                at_once += 1
+                assert small == long, request.query
+    assert at_once > 60, at_once
