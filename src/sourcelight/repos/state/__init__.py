@@ -3,24 +3,28 @@
 Knows nothing of repositories but their names and paths, and nothing of HTTP.
 """
 
-from sourcelight.repos.state.accounts import (
-    MCP_ACCESS,
-    OWNER,
-    PERMISSIONS,
-    SITE_ADMINISTRATOR,
-    USER,
-    Account,
-    BrowserSession,
-    Role,
-)
-from sourcelight.repos.state.attempts import Admission, AttemptLimit
-from sourcelight.repos.state.credentials import MCP, SCOPES, USER_ALL, AccessToken, ScryptCost, VerifiedCredential
-from sourcelight.repos.state.database import AuditEntry, Database
-from sourcelight.repos.state.grants import Permissions, RepositoryGrant
-from sourcelight.repos.state.oauth import IssuedCode, OAuthClient, OAuthGrant, TokenPair
-from sourcelight.repos.state.repositories import RepositoryRecord, RepositoryRegister
-from sourcelight.repos.state.saved_answers import LIFETIME_S, SavedAnswer, TooManyAnswers
-from sourcelight.repos.state.state import FILE_NAME, State
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sourcelight.repos.state.accounts import (
+        MCP_ACCESS,
+        OWNER,
+        PERMISSIONS,
+        SITE_ADMINISTRATOR,
+        USER,
+        Account,
+        BrowserSession,
+        Role,
+    )
+    from sourcelight.repos.state.attempts import Admission, AttemptLimit
+    from sourcelight.repos.state.credentials import MCP, SCOPES, USER_ALL, AccessToken, ScryptCost, VerifiedCredential
+    from sourcelight.repos.state.database import AuditEntry, Database
+    from sourcelight.repos.state.grants import Permissions, RepositoryGrant
+    from sourcelight.repos.state.oauth import IssuedCode, OAuthClient, OAuthGrant, TokenPair
+    from sourcelight.repos.state.repositories import RepositoryRecord, RepositoryRegister
+    from sourcelight.repos.state.saved_answers import LIFETIME_S, SavedAnswer, TooManyAnswers
+    from sourcelight.repos.state.state import FILE_NAME, State
 
 __all__ = [
     "FILE_NAME",
@@ -55,3 +59,32 @@ __all__ = [
     "TooManyAnswers",
     "VerifiedCredential",
 ]
+
+_MODULES = {
+    "accounts": (
+        "MCP_ACCESS",
+        "OWNER",
+        "PERMISSIONS",
+        "SITE_ADMINISTRATOR",
+        "USER",
+        "Account",
+        "BrowserSession",
+        "Role",
+    ),
+    "attempts": ("Admission", "AttemptLimit"),
+    "credentials": ("MCP", "SCOPES", "USER_ALL", "AccessToken", "ScryptCost", "VerifiedCredential"),
+    "database": ("AuditEntry", "Database"),
+    "grants": ("Permissions", "RepositoryGrant"),
+    "oauth": ("IssuedCode", "OAuthClient", "OAuthGrant", "TokenPair"),
+    "repositories": ("RepositoryRecord", "RepositoryRegister"),
+    "saved_answers": ("LIFETIME_S", "SavedAnswer", "TooManyAnswers"),
+    "state": ("FILE_NAME", "State"),
+}
+"""The names of each module, loaded on first use: a catalog needs its register alone, not accounts and tokens."""
+
+
+def __getattr__(name: str) -> object:
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
