@@ -93,6 +93,22 @@ def test_methods_of_one_name_are_told_apart(tmp_path: Path) -> None:
     assert histories == {"A.run": ["A"], "B.run": ["change that of B", "B, with a method of the same text"]}
 
 
+def test_a_line_tells_a_getter_from_its_setter(tmp_path: Path) -> None:
+    getter = "    @property\n    def size(self):\n        return self._size\n"
+    setter = "\n    @size.setter\n    def size(self, value):\n        self._size = value\n"
+    builder = RepositoryBuilder(tmp_path / "src" / "box")
+    builder.commit({"box.py": "class Box:\n" + getter}, "a getter")
+    builder.commit({"box.py": "class Box:\n" + getter + setter}, "a setter")
+    builder.commit({"box.py": "class Box:\n" + getter + setter.replace("= value", "= int(value)")}, "an integer")
+    with sl.open(tmp_path / "src", index_dir=tmp_path / "index", index_workers=1, background_index=False) as code:
+        with pytest.raises(sl.ToolError, match=r"or a line after it, as in 'Box.size:2'"):
+            code.symbol_history("box", "Box.size")
+        with pytest.raises(sl.ToolError, match="no definition of 'size' at line 40"):
+            code.symbol_history("box", "size:40")
+        subjects = {line: code.symbol_history("box", f"Box.size:{line}")["subject"].tolist() for line in (2, 3, 7)}
+    assert subjects == {2: ["a getter"], 3: ["a getter"], 7: ["an integer", "a setter"]}
+
+
 def test_a_definition_without_a_likeness_is_new(tmp_path: Path) -> None:
     builder = RepositoryBuilder(tmp_path / "src" / "new")
     builder.commit({"a.py": "def run():\n    x = 1\n    y = 2\n    return x + y\n"}, "one")

@@ -88,7 +88,8 @@ class EvolutionMethods:
         repo
             Name of the repository.
         symbol
-            Name of the definition, or more of it: ``send``, ``Client.send``.
+            Name of the definition, or more of it: ``send``, ``Client.send``. A line after it,
+            as in ``Client.timeout:12``, tells overloads and setters apart.
         path
             File that has it at the revision; None: whichever file has the only definition of the name.
         revision

@@ -119,7 +119,9 @@ class SymbolHistoryArguments(Arguments, frozen=True):
     """Arguments of `symbol_history`."""
 
     repo: RepoName
-    symbol: Annotated[Text, Meta(description="Name of the definition; Client.send tells one of several.")]
+    symbol: Annotated[
+        Text, Meta(description="Name of the definition; Client.send or send:12, a line, tells one of several.")
+    ]
     path: Annotated[str | None, Meta(description="File that has it at the revision; none: any file.")] = None
     revision: Revision = None
     limit: Annotated[Limit | None, Meta(description="Maximum number of changes, newest first; none: all.")] = None

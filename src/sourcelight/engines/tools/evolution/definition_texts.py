@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ MAX_DEPTH = 20
 """Names of a qualified name: deeper ones are generated or hostile."""
 
 _SEPARATORS = ("::", "->", "#", "/")
+_AT_LINE = re.compile(r"(.*[^\s:]):([1-9]\d{0,8})", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,12 @@ def definition_texts(language: str, data: bytes) -> Iterator[DefinitionText]:
 def is_named(definition: DefinitionText, name: str) -> bool:
     """Return whether a definition has a name: its own, or the last parts of its qualified name."""
     return definition.name == name or definition.name.endswith(f".{name}")
+
+
+def split_line(symbol: str) -> tuple[str, int | None]:
+    """Return a name and the line that follows it (``Client.timeout:12``), which tells overloads apart; None without."""
+    match = _AT_LINE.fullmatch(symbol.strip())
+    return (symbol, None) if match is None else (match[1], int(match[2]))
 
 
 def plain_name(symbol: str) -> str:

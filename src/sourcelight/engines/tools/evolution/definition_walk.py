@@ -133,7 +133,7 @@ class DefinitionWalk:
         new = self._read(self.history.changes.new_blob[change].tobytes())
         if definition.text not in new:
             # The changes of a commit after this one can't be read: it continues as this commit has it.
-            current = self._find(new, definition.path, definition.name)
+            current = self._find(new, definition.path, definition)
             if current is None:
                 return None
             definition = _version(definition.path, current)
@@ -163,7 +163,7 @@ class DefinitionWalk:
             old = new if old_blob == blob else self._read(old_blob or NO_BLOB)
             if old.count(definition.text) >= new.count(definition.text):
                 versions.append((parent, definition))
-            elif (earlier := self._find(old, definition.path, definition.name)) is not None:
+            elif (earlier := self._find(old, definition.path, definition)) is not None:
                 versions.append((parent, _version(definition.path, earlier)))
             else:
                 lacking.append(parent)
@@ -185,7 +185,7 @@ class DefinitionWalk:
             old_path = next(renamed, old_path)
         old_file = files.get(old_path)
         old = self._read((old_file and old_file.other_blob) or NO_BLOB)
-        earlier = self._find(old, old_path, definition.name)
+        earlier = self._find(old, old_path, definition)
         if earlier is not None:
             return _version(old_path, earlier)
         other_files = [
@@ -223,7 +223,7 @@ class DefinitionWalk:
         if is_renamed or not is_same:
             definition = self._renamed_with_its_class(definition, new)
         if not is_same:
-            earlier = self._find(old, old_path, definition.name)
+            earlier = self._find(old, old_path, definition, new)
             is_same = earlier is not None and earlier.text == definition.text
         if is_same:
             same = replace(definition, path=old_path)
@@ -246,7 +246,7 @@ class DefinitionWalk:
 
         A later commit may have renamed the class around it, or what it is in, and left the text as it was.
         """
-        if self._find(new, definition.path, definition.name) is not None:
+        if self._find(new, definition.path, definition) is not None:
             return definition
         texts = (row for row in self._parse(new, definition.path) if row.text == definition.text)
         match = next((row for row in texts if row.kind == definition.kind), None)
@@ -315,8 +315,19 @@ class DefinitionWalk:
             ]
         return candidates
 
-    def _find(self, data: bytes, path: bytes, name: str) -> DefinitionText | None:
-        return next((candidate for candidate in self._parse(data, path) if candidate.name == name), None)
+    def _find(
+        self, data: bytes, path: bytes, definition: DefinitionVersion, later: bytes = b""
+    ) -> DefinitionText | None:
+        """Return the definition of the same name; of overloads, the one that is most alike, and of these the first.
+
+        An overload that is in the content `later` as it is in `data` became no other one.
+        """
+        named = [candidate for candidate in self._parse(data, path) if candidate.name == definition.name]
+        overloads = {row.text for row in self._parse(later, definition.path) if row.name == definition.name}
+        candidates = [row for row in named if row.text == definition.text or row.text not in overloads]
+        if len(candidates) < 2:
+            return next(iter(candidates), None)
+        return max(candidates, key=lambda candidate: likeness(definition.text, candidate.text))
 
     def _parse(self, data: bytes, path: bytes) -> list[DefinitionText]:
         language = _language(path)

@@ -14,7 +14,13 @@ from sourcelight.core.query.languages import language_of
 from sourcelight.core.tools.evolution import SYMBOL_HISTORY, SymbolHistoryArguments
 from sourcelight.engines.symbols import LANGUAGES
 from sourcelight.engines.tools.context import ToolContext, clean_path
-from sourcelight.engines.tools.evolution.definition_texts import DefinitionText, definition_texts, is_named, plain_name
+from sourcelight.engines.tools.evolution.definition_texts import (
+    DefinitionText,
+    definition_texts,
+    is_named,
+    plain_name,
+    split_line,
+)
 from sourcelight.engines.tools.evolution.definition_walk import (
     MAX_BYTES,
     MAX_COMPARED,
@@ -39,7 +45,8 @@ _MAX_NAMED = 5
 
 
 def _symbol_history(arguments: SymbolHistoryArguments, context: ToolContext) -> ToolResult:
-    revision, name = arguments.revision or "", plain_name(arguments.symbol)
+    symbol, line = split_line(arguments.symbol)
+    revision, name = arguments.revision or "", plain_name(symbol)
     if not name or "\n" in name:
         raise ToolError(f"{CALL}: {arguments.symbol!r} is not the name of a definition", tool=CALL, argument="symbol")
     histories = open_history(CALL, context, arguments.repo, revision)
@@ -50,7 +57,7 @@ def _symbol_history(arguments: SymbolHistoryArguments, context: ToolContext) -> 
     (snapshot,) = histories.selections
     history, notices, is_complete = snapshot.history, histories.notices, histories.complete
     with ObjectReader(snapshot.repository) as reader:
-        path, definition = _definition_of(name, arguments, snapshot, reader, context)
+        path, definition = _definition_of(name, line, arguments, snapshot, reader, context)
         walk = DefinitionWalk(history, reader, context.cancellation)
         tip = history.position(snapshot.commits[0])
         if tip is not None:
@@ -80,20 +87,26 @@ def _symbol_history(arguments: SymbolHistoryArguments, context: ToolContext) -> 
 
 
 def _definition_of(
-    name: str, arguments: SymbolHistoryArguments, snapshot: OpenedHistory, reader: ObjectReader, context: ToolContext
+    name: str,
+    line: int | None,
+    arguments: SymbolHistoryArguments,
+    snapshot: OpenedHistory,
+    reader: ObjectReader,
+    context: ToolContext,
 ) -> tuple[bytes, DefinitionText]:
     """Find the one definition that a call names, and its file; raises `ToolError` for none and for several."""
     candidates = [
         (path, candidate)
         for path, data in _contents(name, arguments, snapshot, reader, context)
         for candidate in definition_texts(language_of(_text(path)), data)
-        if is_named(candidate, name)
+        if is_named(candidate, name) and (line is None or candidate.begin_line <= line <= candidate.end_line)
     ]
     # One that bears the whole name as it is comes before those where it is the end of a longer one.
     candidates = [version for version in candidates if version[1].name == name] or candidates
     scope = arguments.path or snapshot.name
     if not candidates:
-        raise ToolError(f"{CALL}: {scope} has no definition of {name!r}", tool=CALL, argument="symbol")
+        at_line = "" if line is None else f" at line {line:,}"
+        raise ToolError(f"{CALL}: {scope} has no definition of {name!r}{at_line}", tool=CALL, argument="symbol")
     if len(candidates) > 1:
         candidate_texts = [
             f"{path.decode('utf-8', 'replace')}:{candidate.begin_line} {candidate.name}"
@@ -102,7 +115,7 @@ def _definition_of(
         message = (
             f"{CALL}: {scope} has {len(candidates):,} definitions of {name!r}: "
             f"{list_names(candidate_texts, _MAX_NAMED)}; "
-            "give the path or more of the name"
+            f"give the path, more of the name, or a line after it, as in {f'{name}:{candidates[0][1].begin_line}'!r}"
         )
         raise ToolError(message, tool=CALL, argument="symbol")
     return candidates[0]
