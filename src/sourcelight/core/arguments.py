@@ -1,8 +1,8 @@
 """Checks of the arguments of public functions against their annotations.
 
-A value of a wrong type is refused where it comes in, by an error that names the parameter, instead of somewhere below
-by an error about the inside of this package. Annotations that can't be read at run time, or that say more than a type
-(protocols, type variables), are taken as true.
+A public function refuses a value of the wrong type with an error that names the parameter. Without these checks, the
+caller would get an error from somewhere inside this package. Annotations that can't be evaluated at run time, protocols
+and type variables accept every value.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _MANY = (Iterable, Sequence, list, tuple, set, frozenset)
 
 
 def checks_arguments(function: F) -> F:
-    """Return a function that raises `InvalidArgument` for an argument of another type than its annotation says."""
+    """Return a function that raises `InvalidArgument` if an argument doesn't have the annotated type."""
     name = function.__name__
     signature = inspect.signature(function)
 
@@ -62,7 +62,7 @@ def checks_arguments(function: F) -> F:
         try:
             bound = signature.bind(*arguments, **options)
         except TypeError:
-            return arguments, options  # Python's own error names what is missing, or not known
+            return arguments, options  # the call raises Python's error about missing or unknown arguments
         for parameter, value in bound.arguments.items():
             kind = signature.parameters[parameter]
             if kind.annotation is inspect.Parameter.empty or parameter == "self":
@@ -90,7 +90,7 @@ def checks_arguments(function: F) -> F:
 
 
 def checks_methods(cls: type[T]) -> type[T]:
-    """Make the public methods of a class check their arguments; its own, not inherited ones."""
+    """Make the public methods that a class defines check their arguments; inherited ones stay as they are."""
     for name, method in list(vars(cls).items()):
         if inspect.isfunction(method) and not name.startswith("_"):
             setattr(cls, name, checks_arguments(method))
@@ -98,7 +98,7 @@ def checks_methods(cls: type[T]) -> type[T]:
 
 
 def _check_value(function: str, parameter: str, value: Any, hint: Any) -> Any:
-    """Return a value, numpy's scalars as Python's; raises `InvalidArgument` where it doesn't fit."""
+    """Return a value, with numpy scalars as Python's; raises `InvalidArgument` if it doesn't fit."""
     value = plain_scalar(value)
     if fits(value, hint):
         return value
@@ -109,7 +109,7 @@ def _check_value(function: str, parameter: str, value: Any, hint: Any) -> Any:
 
 
 def plain_scalar(value: Any) -> Any:
-    """Return a number or text of numpy, such as a cell of a DataFrame, as Python's own."""
+    """Return a numpy number or text, such as a cell of a DataFrame, as a Python value."""
     kind = type(value)
     is_number = isinstance(value, numbers.Number) or kind.__name__ in {"bool", "bool_"}
     return value.item() if kind.__module__ == "numpy" and is_number else value
@@ -125,7 +125,7 @@ def fits(value: Any, hint: Any) -> bool:  # noqa: PLR0911 - one for each form of
     if origin in {Union, types.UnionType}:
         return any(fits(value, argument) for argument in arguments)
     if origin is Literal:
-        return value in arguments or isinstance(value, str)  # the function itself says which there are
+        return value in arguments or isinstance(value, str)  # the function's own error lists the accepted values
     kind = origin or hint
     if kind is int:
         return isinstance(value, numbers.Integral) and not isinstance(value, bool)
@@ -149,7 +149,7 @@ def fits(value: Any, hint: Any) -> bool:  # noqa: PLR0911 - one for each form of
 def _is_many(value: Any, items: tuple[Any, ...]) -> bool:
     if isinstance(value, str | bytes | bytearray) or not isinstance(value, Iterable):
         return False
-    # Iterators would be used up, and columns of a DataFrame have their own types.
+    # Checking the items would use up an iterator, and columns of a DataFrame have their own types.
     if not items or not isinstance(value, list | tuple | set | frozenset):
         return True
     hints = [item for item in items if item is not Ellipsis]
@@ -159,7 +159,7 @@ def _is_many(value: Any, items: tuple[Any, ...]) -> bool:
 
 
 def describe(hint: Any) -> str:
-    """Say an annotated type in words: ``a text, a date or None``."""
+    """Return an annotated type in words: ``a text, a date or None``."""
     names = list(dict.fromkeys(_words(hint)))
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
@@ -183,20 +183,20 @@ def _words(hint: Any) -> list[str]:
 
 @runtime_checkable
 class _OpenFile(Protocol):
-    """A file as programs write to it, of whatever class."""
+    """An open file of any class."""
 
     def write(self, data: Any, /) -> Any:
-        """Write what a file takes."""
+        """Write text or bytes."""
 
 
 class _AnyDataFrame:
-    """Stands for a DataFrame, since pandas is loaded late."""
+    """Placeholder for a DataFrame, because pandas is loaded late."""
 
 
 def _type_names(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return what the names in a function's annotations stand for; those that only the type checker imports are Any.
+    """Return the values of the names in a function's annotations; names that only the type checker imports are Any.
 
-    A dictionary with each name, since CPython 3.14 copies the one that it gets: a `__missing__` would be lost.
+    The dictionary has every name, because CPython 3.14 copies it: `__missing__` would be lost.
     """
     scope = {**vars(builtins), **function.__globals__}
     texts = [text for text in function.__annotations__.values() if isinstance(text, str)]
@@ -207,7 +207,7 @@ def _type_names(function: Callable[..., Any]) -> dict[str, Any]:
 
 @cache
 def _hints_of(function: Callable[..., Any]) -> Mapping[str, Any]:
-    """Return the types of a function's parameters as far as they can be read at run time."""
+    """Return the types of a function's parameters that can be evaluated at run time."""
     inner = inspect.unwrap(function)
     try:
         return get_type_hints(inner, localns=_type_names(inner))

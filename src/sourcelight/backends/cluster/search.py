@@ -1,6 +1,6 @@
 """Run a search over a cluster: the service plans, counts, ranks and limits; workers search.
 
-Plans come from the facts of a generation, before any worker is asked.
+Plans are made from the metadata of a generation, before any worker gets a request.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def make_cluster_plans(
     cached = cluster.plan_cache.get(scopes, viewer, repositories)
     if cached is None:
         selected = scoper.select(scopes)
-        # Compiles patterns: what is wrong with them is said once, here. Names of repositories are matched by workers.
+        # Compiles the patterns, so that their errors are raised once, here. Workers match the names of repositories.
         plans_by_facts = [make_plan(replace(scope, targets=())) for scope in selected]
         plans = [replace(plan, targets=scope.targets) for plan, scope in zip(plans_by_facts, selected, strict=True)]
         cached = plans, sorted({target.repository.name for plan in plans for target in plan.targets})
@@ -57,7 +57,7 @@ def make_cluster_plans(
 
 
 def phases_of(plans: Sequence[Plan]) -> tuple[int, ...]:
-    """Return the phases in which an answer may have rows: the less there are, the sooner the first row is known."""
+    """Return the phases in which an answer may have rows; with fewer phases, the first row is known sooner."""
     phases = [FILES]
     if any("symbol" in plan.alternative.types for plan in plans):
         phases.append(SYMBOLS)
@@ -87,13 +87,13 @@ class ShardAccounting:
     Attributes
     ----------
     planned
-        Repositories that the query names, of those the viewer may see.
+        Repositories in the scope of the query that the viewer may see.
     done
-        Those that a worker told whole.
+        Repositories that a worker searched completely.
     skipped
-        Those that no worker told whole, with the workers that were asked.
+        Repositories that no worker searched completely, with the failed attempts.
     excluded
-        Those of which the worker found that the query does not search them: no such revision, a predicate that fails.
+        Repositories that the query doesn't search, as a worker found: without such a revision, or by a predicate.
     """
 
     planned: frozenset[str] = frozenset()
@@ -103,7 +103,7 @@ class ShardAccounting:
 
 
 class ClusterSource:
-    """`SearchSource` over the workers of a cluster; `accounting` is whole after `report`.
+    """`SearchSource` over the workers of a cluster; `accounting` is complete after `report`.
 
     Parameters
     ----------
@@ -130,11 +130,11 @@ class ClusterSource:
         self._gaps = SearchOutcome()
 
     def under_way(self) -> Sequence[Skipped]:
-        """Nothing: indexes are built apart from searches."""
+        """Return nothing: a cluster doesn't build indexes during a search."""
         return ()
 
     def prepare(self) -> Iterator[Skipped]:
-        """Nothing is waited for: shards are built before a generation names them."""
+        """Wait for nothing: shards are built before a generation names them."""
         return iter(())
 
     def resolve(self) -> Iterator[Skipped]:
@@ -144,7 +144,7 @@ class ClusterSource:
         return iter(())
 
     def batches(self, limit: int) -> Generator[Any, None, None]:
-        """Yield all rows, ranked where a search on one machine would rank them."""
+        """Yield all rows, ranked if a search on one machine would rank them."""
         plans, task, fleet = self.plans, self.task, self.cluster.fleet
         self._slots = OrderedMerge(self._names, phases_of(plans))
         self._counts = AlternativeCounts([plan.alternative for plan in plans])
@@ -162,13 +162,13 @@ class ClusterSource:
         turns = ReplicaOrder(fleet.members)
         self._streams = WorkerStreams(turns, self.cluster.generation, order, self._slots, silence_s=fleet.silence_s)
         work: Future[None] = fleet.start(self._streams.run())
-        is_stopped = lambda: task.cancellation.stopped  # noqa: E731 - asked between units
+        is_stopped = lambda: task.cancellation.stopped  # noqa: E731 - checked between units
         try:
             batches = self._slots.batches(is_stopped)
             if self._counts.any:
                 batches = self._counts.apply(batches)
             if limit < sys.maxsize and any(plan.ranked for plan in plans):
-                # As on one machine: what is ranked ends with the repository in which there are enough.
+                # As on one machine: ranking ends with the repository that completes the limit.
                 place_batches = (rows for batch in batches for rows in by_file(batch))
                 batches = self._ranking(limit).rank(place_batches)
             for batch in batches:
@@ -191,7 +191,7 @@ class ClusterSource:
             batches.close()
 
     def report(self, matched_repositories: Collection[str], *, limit_hit: bool) -> SourceReport:
-        """Merge what the workers reported beside their matches, and account for every shard."""
+        """Merge the workers' reports, and account for every shard."""
         outcomes = [] if self._streams is None else self._streams.outcomes
         self._merge(outcomes)
         self._account(outcomes, limit_hit=limit_hit)
@@ -215,7 +215,7 @@ class ClusterSource:
         return FileRanker(phrases=(), case_sensitive=False, stars=stars, limit=ranked_limit, is_settled=ranks_all)
 
     def _merge(self, outcomes: Sequence[tuple[SearchOutcome, frozenset[str]]]) -> None:
-        """Merge the outcomes of workers, each for the repositories that count from it."""
+        """Merge the outcomes of workers; of each, only the given repositories count."""
         gaps, scope = self._gaps, self._scope
         for outcome, names in outcomes:
             gaps.excluded += names & set(outcome.excluded)
@@ -234,11 +234,11 @@ class ClusterSource:
             self._searched += min(outcome.targets, len(names))
 
     def _account(self, outcomes: Sequence[tuple[SearchOutcome, frozenset[str]]], *, limit_hit: bool) -> None:
-        """Put every planned shard into one of the three parts of `accounting`."""
+        """Assign every planned shard to one of the three sets of `accounting`."""
         names, streams, excluded = self._names, self._streams, frozenset(self._gaps.excluded)
         expired = self.task.cancellation.expired
         if expired and not limit_hit:
-            # Workers may have told what there was no time to give on.
+            # Workers may have sent rows that there was no time to pass on.
             self._late_repositories |= self._slots.left
         done = {name for _, worker_names in outcomes for name in worker_names}
         skipped = {} if streams is None else {n: streams.turns.failures(n) for n in names if n not in done}
@@ -246,7 +246,7 @@ class ClusterSource:
             skipped = {}
             done = set(names)
         elif expired:
-            # No worker failed: the time that the query has was over before one could answer.
+            # No worker failed: the time limit passed before one could answer.
             self._late_repositories |= {name for name, attempts in skipped.items() if not attempts}
         self.accounting = ShardAccounting(frozenset(names), frozenset(done - excluded), skipped, excluded)
 
@@ -263,10 +263,9 @@ class ClusterSource:
         yield from notices.named_only(gaps.name_only, gaps.missing, gaps.unread_cells)
 
     def _problems(self) -> dict[str, str]:
-        """Return repositories that the query names and whose last build failed, and why.
+        """Return repositories in scope whose last build failed, with the reason.
 
-        Those that are searched as a former build left them, and those that no shard was ever built of, which are not in
-        the catalog.
+        Some of them are searched as of an earlier build. Others never had a shard, so the catalog lacks them.
         """
         generation = self.cluster.generation
         problems = {entry.name: entry.problem for entry in generation.entries if entry.problem}
@@ -282,7 +281,7 @@ class ClusterSource:
 
 
 def without(plans: Sequence[Plan], excluded: frozenset[str]) -> list[Plan]:
-    """Plans without the repositories that workers excluded."""
+    """Return plans without the repositories that workers excluded."""
     if not excluded:
         return list(plans)
     return [replace(p, targets=tuple(t for t in p.targets if t.repository.name not in excluded)) for p in plans]

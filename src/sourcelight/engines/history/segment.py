@@ -9,15 +9,15 @@ oid, tree             20 n    object names; `oid_order` sorts the commits by the
 author, committer     n       numbers in the segment's `identities` (``name NUL address`` by `identity_starts`)
 author_time …         n       seconds, at most `signatures.LAST_SECOND`; `author_offset` … minutes
 parent_starts         n + 1   into `parents`, which are numbers in the whole history; -1 is unknown
-messages              bytes   all messages in valid UTF-8, each with a newline behind it; `message_starts` has n + 1
+messages              bytes   all messages in valid UTF-8, each followed by a newline; `message_starts` has n + 1
                               offsets
-subjects              bytes   git's subjects (``%s``), likewise, by `subject_starts`
+subjects              bytes   git's subjects (``%s``) in the same form, by `subject_starts`
 change_starts         n + 1   into the changes
-unread                n       1 where changes could not be read
+unread                n       1 if the changes couldn't be read
 path, old_path …      m       numbers in `paths` (bytes by `path_starts`)
 row_starts            m + 1   into `rows`; `block_starts` into the blocks
-rows                  r       number of the distinct line; the highest bit says that it was removed
-lines                 bytes   the distinct lines, each with a newline behind it; `line_starts` has d + 1 offsets
+rows                  r       number of the distinct line; the highest bit is set if it was removed
+lines                 bytes   the distinct lines, each followed by a newline; `line_starts` has d + 1 offsets
 postings              r       rows sorted by their line; those of a line by `posting_starts` (d + 1)
 block_row …           b       first row, number of the old and of the new line
 ====================  ======  ====================================================================================
@@ -40,12 +40,12 @@ LINE = np.uint32((1 << 31) - 1)
 
 
 class Segment:
-    """An opened segment; arrays of a file are mapped when they are first used.
+    """An opened segment; each array of the file is mapped on first use.
 
     Parameters
     ----------
     file
-        Its sections, which may also be in memory alone.
+        Its sections, in a file or in memory.
     """
 
     def __init__(self, file: SectionFile | MemorySections) -> None:
@@ -83,20 +83,20 @@ class Segment:
 
     @cached_property
     def change_of_row(self) -> NDArray[np.int32]:
-        """The change that each row belongs to: four bytes a row, made when common texts are searched for."""
+        """The change of each row: four bytes per row, built by the first search for a common text."""
         starts = self["row_starts"].astype(np.int64)
         return np.repeat(np.arange(self.changes, dtype=np.int32), starts[1:] - starts[:-1])
 
     @cached_property
     def change_of_posting(self) -> NDArray[np.uint32]:
-        """Twice the change of each posting's row, and one more where the line was removed; made as `change_of_row`."""
+        """Twice the change of each posting's row, plus one if the line was removed; built like `change_of_row`."""
         postings = self["postings"]
         signed_changes = self.change_of_row.view(np.uint32)[postings] << 1 | self["rows"][postings] >> 31
         return np.asarray(signed_changes, np.uint32)
 
     @cached_property
     def keys(self) -> NDArray[np.uint64]:
-        """First eight bytes of the commits' names, in the order of `oid_order`."""
+        """First eight bytes of the commit ids, in the order of `oid_order`."""
         return oid_keys(self["oid"].reshape(-1, 20))[self["oid_order"]]
 
     def find(self, oid: bytes) -> int | None:
@@ -105,7 +105,7 @@ class Segment:
         oids = self["oid"].reshape(-1, 20)
         order = self["oid_order"]
         position = int(np.searchsorted(self.keys, key))
-        # Eight bytes may be shared by several ids, so all commits with this key are compared in full.
+        # Several ids may share eight bytes, so all commits with this key are compared in full.
         while position < len(order) and self.keys[position] == key:
             if oids[order[position]].tobytes() == oid:
                 return int(order[position])

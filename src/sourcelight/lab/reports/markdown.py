@@ -1,4 +1,4 @@
-"""A report as Markdown that shows all text literally, and its page as a PDF printed by Chromium."""
+"""Reports as Markdown with all text escaped, and as PDF printed by Chromium."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ from sourcelight.lab.reports.model import (
 )
 from sourcelight.lab.reports.text import MAX_CHARS, format_cell, heading, is_number, row_count_text, shown_rows
 
-# What Markdown gives a meaning anywhere in a line; a dollar sign starts a formula in notebooks, and `<` a tag.
+# Characters with a meaning in Markdown, anywhere in a line; in notebooks a dollar sign starts a formula, and `<` a tag.
 _ACTIVE = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$&:@])")
 
 
-# Of an address in angle brackets: what `quote` leaves. What could end it, or a cell of a table, is not among them.
+# Characters that `quote` leaves in an address in angle brackets; none of them can end it, or a cell of a table.
 _IN_ADDRESSES = ":/?#@!$&'*+,;=%-._~"
 
 
 def literal(text: str) -> str:
-    """Return text that Markdown shows verbatim, on one line."""
+    """Return text on one line, escaped so that Markdown shows it verbatim."""
     return _ACTIVE.sub(r"\\\1", one_line(text, MAX_CHARS * 4)).replace("\\:", "&#58;").replace("\\@", "&#64;")
 
 
 def document(report: ReportContent, figures: Mapping[str, str] | None) -> str:
-    """Return the document; `figures` are links to pictures by name of the figure, None: they are described in words."""
+    """Return the document; `figures` has links to pictures by figure name. None: the text describes the figures."""
     notes = Footnotes(report)
     lines = [f"# {literal(report.title)}", ""]
     lines += [*(f"- {literal(sentence)}" for sentence in report.lead), ""] if report.lead else []
@@ -89,14 +89,14 @@ def _item(item: Item) -> str:
 
 
 def _with_link(text: str, url: str) -> str:
-    """Return text as a link to an address of the web; as it is for any other address."""
+    """Return a link with this text if `url` is an address of the web, else the text."""
     if not url or not link("", url):
         return text
     return f"[{text}](<{quote(url, safe=_IN_ADDRESSES)}>)"
 
 
 def save_figures(report: ReportContent, path: str | os.PathLike[str]) -> dict[str, str]:
-    """Write the figures as PNG into a folder beside `path`; gives their relative addresses by name."""
+    """Write the figures as PNG into a directory next to `path`, and return their relative addresses by name."""
     target = Path(path)
     folder = target.with_name(f"{target.stem}_figures")
     links = {}
@@ -154,20 +154,20 @@ _PRINT_TIMEOUT_S = 120.0
 
 
 def find_browser() -> str | None:
-    """Path of a Chromium; None when there is none."""
+    """Return the path of an installed Chromium; None if there is none."""
     browser = next((path for name in _NAMES if (path := shutil.which(name))), None)
     return browser or next((candidate for candidate in _PLACES if Path(candidate).exists()), None)
 
 
 def print_page(html: str, path: str | os.PathLike[str]) -> str:
-    """Print a page that needs no network, and give the path of the PDF.
+    """Print a page that needs no network, and return the path of the PDF.
 
     Raises
     ------
     MissingExtra
-        When no Chromium is found.
+        No Chromium is installed.
     SourcelightError
-        When it prints nothing; with the end of what it said.
+        Chromium wrote no file; the message has the end of its output.
     """
     browser = find_browser()
     if browser is None:

@@ -32,7 +32,7 @@ class Trace:
     left_out: int = 0
 
     def mark(self, label: str) -> None:
-        """Record that what `label` says has happened now."""
+        """Record an event with the time since the start."""
         if len(self.marks) < _MARKS:
             self.marks.append(((time.monotonic() - self.started) * 1000, label))
         else:
@@ -45,7 +45,7 @@ class TraceLog:
     Parameters
     ----------
     size
-        Traces to store. Each may have some 50 KB, and is of use for a few requests.
+        Maximum number of traces. One has up to about 50 KB, and is read within a few requests.
     """
 
     def __init__(self, size: int = 200) -> None:
@@ -58,7 +58,7 @@ class TraceLog:
         return trace
 
     def read(self, trace_id: str, principal: Principal) -> Trace | None:
-        """Return the trace; None when it doesn't exist or `principal` may not read it, without a difference."""
+        """Return the trace; None if it doesn't exist or `principal` may not read it, which look the same."""
         trace = self._traces.get(trace_id)
         if trace is None:
             return None

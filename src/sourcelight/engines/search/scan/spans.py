@@ -21,9 +21,9 @@ from sourcelight.engines.search.scan.paths import unique_sorted
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """Spans sorted by start, without overlaps; `line` is the line where each starts, None when it was not needed.
+    """Spans sorted by start, without overlaps; `line` is the line where each starts, None if it wasn't needed.
 
-    Those of structures may lie in each other, the outer one first.
+    Only spans of structures may be nested, the outer one first.
     """
 
     start: Int64Array
@@ -48,7 +48,7 @@ class Spans:
 _NO_OFFSETS = np.zeros(0, dtype=np.int64)
 
 _UNITS_PER_CHECK = 512
-"""Units, of 16 KiB each as a rule, that are read between two requests to stop."""
+"""Units, usually of 16 KiB, that are read between two checks for a stop."""
 
 NO_SPANS = Spans(_NO_OFFSETS, _NO_OFFSETS)
 
@@ -80,7 +80,7 @@ def find_spans(corpus: Corpus, pattern: CompiledPattern, units: UnitNumbers, sto
     starts = pattern.starts(corpus.buffers, ranges, stopped)
     if starts is not None:
         return Spans(starts, starts + len(pattern.literal or pattern.lowered)) if len(starts) else NO_SPANS
-    # All places of a few texts are found without RE2; a place that begins inside another match is none.
+    # A few texts are found without RE2. An occurrence that begins inside another match doesn't count.
     texts = pattern.text_spans(corpus.buffers, ranges, stopped)
     if texts is not None:
         start, end = texts
@@ -92,7 +92,7 @@ def find_spans(corpus: Corpus, pattern: CompiledPattern, units: UnitNumbers, sto
     # `lines` may report a line twice, or one without a match.
     lines = unique_sorted(corpus.lines_of(offsets))
     line_start, line_end = corpus.line_bounds(lines)
-    # The lines are copied with their newlines, so that they stand one after another: `sizes` gives their bounds.
+    # The lines are copied with their newlines into one text, so `sizes` gives their bounds.
     data = corpus.data(line_start, line_end + 1)
     sizes = line_end - line_start + 1
     ends = np.cumsum(sizes)
@@ -107,11 +107,11 @@ def documents_holding(
 ) -> DocumentNumbers:
     """Return the documents of units in which a pattern matches, ascending; raises `ScanStopped`."""
     text = pattern.literal or pattern.lowered
-    # Case is distinguished by bytes alone where no sign equals a letter of the text.
+    # Bytes alone distinguish case if no other character folds to a letter of the text.
     if not text or pattern.multi_line or (pattern.literal is None and pattern.needs_fold_check):
         return DocumentNumbers(unique_sorted(corpus.documents_of(find_spans(corpus, pattern, units, stopped).start)))
-    # Units are not joined: after the first match of a document the rest of it is not read. A common word under a NOT
-    # has thousands of matches, and only the number of its documents counts.
+    # Units are not joined: after its first match, the rest of a document isn't read. A common word under a NOT has
+    # thousands of matches, and only its documents matter.
     ranges = np.stack((corpus.unit_start[units], corpus.unit_end[units]), axis=1)
     fold_case = pattern.literal is None
     documents = [_NO_OFFSETS]
@@ -139,9 +139,9 @@ def _find_in_documents(corpus: Corpus, pattern: CompiledPattern, documents: Docu
 
 
 def merge_spans(spans_by_pattern: list[Spans], *, nested: bool = False) -> Spans:
-    """Merge the spans of several patterns: sorted, without overlaps; of spans with one start, the longest stays.
+    """Merge the spans of several patterns: sorted, without overlaps; of spans with the same start, keep the longest.
 
-    With `nested`, all distinct ones stay: those of structures, which are nodes of a tree.
+    With `nested`, keep all distinct spans: structures are nodes of a tree.
     """
     spans_by_pattern = [spans for spans in spans_by_pattern if len(spans)]
     if len(spans_by_pattern) < 2:
@@ -177,8 +177,8 @@ def non_overlapping(start: Int64Array, end: Int64Array) -> BoolArray:
     overlaps = np.concatenate(([False], start[1:] < max_end[:-1]))
     if not overlaps.any():
         return keep
-    # A group starts at a span that begins after all spans before it end. Overlaps are rare and never leave their group,
-    # so the Python loop below walks only the groups that have one.
+    # A group starts at a span that begins after all earlier spans have ended. Overlaps are rare and never leave their
+    # group, so the Python loop below visits only groups that have one.
     heads = np.flatnonzero(~overlaps)
     group_bounds = np.append(heads, len(start))
     for group in np.unique(np.searchsorted(heads, np.flatnonzero(overlaps), side="right") - 1).tolist():
@@ -239,7 +239,7 @@ def matched_lines(corpus: Corpus, spans: Spans) -> MatchedLines:
     line_start, line_end = corpus.line_bounds(lines)
     counts = np.diff(first_span)
     is_single = len(lines) == len(line)
-    # With + 1: a span may hold the newline that ends its line without crossing into the next.
+    # With + 1: a span may contain the newline that ends its line without crossing into the next line.
     if (spans.end > (line_end if is_single else np.repeat(line_end, counts)) + 1).any():
         return _split_at_lines(corpus, spans, line)
     base = line_start if is_single else np.repeat(line_start, counts)
@@ -247,7 +247,7 @@ def matched_lines(corpus: Corpus, spans: Spans) -> MatchedLines:
 
 
 def _group_by_line(line: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Return where the spans of each line begin, with the end of all, and the distinct lines."""
+    """Return the index of the first span of each line, followed by the number of spans, and the distinct lines."""
     is_first = np.empty(len(line), dtype=np.bool_)
     is_first[:1] = True
     np.not_equal(line[1:], line[:-1], out=is_first[1:])
@@ -256,10 +256,10 @@ def _group_by_line(line: Int64Array) -> tuple[Int64Array, Int64Array]:
 
 
 def _split_at_lines(corpus: Corpus, spans: Spans, line: Int64Array) -> MatchedLines:
-    # Each span becomes one piece per line that it touches: `span` says of which span a piece is, `line_step` how many
-    # lines below the span's first line it stands. Pieces with step 0 are the matches that start in their line.
-    # Look-ups in the corpus need ascending places. Spans are sorted and don't overlap, so that their ends ascend as
-    # their starts do, and so do the lines of the pieces; where structures lie in each other, both are sorted.
+    # Each span becomes one piece per line that it touches: `span` is the span of a piece, and `line_step` the number of
+    # lines between the span's first line and the piece. Pieces with step 0 are the matches that start in their line.
+    # Look-ups in the corpus need ascending offsets. Spans are sorted and don't overlap, so their ends and the lines of
+    # their pieces ascend too. Nested structures are the exception: then both are sorted here.
     by_end = np.argsort(spans.end, kind="stable")
     last_line = np.empty(len(spans), dtype=np.int64)
     last_line[by_end] = corpus.lines_of(spans.end[by_end] - 1)
@@ -268,7 +268,7 @@ def _split_at_lines(corpus: Corpus, spans: Spans, line: Int64Array) -> MatchedLi
     line_step = np.arange(len(span)) - np.repeat(np.cumsum(line_counts) - line_counts, line_counts)
     line = line[span] + line_step
     if (line[1:] < line[:-1]).any():
-        # Stable: of the pieces of a line, those that continue come first, and of them the outer ones.
+        # Stable: in a line, pieces that continue from above come first, and the outer ones before the inner ones.
         by_line = np.argsort(line, kind="stable")
         span, line_step, line = span[by_line], line_step[by_line], line[by_line]
     line_start, line_end = corpus.line_bounds(line)
@@ -277,7 +277,7 @@ def _split_at_lines(corpus: Corpus, spans: Spans, line: Int64Array) -> MatchedLi
     end = np.minimum(spans.end[span], line_end + 1) - line_start
     first_span, lines = _group_by_line(line)
     first_of_line = first_span[:-1]
-    # No group is empty, for which `reduceat` would give a wrong sum.
+    # `reduceat` gives a wrong sum for an empty group, but no group is empty.
     count = np.add.reduceat((line_step == 0).astype(np.int64), first_of_line)
     return MatchedLines(lines, line_start[first_of_line], line_end[first_of_line], first_span, start, end, count)
 

@@ -28,8 +28,8 @@ IDENTIFIERS = frozenset({"identifier", "type_identifier", "field_identifier", "p
 class GoDeclaration:
     """A declared name.
 
-    `node` is the declaration or specification, `visible` the byte from which the name is known in its block, `position`
-    its number among the names that are declared together.
+    `node` is the declaration or specification, `visible` the byte offset from which the name is in scope, and
+    `position` the index of the name among those that are declared together.
     """
 
     kind: Kind
@@ -43,7 +43,7 @@ class GoDeclaration:
 
 @dataclass(frozen=True, slots=True)
 class GoImportSpec:
-    """An import; `alias` is empty if the package keeps its own name."""
+    """An import; `alias` is empty if the file uses the package's own name."""
 
     alias: bytes
     path: bytes
@@ -52,7 +52,7 @@ class GoImportSpec:
 
 
 class GoModel(ParsedFile):
-    """A parsed file."""
+    """A parsed file with its imports, top-level declarations and methods."""
 
     def __init__(self, text: bytes, tree: Tree) -> None:
         super().__init__(text, tree)
@@ -96,8 +96,8 @@ class GoModel(ParsedFile):
             if node.type == "block" and parent is not None and parent.type in _FUNCTIONS:
                 names = {d.name for d in _of_function(parent) if d.kind == "parameter"}
             for declaration in _of_scope(node):
-                # With two or more names, := assigns to those that this block or the parameters declare already. Without
-                # this rule 4 % of local names led to the wrong declaration.
+                # With two or more names, := assigns to names that this block or the parameters have already declared.
+                # Without this rule, 4 % of local names led to the wrong declaration.
                 if (
                     declaration.kind == "variable"
                     and declaration.node.type == "short_var_declaration"
@@ -130,7 +130,7 @@ def receiver_type(method: Node) -> Node | None:
 
 
 def receiver_arguments(method: Node) -> list[Node]:
-    """Return the names that a method gives to the type parameters of its receiver."""
+    """Return the names of the receiver's type parameters in a method."""
     pending = [method.child_by_field_name("receiver")]
     for node in pending:
         if node is None:
@@ -282,7 +282,7 @@ def _statement_declarations(node: Node) -> Iterator[GoDeclaration]:  # noqa: PLR
     elif kind == "labeled_statement":
         for child in node.named_children[1:]:
             yield from _statement_declarations(child)
-    # A file that is being edited: declarations inside a syntax error still count.
+    # Someone may be editing the file: declarations inside a syntax error count too.
     elif kind == "ERROR":
         for child in node.named_children:
             if child.type.endswith("declaration") and child.type != "method_declaration":

@@ -39,7 +39,7 @@ class PythonInference(Fixtures):
     def infer(self, document: Document, scope: PythonScope, node: Node | None, offset: int = -1) -> list[PythonValue]:
         """Return up to three possible values of an expression, the most likely first.
 
-        `offset` is where names count as looked up, when the expression is no part of the file's own tree.
+        `offset` is the position for looking up names, if the expression isn't part of the file's own tree.
         """
         if node is None or self.depth >= MAX_DEPTH:
             return []
