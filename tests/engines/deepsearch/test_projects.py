@@ -108,6 +108,11 @@ FILES: dict[str | bytes, str | bytes | None] = {
     "api/board.api": LISTING,
     "docs/errors.md": "```kotlin\nclass Example : BoardError()\n```\n",
     "src/tally.h": HEADER,
+    "other.kt": "class Other\n",
+    "src/Split.cs": "public partial class SplitBoard : BoardWriter\n{\n}\n",
+    "src/SplitMore.cs": "public partial class SplitBoard\n{\n}\n",
+    "samples/run.py": "import os\n\nos.environ['SAMPLE_ROWS']\n",
+    "board_env.py": "import os\n\nROWS = os.environ['BOARD_ROWS']\n",
     "docs/rows.md": "# An example of a custom row\n\nDerive from it, and pass the custom row to the board.\n",
 }
 
@@ -136,6 +141,11 @@ def lead_of(engine: LocalEngine, question: str) -> str:
         ("What does BoardWriter do?", "“Writes the Tally.Board as text, i.e. one line for each row.”"),
         ("What does BoardReader do?", "“Reads a board.”"),
         ("Which classes extend BoardError?", "**4** classes name `BoardError` as a base in their heads: `Wide`"),
+        # An ending and a directory both have to hold.
+        ("how many .kt files are in src", "**1** file"),
+        # One part of a class of C# names the bases for all.
+        ("what does SplitBoard extend", "names as its base `BoardWriter` in `src/Split.cs`"),
+        ("which environment variables are read", "1 variable of the environment is read by name: `BOARD_ROWS`"),
         ("maximum row depth", "`TALLYBOARD_MAX_ROW_DEPTH` is set to `500`"),
         ("What does FancyRow do?", "“Turns a Board into a String; see the rows of it.”"),
     ],
@@ -147,12 +157,16 @@ def test_the_first_sentence_reads_the_project(project: LocalEngine, question: st
 
 def test_the_repository_is_still_named_in_prose(project: LocalEngine) -> None:
     """A name in another case is the repository, where nothing says that it is a class."""
-    assert "**2** Python files" in lead_of(project, "How many Python files are in TallyBoard?")
+    assert "**4** Python files" in lead_of(project, "How many Python files are in TallyBoard?")
 
 
 def test_a_word_before_the_noun_makes_it_another_noun(project: LocalEngine) -> None:
     text = lead_of(project, "List all base classes in tallyboard")
     assert text.startswith("This can't be counted as asked: `base` was not read.")
+
+
+def test_what_decides_how_many_is_no_count(project: LocalEngine) -> None:
+    assert "counted" not in lead_of(project, "how does it decide how many rows a board has")
 
 
 def test_documents_show_examples(project: LocalEngine) -> None:

@@ -33,15 +33,17 @@ def find_bases(work: Work, locations: Sequence[DefinitionLocation], name: str, q
         return None
     texts = FileTexts(work.context)
     sentences, evidence = [], []
-    is_any = False
-    for location in classes:
-        read = bases_of(texts.lines(location.target, location.path), location)
+    heads = [(location, bases_of(texts.lines(location.target, location.path), location)) for location in classes]
+    is_any = any(read is not None and read[0] for _, read in heads)
+    for location, read in heads:
         if read is None:
             return None
         bases, last = read
+        # Of the parts of a class of C#, one names the bases for all.
+        if is_any and not bases and location.path.endswith(".cs"):
+            continue
         location_text = f"{code(location.path)}{with_repository(work, location)}, line {location.definition.line:,}"
         base_list = join_words([code(base) for base in bases])
-        is_any = is_any or bool(bases)
         sentences.append(f"{base_list} in {location_text}" if bases else f"no class in {location_text}")
         line = location.definition.line
         evidence.append(texts.evidence(location.target, location.path, line, last, "definition", 1.0, (name,)))

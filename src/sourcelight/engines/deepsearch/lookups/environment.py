@@ -45,6 +45,7 @@ class _Variables:
     first_rows: dict[str, dict[str, Any]] = field(default_factory=dict)
     queries: list[str] = field(default_factory=list)
     is_unresolved: bool = False
+    is_elsewhere: bool = False
 
 
 def _read_variables(work: Work, texts: FileTexts, notes: list[str]) -> _Variables:
@@ -72,7 +73,10 @@ def _read_variables(work: Work, texts: FileTexts, notes: list[str]) -> _Variable
             call_match = re.search(rf"\b{re.escape(helper)}\(\s*[\"']([A-Za-z_]\w*)[\"']", row["line"] or "")
             if call_match is not None and rank_of(row["path"]) < 2 and not DOCUMENTS.search(row["path"]):
                 first_rows.setdefault(call_match[1], row)
-    return _Variables(first_rows, queries, is_unresolved)
+    # Tests and examples read variables of their own, which are none of the program.
+    other = [row for row in rows if not is_code(row)]
+    elsewhere = {match[1] for row in other for match in VARIABLE.finditer(row["line"]) if not match[2]}
+    return _Variables(first_rows, queries, is_unresolved, bool(elsewhere - first_rows.keys()))
 
 
 def list_environment(work: Work, notes: list[str]) -> Finding | None:
@@ -87,6 +91,7 @@ def list_environment(work: Work, notes: list[str]) -> Finding | None:
     among = ", among them" if len(names) > MAX_DETAILS else ":"
     verb = "is" if len(names) == 1 else "are"
     text = f"{count_of(len(names), 'variable')} of the environment {verb} read by name{among} {name_list}"
+    text += "; tests, examples or documents read others" if variables.is_elsewhere else ""
     text += "; others are read by names that no line spells" if variables.is_unresolved else ""
     statements = [
         Statement(f"{code(name)}: {statement.text}", statement.evidence)

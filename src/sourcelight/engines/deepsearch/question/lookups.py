@@ -102,6 +102,7 @@ _RUNTIME_FORMS = (
         rf"{_WHAT}\s+(?:the\s+)?(?:(?:minimum|min|minimal|lowest|oldest|required)\s+)?(?:(?:supported|required)\s+)?"
         rf"(?:version\s+of\s+)?(?P<name>{_RUNTIME})(?:\s+version)?(?:\s+(?:of|for|in|required|needed|supported)(?:\s+by)?)?"
     ),
+    _pattern(rf"(?:{_WHAT}\s+(?:the\s+)?)?(?P<name>{_RUNTIME})\s+version"),
     _pattern(rf"(?P<name>{_RUNTIME})\s+version(?:s)?(?:\s+(?:is|are))?\s+(?:needed|required|supported)(?:\s+(?:by|for|in))?"),
 )  # fmt: skip
 _DEPENDS = r"(?:depends?\s+(?:up)?on|requires?|needs?|uses?|imports?|pins?)"
@@ -344,7 +345,7 @@ _PACKAGES = r"(?:(?:third[\s-]party\s+|external\s+)?(?:packages?|librar(?:y|ies)
 _DEPENDENCIES = (
     _pattern(r"what\s+(?:does|do)\s+(?:it\s+)?(?P<name>depend)\s+(?:up)?on"),
     _pattern(rf"(?:which|what)\s+{_PACKAGES}\s+(?:does|do)\s+(?:it\s+)?(?P<name>depend)\s+(?:up)?on"),
-    _pattern(rf"(?:which|what)\s+{_PACKAGES}\s+(?:does|do|is|are)\s+(?:it\s+)?(?P<name>require|need)d?(?:\s+by)?"),
+    _pattern(rf"(?:which|what)\s+{_PACKAGES}\s+(?:does|do|is|are)\s+(?:it\s+)?(?P<name>require|need|use)d?(?:\s+by)?"),
     _pattern(
         r"(?:what\s+are|which\s+are|list|show)\s+(?:me\s+)?(?:all\s+)?(?:the\s+)?(?:direct\s+|runtime\s+)?"
         r"(?:(?P<owner>dev(?:elopment)?|test|peer|optional|build)(?:elopment)?[\s-]+)?(?P<name>dependencies)(?:\s+(?:of|in|for))?"

@@ -25,7 +25,7 @@ from sourcelight.engines.deepsearch.question.phrases import (
     take_paths,
     take_range,
 )
-from sourcelight.engines.deepsearch.question.request import FactRequest, QuestionPaths
+from sourcelight.engines.deepsearch.question.request import FactRequest, QuestionPaths, endings_within
 from sourcelight.engines.deepsearch.question.vocabulary import (
     NOUN,
     is_path,
@@ -39,6 +39,10 @@ MAX_CHARACTERS = 1_000
 """Longer questions hold listings or messages of errors, and ask for no number."""
 
 
+_OF_BEHAVIOR = re.compile(
+    r"\W*how (?:does|do|is|are|can) (?:it|the|a|an|this|we)\b.*\bhow (?:many|much|often)\b", re.IGNORECASE
+)
+"""What decides "how many" is code, and nothing to count."""
 _OF_PAST = re.compile(
     r"^\W*(?:who|when|since when|by whom|which (?:commit|author|person))\b"
     r"|\b(?:commits?|chang|touch|remov|delet|authors?)",
@@ -49,7 +53,7 @@ _OF_PAST = re.compile(
 
 def read_request(text: str, paths: QuestionPaths, now: datetime) -> FactRequest | None:
     """Read a question without its repository names; None if it asks for no such facts."""
-    if len(text) > MAX_CHARACTERS:
+    if len(text) > MAX_CHARACTERS or _OF_BEHAVIOR.match(text) is not None:
         return None
     marked_text = MarkedText.from_text(POLITE.sub("", text))
     mark_paths(marked_text)
@@ -103,6 +107,7 @@ def _with_rest(marked_text: MarkedText, fields: dict[str, Any], paths: QuestionP
             fields[name] = tuple(dict.fromkeys((*fields.get(name, ()), *value)))
         else:
             fields.setdefault(name, value)
+    fields["paths"] = endings_within(fields.get("paths", ()))
     return FactRequest(**fields, ignored=ignored_words(marked_text))
 
 

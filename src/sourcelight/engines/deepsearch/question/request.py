@@ -69,6 +69,26 @@ def past_scope(text: str, path: str, repositories: tuple[str, ...] = (), *, was_
     return PathScope(text, pattern, path, not path.endswith("/"), False, repositories, was_there)
 
 
+def endings_within(paths: Sequence[PathScope]) -> tuple[PathScope, ...]:
+    """Put endings into the directories beside them: ".lua files in src" are both; other paths are alternatives."""
+    endings = [path for path in paths if path.glob.startswith("*.")]
+    folders = [path for path in paths if path.glob.endswith("/") and path.pattern.endswith("/")]
+    if not endings or not folders or len(endings) + len(folders) != len(paths):
+        return tuple(paths)
+    return tuple(
+        PathScope(
+            f"{folder.source_text}**/{ending.source_text}",
+            f"{folder.pattern}.*{ending.pattern}",
+            f"{folder.glob}**/{ending.glob}",
+            is_file=True,
+            exists=folder.exists and ending.exists,
+            repositories=tuple(name for name in folder.repositories if name in ending.repositories),
+        )
+        for folder in folders
+        for ending in endings
+    )
+
+
 class QuestionPaths(Protocol):
     """The paths of the commits that are searched."""
 
