@@ -158,3 +158,15 @@ def test_marks_are_spelt_as_the_stages_search_for_them(mark: str) -> None:
     files = [path for path, text in texts.items() if f"pytest.mark.{mark}" in text]
     assert files
     assert all(path.name.startswith("test_") or path.name == "conftest.py" for path in files)
+
+
+def test_the_unit_stage_leaves_out_only_folders_of_other_stages() -> None:
+    tests = Path(__file__).parent
+    folders = re.search(r'^ELSEWHERE="(.*)"$', (SCRIPTS / "test").read_text("utf-8"), re.MULTILINE)
+    assert folders is not None
+    for folder in folders[1].split():
+        files = sorted((tests / folder).rglob("test_*.py"))
+        assert files
+        if folder not in {"attacks", "release", "server/attacks"}:  # which their conftest.py marks
+            whole_file = re.compile(rf"^pytestmark = (\[\s*)?pytest\.mark\.{folder}\b", re.MULTILINE)
+            assert [path for path in files if not whole_file.search(path.read_text("utf-8"))] == []
