@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -94,9 +95,15 @@ def _chunks_of_definitions(words: WordScores, masses: Mapping[str, float], min_s
 
 def _share(name: bytes, masses: Mapping[str, float]) -> float:
     """Return the share of a name's words that are in a question, times the weight of these."""
-    stems = [stem(part) for part in parts_of(name.decode("utf-8", "replace")) if len(part) > 1]
+    stems = _stems(name)
     covered = {term: masses[term] for term in stems if term in masses}
     return sum(term in masses for term in stems) / len(stems) * sum(covered.values()) if covered else 0.0
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _stems(name: bytes) -> tuple[str, ...]:
+    # Half of the time of a short question went into this, and a repository has the same names for each of them.
+    return tuple(stem(part) for part in parts_of(name.decode("utf-8", "replace")) if len(part) > 1)
 
 
 def _names_in(collection: ChunkCollection, chunk: int) -> list[bytes]:
