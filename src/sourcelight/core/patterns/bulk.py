@@ -1,9 +1,9 @@
-r"""RE2 over many texts in one call: Arrow's kernel, which reads them where they are while other threads run.
+r"""RE2 over many texts in one call, by Arrow's kernel, which reads them without a copy while other threads run.
 
-RE2 alone says what matches. To ask it about each line costs more than to read the line, so it is asked about blocks of
-many lines first, and then about the lines of the blocks with a match. A pattern that can't match a newline and does not
-name the ends of the text has a match in a block if, and only if, it has one in a line of it: it can't read on, and what
-``^``, ``$`` and ``\b`` look at is the same at a newline as at an end of the text.
+Only RE2 decides what matches. A call per line costs more than reading the line, so RE2 gets blocks of many lines first,
+and then the lines of blocks with a match. A pattern that can't match a newline and doesn't name the ends of the text
+matches in a block if and only if it matches in one of its lines: a match can't cross a newline, and ``^``, ``$`` and
+``\b`` see a newline as they see an end of the text.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from sourcelight.core.cancellation import Stopped, check_stopped
 from sourcelight.core.patterns.ranges import BufferList, cut_at_lines, join_adjacent
 
 BLOCK_BYTES = 4096
-"""Bytes of lines that RE2 is asked about together."""
+"""Bytes of a block of lines that RE2 matches as one text."""
 
 MIN_CALL_BYTES, MAX_CALL_BYTES = 64 << 10, 4 << 20
-"""Bytes given to the kernel in one call: it can be stopped only between two."""
+"""Maximum bytes of a call of the kernel, which can be stopped only between calls."""
 
 FIRST_CALL_BYTES = 512 << 10
 
 SHORT_S, LONG_S = 0.008, 0.04
-"""Seconds of a call below which the next takes twice as much, and above which it takes a quarter."""
+"""Seconds of a call below which the next one gets twice as many bytes, and above which it gets a quarter."""
 
 SLOW_S, SLOW_BYTES = 0.005, 40_000_000
-"""Seconds of a call, and bytes a second, from which on RE2 is slow: it reads ten times as much where it can."""
+"""Seconds of a call, and bytes per second below which RE2 counts as slow: it usually reads ten times as much."""
 
 TEXT_COST_BYTES = 64
-"""Bytes of text that take RE2 as long as to begin with one more text."""
+"""Bytes of text that RE2 reads in the time that it takes to start with another text."""
 
 MAX_GAP_BYTES = 8
-"""Bytes between two texts, on average, up to which reading these as well is cheaper than to copy all texts."""
+"""Average bytes between two texts up to which reading these too is cheaper than copying all texts."""
 
 NEWLINE = 10
 
@@ -52,8 +52,8 @@ class BulkMatcher:
     source
         In RE2's syntax, flags included.
     weaker
-        Gives patterns that match wherever this one does, each weaker than the one before: where RE2 is slow,
-        `lines` and `documents` continue with the next, and say too much. It is asked only where RE2 is slow.
+        Returns patterns that match wherever this one does, each weaker than the one before. If RE2 is slow, `lines` and
+        `documents` continue with the next of them, and may return too many. It is called only if RE2 is slow.
     """
 
     def __init__(self, source: bytes, weaker: Callable[[], Sequence[bytes]] = tuple) -> None:
@@ -100,14 +100,14 @@ class BulkMatcher:
         blocks = cut_at_lines(buffers, ranges, BLOCK_BYTES)
         sizes = blocks[:, 1] - blocks[:, 0]
         source = self._scanned
-        line_starts = [np.empty(0, dtype=np.int64)]  # so that no match at all concatenates, too
+        line_starts = [np.empty(0, dtype=np.int64)]  # so that the concatenation works without a match
         for first, last in paced_runs(sizes, stopped):
             run = blocks[first:last]
             with source.measure(int(sizes[first:last].sum())) as text:
                 matched = self._among(_concat(buffers, run), _bounds(sizes[first:last]), text)
             if matched.any():
                 check_stopped(stopped)
-                # Neighboring blocks are joined: the second step reads whole lines, wherever the blocks were cut.
+                # Neighboring blocks are joined, because the second step reads lines, wherever the blocks were cut.
                 line_starts.append(self._lines(buffers, join_adjacent(run[matched]), source.text))
         return np.concatenate(line_starts)
 
@@ -116,12 +116,12 @@ class BulkMatcher:
         data, range_bounds = _concat(buffers, ranges), _bounds(ranges[:, 1] - ranges[:, 0])
         raw = np.frombuffer(data, dtype=np.uint8)
         bounds = np.concatenate(([0], np.flatnonzero(raw == NEWLINE) + 1))
-        # The last line of a text may lack its newline; without a bound of its own it would run into the next range.
+        # The last line of a text may lack its newline, and needs its own bound to end before the next range.
         unended = range_bounds[1:][raw[range_bounds[1:] - 1] != NEWLINE]
         if len(unended):
             bounds = np.union1d(bounds, unended)
         starts = bounds[:-1][self._among(data, bounds, source)]
-        # Back from the copied text to the buffers: each start by the range that it was copied from.
+        # Map each start from the copied text to the buffers, by the range that it was copied from.
         rows = np.searchsorted(range_bounds, starts, side="right") - 1
         offsets: Int64Array = starts - range_bounds[rows] + ranges[rows, 0]
         return offsets
@@ -140,12 +140,11 @@ class _Source:
         """Yield the pattern for a call that reads `size` bytes, and measure the call."""
         text, started_at = self.text, time.thread_time()
         yield text
-        # CPU time of this thread: on a busy machine, wall time would call every pattern slow.
+        # CPU time of this thread: by wall time, every pattern would be slow on a busy machine.
         duration_s = time.thread_time() - started_at
         if duration_s > SLOW_S and duration_s * SLOW_BYTES > size and text == self.text:
-            # Weaker patterns are built on first need only, and used for all later calls: a pattern that was slow once
-            # stays slow. Scans in other threads may share this object, hence the check that the text is still the timed
-            # one.
+            # Weaker patterns are built on first use and stay: a pattern that was slow once is slow again. Scans in
+            # other threads may share this object, so check that the text is still the measured one.
             weaker_patterns = list(self._weaker()) if self._left is None else self._left
             if weaker_patterns:
                 self.text, self._left = weaker_patterns[0].decode(), weaker_patterns[1:]
@@ -179,7 +178,7 @@ def paced_runs(sizes: Int64Array, stopped: Stopped) -> Iterator[tuple[int, int]]
         yield first, last
         duration_s = time.thread_time() - started_at
         if duration_s > LONG_S:
-            # Shrinks faster than it grows: a call that is too long delays every request to stop.
+            # Shrinks faster than it grows, because a long call delays a stop.
             budget = max(MIN_CALL_BYTES, budget // 4)
         elif duration_s < SHORT_S:
             budget = min(MAX_CALL_BYTES, 2 * budget)

@@ -27,8 +27,8 @@ PatternKind: TypeAlias = Literal["literal", "regexp"]
 class PatternEngines:
     """Compiled engines of a pattern, built on first use; patterns that are found without RE2 never build them.
 
-    `source_tree` is the tree of the pattern as written, `tree` that of the pattern that is searched for, which has no
-    empty matches where it could have some. `matcher` is for the former, as the oracle, the others for the latter.
+    `source_tree` is the tree of the pattern as written. `tree` is that of the pattern that scans use, which can't match
+    an empty text. `matcher` matches the pattern as written in one text; the other engines match the one of scans.
     """
 
     source_tree: Node
@@ -47,7 +47,7 @@ class PatternEngines:
         """Compile a pattern; raises `PatternError`."""
         raw = text.encode()
         source = quote(raw) if kind == "literal" else raw
-        if kind == "regexp":  # refusals quote the pattern without our flags
+        if kind == "regexp":  # error messages quote the pattern without the added flags
             compile_re2(source, case_sensitive=case_sensitive, quoted=text)
         # RE2 reads ^ and $ as the ends of the text unless (?m) is on.
         flagged = source if whole_text else b"(?m)" + source
@@ -71,7 +71,7 @@ class PatternEngines:
         matcher = ExactMatcher(regexp, kernel, looks_behind=looks_behind, nullable=matches_empty)
         shorter = never_empty(syntax) if kind == "regexp" and not anchor_kinds else None
         if shorter is not None:
-            # Empty matches are dropped anyway, and without them there is none to try at each and every character.
+            # Empty matches are dropped anyway. Excluding them here saves an attempt at every character.
             tree, kernel = shorter.tree, _with_flags(flags, shorter.plain_source)
             regexp = compile_re2(kernel or b"", case_sensitive=case_sensitive, quoted=text)
         is_nullable = matches_empty and shorter is None

@@ -1,10 +1,10 @@
 """Merge the tables of several services by the rules in the definitions of tools.
 
-Tables of rows (commits, lines, repositories) are joined, and a row that several services have stays once. Sums (churn,
-contributors) of the same repository can't be distinguished afterwards: the federation asks one service about each
-repository, and the sums of equal groups are added.
+Tables of rows (commits, lines, repositories) are concatenated; a row that several services have appears once. Sums
+(churn, contributors) would count a repository twice if two services have it. So the federation asks one service about
+each repository, and adds the sums of equal groups.
 
-numpy and pyarrow load with the first merge: definitions are read where nothing is merged, too.
+numpy and pyarrow load with the first merge, because processes that merge nothing read the definitions too.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Parts: TypeAlias = Sequence[tuple[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class MergedTable:
-    """A table with the column ``service`` in front, rows dropped by service, and whether a limit cut it."""
+    """A table that begins with the column ``service``, the rows dropped per service, and whether a limit cut it."""
 
     table: Any
     duplicates: Mapping[str, int]
@@ -48,15 +48,15 @@ class Merge:
     Attributes
     ----------
     merge
-        Makes one table of those of the services, from the arguments and the columns of the tool.
+        Merges the tables of the services, given the arguments and the columns of the tool.
     exclusive
         Whether only one service may be asked about each repository.
     reword
-        Arguments for the services, where several are asked.
+        Returns the arguments for the services, if several are asked.
     restore
-        Attributes of a merged answer as the caller's own arguments would give them.
+        Returns the attributes of a merged answer for the arguments of the caller.
     loss
-        What services can't know of each other's repositories; empty: nothing is lost.
+        Facts that a service can't know about the repositories of others; empty: nothing is lost.
     total_is_rows
         Whether the attribute ``total`` counts rows of the table.
     """
@@ -80,7 +80,7 @@ def join(parts: Parts, key: Sequence[str]) -> MergedTable:
     for name, table in parts:
         columns = [table.column(column).to_pylist() for column in key]
         keys = list(zip(*columns, strict=True))
-        # Services without commits may have different states of one file: such rows are duplicates of nothing.
+        # Services without commits may have different states of a file, so their rows are never duplicates.
         keys = [
             (*row_key, name) if "commit" in key and row_key[key.index("commit")] is None else row_key
             for row_key in keys
@@ -120,7 +120,7 @@ def _take(table: Any, order: Int64Array, limit: int | None) -> tuple[Any, bool]:
 
 
 def commits(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
-    """Newest first over all repositories; `count` of them."""
+    """Merge commits, the newest first over all repositories; at most `count`."""
     del columns
     import numpy as np
 
@@ -132,7 +132,7 @@ def commits(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable
 
 
 def diff_lines(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
-    """By repository, the newest first in each; of the newest `count` commits."""
+    """Merge changed lines of the newest `count` commits by repository, the newest first in each."""
     del columns
     import numpy as np
     import pyarrow as pa
@@ -150,7 +150,7 @@ def diff_lines(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTa
 
 
 def contributor_repositories(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
-    """Most commits first; of a repository at several services, as the first of them says."""
+    """Merge repositories, most commits first; for one at several services, the first service counts."""
     del columns
     import numpy as np
 
@@ -182,7 +182,7 @@ def found_chunks(parts: Parts, arguments: Arguments, columns: Columns) -> Merged
 
 
 def hotspots(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
-    """Return the hottest first, each weighed against the hottest of all."""
+    """Merge files, the highest score first, each relative to the highest of all."""
     del columns
     import numpy as np
     import pyarrow as pa
@@ -200,7 +200,7 @@ def hotspots(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTabl
 
 
 def coupling(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
-    """Return the strongest pairs first."""
+    """Merge pairs, the strongest first."""
     del columns
     import numpy as np
 
@@ -212,7 +212,7 @@ def coupling(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTabl
 
 
 def dependencies(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
-    """Return one service after the other."""
+    """Concatenate the rows of services, one after the other."""
     del arguments, columns
     return join(parts, ("source", "target", "module"))
 
@@ -305,7 +305,7 @@ def contributors(parts: Parts, arguments: Arguments, columns: Columns) -> Merged
 
 
 def by_author(arguments: Arguments) -> Arguments:
-    """Request churn by author too, where distinct authors must be counted over services."""
+    """Request churn by author too, if distinct authors must be counted over services."""
     # Numbers of authors don't add up: one person may work at two services. With names, they can be counted once.
     by = list(arguments.get("by") or ["directory"])
     return {**arguments, "by": by if {"author", "repository"} & set(by) else [*by, "author"]}
@@ -324,7 +324,7 @@ def without_author(attributes: dict[str, Any], arguments: Arguments) -> dict[str
 
 
 def churn(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
-    """Groups by period, most changed lines first."""
+    """Merge groups by period, most changed lines first."""
     by = list(arguments.get("by") or ["directory"])
     parts = _one_name_each(parts, arguments)
     counts = ("additions", "deletions", "changes", "commits", "agent_commits")
@@ -352,7 +352,7 @@ def churn(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
 
 
 def pickaxe(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
-    """Groups in chronological order, with a running total where groups differ by time only."""
+    """Merge groups in chronological order, with a running total if groups differ only by time."""
     by = list(arguments.get("by") or ["month"])
     parts = _one_name_each(parts, arguments)
     folds: _Folds = {
@@ -362,7 +362,7 @@ def pickaxe(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable
     }
     rows = _group(parts, ("repository", "period", "period_end", *_PERSON), folds)
     rows.sort(key=lambda row: (_start(row), -(row["added"] + row["removed"]), tie_key(row)))
-    # The totals of the services count their own lines alone, so the running total is computed again.
+    # The totals of each service count only its own lines, so the running total is computed again.
     total = 0
     for row in rows:
         total += row["net"]
@@ -371,7 +371,7 @@ def pickaxe(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable
 
 
 def identities(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
-    """Identities, most commits first."""
+    """Merge identities, most commits first."""
     del arguments
     counts = dict.fromkeys(("commits", "commits_as_committer", "co_authored"), operator.add)
     folds: _Folds = {
@@ -389,7 +389,7 @@ def identities(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTa
 
 
 def identity_suggestions(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
-    """Return the sets of each service one after the other, renumbered."""
+    """Concatenate the sets of services, renumbered."""
     del arguments
     rows: list[_Row] = []
     for name, table in parts:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 MAX_NAME_BYTES = 512
-"""Bytes above which a name in an import is not kept."""
+"""Maximum bytes of a name in an import; longer ones are dropped."""
 
 _ECMASCRIPT = """
 (import_statement source: (string)) @import
@@ -43,16 +43,16 @@ QUERIES: Mapping[str, str] = {
     "TSX": _ECMASCRIPT,
     "TypeScript": _ECMASCRIPT,
 }
-"""Patterns, by display name of the language, that are added to those of definitions."""
+"""Tree-sitter queries by display name of the language, added to those of definitions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """One thing imported.
+    """An import of a module or of a member of it.
 
-    `module` is as written, without quotes; leading dots of Python and the angle brackets of headers stay. `member` is
-    what is taken from it, ``*`` for everything, empty for the module itself; `alias` the name it is given, empty
-    where it keeps its own. `line` is 1-based.
+    `module` is as written, without quotes, but with leading dots of Python and the angle brackets of headers. `member`
+    is the imported name, ``*`` for all, empty for the module itself. `alias` is the name in this file, empty without
+    one. `line` is 1-based.
     """
 
     module: str
@@ -88,7 +88,7 @@ def _to_text(text: bytes) -> str:
 
 
 def _text(node: Node | None, data: bytes) -> bytes:
-    # Not `node.text`: it reads by way of a call of Python, bytes at a time.
+    # Not `node.text`, which reads through a Python callback, some bytes at a time.
     if node is None:
         return b""
     start, end = node.byte_range
@@ -103,7 +103,7 @@ _PLAIN = re.compile(rb"(?:from\s+([.\w]+)\s+)?import\s*\(?([\w\s.,]+)\)?")
 
 
 def _python(node: Node, data: bytes) -> Iterator[_Part]:
-    # Most imports are plain: words and commas, which are read without a look at the nodes.
+    # Most imports are words and commas, which need no look at the nodes.
     simple = None if node.has_error else _PLAIN.fullmatch(_text(node, data))
     parts = [part.split() for part in simple[2].split(b",")] if simple is not None else []
     if simple is None or any(len(words) > 1 and (len(words) != 3 or words[1] != b"as") for words in parts):

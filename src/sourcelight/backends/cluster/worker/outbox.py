@@ -12,25 +12,25 @@ MAX_BYTES = 16 * 1024 * 1024
 """Bytes that may wait for the socket; then the search waits."""
 
 REST_S, GATHER_S = 0.01, 0.05
-"""Seconds from the beginning, and after each message, for which a few rows wait: most searches end before."""
+"""Seconds that a few rows wait for more, at the start and after each message: most searches end before."""
 
 LINGER_S = 0.003
-"""Seconds for which the first rows after that wait for others to go with them."""
+"""Seconds that the first rows after that wait for more rows."""
 
 FIRST_BYTES = 64 * 1024
-"""Bytes of the first rows that wait for no others."""
+"""Bytes of first rows that don't wait for more."""
 
 HANDED_S = 1.0
-"""Seconds for which a search waits until they are sent."""
+"""Seconds that a search waits until these are sent."""
 
 BEAT_S = 0.25
-"""Seconds after which something is sent although nothing was found: it proves that the worker lives."""
+"""Seconds after which a message without rows is sent, which proves that the worker is alive."""
 
 _STEP_S = 0.1
 
 
 class Outbox:
-    """Items on their way from one thread to one task of `loop`, which wakes only when there is something to send."""
+    """Queue of items from one thread to one task of `loop`, which wakes only to send."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, cancellation: Cancellation) -> None:
         self._loop = loop
@@ -48,10 +48,10 @@ class Outbox:
         self.closed = False
 
     def put(self, item: Any, size: int = 0, *, urgent: bool = False) -> None:
-        """Add an item, waiting while too many bytes wait; from the thread that searches.
+        """Add an item from the thread that searches; block while too many bytes wait for the socket.
 
-        An urgent one is not kept for others to go with it. The first rows, if they are many, are sent when this
-        returns: a thread that searched on would keep the loop from sending them.
+        An urgent item doesn't wait for others. If there are many first rows, they have been sent when this returns: a
+        thread that continued its search would keep the loop from sending them.
         """
         with self._changed:
             # Back-pressure: a slow reader stops the search here, before memory fills.
@@ -69,7 +69,7 @@ class Outbox:
                 self._changed.wait(_STEP_S)
 
     def close(self, last: Any) -> None:
-        """Add the last item and say that nothing more comes, in one step: after the last word nothing may be sent."""
+        """Add the last item and close the queue in one step, because nothing may follow the last item."""
         with self._changed:
             self._items.append(last)
             self.closed = True
@@ -78,13 +78,13 @@ class Outbox:
     async def take(self) -> tuple[list[Any], bool]:
         """Return the items to send, and whether they are the last; no items after `BEAT_S` seconds of silence.
 
-        The items of the call before must have been sent.
+        The items of the previous call must have been sent.
         """
         if self._sent_bytes and not self._handed:
             with self._changed:
                 self._handed = True
                 self._changed.notify_all()
-        # The coordinator takes longer silence for death, so a message without rows is sent in time.
+        # The coordinator takes a longer silence for a dead worker, so a message without rows is sent in time.
         silent = self._loop.time() + BEAT_S
         await self._until(self._sent_bytes + GATHER_S if self._sent_bytes else self._began + REST_S, resting=True)
         if not self._items:
@@ -93,7 +93,7 @@ class Outbox:
                 return [], False
             await self._until(self._loop.time() + LINGER_S, resting=True)
         with self._changed:
-            # Swapped under the lock: the list that was handed out is never written to again.
+            # Swapped under the lock: the returned list is never written again.
             items, last = self._items, self.closed
             self._items, self._bytes, self._urgent = [], 0, False
             self._changed.notify_all()
@@ -109,7 +109,7 @@ class Outbox:
         """Wait for due items, or for any unless `resting`; at most until `moment` on the clock of the loop."""
         while self._loop.time() < moment:
             with self._changed:
-                # Checked under the lock: a later item finds `_told` False and wakes the loop. `_wake` runs on this
+                # Checked under the lock: a later item finds `_is_notified` False and wakes the loop. `_wake` runs on this
                 # loop, so only after the future below exists: no wake-up is lost.
                 if self._due or (self._items and not resting):
                     return
@@ -123,14 +123,14 @@ class Outbox:
                 self._waiter = None
 
     def _tell(self) -> None:
-        """Wake the loop: once, and while it rests only for what ends that."""
+        """Wake the loop once; while it rests, only for items that end the rest."""
         if self._is_notified or (self._resting and not self._due):
             return
         self._is_notified = True
         try:
             self._loop.call_soon_threadsafe(self._wake)
         except RuntimeError:
-            self._cancellation.cancel()  # the loop is closed: no one listens any more
+            self._cancellation.cancel()  # the loop is closed, so nothing reads the items
 
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():

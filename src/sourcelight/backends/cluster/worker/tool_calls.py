@@ -1,6 +1,6 @@
-"""Run a tool over the shards of one worker: all of it, or its part of a tool over many workers.
+"""Run a tool over the shards of one worker: the whole call, or its part of a call over many workers.
 
-`StatsMailbox` and `StatsBarrier` exchange the numbers that a ranking needs of all repositories.
+`StatsMailbox` and `StatsBarrier` exchange the word counts of all repositories for a ranking.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from sourcelight.core.tools.catalog import find_tool
 from sourcelight.engines.execution import LocalEngine
 
 WAIT_S = 30.0
-"""Seconds after which a ranking is given up when the numbers of the other workers do not come."""
+"""Seconds that a ranking waits for the numbers of the other workers before it fails."""
 
 _STEP_S = 0.1
 
 
 class StatsMailbox:
-    """Numbers for rankings that wait for them, by token. Safe to share between threads."""
+    """Queues of numbers for waiting rankings, by token. Safe to share between threads."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, queue.SimpleQueue[list[Any]]] = {}
@@ -48,7 +48,7 @@ class StatsMailbox:
     def open(self, token: str) -> queue.SimpleQueue[list[Any]]:
         """Open the queue in which the numbers for a ranking arrive, until `close`."""
         with self._guard:
-            # The first of two that open a token makes the queue; both then share it.
+            # The first caller with a token creates the queue; the second shares it.
             return self._waiting.setdefault(token, queue.SimpleQueue())
 
     def close(self, token: str) -> None:
@@ -57,7 +57,7 @@ class StatsMailbox:
             self._waiting.pop(token, None)
 
     def tell(self, payload: Mapping[str, Any]) -> None:
-        """Pass numbers of a service to the ranking that waits for them, if it still does."""
+        """Pass the numbers of a service to the ranking that waits for them, if it still waits."""
         with self._guard:
             future = self._waiting.get(str(payload["token"]))
         if future is not None:
@@ -81,7 +81,7 @@ class StatsBarrier:
         return self._exchange_numbers(MOST, numbers)
 
     def _exchange_numbers(self, method: str, numbers: Sequence[Any]) -> list[Any]:
-        # Every worker sends the same sequence of exchanges, so the order alone says which numbers belong together.
+        # Every worker sends the same sequence of exchanges, so numbers belong together by their order.
         self.say({"kind": "share", "how": method, "numbers": list(numbers)})
         # A worker that died sends no numbers, so the wait has a bound; the coordinator then names the repositories of
         # the missing part.
@@ -109,8 +109,8 @@ def call_tool(
 ) -> Message:
     """Run a tool call and return its last message.
 
-    `missing` are repositories of the order that are not here, and why. Raises `ClusterError` where a shard turns out
-    to be harmed: another worker has another copy.
+    `missing` has the repositories of the order that this worker lacks, with the reasons. Raises `ClusterError` for a
+    damaged shard, because another worker has another copy.
     """
     from sourcelight.engines import tools
 
@@ -127,7 +127,7 @@ def call_tool(
         answer = work(order, context, missing, outbox, posts)
     except SearchIndexError as error:
         for name in order.names:
-            # All of the order: an error of an index doesn't always say which repository it came from.
+            # All repositories of the order: an index error doesn't always name its repository.
             distrust(name)
         raise ClusterError(str(error)) from error
     if cancellation.cancelled:
@@ -176,8 +176,8 @@ def _rank(
     from sourcelight.engines.tools.search import gather_ranked
 
     if missing:
-        return _carrier("ranked", None)  # all begin again without these, or with another worker's copy
-    # The queue is opened before any number is sent: sums that arrived without one would be lost.
+        return _carrier("ranked", None)  # workers start again without these, or with another copy
+    # The queue is opened before any number is sent: sums that arrive without a queue would be lost.
     meeting = StatsBarrier(
         lambda message: outbox.put(message, urgent=True), posts.open(order.token), context.cancellation
     )
@@ -214,5 +214,5 @@ def _run_step(
 
 
 def _carrier(key: str, value: Any) -> ToolResult:
-    """Something that is no answer yet, in the form in which answers travel."""
+    """Return an intermediate result in the form of an answer, for transport."""
     return ToolResult(key, None, {key: value})

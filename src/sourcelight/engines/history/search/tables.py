@@ -20,11 +20,11 @@ from sourcelight.engines.history.search.find import DiffMatches, removed_rows
 from sourcelight.engines.history.segment import LINE
 
 BATCH_ROWS = 500
-"""Rows of a batch, so that the first ones are on screen while the others are made."""
+"""Rows of a batch: the first ones are displayed while the others are built."""
 
 _SEGMENT_BITS = 32
 _ASCII_END = 0x80
-_MAX_TABLE_FACTOR, _MIN_TABLE_CODES = 8, 4096  # up to so many codes, sorting them costs more than a table of all
+_MAX_TABLE_FACTOR, _MIN_TABLE_CODES = 8, 4096  # with fewer codes, sorting costs more than a table of all
 _DIGITS = np.array([b"%02x" % byte for byte in range(256)], "S2").view(np.uint16)
 """The two hex digits of each byte."""
 
@@ -127,17 +127,17 @@ def constant(value: str, rows: int) -> Column:
 
 
 def times(seconds: Int64Array) -> Column:
-    """Instants in UTC."""
+    """Return a column of times in UTC."""
     return pa.array(seconds * 1_000_000).cast(pa.timestamp("us")).cast(arrow_type("timestamp"))
 
 
 def hex_texts(oids: UInt8Array) -> Column:
-    """Object names as 40 hex digits."""
+    """Return object ids as 40 hex digits."""
     return prefixed_oids("", oids)
 
 
 def prefixed_oids(prefix: str, oids: UInt8Array) -> Column:
-    """Object names behind a prefix, as text."""
+    """Return object ids as text after a prefix."""
     raw = prefix.encode()
     size = len(raw) + 40
     texts = _DIGITS[oids].view(np.uint8)
@@ -148,7 +148,7 @@ def prefixed_oids(prefix: str, oids: UInt8Array) -> Column:
 
 
 def hex_dictionary(oids: UInt8Array) -> Column:
-    """Object names that are all different, dictionary-encoded."""
+    """Return distinct object ids as a dictionary column."""
     return _dictionary_column(np.arange(len(oids)), hex_texts(oids))
 
 
@@ -157,7 +157,7 @@ def _dictionary_column(codes: Any, texts: Column) -> Column:
 
 
 def _person_columns(history: History, role: str, people: NDArray[np.int32]) -> dict[str, Column]:
-    """Return names and addresses as mailmap has them."""
+    """Return names and addresses after the mailmap."""
     person = history.identities.person[people]
     identities = history.identities
     return {
@@ -167,12 +167,12 @@ def _person_columns(history: History, role: str, people: NDArray[np.int32]) -> d
 
 
 def author_names(history: History, people: NDArray[np.int32]) -> Column:
-    """Return names as mailmap has them."""
+    """Return names after the mailmap."""
     return _shared_column(history, "names", history.identities.person_names, history.identities.person[people])
 
 
 def author_emails(history: History, people: NDArray[np.int32]) -> Column:
-    """Addresses as mailmap has them."""
+    """Return addresses after the mailmap."""
     identities = history.identities
     return _shared_column(history, "emails", identities.person_emails, identities.person[people])
 
@@ -187,9 +187,9 @@ def paths(history: History, numbers: NDArray[np.int32]) -> Column:
 def _shared_column(
     history: History, name: str, texts: Sequence[str] | Callable[[], Sequence[str]], codes: NDArray[np.int32]
 ) -> Column:
-    """Return a dictionary column with the values that occur, taken from a table that is made once for each history.
+    """Return a dictionary column with the values that occur, from a table that is built once per history.
 
-    Different people may bear one name, and different bytes of a path look alike as text, so values are numbered again.
+    Several people may have the same name, and different bytes of a path the same text, so values are renumbered.
     """
 
     def make() -> tuple[Any, NDArray[np.int32]]:
@@ -213,12 +213,12 @@ def renumber(codes: AnyArray, code_count: int) -> tuple[Int64Array, Int64Array]:
 
 
 def message_texts(history: History, commits: CommitNumbers) -> Column:
-    """Whole messages."""
+    """Return complete messages."""
     return _text_column(history, "message", commits)
 
 
 def subject_texts(history: History, commits: CommitNumbers) -> Column:
-    """Subjects as git has them (``%s``): first paragraphs on one line."""
+    """Return subjects like git's ``%s``: first paragraphs on one line."""
     return _text_column(history, "subject", commits)
 
 
@@ -229,9 +229,9 @@ def _text_column(history: History, name: str, commits: CommitNumbers) -> Column:
 
 
 def _texts(offsets: Int64Array, raw: memoryview) -> Column:
-    """Return texts, and between them their newlines as items of their own, so that none must be cut off each time.
+    """Return texts without their newlines, which are separate items, so that no text must be cut.
 
-    Segments hold valid UTF-8; a file that was altered since still gives text, so that those of all segments fit.
+    Segments contain valid UTF-8. If a file was altered, invalid bytes become U+FFFD, so that all segments have text.
     """
     bounds_offsets = np.empty(2 * len(offsets) - 1, np.int64)
     # Offsets alternate between the start of a text and the position of its newline, so even items are texts and odd
@@ -243,14 +243,14 @@ def _texts(offsets: Int64Array, raw: memoryview) -> Column:
     try:
         texts.validate(full=True)
     except pa.ArrowInvalid:
-        # Invalid UTF-8 somewhere: every text is decoded on its own, with U+FFFD, which costs a copy.
+        # Invalid UTF-8: every text is decoded separately, with U+FFFD, which costs a copy.
         raw_texts = pa.Array.from_buffers(pa.large_binary(), len(bounds_offsets) - 1, buffers)
         return pa.array([item.decode("utf-8", "replace") for item in raw_texts.to_pylist()], pa.large_string())
     return texts
 
 
 def distinct_lines(history: History, rows: RowNumbers) -> tuple[Column, Column]:
-    """Distinct texts of rows as bytes with their newlines, and for each row which one it has."""
+    """Return distinct lines as bytes with their newlines, and the index of each row's line among them."""
     of_segment = np.searchsorted(history.bases.rows, rows, side="right") - 1
     local = rows - np.array(history.bases.rows)[of_segment]
     # Segment and line number in one integer, because each segment numbers its lines from 0.
@@ -264,7 +264,7 @@ def distinct_lines(history: History, rows: RowNumbers) -> tuple[Column, Column]:
 
 
 def _items(offsets: Int64Array, raw: memoryview) -> Column:
-    """Byte strings, each with the newline behind it."""
+    """Return byte strings, each with its newline."""
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(raw)]
     return pa.Array.from_buffers(pa.large_binary(), len(offsets) - 1, buffers)
 
@@ -277,7 +277,7 @@ def _take_items(
     local: Int64Array,
     make: Callable[[Int64Array, memoryview], Column] = _items,
 ) -> Column:
-    """Return items number `local` of what `make` makes of each segment."""
+    """Return the items `local` of the columns that `make` builds from each segment."""
     columns = []
     order = []
     for segment_index, segment in enumerate(history.segments):
@@ -295,13 +295,13 @@ def _take_items(
     if len(columns) == 1:
         return columns[0]
     positions = np.empty(len(local), np.int64)
-    # The inverse permutation: segments were read one after the other, and this restores the requested order.
+    # The inverse permutation restores the requested order: items were read segment by segment.
     positions[np.concatenate(order)] = np.arange(len(local))
     return pa.concat_arrays(columns).take(pa.array(positions))
 
 
 def without_newlines(lines: Column) -> Column:
-    """Byte strings without their last byte."""
+    """Return byte strings without their last byte."""
     return pc.binary_slice(lines, 0, -1)
 
 
@@ -314,7 +314,7 @@ def as_text(raw: Column) -> Column:
 
 
 def line_spans(lines: Column, patterns: Sequence[CompiledPattern], stopped: Stopped = never) -> tuple[Column, Column]:
-    """Return places of the matches in lines (bytes with newlines), in code points, sorted and without overlaps."""
+    """Return code point offsets of matches in lines (bytes with newlines), sorted and without overlaps."""
     raw, starts = _line_buffer(lines)
     spans_by_pattern = [pattern.spans(raw, starts[:-1], starts[1:] - 1, stopped) for pattern in patterns]
     if not spans_by_pattern:
@@ -333,7 +333,7 @@ def line_spans(lines: Column, patterns: Sequence[CompiledPattern], stopped: Stop
 
 
 WHOLE_LINE = 1 << 40
-"""As the end of a span: that of its line."""
+"""End of a span that reaches the end of its line."""
 
 
 def given_spans(lines: Column, spans: Sequence[Sequence[tuple[int, int]]]) -> tuple[Column, Column]:
@@ -342,7 +342,7 @@ def given_spans(lines: Column, spans: Sequence[Sequence[tuple[int, int]]]) -> tu
     row = np.repeat(np.arange(len(spans)), [len(row_spans) for row_spans in spans])
     positions = np.array([pair for row_spans in spans for pair in row_spans], dtype=np.int64).reshape(-1, 2)
     ends = np.minimum(positions[:, 1], (starts[1:] - 1 - starts[:-1])[row])
-    is_text = positions[:, 0] < ends  # a match may hold lines without any
+    is_text = positions[:, 0] < ends  # a match may contain empty lines
     row, positions, ends = row[is_text], positions[is_text, 0], ends[is_text]
     counts = np.bincount(row, minlength=len(spans))
     points = _code_points(raw, starts, row, positions), _code_points(raw, starts, row, ends)
@@ -397,8 +397,8 @@ def _list_column(counts: Int64Array, values: Int64Array) -> Column:
 
 def _parent_lists(history: History, commits: CommitNumbers) -> Column:
     columns = history.commits
-    # Positions of all parents without a loop: a running number, moved by the difference between the start in the column
-    # and the start in the result.
+    # Positions of all parents without a loop: a running number plus the difference between the start in the column and
+    # the start in the result.
     starts, counts = columns.parent_starts[commits], columns.parent_starts[commits + 1] - columns.parent_starts[commits]
     positions = np.arange(int(counts.sum())) + np.repeat(starts - np.cumsum(counts) + counts, counts)
     parents = columns.parents[positions]
@@ -418,7 +418,7 @@ def _line_sums(history: History, name: str, commits: CommitNumbers) -> Column:
         values = getattr(history.changes, name).astype(np.int64)
         zero = np.zeros(1, np.int64)
         # Prefix sums: the sum over a commit's changes is one subtraction. `UNKNOWN` is negative, so the second sum
-        # tells where one is missing and the value must be null.
+        # counts unknown changes; with any of them, the value must be null.
         return np.concatenate((zero, np.cumsum(values))), np.concatenate((zero, np.cumsum(values < 0)))
 
     sums, unknown = history.remember(f"sums of {name}", make)
@@ -427,7 +427,7 @@ def _line_sums(history: History, name: str, commits: CommitNumbers) -> Column:
 
 
 def line_numbers(history: History, rows: RowNumbers, removed: BoolArray) -> Int64Array:
-    """1-based numbers of lines: of the new file, of removed lines in the old one."""
+    """Return 1-based line numbers: in the new file, or in the old one for removed lines."""
     blocks = history.blocks
     block = np.searchsorted(blocks.row, rows, side="right") - 1
     row_in_block = rows - blocks.row[block]

@@ -42,14 +42,14 @@ from sourcelight.repos.private_files import make_private_folder
 from sourcelight.repos.repository import common_dir
 
 MAX_PINS = 16
-"""Commits, requested by id, that stay in the history although no ref reaches them."""
+"""Maximum number of commits, requested by id, that stay in the history although no ref reaches them."""
 
 _OID = re.compile(r"[0-9a-f]{40}")
 
 
 @dataclass(slots=True)
 class HistoryUpdate:
-    """One repository's update, made with its lock held.
+    """An update of one repository, run while its lock is held.
 
     Attributes
     ----------
@@ -75,12 +75,12 @@ class HistoryUpdate:
         # intact.
         new_manifest = HistoryManifest(self.repository.name, patch_settings(), shallow_borders(self.repository.git_dir))
         manifest, history = self._previous(new_manifest)
-        # Resolved once: a ref that moves during the update is read by the next one.
+        # Resolved once: the next update reads a ref that moves during this one.
         tips = self._tips(manifest)
         missing = sorted({oid for oid in tips.values() if history.position(oid) is None})
         mailmap = mailmap_blob(self.repository.git_dir)
         updated = replace(manifest, repository=self.repository.name, tips=tips)
-        # The usual case after a search: nothing is written, so other processes don't open the files again.
+        # The usual case after a search: without a write, other processes don't have to open the files again.
         if not missing and updated == manifest and mailmap == manifest.mailmap:
             self.manifest = manifest
             return False
@@ -89,7 +89,7 @@ class HistoryUpdate:
         updated = self._compact(updated)
         updated = self._map_people(updated, mailmap, manifest)
         self.folder.replace_manifest(updated)
-        # After the new manifest: until then, the old one lists these files and readers open them.
+        # Only after the new manifest: until then, readers open these files by the old one.
         self.folder.discard_unneeded()
         self.manifest = updated
         return bool(missing)
@@ -98,7 +98,7 @@ class HistoryUpdate:
         """Return the stored manifest and history, or empty ones when they can't be used."""
         try:
             manifest = self.folder.manifest()
-            # Another major version of git or other options give other diffs, and a deepened clone other parents.
+            # Another major version of git or other options give other diffs; a deepened clone has other parents.
             # Segments can't be mixed then, so all are built again.
             if manifest is not None and (manifest.made_with, manifest.borders) == (
                 new_manifest.made_with,
@@ -106,7 +106,7 @@ class HistoryUpdate:
             ):
                 history = open_history(self.folder.path, manifest)
                 for segment in history.segments:
-                    # New commits get numbers behind the old ones, so a damaged segment would spoil the new one too.
+                    # New commits are numbered after the old ones, so a damaged segment would damage the new one too.
                     segment.file.verify()
                 return manifest, history
         except (IndexDamaged, FileNotFoundError):
@@ -115,7 +115,7 @@ class HistoryUpdate:
         return new_manifest, open_history(self.folder.path, new_manifest)
 
     def _tips(self, manifest: HistoryManifest) -> dict[str, CommitId]:
-        # A ref that was once asked for stays: its new commits come in with every update.
+        # A ref that was requested once stays: every update adds its new commits.
         patterns = [*manifest.tips, *self.refs]
         tips = {"HEAD": resolve(self.repository, "")} if "HEAD" in patterns else {}
         ref_patterns = [pattern for pattern in patterns if pattern.startswith("refs/")]
@@ -143,12 +143,12 @@ class HistoryUpdate:
         if not new_commits.oids:
             return manifest
         allowance = allowance_of(self.repository.git_dir)
-        # In the history's own folder: the next builder deletes what a killed one leaves there.
+        # In the history's directory, where the next builder deletes files that a killed one left.
         scratch = temporary_path(self.folder.path)
         make_private_folder(scratch)
         try:
-            # The allowance is for the whole history. Earlier bytes of patches are not stored, so files and lines stand
-            # for them.
+            # The allowance is for the whole history. The sizes of earlier patches aren't stored, so they are estimated
+            # from files and lines.
             spent = Cost(history.bases.changes[-1], history.bases.rows[-1])
             account = AllowanceUse(allowance, spent)
             # Merges have no changes in the history, as in `git log -p`, so git isn't asked about them.
@@ -178,7 +178,7 @@ class HistoryUpdate:
         keep = reachable_from_all(history)
         rows = np.array([segment.rows for segment in history.segments])
         first = compaction.first_segment_to_merge(rows.tolist()) if len(rows) > compaction.MAX_SEGMENTS else len(rows)
-        # Renumbering commits rewrites parents in all segments, so unreachable commits only go in a merge of everything.
+        # Renumbering commits rewrites parents in all segments, so only a full merge drops unreachable commits.
         if not keep.all():
             changes = history.changes
             unreachable_rows = np.diff(changes.row_starts)[~keep[changes.commit]].sum()
@@ -200,7 +200,7 @@ class HistoryUpdate:
     def _map_people(self, manifest: HistoryManifest, mailmap: str, previous: HistoryManifest) -> HistoryManifest:
         if manifest.segments == previous.segments and mailmap == previous.mailmap:
             return manifest
-        # Numbers of people depend on the order of segments, so the file is written again whenever segments change.
+        # Numbers of people depend on the order of segments, so a change of segments rewrites the file.
         people, _ = merge_people([open_segment(self.folder.path / entry.name) for entry in manifest.segments])
         if not mailmap:
             return replace(manifest, people="", mailmap="")
