@@ -46,9 +46,9 @@ _NO_FILES = FileNumbers(_EMPTY)
 
 @dataclass(frozen=True, slots=True)
 class SmallResult:
-    """What a small search has found.
+    """The result of a small search.
 
-    `matches` is None where there is none; `absent_in_any_case` then says whether that is sure for all spellings.
+    `matches` is None if nothing matches; `absent_in_any_case` is then True if nothing matches in any case either.
     """
 
     matches: RawMatches | None

@@ -80,10 +80,12 @@ _MODULES = {
     "saved_answers": ("LIFETIME_S", "SavedAnswer", "TooManyAnswers"),
     "state": ("FILE_NAME", "State"),
 }
-"""The names of each module, loaded on first use: a catalog needs its register alone, not accounts and tokens."""
+"""The public names of each module."""
 
 
 def __getattr__(name: str) -> object:
+    # Loaded on first use: a catalog needs only the register of repositories, so it loads 4 of these modules instead of
+    # 12, and no accounts, tokens and OAuth.
     for module, names in _MODULES.items():
         if name in names:
             return getattr(import_module(f"{__name__}.{module}"), name)

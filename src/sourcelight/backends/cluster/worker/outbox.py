@@ -109,8 +109,8 @@ class Outbox:
         """Wait for due items, or for any unless `resting`; at most until `moment` on the clock of the loop."""
         while self._loop.time() < moment:
             with self._changed:
-                # Checked under the lock: a later item finds `_is_notified` False and wakes the loop. `_wake` runs on this
-                # loop, so only after the future below exists: no wake-up is lost.
+                # Checked under the lock: a later item finds `_is_notified` False and wakes the loop. `_wake` runs on
+                # this loop, so only after the future below exists: no wake-up is lost.
                 if self._due or (self._items and not resting):
                     return
                 self._resting, self._is_notified = resting, False

@@ -42,7 +42,7 @@ MAX_CHARACTERS = 1_000
 _OF_BEHAVIOR = re.compile(
     r"\W*how (?:does|do|is|are|can) (?:it|the|a|an|this|we)\b.*\bhow (?:many|much|often)\b", re.IGNORECASE
 )
-"""What decides "how many" is code, and nothing to count."""
+"""Questions about behavior, in which "how many" is not a count."""
 _OF_PAST = re.compile(
     r"^\W*(?:who|when|since when|by whom|which (?:commit|author|person))\b"
     r"|\b(?:commits?|chang|touch|remov|delet|authors?)",
