@@ -22,9 +22,9 @@ from sourcelight.repos import Repository, RepositoryKey
 DEFAULT_MAX_FILE_SIZE = 2 * 1024 * 1024
 """Bytes above which a file is matched by its name only."""
 
-# Files, documents and units of a corpus are numbered separately, from 0, all in int64 arrays. A document taken for a
-# unit would leave out matches, and nothing would fail. So each has a type of its own. A slice or a mask loses it, and
-# the next signature asks for it again.
+# Files, documents, units and lines of a corpus are numbered separately, from 0, all in int64 arrays. A document taken
+# for a unit would leave out matches, and nothing would fail. So each has a type of its own. A slice or a mask loses it,
+# and the next signature asks for it again.
 FileNumbers = NewType("FileNumbers", Int64Array)
 """Numbers of files in a corpus: a path of one opened commit."""
 
@@ -33,6 +33,9 @@ DocumentNumbers = NewType("DocumentNumbers", Int64Array)
 
 UnitNumbers = NewType("UnitNumbers", Int64Array)
 """Numbers of units in a corpus: what posting lists point to."""
+
+LineNumbers = NewType("LineNumbers", Int64Array)
+"""Numbers of lines in a corpus, numbered through all documents; the line numbers of tables start at 1 in each file."""
 
 _Bounds: TypeAlias = tuple[BoolArray, BoolArray]
 

@@ -23,6 +23,7 @@ from sourcelight.engines.search.model import (
     FileNumbers,
     FileTerm,
     GroupBy,
+    LineNumbers,
     MatchTree,
     SearchOptions,
     SearchPart,
@@ -349,7 +350,7 @@ def _record_batch(rows: _SymbolRows, symbol_search: _SymbolSearch, source: Batch
     name_offset = doc_start + offset
     # Several definitions may be on one line; its text is read once.
     lines, of_row = np.unique(corpus.lines_of(name_offset), return_inverse=True)
-    line_starts, line_ends = corpus.line_bounds(lines)
+    line_starts, line_ends = corpus.line_bounds(LineNumbers(lines))
     texts = text_column(arrow_binary(line_ends - line_starts, corpus.data(line_starts, line_ends)))
     byte_start = name_offset - line_starts[of_row]
     byte_end = byte_start + length

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sourcelight.core.arrays import BoolArray, Int64Array, arrow_array
+from sourcelight.engines.search.model import LineNumbers
 from sourcelight.engines.search.scan.corpus import Corpus
 from sourcelight.engines.search.scan.text import arrow_binary, text_column
 
@@ -26,7 +27,7 @@ class Chunks:
 
 
 def chunks_of(
-    corpus: Corpus, line: Int64Array, file: Int64Array, documents: Int64Array, context_lines: int, max_line_len: int
+    corpus: Corpus, line: LineNumbers, file: Int64Array, documents: Int64Array, context_lines: int, max_line_len: int
 ) -> Chunks:
     """Make the chunks of rows, whose lines are `line` and whose documents are ``documents[file]``.
 
@@ -50,8 +51,8 @@ def chunks_of(
     # Rows are in file order, and documents may lie elsewhere; look-ups in the corpus must ascend.
     order = np.argsort(first_chunk_line, kind="stable")
     start, end = np.empty(len(first_chunk_line), dtype=np.int64), np.empty(len(first_chunk_line), dtype=np.int64)
-    start[order] = corpus.line_bounds(first_chunk_line[order])[0]
-    end[order] = _line_ends(corpus, last_chunk_line[order])
+    start[order] = corpus.line_bounds(LineNumbers(first_chunk_line[order]))[0]
+    end[order] = _line_ends(corpus, LineNumbers(last_chunk_line[order]))
     strings = _strings(corpus, start, end)
     is_truncated = np.zeros(len(first_rows), dtype=np.bool_)
     if max_line_len > 0:
@@ -70,10 +71,10 @@ def _last_lines(corpus: Corpus, documents: Int64Array) -> Int64Array:
     return last_lines
 
 
-def _line_ends(corpus: Corpus, lines: Int64Array) -> Int64Array:
+def _line_ends(corpus: Corpus, lines: LineNumbers) -> Int64Array:
     order = np.argsort(lines, kind="stable")
     ends = np.empty(len(lines), dtype=np.int64)
-    ends[order] = corpus.line_bounds(lines[order])[1]
+    ends[order] = corpus.line_bounds(LineNumbers(lines[order]))[1]
     return ends
 
 
@@ -111,7 +112,7 @@ def _truncate(
     texts: list[str | None] = []
     is_truncated = np.zeros(len(first_lines), dtype=np.bool_)
     for index, (first, last) in enumerate(zip(first_lines.tolist(), last_lines.tolist(), strict=True)):
-        starts, ends = corpus.line_bounds(np.arange(first, last + 1))
+        starts, ends = corpus.line_bounds(LineNumbers(np.arange(first, last + 1)))
         if int((ends - starts).max()) <= max_line_len:
             # None: no line of the chunk is too long, so it keeps its text.
             texts.append(None)

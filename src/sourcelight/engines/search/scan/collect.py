@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, arrow_array
 from sourcelight.core.batches.codecs.raw_matches import RawMatches
-from sourcelight.engines.search.model import DocumentNumbers, FileNumbers, SearchOptions
+from sourcelight.engines.search.model import DocumentNumbers, FileNumbers, LineNumbers, SearchOptions
 from sourcelight.engines.search.scan.chunks import Chunks, chunk_columns, chunks_of
 from sourcelight.engines.search.scan.columns import (
     BatchSource,
@@ -258,7 +258,7 @@ class MatchCollector:
             batch.fill(corpus, lines, group.row_document if order is None else group.row_document[order])
         if self._options.chunk_matches and batch.row_count:
             file = np.repeat(np.arange(len(content_index)), row_counts)
-            line = group.lines.line if order is None else group.lines.line[order]
+            line = group.lines.line if order is None else LineNumbers(group.lines.line[order])
             limits = (self._options.context_lines, self._options.max_line_len)
             batch.chunks = chunks_of(corpus, line, file, group.documents[content_index], *limits)
         return batch

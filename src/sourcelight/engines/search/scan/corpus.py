@@ -30,6 +30,7 @@ from sourcelight.engines.search.model import (
     FileFilter,
     FileNumbers,
     LanguageTest,
+    LineNumbers,
     ShownLanguage,
     UnitNumbers,
     add_maximum,
@@ -366,7 +367,7 @@ class Corpus(Memo):
         """Return the document of each offset."""
         return DocumentNumbers(self.doc_start.searchsorted(offsets, side="right") - 1)
 
-    def lines_of(self, offsets: Int64Array) -> Int64Array:
+    def lines_of(self, offsets: Int64Array) -> LineNumbers:
         """Return the line of each offset, ascending; a newline belongs to the line that it ends."""
         lines = np.empty(len(offsets), dtype=np.int64)
         for shard_index, start, end in self.buffers.runs(offsets):
@@ -375,9 +376,9 @@ class Corpus(Memo):
             local_offsets = (offsets[start:end] - self.byte_base[shard_index]).astype(np.uint32)
             lines[start:end] = self.shards[shard_index].newlines.searchsorted(local_offsets)
             lines[start:end] += self.line_base[shard_index] - 1
-        return lines
+        return LineNumbers(lines)
 
-    def line_bounds(self, lines: Int64Array) -> tuple[Int64Array, Int64Array]:
+    def line_bounds(self, lines: LineNumbers) -> tuple[Int64Array, Int64Array]:
         """Return start and end of lines, ascending, without their newlines."""
         starts, ends = np.empty(len(lines), dtype=np.int64), np.empty(len(lines), dtype=np.int64)
         for shard_index, start, end in self._line_runs(lines):
@@ -390,7 +391,7 @@ class Corpus(Memo):
             ends[start:end] += base
         return starts, ends
 
-    def _line_runs(self, lines: Int64Array) -> Iterator[tuple[int, int, int]]:
+    def _line_runs(self, lines: LineNumbers) -> Iterator[tuple[int, int, int]]:
         shard_bounds = lines.searchsorted(self.line_base).tolist()
         for shard_index in range(len(self.shards)):
             if shard_bounds[shard_index] < shard_bounds[shard_index + 1]:

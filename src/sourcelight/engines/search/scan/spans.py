@@ -14,7 +14,7 @@ from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.cancellation import Stopped, check_stopped
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.core.patterns.texts import owners_holding
-from sourcelight.engines.search.model import DocumentNumbers, UnitNumbers
+from sourcelight.engines.search.model import DocumentNumbers, LineNumbers, UnitNumbers
 from sourcelight.engines.search.scan.corpus import Corpus
 from sourcelight.engines.search.scan.paths import unique_sorted
 
@@ -28,7 +28,7 @@ class Spans:
 
     start: Int64Array
     end: Int64Array
-    line: Int64Array | None = None
+    line: LineNumbers | None = None
 
     def __len__(self) -> int:
         return len(self.start)
@@ -37,12 +37,14 @@ class Spans:
         """Return the spans under the mask."""
         if mask.all():
             return self
-        return Spans(self.start[mask], self.end[mask], None if self.line is None else self.line[mask])
+        return Spans(self.start[mask], self.end[mask], None if self.line is None else LineNumbers(self.line[mask]))
 
     def slice(self, start: int, end: int) -> Spans:
         """Return the spans numbered `start` up to `end`."""
         selected = slice(start, end)
-        return Spans(self.start[selected], self.end[selected], None if self.line is None else self.line[selected])
+        return Spans(
+            self.start[selected], self.end[selected], None if self.line is None else LineNumbers(self.line[selected])
+        )
 
 
 _NO_OFFSETS = np.zeros(0, dtype=np.int64)
@@ -90,7 +92,7 @@ def find_spans(corpus: Corpus, pattern: CompiledPattern, units: UnitNumbers, sto
     if not len(offsets):
         return NO_SPANS
     # `lines` may report a line twice, or one without a match.
-    lines = unique_sorted(corpus.lines_of(offsets))
+    lines = LineNumbers(unique_sorted(corpus.lines_of(offsets)))
     line_start, line_end = corpus.line_bounds(lines)
     # The lines are copied with their newlines into one text, so `sizes` gives their bounds.
     data = corpus.data(line_start, line_end + 1)
@@ -99,7 +101,7 @@ def find_spans(corpus: Corpus, pattern: CompiledPattern, units: UnitNumbers, sto
     # `row` is an index into `lines`; start and end are bytes within the line.
     row, start, end = pattern.spans(data, ends - sizes, ends - 1, stopped)
     base = line_start[row]
-    return Spans(base + start, base + end, lines[row])
+    return Spans(base + start, base + end, LineNumbers(lines[row]))
 
 
 def documents_holding(
@@ -166,7 +168,7 @@ def concatenate_spans(batches: list[Spans]) -> Spans:
     return Spans(
         np.concatenate([spans.start for spans in batches]),
         np.concatenate([spans.end for spans in batches]),
-        np.concatenate(lines) if len(lines) == len(batches) else None,
+        LineNumbers(np.concatenate(lines)) if len(lines) == len(batches) else None,
     )
 
 
@@ -200,7 +202,7 @@ class MatchedLines:
     `match_count` counts the matches that start in the row: one that crosses lines has a span in each of them.
     """
 
-    line: Int64Array
+    line: LineNumbers
     line_start: Int64Array
     line_end: Int64Array
     first_span: Int64Array
@@ -218,7 +220,7 @@ class MatchedLines:
         # Spans move with their rows: the runs first_span[row] ... + count, written without a Python loop.
         spans = np.repeat(self.first_span[:-1][order] - ends + counts, counts) + np.arange(int(counts.sum()))
         return MatchedLines(
-            self.line[order],
+            LineNumbers(self.line[order]),
             self.line_start[order],
             self.line_end[order],
             np.concatenate(([0], ends)),
@@ -229,7 +231,9 @@ class MatchedLines:
 
 
 _NO_ROWS: Int64Array = np.zeros(0, dtype=np.int64)
-NO_ROWS = MatchedLines(_NO_ROWS, _NO_ROWS, _NO_ROWS, np.zeros(1, dtype=np.int64), _NO_ROWS, _NO_ROWS, _NO_ROWS)
+NO_ROWS = MatchedLines(
+    LineNumbers(_NO_ROWS), _NO_ROWS, _NO_ROWS, np.zeros(1, dtype=np.int64), _NO_ROWS, _NO_ROWS, _NO_ROWS
+)
 
 
 def matched_lines(corpus: Corpus, spans: Spans) -> MatchedLines:
@@ -246,16 +250,16 @@ def matched_lines(corpus: Corpus, spans: Spans) -> MatchedLines:
     return MatchedLines(lines, line_start, line_end, first_span, spans.start - base, spans.end - base, counts)
 
 
-def _group_by_line(line: Int64Array) -> tuple[Int64Array, Int64Array]:
+def _group_by_line(line: LineNumbers) -> tuple[Int64Array, LineNumbers]:
     """Return the index of the first span of each line, followed by the number of spans, and the distinct lines."""
     is_first = np.empty(len(line), dtype=np.bool_)
     is_first[:1] = True
     np.not_equal(line[1:], line[:-1], out=is_first[1:])
     first = np.append(np.flatnonzero(is_first), len(line))
-    return first, line[first[:-1]]
+    return first, LineNumbers(line[first[:-1]])
 
 
-def _split_at_lines(corpus: Corpus, spans: Spans, line: Int64Array) -> MatchedLines:
+def _split_at_lines(corpus: Corpus, spans: Spans, line: LineNumbers) -> MatchedLines:
     # Each span becomes one piece per line that it touches: `span` is the span of a piece, and `line_step` the number of
     # lines between the span's first line and the piece. Pieces with step 0 are the matches that start in their line.
     # Look-ups in the corpus need ascending offsets. Spans are sorted and don't overlap, so their ends and the lines of
@@ -266,11 +270,11 @@ def _split_at_lines(corpus: Corpus, spans: Spans, line: Int64Array) -> MatchedLi
     line_counts = last_line - line + 1
     span = np.repeat(np.arange(len(spans)), line_counts)
     line_step = np.arange(len(span)) - np.repeat(np.cumsum(line_counts) - line_counts, line_counts)
-    line = line[span] + line_step
+    line = LineNumbers(line[span] + line_step)
     if (line[1:] < line[:-1]).any():
         # Stable: in a line, pieces that continue from above come first, and the outer ones before the inner ones.
         by_line = np.argsort(line, kind="stable")
-        span, line_step, line = span[by_line], line_step[by_line], line[by_line]
+        span, line_step, line = span[by_line], line_step[by_line], LineNumbers(line[by_line])
     line_start, line_end = corpus.line_bounds(line)
     start = np.maximum(spans.start[span], line_start) - line_start
     # A piece that continues in the next line includes the newline.
@@ -289,7 +293,7 @@ def concatenate_lines(batches: list[MatchedLines]) -> MatchedLines:
     # `first_span` has one entry more than lines, and starts at 0 in each batch; counts can be joined, offsets can't.
     span_counts = np.concatenate([np.diff(lines.first_span) for lines in batches])
     return MatchedLines(
-        np.concatenate([lines.line for lines in batches]),
+        LineNumbers(np.concatenate([lines.line for lines in batches])),
         np.concatenate([lines.line_start for lines in batches]),
         np.concatenate([lines.line_end for lines in batches]),
         np.concatenate(([0], np.cumsum(span_counts))),
