@@ -6,6 +6,7 @@ A limit is what was reached. Lower it when the package gets better; raise it wit
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -16,7 +17,6 @@ SHORT_MODULES = {
     "backends.remote.mcp.sdk_errors": "loads the MCP SDK, which its neighbours don't",
     "cli.first_answers": "loads little, before the framework of commands does",
     "client.methods.call": "what every module of methods needs",
-    "core.arrays": "types of arrays, in signatures of 70 modules",
     "core.batches.persons": "who is one person: for engines, federations, services and reports",
     "core.extras": "what is installed, for rooms from core to lab",
     "core.patterns.formula": "loads no scanner, so that a plan needs none",
@@ -62,6 +62,9 @@ LONG_MODULES = {
 
 DUPLICATE_CLASSES = {"And", "Or", "Scope"}
 """Nodes of the query language have positions, those of `core.boolean` have none; a scope is of a tool or of a query."""
+
+MAX_ROOM = 15
+"""Modules of a room, beside its `__init__` and the rooms in it: a list that is read at once."""
 
 EMPTY_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "base"}
 
@@ -143,6 +146,11 @@ def test_a_module_has_at_most_600_lines() -> None:
 
 def test_no_module_has_a_name_that_says_nothing() -> None:
     assert [name for name in structure.sizes() if EMPTY_NAMES & set(name.split("."))] == []
+
+
+def test_a_room_has_few_modules() -> None:
+    counts = Counter(module.room for module in structure.modules() if not module.is_package)
+    assert {room: count for room, count in counts.items() if count > MAX_ROOM} == {}
 
 
 def test_few_modules_are_long() -> None:

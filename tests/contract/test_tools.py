@@ -164,12 +164,12 @@ def test_a_question_finds_the_same_places_in_the_same_order_wherever_it_is_asked
     embedded: sl.Client, other: sl.Client, service: str, question: str
 ) -> None:
     ours, theirs = (client.nls_search(question, limit=10) for client in (embedded, other))
-    places = ["repository", "path", "start_line"]
-    assert theirs[places].to_numpy().tolist() == ours[places].to_numpy().tolist()
+    position_columns = ["repository", "path", "start_line"]
+    assert theirs[position_columns].to_numpy().tolist() == ours[position_columns].to_numpy().tolist()
     assert theirs["score"].tolist() == pytest.approx(ours["score"].tolist(), abs=1e-5)  # a service rounds
     blocks = mcp_call(f"{service}/.api/mcp", TOKEN, "nls_search", {"query": question, "limit": 10}).content["blocks"]
     files = [[block["repo"], block["file"]] for block in blocks]
-    assert sorted(files) == sorted(ours[places[:2]].drop_duplicates().to_numpy().tolist())
+    assert sorted(files) == sorted(ours[position_columns[:2]].drop_duplicates().to_numpy().tolist())
 
 
 @pytest.mark.parametrize("query", ["retry", "file:\\.go$ station OR alarm"])

@@ -174,8 +174,12 @@ def test_documents_show_examples(project: LocalEngine) -> None:
 
 
 def test_groups_of_a_gemfile_end() -> None:
-    listed = read_requirements("Gemfile", GEMFILE.split("\n")) or []
-    assert [(item.name, item.group) for item in listed] == [("jruby", ""), ("rake", "development, test"), ("pry", "")]
+    requirements = read_requirements("Gemfile", GEMFILE.split("\n")) or []
+    assert [(item.name, item.group) for item in requirements] == [
+        ("jruby", ""),
+        ("rake", "development, test"),
+        ("pry", ""),
+    ]
 
 
 def test_a_table_of_one_repository_has_its_places_as_sources_alone(project: LocalEngine) -> None:

@@ -103,7 +103,7 @@ def test_what_no_line_proves_begins_with_locations(queue: LocalEngine, question:
 
 
 @pytest.mark.parametrize(
-    ("text", "written"),
+    ("text", "full_form"),
     [
         ("wheres `pack`", "where is `pack` defined"),
         ("default timeout", "what is the default timeout"),
@@ -112,8 +112,8 @@ def test_what_no_line_proves_begins_with_locations(queue: LocalEngine, question:
         ("value", "value"),
     ],
 )
-def test_clipped_openings_are_written_out(text: str, written: str) -> None:
-    assert expand_wording(text) == written
+def test_clipped_openings_are_written_out(text: str, full_form: str) -> None:
+    assert expand_wording(text) == full_form
 
 
 def test_only_words_of_forms_are_mended() -> None:

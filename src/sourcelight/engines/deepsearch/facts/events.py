@@ -258,12 +258,12 @@ def _find_path_change(work: Work, paths: PathNames) -> Fact | None:
     rows = work.call("commit_search", arguments).table.to_pylist()
     # Where a name stands for one file, its path says more than the pattern by which it was searched for.
     concrete = concrete_paths(work, paths)
-    shown = (
+    path_names = (
         [concrete[0][1]]
         if len(concrete) == 1 and len(request.paths) == 1
         else [path.glob.removeprefix("**/") for path in request.paths]
     )
-    paths_text = " and ".join(map(code, shown)) or "the history"
+    paths_text = " and ".join(map(code, path_names)) or "the history"
     fact = Fact(
         None,
         "",

@@ -114,9 +114,9 @@ def find_callees(work: Work, locations: Sequence[DefinitionLocation], name: str)
         [texts.evidence(location.target, location.path, line, line, "usage") for line in line_numbers]
     )
     # Another function of the same name, in an example or a test, may be the one that is meant.
-    place = f" in {code(location.path)}" if len(locations) > 1 else ""
+    location_text = f" in {code(location.path)}" if len(locations) > 1 else ""
     finding = Finding(
-        Statement(f"{code(name)}{place} calls {among}{name_list}", evidence),
+        Statement(f"{code(name)}{location_text} calls {among}{name_list}", evidence),
         "callees",
         queries=queries,
         heading="Calls",
@@ -197,8 +197,8 @@ def _mentions(
     work: Work, texts: FileTexts, name: str, rows: Sequence[Mapping[str, Any]], queries: list[str]
 ) -> Finding | None:
     """List the lines of code with a name of which no caller is certain; None if there are none."""
-    spelled = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
-    lines = [row for row in rows if spelled.search(row["line"] or "") and not _COMMENT.match(row["line"] or "")]
+    name_pattern = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
+    lines = [row for row in rows if name_pattern.search(row["line"] or "") and not _COMMENT.match(row["line"] or "")]
     lines = [row for row in lines if not _DOCUMENT.search(row["path"])]
     main = [row for row in lines if not rank_of(row["path"])] or lines
     if not main:

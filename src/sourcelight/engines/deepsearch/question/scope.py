@@ -203,8 +203,8 @@ def _repositories(marked_text: MarkedText, names: RepositoryNames, *, by_word: b
     while count < len(scope_parts):  # taking a name makes room for the next one of a list
         count = len(scope_parts)
         for pattern, spelling in _patterns(present, by_word=by_word):
-            taken = any(part.source_text.casefold() == spelling.casefold() for part in scope_parts)
-            match = _first_match(pattern, marked_text.text, spelling, is_taken=taken)
+            is_taken = any(part.source_text.casefold() == spelling.casefold() for part in scope_parts)
+            match = _first_match(pattern, marked_text.text, spelling, is_taken=is_taken)
             taken_part = match and _make_part(match["name"], spelling, names, owner="(?P<owner>" in pattern)
             if match is not None and taken_part is not None:
                 scope_parts.append(taken_part)

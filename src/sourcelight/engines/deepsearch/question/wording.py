@@ -70,9 +70,9 @@ _PLAIN = re.compile(r"(?<![\w`'\"./:@#$-])[a-z]{6,}(?![\w`'\"/:@#$-]|\.\w)")
 def expand_wording(text: str) -> str:
     """Write out contractions and clipped openings of a question."""
     text = _CONTRACTION.sub(lambda match: _CONTRACTIONS[match[1].lower()], text)
-    for pattern, written in _CLIPPED:
+    for pattern, full_form in _CLIPPED:
         if pattern.search(text) is not None:
-            return pattern.sub(written, text, count=1)
+            return pattern.sub(full_form, text, count=1)
     return text
 
 
@@ -91,23 +91,23 @@ def _nearest(word: str) -> str:
     return close[0] if close else word
 
 
-def _is_swapped(word: str, known: str) -> bool:
+def _is_swapped(word: str, correct: str) -> bool:
     """Return whether two words differ by two neighbors that changed places."""
-    if len(word) != len(known):
+    if len(word) != len(correct):
         return False
-    different = [index for index, (left, right) in enumerate(zip(word, known, strict=True)) if left != right]
+    different = [index for index, (left, right) in enumerate(zip(word, correct, strict=True)) if left != right]
     return (
         len(different) == 2
         and different[1] == different[0] + 1
-        and word[different[0]] == known[different[1]]
-        and word[different[1]] == known[different[0]]
+        and word[different[0]] == correct[different[1]]
+        and word[different[1]] == correct[different[0]]
     )
 
 
-def is_misspelled_grammar(word: str, known: frozenset[str]) -> bool:
+def is_misspelled_grammar(word: str, grammar_words: frozenset[str]) -> bool:
     """Return whether a word misspells one of some grammatical words, such as "untill" or "becuase"."""
     if len(word) < _SHORTEST - 1 or not word.isalpha() or not word.islower():
         return False
-    return bool(get_close_matches(word, sorted(known), n=1, cutoff=0.9)) or any(
-        _is_swapped(word, other) for other in known
+    return bool(get_close_matches(word, sorted(grammar_words), n=1, cutoff=0.9)) or any(
+        _is_swapped(word, other) for other in grammar_words
     )

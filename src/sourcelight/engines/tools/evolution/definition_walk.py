@@ -322,9 +322,9 @@ class DefinitionWalk:
 
         An overload that is in the content `later` as it is in `data` became no other one.
         """
-        named = [candidate for candidate in self._parse(data, path) if candidate.name == definition.name]
+        versions = [row for row in self._parse(data, path) if row.name == definition.name]
         overloads = {row.text for row in self._parse(later, definition.path) if row.name == definition.name}
-        candidates = [row for row in named if row.text == definition.text or row.text not in overloads]
+        candidates = [row for row in versions if row.text == definition.text or row.text not in overloads]
         if len(candidates) < 2:
             return next(iter(candidates), None)
         return max(candidates, key=lambda candidate: likeness(definition.text, candidate.text))
