@@ -70,6 +70,7 @@ def read_subjects(repository: Repository, commit: str, cancellation: Cancellatio
     entries = bytes(data).split(b"\0")[1:]
     # The end of the last one may be missing, and a part of a path is another path.
     for entry in entries if is_whole else entries[:-1]:
+        # git makes one line of a subject, so the first newline ends it, and no path is taken for a part of it.
         subject, _, names = entry.partition(b"\n")
         # A path in quotation marks has characters that git escapes; few do, and they have no words.
         paths = tuple(path for path in names.split(b"\n") if path and not path.startswith(b'"'))
@@ -82,6 +83,7 @@ def _log(git_dir: str, commit: str) -> Iterator[bytes]:
     """Yield the output of git: for each commit NUL, the subject, and a line for each path."""
     arguments = ["log", "--no-merges", f"--max-count={MAX_COMMITS}", "--name-only", "--no-renames", "--no-ext-diff",
                  "--no-color", "--format=%x00%s", "--end-of-options", commit, "--"]  # fmt: skip
+    # Renames would compare contents, which a clone may lack and which takes most of the time.
     with isolated_directory(git_dir, _SETTINGS) as directory:
         process = start_git(
             arguments,
