@@ -70,7 +70,9 @@ class OtherFiles(StrEnum):
 
 Others = Annotated[
     OtherFiles,
-    typer.Option("--other-files", help="Vendored, generated and lock files: apart, with the others, or left out."),
+    typer.Option(
+        "--other-files", help="Vendored, generated and lock files: list apart, count with the others, or leave out."
+    ),
 ]
 
 
