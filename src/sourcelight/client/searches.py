@@ -125,7 +125,7 @@ class SearchMethods(CountMethods):
         Raises
         ------
         QueryError
-            When the query can't be read.
+            The query can't be parsed.
         SearchFailed
             After the last event, when the service said that the search failed.
         """

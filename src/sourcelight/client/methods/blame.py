@@ -60,7 +60,7 @@ class BlameMethods:
         Raises
         ------
         RepositoryNotFound, RevisionNotFound, PathNotFound
-            For what is not there.
+            The repository, revision or path doesn't exist, or isn't visible.
         """
         arguments = BlameArguments(repo=repo, path=path, revision=revision, start_line=start_line, end_line=end_line)
         return await self._call(BLAME, arguments, progress)

@@ -102,9 +102,9 @@ class ConversationMethods:
         Raises
         ------
         ToolError
-            For an empty question, and while the conversation works on another one.
+            The question is empty, or the conversation has a running question.
         UnsupportedTool
-            When the service has no deep search.
+            The service has no deep search.
         """
         if not isinstance(question, str) or not question.strip():
             raise ToolError("the question is empty: say what you want to know", tool="deepsearch", argument="question")
@@ -281,7 +281,7 @@ class ConversationMethods:
         Raises
         ------
         ToolError
-            For a conversation that is not there or not yours.
+            The conversation doesn't exist, or isn't yours.
         """
         await self._deepsearch_change(conversation, progress, cancel=True)
 
@@ -300,7 +300,7 @@ class ConversationMethods:
         Raises
         ------
         ToolError
-            For a conversation that is not there or not yours.
+            The conversation doesn't exist, or isn't yours.
         """
         await self._deepsearch_change(conversation, progress, delete=True)
 
@@ -324,7 +324,7 @@ class ConversationMethods:
         Raises
         ------
         ToolError
-            For a conversation that is not there or not yours, and for a service that can't do it.
+            The conversation doesn't exist or isn't yours, or the service can't do it.
         """
         attributes = await self._deepsearch_change(conversation, progress, reset_link=True)
         return address_of(attributes)

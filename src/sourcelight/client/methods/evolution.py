@@ -61,7 +61,7 @@ class EvolutionMethods:
         Raises
         ------
         PathNotFound
-            If neither the revision nor a commit before it has the path.
+            Neither the revision nor a commit before it has the path.
         """
         arguments = PathHistoryArguments(repo=repo, path=path, revision=revision, limit=limit)
         return await self._call(PATH_HISTORY, arguments, progress)
@@ -108,7 +108,7 @@ class EvolutionMethods:
         Raises
         ------
         ToolError
-            If the definition does not exist, or there are several; the message names them.
+            The definition doesn't exist, or there are several; the message names them.
         """
         arguments = SymbolHistoryArguments(repo=repo, symbol=symbol, path=path, revision=revision, limit=limit)
         return await self._call(SYMBOL_HISTORY, arguments, progress)

@@ -89,7 +89,7 @@ class ToolMethods:
         Raises
         ------
         RepositoryNotFound, RevisionNotFound, PathNotFound
-            For what is not there.
+            The repository, revision or path doesn't exist, or isn't visible.
         """
         return await self._call(LIST_FILES, ListFilesArguments(repo=repo, path=path, revision=revision), progress)
 
@@ -126,7 +126,7 @@ class ToolMethods:
         Raises
         ------
         RepositoryNotFound, RevisionNotFound, PathNotFound
-            For what is not there.
+            The repository, revision or path doesn't exist, or isn't visible.
         """
         arguments = ReadFileArguments(repo=repo, path=path, start_line=start_line, end_line=end_line, revision=revision)
         return await self._call(READ_FILE, arguments, progress)
@@ -150,7 +150,7 @@ class ToolMethods:
         Raises
         ------
         QueryError
-            When the query can't be read.
+            The query can't be parsed.
         """
         return await self._call(KEYWORD_SEARCH, KeywordSearchArguments(query=query), progress)
 
@@ -179,7 +179,7 @@ class ToolMethods:
         Raises
         ------
         QueryError
-            When the query can't be read.
+            The query can't be parsed.
         """
         return await self._call(NLS_SEARCH, NlsSearchArguments(query=query, limit=limit), progress)
 

@@ -76,8 +76,8 @@ class HistoryMethods:
         use_regex
             Read texts as RE2 and respect case; default: literal, ignoring case.
         revisions
-            Branches, tags or commits; what is behind any of them is searched, but not what is behind one with ``^``
-            before it, as in ``["v2.0", "^v1.0"]``. None: the default branch.
+            Branches, tags or commits. Searches the commits reachable from any of them, except those reachable from one
+            with ``^`` before it, as in ``["v2.0", "^v1.0"]``. None: the default branch.
         progress
             As in `search`.
 
@@ -89,9 +89,9 @@ class HistoryMethods:
         Raises
         ------
         RepositoryNotFound, RevisionNotFound
-            For what is not there.
+            The repository or the revision doesn't exist, or isn't visible.
         ToolError
-            For a date or a pattern that can't be read.
+            A date or a pattern can't be parsed.
         """
         arguments = CommitSearchArguments(
             repos=texts(repos) or (),
@@ -159,9 +159,9 @@ class HistoryMethods:
         Raises
         ------
         RepositoryNotFound, RevisionNotFound
-            For what is not there.
+            The repository or the revision doesn't exist, or isn't visible.
         ToolError
-            For a date or a pattern that can't be read.
+            A date or a pattern can't be parsed.
         """
         arguments = DiffSearchArguments(
             pattern=pattern,
@@ -216,9 +216,9 @@ class HistoryMethods:
         Raises
         ------
         RepositoryNotFound, RevisionNotFound
-            For what is not there.
+            The repository or the revision doesn't exist, or isn't visible.
         ToolError
-            For a cursor of another comparison.
+            The cursor belongs to another comparison.
         """
         arguments = CompareRevisionsArguments(repo=repo, base=base, head=head, limit=limit, cursor=cursor, stat=stat)
         return await self._call(COMPARE_REVISIONS, arguments, progress)
@@ -280,7 +280,7 @@ class HistoryMethods:
         Raises
         ------
         RepositoryNotFound, RevisionNotFound
-            When the repository or the commit is unknown.
+            The repository or the commit is unknown.
         """
         return await self._call(COMMIT_DETAILS, CommitDetailsArguments(repo=repo, revision=revision), progress)
 
@@ -334,7 +334,7 @@ class HistoryMethods:
         Raises
         ------
         ToolError
-            When the DataFrame names no tool, or has no such row.
+            The DataFrame names no tool, or has no such row.
         """
         if not -len(frame) <= row < len(frame):
             message = f"drill_down: row is {row}, but the frame has {count_of(len(frame), 'row')}, from 0"

@@ -73,7 +73,7 @@ class DependencyGraph:
         Raises
         ------
         MissingExtra
-            When networkx is not installed.
+            networkx is not installed.
         """
         try:
             networkx = importlib.import_module("networkx")

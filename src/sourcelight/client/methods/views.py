@@ -78,9 +78,9 @@ class ViewMethods:
         Raises
         ------
         RepositoryNotFound, RevisionNotFound, PathNotFound
-            For what is not there.
+            The repository, revision or path doesn't exist, or isn't visible.
         ToolError
-            For lines that the file does not have.
+            The file doesn't have these lines.
         """
         from sourcelight.display.notebook.views.file_view import FileContent, FileView
 
@@ -124,7 +124,7 @@ class ViewMethods:
         Raises
         ------
         RepositoryNotFound, RevisionNotFound
-            For what is not there.
+            The repository or the revision doesn't exist, or isn't visible.
         """
         frame = await self.commit_details(repo, revision, progress=progress)
         attrs = frame.attrs
@@ -155,7 +155,7 @@ class ViewMethods:
         Raises
         ------
         RepositoryNotFound, RevisionNotFound
-            For what is not there.
+            The repository or the revision doesn't exist, or isn't visible.
         """
         frame = await self.compare_revisions(repo, base, head, progress=progress)
         revisions = (str(frame.attrs.get("base") or base), str(frame.attrs.get("head") or head))

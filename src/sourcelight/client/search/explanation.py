@@ -61,7 +61,7 @@ def from_tree(request: SearchRequest, name: str) -> QueryExplanation:
     Raises
     ------
     QueryError
-        When the query can't be read.
+        The query can't be parsed.
     """
     query = parse(request.query, request.pattern_type, version=request.version)
     tree = tree_text(query.root)

@@ -119,7 +119,7 @@ def changes(
     ToolError
         For a period that is none, and for `only` and `exclude` where a service does not tell files of commits.
     RepositoryNotFound, RevisionNotFound
-        For what is not there.
+        The repository or the revision doesn't exist, or isn't visible.
     """
     if period and period not in PERIODS:
         raise ToolError(

@@ -64,7 +64,7 @@ def file(
     ToolError
         For a period that is none, and for a path that is a directory.
     PathNotFound, RepositoryNotFound, RevisionNotFound
-        For what is not there.
+        The repository, revision or path doesn't exist, or isn't visible.
     """
     return _of_path(client, "file", repo, path, revision, period, title, progress)
 
@@ -142,7 +142,7 @@ def symbol(
     ToolError
         For a period that is none, and for a name that no definition has, or several.
     PathNotFound, RepositoryNotFound, RevisionNotFound
-        For what is not there.
+        The repository, revision or path doesn't exist, or isn't visible.
     """
     check_period("symbol", period)
     with ReportProgress(f"Story of {symbol}", _STAGES, report="symbol", draw=progress) as stages:
