@@ -115,9 +115,7 @@ def open_inquiry(
             pins_of_scope, read = narrowed
             searched = f"{filters} {_narrow(requested_scope, read.named_scope).filters}".strip()
             return ResearchRequest(text, searched, pins_of_scope, context, previous, read)
-        scope = QuestionScope(
-            notes=("What the question says of repositories could not be put together with its filters.",)
-        )
+        scope = QuestionScope(notes=("The repositories in the question and its filters could not be combined.",))
     if pins is None:
         pins = pin_filters(filters, context)
     return ResearchRequest(text, f"{filters} {requested_scope.filters}".strip(), pins, context, previous, scope)

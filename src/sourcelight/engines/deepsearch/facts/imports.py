@@ -206,8 +206,8 @@ def count_dependencies(work: Work) -> Fact:
         f"here, {len(files) - inner:,} {'are' if len(files) - inner != 1 else 'is'} not."
     )
     fact.rule = (
-        "What source files import counts, by top-level module or package, those of the language itself "
-        "included; what a manifest lists and nothing imports does not."
+        "Imports of source files count, by top-level module or package, those of the language itself "
+        "included. Packages that a manifest lists and no file imports don't count."
     )
     table = Rows("Dependencies", ("dependency", "here", "files"))
     for name, number in sorted(files.items(), key=lambda item: (external[item[0]], -item[1], item[0])):

@@ -117,7 +117,7 @@ def find_difference(work: Work, first: str, second: str, notes: list[str]) -> Fi
     finding = Finding(headline, "difference", queries=[join_queries(queries)], notes=notes, heading="How they differ")
     finding.quotes = [_short_head_at(texts, location) for location in pair]
     finding.details = _differences(texts, (first, second), pair)
-    finding.method.append("What the definitions do in their bodies was not compared.")
+    finding.method.append("The bodies of the definitions were not compared.")
     if len(pairs) > 1:
         locations = [
             f"{code(other[0].definition.container or other[0].path)} in {code(other[0].path)}" for other in pairs[1:]

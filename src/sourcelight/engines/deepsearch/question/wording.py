@@ -87,7 +87,7 @@ def _nearest(word: str) -> str:
         return word
     close = get_close_matches(word, FORM_WORDS, n=1, cutoff=_ALIKE)
     # Two letters that changed places are two edits to this measure.
-    close = close or [known for known in FORM_WORDS if _is_swapped(word, known)]
+    close = close or [candidate for candidate in FORM_WORDS if _is_swapped(word, candidate)]
     return close[0] if close else word
 
 

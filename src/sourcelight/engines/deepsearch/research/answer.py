@@ -21,6 +21,8 @@ _BEFORE_CITED = re.compile(rf"\s*{markdown.CITED.pattern}", re.IGNORECASE)
 _ITEM = re.compile(r"[-*] |\||\d{1,3}\. ")
 _CODE = re.compile(r"`([^`\n]+)`")
 _NAME = re.compile(r"[^\W\d]\w*")
+_NUMBER = re.compile(r"(?<![\w.])\d[\d,_]*(?:\.\d+)?(?![\w.]*\w)")
+_SEPARATORS = str.maketrans("", "", ",_")
 UNVERIFIED = "(unverified)"
 
 
@@ -237,13 +239,17 @@ def _mark_unverified(text: str, checked: Mapping[str, Citation], *, has_headline
 
 
 def _has_names(sentence: str, evidence: Sequence[Evidence]) -> bool:
-    """Return whether each name that a sentence writes as code occurs in what it cites."""
+    """Return whether each name that a sentence writes as code, and each number, occurs in what it cites."""
     texts = " ".join(
         f"{item.text} {item.label}" + (f" {item.subject} {item.author}" if isinstance(item, CommitEvidence) else "")
         for item in evidence
     )
     names = (name for code_text in _CODE.findall(sentence) for name in _NAME.findall(code_text))
-    return all(name in texts for name in names)
+    prose = markdown.CITED.sub(" ", _CODE.sub(" ", sentence))
+    # Thousands are written in several ways.
+    values = {number.translate(_SEPARATORS) for number in _NUMBER.findall(prose)}
+    digits = set(re.findall(r"\d+(?:\.\d+)?", texts.translate(_SEPARATORS)))
+    return all(name in texts for name in names) and values <= digits
 
 
 def _sources(draft: Draft, inquiry: ResearchRequest, accepted: tuple[Citation, ...]) -> list[AnswerSource]:
