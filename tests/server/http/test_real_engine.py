@@ -1,5 +1,6 @@
 """The service over real repositories: what is served is what a strict client reads."""
 
+import importlib
 import json
 import threading
 from collections.abc import Iterator
@@ -53,6 +54,8 @@ def engine(folder: Path, public: RepositoryBuilder) -> LocalEngine:
     (folder / "repos.toml").write_text('[repositories."example.org/a/secret"]\nprivate = true\n', encoding="utf-8")
     engine = open_engine([folder], index=folder.parent / f"{folder.name}-index", limits=search_limits(Settings()))
     warm_up(engine)
+    # Searches of commits load pandas, which takes seconds on a busy machine: not within the time limit of a client.
+    importlib.import_module("pandas")
     return engine
 
 

@@ -143,7 +143,7 @@ class MatchRows:
             size = to_filled(pc.binary_length(line), 0).astype(np.int64)
         if chunks:
             chunk = self.batch.column("chunk")
-            lengths = np.asarray(pc.binary_length(chunk.dictionary)).astype(np.int64)
+            lengths = to_filled(pc.binary_length(chunk.dictionary), 0).astype(np.int64)
             codes = self.codes("chunk")
             is_new = np.append(True, codes[1:] != codes[:-1]) & (codes >= 0)
             size[is_new] += lengths[codes[is_new]]

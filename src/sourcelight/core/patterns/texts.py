@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -94,14 +94,17 @@ def separate_texts(tree: Node) -> tuple[bytes, ...]:
     begins with another, and none can overlap itself.
     """
     texts = exact_texts(tree)
-    if texts is None or len(texts) > MAX_TEXTS or any(len(text) < MIN_TEXT_BYTES for text in texts):
-        return ()
+    return tuple(sorted(texts)) if texts is not None and are_separate(texts) else ()
+
+
+def are_separate(texts: Collection[bytes]) -> bool:
+    """Return whether finding each text by itself gives all matches of any of them."""
+    if len(texts) > MAX_TEXTS or any(len(text) < MIN_TEXT_BYTES for text in texts):
+        return False
     # Sorted, a text that begins with another stands right behind it or behind a third that begins with it too, so
     # neighbors tell.
     in_order = sorted(texts)
-    if any(later.startswith(text) for text, later in pairwise(in_order)):
-        return ()
-    return tuple(in_order) if all(map(never_overlaps, in_order)) else ()
+    return not any(later.startswith(text) for text, later in pairwise(in_order)) and all(map(never_overlaps, in_order))
 
 
 def rarest_prefilter(choices: tuple[Prefilter, ...], buffers: BufferList, ranges: Int64Array) -> Prefilter | None:

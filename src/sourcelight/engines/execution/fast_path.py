@@ -11,6 +11,7 @@ that the thread of an event loop may call it.
 
 from __future__ import annotations
 
+import re
 import time
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +25,8 @@ from sourcelight.core.batches.codecs.raw_matches import RawMatchBatch, RawMatche
 from sourcelight.core.caching import LruCache
 from sourcelight.core.errors import SourcelightError
 from sourcelight.core.patterns import compile_pattern
-from sourcelight.core.query import Query
+from sourcelight.core.patterns.compiled import alternative_texts
+from sourcelight.core.query import Pattern, Query
 from sourcelight.core.query.alternatives import patterns_of
 from sourcelight.core.query.parse import parse_shape
 from sourcelight.core.query.shapes import fill_text, has_stand_in, split_words
@@ -43,9 +45,13 @@ from sourcelight.engines.search.scan.corpus import Corpus
 from sourcelight.engines.search.small_search import SmallResult, SmallSearch
 from sourcelight.repos import Repository, Viewer
 
-MAX_UNITS = 512
+MAX_UNITS = 1024
 """Units, of 16 KiB each as a rule, that are read at once: some milliseconds."""
 
+MAX_UNITS_IN_THREAD = 2048
+"""The same in a thread of its own: as many as the long way reads in one batch."""
+
+_ALTERNATION = re.compile(r"(?:(?<= )|\A)/\(([a-z_]\w*(?:\|[a-z_]\w*)+)\)/(?= |\Z)", re.IGNORECASE | re.ASCII)
 _MAX_SHAPES, _MAX_CHARACTERS = 64, 300
 _ShapeKey: TypeAlias = tuple[str, str, str, Viewer]
 
@@ -108,13 +114,18 @@ class FastPath:
         """Forget all shapes."""
         self._shapes.clear()
 
+    def knows(self, request: SearchRequest, viewer: Viewer) -> bool:
+        """Return whether a search of the same shape has left what an answer needs."""
+        parts = _split(request)
+        return parts is not None and _key(request, parts[0], viewer) in self._shapes
+
     def answer(self, request: SearchRequest, viewer: Viewer, max_units: int = MAX_UNITS) -> list[Event] | None:
         """Return all events of a search; None where only the long way can tell.
 
         The caller has made sure that the repositories are as they were when the catalog last looked.
         """
         started_s = time.monotonic()
-        parts = split_words(request.query) if _is_plain(request) else None
+        parts = _split(request)
         shape = None if parts is None else self._shapes.get(_key(request, parts[0], viewer))
         if parts is None or shape is None or not self._is_valid(shape):
             return None
@@ -170,11 +181,14 @@ class FastPath:
     def learn(self, source: LocalSource) -> None:
         """Keep what a search, which looked everywhere, has prepared for others of its shape."""
         task, cached = source.task, source.cached_plan
-        parts = split_words(task.request.query) if _is_plain(task.request) else None
+        parts = _split(task.request)
         if parts is None or cached is None or len(cached.plans) != 1 or not _is_answerable(cached.plans[0]):
             return
         plan = cached.plans[0]
-        shape = parse_shape(parts[0], len(parts[1]), task.request.pattern_type, task.request.version)
+        is_alternation = _is_alternation(plan, parts[1])
+        shape: Query | None = task.query
+        if not is_alternation:
+            shape = parse_shape(parts[0], len(parts[1]), task.request.pattern_type, task.request.version)
         searchable = self._repositories.store.open_corpus(plan.targets)
         if (
             shape is None
@@ -189,7 +203,7 @@ class FastPath:
             return
         text = vary(plan, shape.plan[0]).text
         prepared = None if text is None else prepare(text)
-        if prepared is None or not all(_is_literal(term) for term in prepared.terms):
+        if prepared is None or not (is_alternation or all(_is_literal(term) for term in prepared.terms)):
             return
         names = ""
         if finds_repositories(plan.alternative):
@@ -208,7 +222,7 @@ class FastPath:
                 cached.worktrees,
                 tuple(source.missing_work()),
                 (*_left_out(summary),),
-                _if_nothing(shape),
+                None if is_alternation else _if_nothing(shape),
             ),
         )
 
@@ -219,6 +233,28 @@ class FastPath:
 
     def _state(self) -> tuple[object, ...]:
         return self._repositories.catalog.skipped, self._repositories.report
+
+
+def _split(request: SearchRequest) -> tuple[str, list[str]] | None:
+    """Return the shape of a query and its words; None where it isn't one for the fast path.
+
+    The words of an alternation, ``/(foo|bar)/``, have a shape of their own, as the parser has none for them.
+    """
+    query = request.query
+    if not _is_plain(request):
+        return None
+    match = _ALTERNATION.search(query) if "/(" in query else None
+    if match is None:
+        return split_words(query)
+    words = match[1].split("|")
+    remaining = f"{query[: match.start()]}/(|{len(words)})/{query[match.end() :]}"
+    return (remaining, words) if split_words(remaining) is None else None
+
+
+def _is_alternation(plan: Plan, words: Sequence[str]) -> bool:
+    pattern = plan.alternative.pattern
+    is_regexp = isinstance(pattern, Pattern) and pattern.kind == "regexp" and not pattern.negated
+    return is_regexp and isinstance(pattern, Pattern) and pattern.value == f"({'|'.join(words)})"
 
 
 def _is_plain(request: SearchRequest) -> bool:
@@ -241,9 +277,11 @@ def _key(request: SearchRequest, shape: str, viewer: Viewer) -> _ShapeKey:
 def _is_answerable(plan: Plan) -> bool:
     """Whether a plan asks for all files with some literals, and nothing else."""
     alternative = plan.alternative
-    if alternative.pattern is None or not plan.targets or not can_vary(plan) or not is_brief(plan):
+    if alternative.pattern is None or not plan.targets or not can_vary(plan):
         return False
     leaves = list(patterns_of(alternative.pattern))
+    if not is_brief(plan) and not (leaves[0].kind == "regexp" and alternative.case_sensitive()):
+        return False
     in_names = finds_repositories(alternative)
     return (
         not alternative.select()
@@ -263,6 +301,12 @@ def _is_literal(term: FileTerm) -> bool:
 
 def _with_words(shape: KnownShape, words: Sequence[str]) -> PreparedQuery | None:
     """Return the text query of a shape with other words; None where a repository's name holds one, or two are equal."""
+    if shape.prepared.has_regexp:
+        alternation = None if any(word.lower() in shape.names for word in words) else alternative_texts(words)
+        term = shape.prepared.terms[0]
+        if alternation is None:
+            return None
+        return replace(shape.prepared, terms=(FileTerm(alternation, term.content, term.path),))
     terms = []
     texts = set()
     for term in shape.prepared.terms:

@@ -17,7 +17,7 @@ from sourcelight.core.tools.tool import A
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution.advice import notices
 from sourcelight.engines.execution.advice.explain import explain
-from sourcelight.engines.execution.fast_path import FastPath
+from sourcelight.engines.execution.fast_path import MAX_UNITS_IN_THREAD, FastPath
 from sourcelight.engines.execution.indexes.repositories import IndexedRepositories
 from sourcelight.engines.execution.local_source import LocalSource
 from sourcelight.engines.execution.plan import Plan, make_plan
@@ -113,9 +113,17 @@ class LocalEngine(IndexedRepositories):
         def finds(text: str) -> bool:
             return self.finds(replace(request, query=text), viewer, notices.TRY_S)
 
-        return self._run(SearchExecution(source, task, self.limits, finds, source.may_find_in_any_case), source)
+        execution = SearchExecution(source, task, self.limits, finds, source.may_find_in_any_case)
+        return self._run(execution, source, is_known=self.fast_path.knows(request, viewer))
 
-    def _run(self, execution: SearchExecution, source: LocalSource) -> Iterator[Event]:
+    def _run(self, execution: SearchExecution, source: LocalSource, *, is_known: bool) -> Iterator[Event]:
+        task = source.task
+        if is_known and not task.cancellation.stopped and not self.indexing.is_running:
+            self.refresh(task.cancellation)
+            events = self.fast_path.answer(task.request, task.viewer, MAX_UNITS_IN_THREAD)
+            if events is not None:
+                yield from events
+                return
         yield from execution.events()
         self.fast_path.learn(source)
 

@@ -125,7 +125,9 @@ class SearchLoop:
         except ScanStopped:
             self.is_finished = True
             return
-        collector = MatchCollector(BatchSource(search, group.targets, group.commits, group.locations), self.options)
+        collector = MatchCollector(
+            BatchSource(corpus, search, group.targets, group.commits, group.locations), self.options
+        )
         finished = _FinishedRepositories(group, search)
         steps = self._steps(search)
         while True:

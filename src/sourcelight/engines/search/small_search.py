@@ -112,6 +112,8 @@ class SmallSearch:
         """Whether units without a match have none in another case either."""
         if not len(units):
             return True
+        if pattern.kind == "regexp":
+            return False
         insensitive = pattern.in_any_case
         if not insensitive.lowered:
             return False
@@ -138,8 +140,8 @@ class SmallSearch:
 
     def _raw_matches(self, matches: FileMatches) -> RawMatches:
         group = self.group
-        search = CorpusSearch(self.corpus, self.prepared, never, among=self.selection)
-        collector = MatchCollector(BatchSource(search, group.targets, group.commits, group.locations), _OPTIONS)
+        source = BatchSource(self.corpus, None, group.targets, group.commits, group.locations)
+        collector = MatchCollector(source, _OPTIONS)
         collector.add(matches)
         (raw,) = collector.take_batch().batches
         return raw  # type: ignore[no-any-return]  # as the options say
@@ -151,10 +153,13 @@ class SmallSearch:
         if any(spans is not None and len(spans.file) > _MAX_PATHS for spans in search.path_spans):
             return None
         candidates = search.candidates()
-        # Files without content come in another batch.
-        if (candidates is not None and sum(map(len, candidates)) > self.max_units) or len(search.name_only_matches()):
+        if candidates is not None and len(search.units_to_read(candidates)) > self.max_units:
             return None
-        collector = MatchCollector(BatchSource(search, group.targets, group.commits, group.locations), _OPTIONS)
+        # Files without content come in another batch.
+        if len(search.name_only_matches()):
+            return None
+        source = BatchSource(self.corpus, search, group.targets, group.commits, group.locations)
+        collector = MatchCollector(source, _OPTIONS)
         for batch in search.batches(BatchSizer(2 * self.max_units)):
             collector.add(search.evaluate(batch))
         collector.release_all()

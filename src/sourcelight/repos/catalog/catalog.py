@@ -255,7 +255,7 @@ class Catalog:
             stamp = self._settings.stamp
             if thorough or stamp[1] or stamp_files(self._settings.paths) != stamp:
                 changed |= self._settings.reread()
-            if brief and not changed:
+            if not changed:
                 self._watch()
             return changed and self._arrange()
 

@@ -246,7 +246,7 @@ def json_texts(column: Any) -> list[bytes]:
     one_list = pa.ListArray.from_arrays(arrow_array(np.array([0, len(column)], np.int32)), column)
     # All strings are joined and escaped in one call: a call per row costs more than the escaping. The separator
     # survives JSON unchanged.
-    line = pc.binary_join(one_list, _SEPARATOR)[0].as_py()
+    line = pc.binary_join(one_list, arrow_strings([_SEPARATOR])[0])[0].as_py()
     parts = dump(line).split(_SEPARATOR.encode())
     # A text contained the separator itself.
     if len(parts) != len(column):

@@ -42,9 +42,13 @@ NO_BATCHES = CollectedBatches()
 
 @dataclass
 class BatchSource:
-    """A search and the targets and commits of the members of its corpus: what rows name."""
+    """What rows name: a corpus with the targets and commits of its members, and a search of it.
 
-    search: CorpusSearch
+    Without a search, none of the rows matches by its path.
+    """
+
+    corpus: Corpus
+    search: CorpusSearch | None
     targets: Sequence[Target]
     commits: Sequence[str]
     locations: Sequence[raw_matches.RepositoryRevision]
@@ -52,22 +56,17 @@ class BatchSource:
     _has_path_spans: bool = field(init=False, default=False)
 
     @property
-    def corpus(self) -> Corpus:
-        """The corpus."""
-        return self.search.corpus
-
-    @property
     def path_spans(self) -> tuple[Int64Array, Int64Array, Int64Array] | None:
         """All spans in paths as (file, start, end), in bytes, sorted, without overlaps; None when there are none."""
-        if not self._has_path_spans:
-            self._path_spans, self._has_path_spans = self._find_path_spans(), True
+        if not self._has_path_spans and self.search is not None:
+            self._path_spans, self._has_path_spans = self._find_path_spans(self.search), True
         return self._path_spans
 
-    def _find_path_spans(self) -> tuple[Int64Array, Int64Array, Int64Array] | None:
-        visible = self.search.prepared.visible
+    def _find_path_spans(self, search: CorpusSearch) -> tuple[Int64Array, Int64Array, Int64Array] | None:
+        visible = search.prepared.visible
         spans_by_term = [
             spans
-            for term_index, spans in enumerate(self.search.path_spans)
+            for term_index, spans in enumerate(search.path_spans)
             if spans is not None and term_index in visible and len(spans.file)
         ]
         if not spans_by_term:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.arrays import AnyArray, Int64Array, UInt8Array, arrow_array
+from sourcelight.core.arrays import AnyArray, Int64Array, UInt8Array, arrow_array, arrow_strings
 
 _ASCII_END = 0x80
 _LONG_TEXT_BYTES = 256
@@ -94,7 +94,7 @@ def text_column(binary: Any) -> TextColumn:
     if invalid:
         mask = np.zeros(len(binary), dtype=np.bool_)
         mask[list(invalid)] = True
-        repaired = pa.array(list(invalid.values()), pa.string())
+        repaired = arrow_strings(list(invalid.values()))
         strings = pc.replace_with_mask(strings, arrow_array(mask), repaired)
     return TextColumn(strings, raw, offsets, rows, frozenset(invalid))
 
