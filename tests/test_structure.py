@@ -19,6 +19,7 @@ SHORT_MODULES = {
     "client.methods.call": "what every module of methods needs",
     "core.batches.persons": "who is one person: for engines, federations, services and reports",
     "core.extras": "what is installed, for rooms from core to lab",
+    "core.patterns.alternative_texts": "a pattern of its own kind, beside the one of all others, which is long",
     "core.patterns.formula": "loads no scanner, so that a plan needs none",
     "core.tools.chunk_table": "loads pyarrow, which definitions of tools don't",
     "display.frames.list_dtype": "loads pandas when it is imported, which its neighbours don't",

@@ -7,7 +7,8 @@ import random
 import numpy as np
 import pytest
 
-from sourcelight.core.patterns.compiled import AlternativeTexts, alternative_texts, compile_pattern
+from sourcelight.core.patterns.alternative_texts import AlternativeTexts, alternative_texts
+from sourcelight.core.patterns.compiled import compile_pattern
 from sourcelight.core.patterns.ranges import BufferList
 
 WORDS = ("lamp", "beam", "keep", "tower", "powers", "Lamp", "mpow")
@@ -17,22 +18,22 @@ WORDS = ("lamp", "beam", "keep", "tower", "powers", "Lamp", "mpow")
 def test_matches_are_those_of_the_regular_expression(seed: int) -> None:
     chance = random.Random(seed)  # noqa: S311 - to draw the same again
     words = chance.sample(WORDS, chance.choice((2, 3)))
-    made = alternative_texts(words)
+    pattern = alternative_texts(words)
     compiled = compile_pattern(f"({'|'.join(words)})", kind="regexp", case_sensitive=True)
-    assert isinstance(made, AlternativeTexts)
-    assert (made.text, made.kind, made.multi_line) == (compiled.text, compiled.kind, compiled.multi_line)
+    assert isinstance(pattern, AlternativeTexts)
+    assert (pattern.text, pattern.kind, pattern.multi_line) == (compiled.text, compiled.kind, compiled.multi_line)
     lines = ["".join(chance.choices((*WORDS, " ", "x"), k=chance.randrange(8))) for _ in range(60)]
     text = "".join(f"{line}\n" for line in lines).encode()
     ends = np.cumsum([len(line) + 1 for line in lines]) - 1
     starts = np.concatenate(([0], ends[:-1] + 1))
-    for ours, theirs in zip(made.spans(text, starts, ends), compiled.spans(text, starts, ends), strict=True):
+    for ours, theirs in zip(pattern.spans(text, starts, ends), compiled.spans(text, starts, ends), strict=True):
         assert ours.tolist() == theirs.tolist()
     ranges = np.array([[0, len(text)]])
-    our_places, their_places = (p.text_spans(BufferList.of(text), ranges) for p in (made, compiled))
+    our_places, their_places = (p.text_spans(BufferList.of(text), ranges) for p in (pattern, compiled))
     assert our_places is not None
     assert their_places is not None
     assert [array.tolist() for array in our_places] == [array.tolist() for array in their_places]
-    rows = {int(starts.searchsorted(offset, side="right")) for offset in made.lines(text, ranges).tolist()}
+    rows = {int(starts.searchsorted(offset, side="right")) for offset in pattern.lines(text, ranges).tolist()}
     assert rows == {row + 1 for row, line in enumerate(lines) if any(word in line for word in words)}
 
 

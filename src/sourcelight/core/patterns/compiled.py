@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from sourcelight.core.arrays import BoolArray, Int64Array
-from sourcelight.core.boolean import Or
 from sourcelight.core.cancellation import Stopped, check_stopped, never
 from sourcelight.core.errors import PatternError
 from sourcelight.core.patterns.bulk import NEWLINE
@@ -37,7 +35,6 @@ from sourcelight.core.patterns.syntax import (
 )
 from sourcelight.core.patterns.texts import (
     Prefilter,
-    are_separate,
     find_lowered,
     prefilters,
     rarest_prefilter,
@@ -351,50 +348,6 @@ def _prefilter_offsets(prefilter: Prefilter, buffers: BufferList, ranges: Int64A
         check_stopped(stopped)
         offsets.append(prefilter.find(buffers, portion))
     return np.concatenate(offsets)
-
-
-class AlternativeTexts(CompiledPattern):
-    """The regular expression ``(foo|bar)`` of ASCII texts, made without a parser; `alternative_texts` makes it."""
-
-    def __init__(self, texts: Sequence[bytes]) -> None:
-        self.text = f"({b'|'.join(texts).decode()})"
-        self.kind = "regexp"
-        self.case_sensitive, self.whole_text = True, False
-        self.multi_line = self.matches_empty = self.exact = self.needs_fold_check = False
-        self.literal = None
-        self.required = Or(tuple(RequiredText(lower_ascii(text)) for text in texts))
-        self._lowered = self.lowered = b""
-        self._texts = tuple(sorted(texts))
-
-    @functools.cached_property
-    def _exact_texts(self) -> tuple[bytes, ...]:
-        return self._texts
-
-    def lines(self, buffer: Any, ranges: Any, stopped: Stopped = never) -> Int64Array:
-        """Return a place in each line with one of the texts, as `CompiledPattern.lines`."""
-        places = self.text_spans(BufferList.of(buffer), as_ranges(ranges), stopped)
-        return np.empty(0, dtype=np.int64) if places is None else places[0]
-
-    def spans(
-        self, buffer: Any, line_starts: Any, line_ends: Any, stopped: Stopped = never
-    ) -> tuple[Int64Array, Int64Array, Int64Array]:
-        """Return the exact matches in the given lines, which ascend, as `CompiledPattern.spans`."""
-        starts = np.asarray(line_starts, dtype=np.int64)
-        places = self.text_spans(BufferList.of(buffer), np.stack((starts, np.asarray(line_ends)), axis=1), stopped)
-        spans: list[tuple[int, int]] = []
-        for start, end in () if places is None else zip(places[0].tolist(), places[1].tolist(), strict=True):
-            # A place that begins inside another match is none.
-            if not spans or start >= spans[-1][1]:
-                spans.append((start, end))
-        table = np.array(spans, dtype=np.int64).reshape(-1, 2)
-        rows = starts.searchsorted(table[:, 0], side="right") - 1
-        return rows, table[:, 0] - starts[rows], table[:, 1] - starts[rows]
-
-
-def alternative_texts(words: Sequence[str]) -> AlternativeTexts | None:
-    """Return the pattern ``(foo|bar)``, of words in ASCII and with their case; None where only a parser can tell."""
-    texts = [word.encode() for word in words]
-    return AlternativeTexts(texts) if are_separate(texts) else None
 
 
 def _found_in_rows(

@@ -25,7 +25,7 @@ from sourcelight.core.batches.codecs.raw_matches import RawMatchBatch, RawMatche
 from sourcelight.core.caching import LruCache
 from sourcelight.core.errors import SourcelightError
 from sourcelight.core.patterns import compile_pattern
-from sourcelight.core.patterns.compiled import alternative_texts
+from sourcelight.core.patterns.alternative_texts import alternative_texts
 from sourcelight.core.query import Pattern, Query
 from sourcelight.core.query.alternatives import patterns_of
 from sourcelight.core.query.parse import parse_shape

@@ -223,9 +223,8 @@ def search(
             if symbol_search is None:
                 continue
             definitions, skipped, reported = symbol_search.definitions(kinds), symbol_search.skipped_counts(), 0
-            source = BatchSource(
-                symbol_search.search.corpus, symbol_search.search, group.targets, group.commits, group.locations
-            )
+            search = symbol_search.search
+            source = BatchSource(search.corpus, search, group.targets, group.commits, group.locations)
             position = 0
             while position < len(definitions):
                 check_stopped(symbol_search.stopped)

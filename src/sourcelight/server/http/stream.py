@@ -28,13 +28,14 @@ from sourcelight.server.http.producer import (
     EncodeBatch,
     Producer,
     SearchThreads,
+    batch_encoder,
     query_error_events,
+    small_answer,
     stop_events,
 )
 from sourcelight.server.http.requests import diff_type_of, shows_diffs
 from sourcelight.server.http.response import StreamResponse, accepts_gzip
 from sourcelight.server.http.settings import Settings
-from sourcelight.server.http.small_answers import batch_encoder, small_answer
 from sourcelight.server.http.trace import PATH as TRACE_PATH
 from sourcelight.server.http.trace import Trace, TraceLog
 from sourcelight.server.identity import Authenticator, FairQueue, Principal, QueueFull, Refusal
