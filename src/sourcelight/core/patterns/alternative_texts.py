@@ -28,6 +28,7 @@ class AlternativeTexts(CompiledPattern):
         self.literal = None
         self.required = Or(tuple(RequiredText(lower_ascii(text)) for text in texts))
         self._lowered = self.lowered = b""
+        # In one order, whatever the query has: each text is looked for in turn, and their places are merged.
         self._texts = tuple(sorted(texts))
 
     @functools.cached_property
@@ -43,6 +44,7 @@ class AlternativeTexts(CompiledPattern):
         self, buffer: Any, line_starts: Any, line_ends: Any, stopped: Stopped = never
     ) -> tuple[Int64Array, Int64Array, Int64Array]:
         """Return the exact matches in the given lines, which ascend, as `CompiledPattern.spans`."""
+        # Few lines have a match: paths, as a rule.
         starts = np.asarray(line_starts, dtype=np.int64)
         pairs = self.text_spans(BufferList.of(buffer), np.stack((starts, np.asarray(line_ends)), axis=1), stopped)
         spans: list[tuple[int, int]] = []
