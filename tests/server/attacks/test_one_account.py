@@ -105,6 +105,49 @@ def test_what_was_found_before_the_engine_was_freed_can_be_read(state: State) ->
         assert b'"kind":"error"' in text
 
 
+class _AtOnce(ScriptedEngine):
+    """Answers small searches in the thread of the event loop."""
+
+    def answer_at_once(self, request: SearchRequest, viewer: Viewer) -> list[Event] | None:  # type: ignore[override]
+        del viewer
+        return [Alert("secret"), Done()] if request.query == "small" else None
+
+
+def test_a_small_answer_ends_when_access_does_while_it_waits(state: State) -> None:
+    """It was checked when the request came, and then waited for a place among the searches."""
+    may_end = threading.Event()
+
+    def script(request: SearchRequest, _: Viewer, cancellation: Cancellation) -> Iterator[Event]:
+        yield Progress(done=False, match_count=0, duration_ms=1)
+        while request.query == "long" and not (may_end.is_set() or cancellation.stopped):
+            time.sleep(0.01)
+        yield Done()
+
+    token, secret = state.tokens.create("ann", ("user:all",))
+    other = token_of(state, "mallory")
+    with running(_AtOnce(script), state=state, limits=StreamLimits(searches=1)) as service:
+        with ask(service, secret, "small") as connection:
+            assert b"secret" in _all_of(connection)
+        with ask(service, other, "long") as first, ask(service, secret, "small") as second:
+            first.recv(1 << 16)
+            time.sleep(0.1)
+            state.tokens.revoke(token.id)
+            may_end.set()
+            text = _all_of(second)
+    assert b"secret" not in text
+    assert b"your access has ended" in text
+
+
+def _all_of(connection: socket.socket) -> bytes:
+    text = b""
+    while b"event: done" not in text[-200:]:
+        portion = connection.recv(1 << 16)
+        if not portion:
+            break
+        text += portion
+    return text
+
+
 @pytest.mark.parametrize("change", ["account", "token", "grant", "roles"])
 def test_a_stream_ends_when_access_does(state: State, change: str) -> None:
     """The search went on to its end for an account that was gone."""
@@ -143,6 +186,8 @@ def test_a_stream_ends_when_access_does(state: State, change: str) -> None:
             state.grants.remove("example.org/private", account="ann")
         else:
             state.roles.unassign("Site Administrator", "ann")
+        # What was checked a moment before is not checked again.
+        time.sleep(0.05)
         changed.set()
         for portion in portions:
             text += portion

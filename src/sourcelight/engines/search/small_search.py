@@ -37,8 +37,11 @@ from sourcelight.engines.search.scan.spans import Spans, find_spans, unit_ranges
 _OPTIONS = SearchOptions(in_path_order=True, raw=True)
 """As of a search for all matches whose lines are shown without surroundings."""
 
-_MAX_PATHS = 4096
-"""Matches in paths above which a search is no small one."""
+_MAX_MATCHES = 4096
+"""Matches above which a search is no small one: those in paths, and those in text, once for each file that has it."""
+
+_MAX_TEXT_BYTES = 2 << 20
+"""Bytes of matched lines, once for each file, above which a search is no small one: a line may have megabytes."""
 
 _EMPTY: Int64Array = np.zeros(0, dtype=np.int64)
 _NO_FILES = FileNumbers(_EMPTY)
@@ -81,7 +84,7 @@ class SmallSearch:
     max_units: int
 
     def run(self) -> SmallResult | None:
-        """Return all matches; None where more than `max_units` units or too many paths may match."""
+        """Return all matches; None where more than `max_units` units may match, or an answer is large."""
         self.corpus.check_sizes()
         term = self.prepared.terms[0]
         pattern = term.pattern
@@ -95,7 +98,13 @@ class SmallSearch:
             return None
         spans = find_spans(self.corpus, pattern, units, never)
         if len(spans):
-            return SmallResult(self._raw_matches(self._of_term(spans)))
+            source = BatchSource(self.corpus, None, self.group.targets, self.group.commits, self.group.locations)
+            collector = MatchCollector(source, _OPTIONS)
+            copies = self._copies(spans)
+            if int(copies.sum()) > _MAX_MATCHES:
+                return None
+            collector.add(self._of_term(spans))
+            return _result(collector, int(copies.max()))
         # Keys ignore case, and so does the first look at the paths.
         is_absent = not pattern.case_sensitive or (not in_paths and self._is_absent(pattern, units))
         return _ABSENT if is_absent else _NOT_SO_SPELLED
@@ -138,19 +147,17 @@ class SmallSearch:
             files, documents = files[order], documents[order]
         return FileMatches(spans, FileNumbers(files), DocumentNumbers(documents), _NO_FILES, self.corpus.files)
 
-    def _raw_matches(self, matches: FileMatches) -> RawMatches:
-        group = self.group
-        source = BatchSource(self.corpus, None, group.targets, group.commits, group.locations)
-        collector = MatchCollector(source, _OPTIONS)
-        collector.add(matches)
-        (raw,) = collector.take_batch().batches
-        return raw  # type: ignore[no-any-return]  # as the options say
+    def _copies(self, spans: Spans) -> Int64Array:
+        """Return the number of files that have each span: copies of one text are one document here."""
+        first_positions = self.selection.first_position
+        documents = self.corpus.documents_of(spans.start)
+        return first_positions[documents + 1] - first_positions[documents]
 
     def _of_tree(self) -> SmallResult | None:
         """Search with the machinery of large searches, in one batch."""
         group = self.group
         search = CorpusSearch(self.corpus, self.prepared, never, among=self.selection)
-        if any(spans is not None and len(spans.file) > _MAX_PATHS for spans in search.path_spans):
+        if any(spans is not None and len(spans.file) > _MAX_MATCHES for spans in search.path_spans):
             return None
         candidates = search.candidates()
         if candidates is not None and len(search.units_to_read(candidates)) > self.max_units:
@@ -160,13 +167,26 @@ class SmallSearch:
             return None
         source = BatchSource(self.corpus, search, group.targets, group.commits, group.locations)
         collector = MatchCollector(source, _OPTIONS)
+        rows, most_copies = 0, 1
         for batch in search.batches(BatchSizer(2 * self.max_units)):
-            collector.add(search.evaluate(batch))
+            matches = search.evaluate(batch)
+            copies = self._copies(matches.spans)
+            rows += int(copies.sum())
+            if rows > _MAX_MATCHES:
+                return None
+            most_copies = max(most_copies, int(copies.max(initial=1)))
+            collector.add(matches)
         collector.release_all()
-        batches = collector.take_batch().batches
-        if batches:
-            return SmallResult(batches[0])
+        if collector.has_batch:
+            return _result(collector, most_copies)
         sensitive = any(
             isinstance(t.pattern, CompiledPattern) and t.pattern.case_sensitive for t in search.prepared.terms
         )
         return _NOT_SO_SPELLED if sensitive else _ABSENT
+
+
+def _result(collector: MatchCollector, most_copies: int) -> SmallResult | None:
+    """Return what was collected; None where it is much text."""
+    if collector.text_bytes * most_copies > _MAX_TEXT_BYTES:
+        return None
+    return SmallResult(collector.take_batch().batches[0])

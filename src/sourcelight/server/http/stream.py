@@ -193,6 +193,8 @@ class SearchStream:
         trace_header = headers.get("x-sourcegraph-should-trace")
         if trace_header is not None:
             request = replace(request, trace=_WORDS.get(trace_header.lower(), request.trace))
+        # Before the wait for a place, which may be long.
+        access = _Access(self._authenticator, headers, principal, self._limits.recheck_s)
         try:
             await self._queue.acquire(reader, self._limits.queue_s)
         except QueueFull:
@@ -205,15 +207,17 @@ class SearchStream:
             await plain_response(503, "The service is stopping.", {"Retry-After": "5"})(scope, receive, send)
             return
         encode_batch = batch_encoder(request, diff_type_of(headers, self._settings.diff_match_type), self._settings)
-        small = small_answer(self._engine, request, principal.viewer, encode_batch, self._cadence)
+        # Where the access has ended, the search below says so.
+        small = None
+        if access.holds():
+            small = small_answer(self._engine, request, principal.viewer, encode_batch, self._cadence)
         if small is not None:
             self._queue.release(reader)
-            # The credential was checked when the request came, some milliseconds ago.
             await response.end(small.frames)
             notes.outcome, notes.events, notes.rows = small.outcome, small.counts.events, small.counts.rows
             return
         trace = self._traces.open(principal, request.query) if request.trace else None
-        await self._search(request, principal, trace, encode_batch, response, scope, receive, headers, reader)
+        await self._search(request, principal, trace, encode_batch, response, scope, receive, access, reader)
 
     async def _search(
         self,
@@ -224,7 +228,7 @@ class SearchStream:
         response: StreamResponse,
         scope: Scope,
         receive: Receive,
-        headers: Mapping[str, str],
+        access: _Access,
         slot_owner: str,
     ) -> None:
         started = time.monotonic()
@@ -250,7 +254,6 @@ class SearchStream:
         producer.start(self._threads, on_end, quiet_s=_SHORT_S)
         reader = _RequestReader(receive, producer)
         response.watch_for(lambda: self._free_engine(producer), self._limits.unread_s, scope)
-        access = _Access(self._authenticator, headers, principal, self._limits.recheck_s)
         try:
             await self._pump(producer, pacer, response, reader, access)
         except OSError:
@@ -362,19 +365,21 @@ class _Access:
         self._recheck_s = recheck_s
         self._version: int | None = None
         self._checked = time.monotonic()
+        self._holds = True
 
     def holds(self) -> bool:
         """Return whether the access is still valid; within a few milliseconds of the last check, what that said."""
         now = time.monotonic()
-        if now - self._checked < _SHORT_S:
-            return True
+        if not self._holds or now - self._checked < _SHORT_S:
+            return self._holds
         # A number that changes with every write to the state, in any process: cheaper than authenticating again.
         version = self._authenticator.version
         if version == self._version and now - self._checked < self._recheck_s:
             return True
         self._version, self._checked = version, now
         current = self._authenticator.for_search(self._headers)
-        return isinstance(current, Principal) and current.covers(self._principal)
+        self._holds = isinstance(current, Principal) and current.covers(self._principal)
+        return self._holds
 
 
 class _RequestReader:

@@ -102,6 +102,11 @@ class MatchCollector:
         """Whether the next batch is large enough that waiting longer saves nothing."""
         return self._rows >= _MAX_BATCH_ROWS or self._bytes >= _MAX_BATCH_BYTES
 
+    @property
+    def text_bytes(self) -> int:
+        """About how many bytes the lines have that wait for a batch; files with one content share them."""
+        return self._bytes
+
     def add(self, file_matches: FileMatches) -> int:
         """Add matches and return their number."""
         finished_up_to = file_matches.finished_up_to
