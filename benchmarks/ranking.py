@@ -40,7 +40,7 @@ from sourcelight.engines.search.ranking.model import RankLimits
 from sourcelight.engines.search.ranking.question import RankQuery, analyze
 from sourcelight.engines.search.ranking.ranker import Ranker
 from sourcelight.engines.search.ranking.terms.term_files import OpenedTerms
-from sourcelight.repos.commit_subjects import read_subjects
+from sourcelight.repos.processes.commit_subjects import read_subjects
 
 _DEPTH = 10
 _FUNCTION_CHUNKS = 20

@@ -9,7 +9,7 @@ import pytest
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled
 from sourcelight.repos import Catalog, Repository, resolve
-from sourcelight.repos.commit_subjects import MAX_PATHS, MAX_SUBJECT_BYTES, CommitSubject, read_subjects
+from sourcelight.repos.processes.commit_subjects import MAX_PATHS, MAX_SUBJECT_BYTES, CommitSubject, read_subjects
 from sourcelight.testing import RepositoryBuilder
 
 

@@ -25,7 +25,7 @@ from sourcelight.engines.search import FileFilter, FileTerm, IndexStore, SearchO
 from sourcelight.engines.search.direct import DirectSearch, commit, reader
 from sourcelight.engines.search.model import MatchTree
 from sourcelight.repos import Catalog, ObjectReader
-from sourcelight.repos.blob_process import BlobProcess
+from sourcelight.repos.processes.blob_process import BlobProcess
 from sourcelight.testing.repositories import RepositoryBuilder
 
 SEED = 23

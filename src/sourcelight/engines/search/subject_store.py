@@ -18,7 +18,7 @@ from sourcelight.engines.search.ranking.terms.subject_table import (
 )
 from sourcelight.engines.storage.sections import MemorySections, SectionFile, write_sections
 from sourcelight.repos import WORKTREE, resolve
-from sourcelight.repos.commit_subjects import read_subjects
+from sourcelight.repos.processes.commit_subjects import read_subjects
 
 _KIND: Final = "subjects"
 

@@ -13,7 +13,7 @@ from sourcelight.engines.search.direct.commit import FileRange, UnindexedCommit,
 from sourcelight.engines.search.scan.corpus import OpenedCommit
 from sourcelight.engines.storage import worker_pool
 from sourcelight.repos import ObjectReader, Repository
-from sourcelight.repos.blob_process import BlobProcess
+from sourcelight.repos.processes.blob_process import BlobProcess
 
 _MIN_PROCESS_BYTES = 1 << 20
 """Bytes below which reading them in this process takes less time than starting git."""

@@ -15,7 +15,7 @@ from sourcelight.core.arrays import BoolArray, Float64Array, Int64Array
 from sourcelight.engines.search.ranking.terms import tokenizer
 from sourcelight.engines.search.ranking.terms.message_index import MessageIndex
 from sourcelight.engines.symbols.table import SectionSource
-from sourcelight.repos.commit_subjects import CommitSubject
+from sourcelight.repos.processes.commit_subjects import CommitSubject
 
 FORMAT = 1
 """Raised by one whenever older tables can't be read by this code, or would be made of other commits."""
