@@ -29,7 +29,7 @@ _DEFAULT_DESCRIPTION = "Unnamed repository; edit this file"
 _REPLACE = "refs/replace"
 _REPLACED = b"refs/replace/"
 _OBJECT = re.compile(rb"[0-9a-f]{40}")
-RACY_NS = 200_000_000  # a second change within this time may leave no trace in a time stamp
+RACY_NS = 200_000_000  # two changes within this time may leave the same time stamp
 Stamp = tuple[tuple[int, int, int] | None, ...]
 
 
@@ -71,12 +71,12 @@ def describe(discovered: DiscoveredRepository, boundary: Boundary | None = None)
 
     Raises
     ------
-    Unusable
+    UnusableRepository
         If it is empty, damaged, unreadable, of a format that can't be read, or reaches out of `boundary`.
     """
     limits = boundary or Boundary()
-    # Identities before and after: a git directory that a link replaces while it is read would pass the checks of the
-    # old one.
+    # Identities are compared before and after: if a link replaces the git directory meanwhile, the checks were made on
+    # the old directory and say nothing about the new one.
     before = _file_identities(discovered)
     _check_files(discovered)
     sources = object_sources(discovered.git_common_dir)
@@ -108,6 +108,7 @@ def _file_identities(discovered: DiscoveredRepository) -> tuple[tuple[int, int],
 def _check_files(discovered: DiscoveredRepository) -> None:
     """Refuse pipes and the like: git reads these files without checking their kind."""
     head = head_target(discovered.git_dir)
+    # HEAD is untrusted text: a ref with ".." would name a file outside of the repository.
     names = [f"{discovered.git_common_dir}/{name}" for name in ("config", "packed-refs", "shallow")]
     names += [
         f"{discovered.git_dir}/HEAD",
@@ -263,6 +264,7 @@ def replaced_objects(git_common_dir: str) -> int:
     except OSError:
         pass
     try:
+        # A line has 40 hex digits, a space and the name of the ref.
         with open(f"{git_common_dir}/packed-refs", "rb") as file:
             names.update(line[41 + len(_REPLACE) + 1 :].strip() for line in file if line[41:].startswith(_REPLACED))
     except OSError:

@@ -1,10 +1,10 @@
 """Find every git directory below a directory.
 
-Contents never decide what is a repository. Below a work tree, ``.git`` alone is a git directory (git tracks no such
-name). A directory that looks like one is content, and so is a link that a repository around it tracks: such links are
-not followed. Other links to directories are followed, each directory once. The walk never enters a git directory. It
-leaves out tools' caches (`CACHE_FOLDERS`), which never contain work and may have a hundred thousand directories. A
-cache directory that is itself the given path is walked.
+Tracked files can't pose as a repository. Inside a work tree, only ``.git`` counts as a git directory, because git never
+tracks that name. Any other directory that looks like one is part of the tracked files. So is a symbolic link that an
+enclosing repository tracks, and the walk doesn't follow it. The walk follows other links to directories and visits each
+directory once. It never enters a git directory. It leaves out caches of tools (`CACHE_FOLDERS`), which never contain
+work and may have a hundred thousand directories, unless the given path is one.
 
 A given directory without a repository below it is part of an enclosing repository, or a snapshot.
 """
@@ -75,8 +75,8 @@ class Discovery:
     folders
         Directories that may get further repositories, with their time stamps: all that lie outside of work trees.
     settings
-        Files named as those with settings of repositories, in directories below the given ones and outside of work
-        trees.
+        Files named ``repos.toml`` in directories below the given ones and outside of work trees. They are listed for
+        a warning.
     lookalikes
         Directories below a work tree that look like git directories: they are read as its files.
     outside
@@ -138,6 +138,7 @@ class Discovery:
             inner = self._visit(step, names, modified)
             if inner is None:
                 continue
+            # Directories go on top of the stack: if a link here leads to one of them, it keeps its own path.
             for name in reversed(links):
                 pending.extend(self._target(step, name, inner))
             pending.extend(
@@ -150,6 +151,7 @@ class Discovery:
             return (*step.enclosing, TrackedEntries(step.real, git_dir_of(step.real)))
         if _is_git_dir(step.path, names):
             if os.path.basename(step.real) == ".git":
+                # A link of another name may lead here: then the work tree is the parent of the real directory.
                 is_dot = os.path.basename(step.path) == ".git"
                 self._add(step.real, os.path.dirname(step.path if is_dot else step.real), is_named=step.is_named)
             elif step.is_named or not step.enclosing:
@@ -193,6 +195,7 @@ class Discovery:
             self._add(dot, folder, is_named=is_named)
             return True
         try:
+            # Without O_NONBLOCK, opening a named pipe would wait for a writer.
             os.close(os.open(dot, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)))
         except OSError as error:
             self.skipped.append(SkippedRepository(folder, "unreadable", f"{dot}: {error.strerror}"))
@@ -245,13 +248,14 @@ class Discovery:
 
     def _skip(self, folder: str, error: OSError, *, is_named: bool, is_nested: bool) -> None:
         reason = error.strerror or str(error)
+        # Inside a work tree, an unreadable directory belongs to a repository that is listed anyway.
         if is_named or (isinstance(error, PermissionError) and not is_nested):
             missing = isinstance(error, (FileNotFoundError, NotADirectoryError))
             self.skipped.append(SkippedRepository(folder, "not found" if missing else "unreadable", reason))
 
 
 def _preference(repository: DiscoveredRepository) -> tuple[bool, bool, bool, str]:
-    """Order the places of one repository: main work tree, other work tree, linked work tree, bare."""
+    """Order the places of one repository: main work tree, other work tree, bare, linked work tree."""
     is_main = os.path.realpath(repository.worktree) == os.path.dirname(repository.git_common_dir)
     return (repository.git_dir != repository.git_common_dir, not repository.worktree, not is_main, repository.git_dir)
 
@@ -272,7 +276,7 @@ def _read_folder(folder: str) -> tuple[set[str], list[str], list[str]]:
                     below.append(name)
                 elif entry.is_symlink() and entry.is_dir():
                     links.append(name)
-            except OSError:  # a link that leads round in a circle
+            except OSError:  # a cycle of symbolic links
                 continue
     below.sort()
     links.sort()

@@ -108,8 +108,8 @@ def _plain_value(text: str) -> str:
 
 
 _READ_ALIKE = ("partialclone", "noop-v1", "compatobjectformat")
-"""Extensions (gitrepository-layout) that libgit2 does not know and that change nothing for who reads: what a partial
-clone lacks is missing, and the compatible names of objects are beside the others."""
+"""Extensions (gitrepository-layout) that libgit2 doesn't know and that don't change how objects are read. Objects that
+a partial clone lacks count as missing. Compatible names of objects are stored beside the regular ones."""
 
 _UNKNOWN_EXTENSION = re.compile(r"unsupported extension name (?:extensions\.)?(\S+)")
 _UNKNOWN_VERSION = re.compile(r"unsupported repository version (\d+)")
@@ -138,8 +138,8 @@ def open_handle(git_dir: str) -> pygit2.Repository:
 
     Raises
     ------
-    Unusable
-        If it can't be read, and why in words.
+    UnusableRepository
+        If it can't be read; the message says why.
     """
     import pygit2
 

@@ -63,7 +63,7 @@ def repair_private_folder(path: str | os.PathLike[str], marker: str) -> None:
     path
         The directory; it need not be there.
     marker
-        The file by which a directory below is known for an index.
+        Name of the file that marks a subdirectory as an index.
     """
     folder = os.path.abspath(os.fspath(path))
     if os.name != "posix" or folder in _repaired:
@@ -83,7 +83,7 @@ def repair_private_folder(path: str | os.PathLike[str], marker: str) -> None:
             for name in (*folders, *files):
                 _restrict(os.path.join(directory, name))
         _restrict(index)
-    if len(indexes) == len(names):  # last: a repair that was cut off begins again
+    if len(indexes) == len(names):  # last, so that an interrupted repair starts again
         _restrict(folder)
 
 
@@ -95,7 +95,7 @@ def _restrict(path: str) -> None:
     """Remove the rights of others from a directory or file of this user; links are not followed."""
     if os.name != "posix":
         return
-    with contextlib.suppress(OSError):  # another user's, or a file system without rights
+    with contextlib.suppress(OSError):  # owned by another user, or a file system without permissions
         info = os.lstat(path)
         if info.st_mode & _OTHERS and info.st_uid == os.geteuid() and not stat.S_ISLNK(info.st_mode):
             os.chmod(path, stat.S_IMODE(info.st_mode) & ~_OTHERS)

@@ -41,7 +41,7 @@ class Repository:
     worktree
         Work tree or snapshot directory; empty for a bare repository.
     incomplete
-        Why the repository is not complete (``shallow``, ``partial clone``, or both); empty when it does.
+        Why the repository is not complete (``shallow``, ``partial clone``, or both); empty if it is complete.
     canonical_path
         Where it is on this machine, as `canonical_path_of` gives it: what grants refer to. Empty for others.
     lenders

@@ -87,13 +87,14 @@ def current_state(repository: Repository, cancellation: Cancellation | None = No
     root = os.fsencode(repository.worktree)
     if not os.path.isdir(root):
         raise RepositoryNotFound(repository.name)
+    # Held while files are read: a concurrent caller then finds their hashes instead of computing them again.
     with _lock:
         known_hashes = _hashes.get(repository.key, {})
         hasher = _Hasher(root, known_hashes, cancellation)
         state = _snapshot(hasher) if repository.kind == "snapshot" else _worktree(repository, hasher)
         _hashes[repository.key] = hasher.seen
         states = _states.setdefault(repository.key, LruCache(MAX_STATES))
-        # An equal state that is known stays: searches under way share its tree.
+        # If an equal state is cached, keep it: running searches share its tree.
         return states.get_or_make(state.commit, lambda: state)
 
 
@@ -281,7 +282,7 @@ def _snapshot(hasher: _Hasher) -> WorktreeState:
 
 def _worktree(repository: Repository, hasher: _Hasher) -> WorktreeState:
     commit = _head(repository)
-    for _ in range(3):  # a commit made between two looks would mix two states
+    for _ in range(3):  # a commit made while files are listed would mix two states
         changed, deleted, new = changed_paths(repository)
         previous, commit = commit, _head(repository)
         if previous == commit:

@@ -14,7 +14,7 @@ _MAX_ENTRIES = 100_000
 """Entries of directories that stay in memory: neighbouring commits share most of theirs."""
 
 _MAX_DEPTH = 200
-"""Directories within each other; a hostile repository has more."""
+"""Maximum nesting of directories; only a hostile repository has more."""
 
 _Folder = Mapping[bytes, tuple[bytes, bytes]]
 
@@ -64,7 +64,7 @@ class CommitFiles:
         while pending:
             prefix, depth, tree, other_tree = pending.pop()
             entries, other_entries = self._entries(tree), self._entries(other_tree)
-            # A hostile repository repeats one directory without end.
+            # Only a hostile repository nests directories this deep; each level would make the paths longer.
             if depth > _MAX_DEPTH:
                 self.is_cut = True
                 continue
@@ -76,6 +76,7 @@ class CommitFiles:
                     self.is_cut = True
                     return
                 self._differing += 1
+                # A file on one side may be a directory on the other: then both of these steps apply.
                 folder, other_folder = _folder_of(entry), _folder_of(other_entry)
                 if folder != other_folder:
                     pending.append((prefix + name + b"/", depth + 1, folder, other_folder))

@@ -48,7 +48,7 @@ def parse_seconds(digits: bytes) -> int:
 def parse_offset(text: bytes) -> int:
     """Parse a time zone such as ``-0730`` as minutes east of UTC: hours are all digits but the last two.
 
-    So ``+051800`` is 518 hours, as for git; 0 for what is no number, or too big for git.
+    As in git, ``+051800`` is 518 hours. Returns 0 for text that isn't a number, and for numbers too large for git.
     """
     digits = text[1:]
     if text[:1] not in {b"+", b"-"} or not digits.isdigit() or len(digits) > _MAX_DIGITS:
@@ -69,7 +69,7 @@ def split_identity(text: bytes) -> tuple[bytes, bytes]:
 def as_text(raw: bytes) -> str:
     """Decode bytes of git as text, invalid UTF-8 as U+FFFD.
 
-    Git has changed them to UTF-8 where the commit names its encoding and the bytes fit it, and passes on all else.
+    Git has converted them to UTF-8 if the commit names an encoding and the bytes fit it. It passes others on unchanged.
     """
     return raw.decode("utf-8", "replace")
 
@@ -79,7 +79,7 @@ class CommitHeader:
     """The header and message of a commit.
 
     `author` and `committer` are name, address and date (RFC 3339 with the writer's offset). `message` is as git shows
-    it: changed to UTF-8 where the commit names another encoding.
+    it: decoded with the encoding that the commit names.
     """
 
     parents: tuple[str, ...]
@@ -112,6 +112,7 @@ def read_commit(reader: StoreReader, commit: CommitId) -> CommitHeader | None:
         if key == b"parent":
             parents.append(value.decode("ascii", "replace"))
         elif key in people:
+            # The date follows the last ">": a malformed name or address may contain others.
             identity, bracket, date = value.rpartition(b">")
             name, email = split_identity(identity + bracket)
             people[key] = as_text(name), as_text(email), _format_instant(*parse_instant(date.strip()))
@@ -201,6 +202,7 @@ def _read(handle: pygit2.Repository, name: str) -> tuple[int, bytes]:
 
     try:
         oid = pygit2.Oid(hex=name)
+        # Reading the header first keeps an object of many gigabytes out of memory.
         if handle.odb.read_header(oid)[1] > MAX_FOLDER_BYTES:
             return 0, b""
         kind, data = handle.read(oid)

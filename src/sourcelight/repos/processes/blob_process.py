@@ -19,14 +19,15 @@ from sourcelight.repos.objects.packs import MAX_UNFOLDED_BYTES
 from sourcelight.repos.repository import Repository
 
 _AT_ONCE = 1000
-"""Names that are asked for before their contents are read: all of them fit into the buffer of a pipe."""
+"""Names requested before their contents are read. At 41 bytes each they fit into a pipe's buffer of 64 KiB: with more,
+git could wait for its output to be read while this process waits to write."""
 
 _BUFFER_BYTES = 1 << 20
 _MAX_HEADER_BYTES = 256
 _SETTINGS = ("core.deltaBaseCacheLimit=32m",)
 
 _DATA_BYTES = MAX_UNFOLDED_BYTES + (96 << 20)
-"""Memory of the process: a content that is stored as a difference to a far larger one ends it."""
+"""Memory limit of the process. Content stored as a delta of a far larger object exceeds it and ends the process."""
 
 _CPU_S = 600
 
@@ -68,7 +69,7 @@ class BlobProcess:
         if self._process.stdin is None or self._process.stdout is None:
             raise AssertionError
         self._input: IO[bytes] = self._process.stdin
-        # Unbuffered pipes have small reads; most contents then come with one call for many of them.
+        # The process's own pipe is unbuffered. With a buffer, one system call reads many small contents.
         self._output: IO[bytes] = os.fdopen(os.dup(self._process.stdout.fileno()), "rb", _BUFFER_BYTES)
         _widen(self._output)
 
@@ -78,7 +79,7 @@ class BlobProcess:
         Parameters
         ----------
         sizes
-            Size of each content, as its header says: a process that answers with another one is not believed.
+            Size of each content, from its header. An answer with another size raises `GitFailed`.
 
         Raises
         ------
@@ -119,6 +120,7 @@ class BlobProcess:
                 return None
             if words != [name.hex().encode(), b"blob", b"%d" % size]:
                 raise self._failure("it ended" if not words else "its answer is not that of a content")
+            # A newline follows each content (git-cat-file, "Batch output").
             content = self._output.read(size + 1)
         except (OSError, ValueError) as error:
             raise self._failure("it ended") from error
