@@ -71,6 +71,7 @@ def ranked_events(
         cancellation.check()
         offsets = _line_offsets(context, file) if request.chunk_matches or context.engine.holds_files else []
         batch = first_matches(_batch(file, words, request, repositories, offsets), count - tally.matches)
+        # Checked before the tally counts the file: the first rows of a repository carry its description.
         is_new = file.repository not in tally.repositories
         tally.add(batch)
         visible = first_matches(batch, display - sent_count)
@@ -140,6 +141,7 @@ def _words(question: str) -> re.Pattern[str]:
     words = {
         form for term in terms for form in (term, analyzed.source_texts.get(term, term)) if re.fullmatch(r"\w+", form)
     }
+    # The longest word comes first: `re` takes the first alternative that matches, not the longest.
     return re.compile("|".join(sorted(map(re.escape, words), key=lambda word: (-len(word), word))), re.IGNORECASE)
 
 
@@ -250,6 +252,7 @@ def _chunk_columns(
             first -= 1
         while last - row.number < request.context_lines and last + 1 in available:
             last += 1
+        # Rows of one chunk share its list, so that a later row extends the chunk of earlier rows too.
         if chunks and first <= chunks[-1][1] + 1:
             chunks[-1][1] = last
         else:

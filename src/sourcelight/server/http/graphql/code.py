@@ -1,7 +1,7 @@
 """Repositories, commits, directories and files as objects of the GraphQL schema.
 
-Names that the caller may not see don't exist here: each repository comes from the catalog's list for its viewer. An
-object that is not there is null, as in the public API; what a clone lacks is an error that names it.
+Repositories that the caller may not see don't exist here: each one comes from the catalog's list for its viewer. A
+missing object is null, as in the public API. If the clone lacks an object, the answer has an error that names it.
 """
 
 from __future__ import annotations
@@ -289,6 +289,7 @@ class GitBlob(_Entry):
     @property
     def byte_size(self) -> int:
         """Size in bytes."""
+        # `cached_property` stores its value under this name: if the content was read, its size is known.
         if "_content" in vars(self):
             return self._content.size
         return self.repository.request.reader.size(self.repository.source, self.commit.oid, self.entry)
@@ -324,6 +325,7 @@ class GitBlob(_Entry):
 def _lines(data: bytes, first: int, last: int | None) -> bytes:
     """Return lines of a content; only a newline ends one."""
     lines = data.split(b"\n")
+    # Joining drops the newline after the last line, which is put back unless the range reaches the end of the file.
     text = b"\n".join(lines[first:last])
     return text + b"\n" if last is not None and last < len(lines) and text else text
 

@@ -112,6 +112,7 @@ class QueryRoot:
         del not_cloned, not_indexed
         if descending and after:
             raise GraphQLError("after: is for lists in ascending order.")
+        # A cursor holds a name, not a position, so a list continues correctly after repositories were added or removed.
         start = bisect_right(sources, _position(after), key=lambda source: source.name) if after else 0
         if descending:
             sources.reverse()

@@ -91,6 +91,7 @@ class SearchResults:
     def add(self, matches: list[Mapping[str, Any]]) -> None:
         """Add matches in their wire form; those beyond `MAX_RESULTS` are only counted."""
         for match in matches:
+            # Before the limit: the number of repositories includes those of results that aren't returned.
             self._names.add(match["repository"])
             if len(self.results) >= MAX_RESULTS:
                 self._omitted += 1
@@ -148,7 +149,7 @@ class SearchResults:
 
     @property
     def alert(self) -> Fields | None:
-        """The alert of the search, else the first item that was skipped for a reason other than a limit."""
+        """The alert of the search, else one that sums up the skipped items with severity ``warn``."""
         alert = self._alert
         if alert is not None:
             proposals = [

@@ -116,7 +116,7 @@ class SearchView:
 
     def _add_rows(self, batch: Any) -> None:
         if len(self._results) >= MAX_FILES:
-            # One result may continue in the next batch, if a service sends so; more of it would not be shown anyway.
+            # The page is full. A service may split a result over two batches; the rest of it counts as hidden too.
             self._hidden += batch.num_rows
             return
         names = [name for name in COLUMNS if name in batch.schema.names]
@@ -241,7 +241,7 @@ class SearchView:
     def _facet(self, suggested: SuggestedFilter) -> str:
         try:
             query = add_filter(parse(self.query, self.pattern_type or "standard"), suggested.value, at_end=True)
-        except QueryError:  # what can't be said as one query is for the reader to write
+        except QueryError:  # no single query has this meaning; append the filter, for the user to edit
             query = f"{self.query} {suggested.value}".strip()
         return (
             f'<li><a href="{self._link(query)}"><span>{escape(suggested.label)}</span> '
