@@ -1,7 +1,7 @@
 """Patches as text: their hunks, what their headers say, and the preview of a diff (wire reference, 3.7).
 
-An answer that has the patch need not say again what its headers do, and a client can read it from the patch of any
-service.
+An answer with a patch doesn't have to repeat what the headers of the patch say. A client reads it from the patch of
+any service.
 """
 
 from __future__ import annotations
@@ -77,6 +77,7 @@ class Hunk:
         old, new = self._first_lines()
         old += sum(line.startswith(_OLD) for line in before)
         new += sum(line.startswith(_NEW) for line in before)
+        # A side without lines is numbered by the line before it.
         old -= not any(line.startswith(_OLD) for line in lines)
         new -= not any(line.startswith(_NEW) for line in lines)
         return Hunk(old, new, f"{self.section} {section}".strip(), lines)
@@ -89,6 +90,7 @@ def read_hunks(patch: str) -> Iterator[Hunk]:
     """Yield the hunks of a patch; of several files, one after the other."""
     head: tuple[int, int, str] | None = None
     lines: list[str] = []
+    # Lines of the hunk that are still to come: until both are 0, a line that looks like a header is text of a file.
     old = new = 0
     for line in patch.split("\n"):
         match = HUNK.match(line) if not (old or new) else None
@@ -98,7 +100,7 @@ def read_hunks(patch: str) -> Iterator[Hunk]:
             old, new = int(match[2] or 1), int(match[4] or 1)
             head, lines = (int(match[1]), int(match[3]), line[match.end() :].strip()), []
         elif head is not None and (line[:1] == "\\" or (old + new and line[:1] in {"+", "-", " "})):
-            # What follows the lines that a hunk counts is the head of a further part, as of a changed type.
+            # Lines after the counted ones are the header of another part, for example after a change of file type.
             old, new = old - line.startswith(_OLD), new - line.startswith(_NEW)
             lines.append(line)
     if head is not None:
@@ -190,7 +192,7 @@ def patch_facts(patch: str, *, is_whole: bool = True) -> dict[str, Any]:
     """
     info: dict[str, Any] = {"binary": False}
     for line in patch.split("\n"):
-        # A file whose type changed has a second header; its first alone is of the older file.
+        # If the type of a file changed, a second header follows; only the first one is about the older file.
         if line.startswith("@@ ") or (line.startswith("diff --git ") and len(info) > 1):
             break
         info |= _read_header(line)
@@ -203,7 +205,7 @@ def patch_facts(patch: str, *, is_whole: bool = True) -> dict[str, Any]:
 def abbreviate_object_ids(patch: str) -> str:
     """Shorten the object ids of a file's patch to seven digits, as ``git diff`` prints them.
 
-    Two whole ids are 48 tokens to a language model. ``git apply`` needs those of a binary file whole.
+    Two full ids cost a language model 48 tokens. Binary patches keep theirs, which ``git apply`` needs in full.
     """
     if _IS_BINARY.search(patch):
         return patch

@@ -18,6 +18,7 @@ _SPANS = ("start", "end", "byte_start", "byte_end")
 
 def boundaries(rows: int, codes: list[Int64Array]) -> list[tuple[int, int]]:
     """Return the runs (start, stop) of rows in which none of `codes` changes."""
+    # True where a run starts: at the first row, and where a code differs from that of the row before.
     changed = np.zeros(rows, bool)
     changed[0] = True
     for code in codes:
@@ -70,6 +71,7 @@ class MatchRows:
         column = self.batch.column(name)
         if not column.null_count and pa.types.is_list(column.type) and pa.types.is_int32(column.type.value_type):
             offsets = _offsets(column)
+            # `values` of a slice are those of the whole array, so cut them at the first and the last offset.
             values = to_numpy(column.values)[int(offsets[0]) : int(offsets[-1])]
             return np.diff(offsets).astype(np.int64), values.astype(np.int64)
         counts = to_filled(pc.list_value_length(column), 0).astype(np.int64)
@@ -101,7 +103,7 @@ class MatchRows:
             ]
             numbers = {value: number for number, value in enumerate(dict.fromkeys(values))}
             return {number: value for value, number in numbers.items()}, [numbers[value] for value in values]
-        # Numbers of the dictionary: each distinct text is decoded once, not once for each row.
+        # The codes of the dictionary serve as numbers, so each distinct text is decoded once instead of once per row.
         codes = self.codes(name)[row_indices].tolist()
         text_of = {code: (column.dictionary[code].as_py() or "") if code >= 0 else "" for code in set(codes)}
         return text_of, codes
@@ -118,6 +120,7 @@ class MatchRows:
         """Return the length of each line in code points."""
         line = self.column("line")
         if not line.null_count and pa.types.is_string(line.type):
+            # In ASCII text a byte is a code point, so the offsets give the lengths without decoding.
             offsets = _offsets(line)
             if _is_ascii(line, offsets):
                 return np.diff(offsets).astype(np.int64)
@@ -131,6 +134,7 @@ class MatchRows:
         offsets, data = _offsets(line).tolist(), line.buffers()[2]
         if data is None:
             return [""] * len(line)
+        # Decoded from the buffer: `to_pylist` makes an Arrow scalar for each line first.
         view = memoryview(data)
         return [str(view[start:end], "utf-8") for start, end in pairwise(offsets)]
 
@@ -145,6 +149,7 @@ class MatchRows:
             chunk = self.batch.column("chunk")
             lengths = to_filled(pc.binary_length(chunk.dictionary), 0).astype(np.int64)
             codes = self.codes("chunk")
+            # Rows of a chunk follow each other; its text counts at the first of them only.
             is_new = np.append(True, codes[1:] != codes[:-1]) & (codes >= 0)
             size[is_new] += lengths[codes[is_new]]
         return size
@@ -209,6 +214,7 @@ def _offsets(column: Any) -> NDArray[np.int32]:
     data = column.buffers()[1]
     if data is None or not data.size:
         return np.zeros(1, np.int32)
+    # A slice shares the buffer of the whole array: skip `offset` entries of 4 bytes each.
     return np.frombuffer(data, np.int32, len(column) + 1, column.offset * 4)
 
 
@@ -218,6 +224,7 @@ def _is_ascii(column: Any, offsets: NDArray[np.int32]) -> bool:
     if data is None or start == end:
         return True
     raw = np.frombuffer(data, np.uint8, end - start, start)
+    # In portions, so that an early byte beyond ASCII ends the check.
     return not any(int(raw[offset : offset + _PROBE].max()) >= _ASCII_END for offset in range(0, len(raw), _PROBE))
 
 
@@ -233,7 +240,7 @@ def match_count(batch: Any) -> int:
 def first_matches(batch: Any, limit: int) -> Any:
     """Return the rows of `batch` that hold its first `limit` matches.
 
-    Of a row in which the limit falls only the first spans stay, with its text whole, so that the counts add up.
+    If the limit falls within a row, the row keeps its whole text but only its first spans, so that the counts add up.
     A row that only continues a match of the row before it goes with that row.
     """
     counts = MatchRows(batch).numbers("match_count")
@@ -242,6 +249,7 @@ def first_matches(batch: Any, limit: int) -> Any:
         return batch
     if limit <= 0:
         return batch.slice(0, 0)
+    # The first row at which the running total reaches the limit.
     last = int(np.searchsorted(total, limit, side="left"))
     keep_in_last = int(limit - (total[last - 1] if last else 0))
     head = batch.slice(0, last + 1)
@@ -253,6 +261,7 @@ def first_matches(batch: Any, limit: int) -> Any:
 def _cut_last_row(batch: Any, keep: int) -> Any:
     last = batch.num_rows - 1
     spans = batch.column(batch.schema.get_field_index("start"))[last].as_py() or []
+    # Spans of a match that began in an earlier row come first. They don't count, but have to stay.
     continued = len(spans) - batch.column(batch.schema.get_field_index("match_count"))[last].as_py()
     span_count = keep + max(continued, 0)
     columns = list(batch.columns)

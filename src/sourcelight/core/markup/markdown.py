@@ -1,8 +1,9 @@
 """Markdown and source code as HTML, safe for untrusted text: nothing in it acts.
 
-Known are headings, paragraphs, lists, quotations, tables, fenced code, rules, and within a line code, strong and
-emphasised text, links, a backslash before punctuation, and ``&lt;``. Everything else is text, HTML and images included.
-A link stands only where `resolve` says so; else its label is text. Time and depth are bounded for any text.
+It supports headings, paragraphs, lists, quotations, tables, fenced code and rules; within a line, code, strong and
+emphasized text, links, a backslash before punctuation, and ``&lt;``. Everything else is text, also HTML and images.
+A link is written only if `resolve` allows its address; otherwise its label is plain text. Time and depth are bounded
+for any text.
 
 Code is colored in one pass from left to right, with one expression for each family of languages: no grammar, no state,
 time proportional to the text. Text that no expression matches stays plain.
@@ -20,8 +21,8 @@ from sourcelight.core.markup.escaping import escape
 from sourcelight.core.markup.highlighting import code_html
 
 Resolve: TypeAlias = Callable[[str], str]
+"""Maps the address in a text to the one that a reader may follow; empty if there is none."""
 ShowLink: TypeAlias = Callable[[str, str, str], str]
-"""From the address that a text gives to the one that may be followed; empty: none."""
 
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*([^`\s]*)[^`]*")
@@ -53,13 +54,13 @@ def to_html(
     text
         Untrusted Markdown.
     resolve
-        Tells which addresses may be followed, and how.
+        Returns the address that a link may lead to; empty for none.
     top
-        Level of the highest heading; those below follow, down to 6.
+        Level of the highest heading; lower headings follow, down to 6.
     open_lines
-        Lines of Markdown after which sections of the second level are folded, each below its heading; 0: none is.
+        Lines of Markdown after which sections of the second level are folded, each below its heading; 0 folds none.
     collapsed_titles
-        Headings of sections that are folded in any case, if any is.
+        Headings of sections that are always folded, if `open_lines` is not 0.
     show_link
         Gives the HTML of a link from the HTML of its label, its address as written, and where it leads (empty for
         nowhere). None: a link, or the label alone.
@@ -210,7 +211,7 @@ class _Blocks:
             paragraph.append(lines[index])
             index += 1
         html = inline_html(chr(10).join(line.strip() for line in paragraph), self.resolve, self.show_link)
-        # What unfolds is a block, which would end a paragraph.
+        # `<details>` is a block element, and HTML ends a `<p>` before any block.
         out.append(f"{_UNFOLDING}{html}</div>\n" if "<details" in html else f"<p>{html}</p>\n")
         return index
 
@@ -285,6 +286,8 @@ class _Line:
         self.text = text
         self.resolve = resolve
         self.show_link = show_link
+        # Runs of backquotes by length, and the partner of each bracket: found once, because a search for the partner
+        # of each would take quadratic time in a text full of opening brackets.
         self.ticks: dict[int, list[int]] = {}
         for run in _TICKS.finditer(text):
             self.ticks.setdefault(len(run[0]), []).append(run.start())
@@ -298,12 +301,12 @@ class _Line:
 
     def html(self, position: int, end: int, depth: int) -> str:
         out: list[str] = []
-        missing: set[str] = set()
+        missing: set[str] = set()  # markers without an end: no later search for it has to scan the text again
         text = self.text
         while position < end:
             letter = text[position]
             if match := _PLAIN.match(text, position, end):
-                # The one entity that our own Markdown has: `clean_markdown` writes it.
+                # The only entity to decode is the one that `clean_markdown` writes.
                 out.append(escape(match[0].replace("&lt;", "<")))
                 position = match.end()
             elif letter == "\\" and position + 1 < end and text[position + 1] in string.punctuation:
@@ -349,6 +352,7 @@ class _Line:
         parts = text[close + 2 : close_paren].split()
         address = parts[0].strip("<>") if parts else ""
         target = self.resolve(address) if address else ""
+        # HTML has no links within links, so none in the label resolves.
         label = _Line(text[position + 1 : close], lambda _: "").html(0, close - position - 1, depth + 1)
         if self.show_link is not None:
             return self._with_stop(self.show_link(label, address, target), close_paren + 1, end)
@@ -369,6 +373,7 @@ class _Line:
         before = text[position - 1] if position else " "
         if depth >= _MAX_DEPTH or marker in missing or text_start >= end or text[text_start].isspace():
             return None
+        # Names such as `snake_case` are no emphasis.
         if letter == "_" and (before.isalnum() or before == "_"):
             return None
         close = text.find(marker, text_start + 1, end)

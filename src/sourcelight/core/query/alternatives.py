@@ -51,7 +51,7 @@ def _expand(node: Node, text: str) -> list[_Draft] | None:
     if isinstance(node, Filter | Predicate):
         return [_Draft([node], [])]
     parts = [_expand(arg, text) for arg in node.args]
-    # Pure patterns stay one expression: the engine evaluates their tree per file, without multiplying it out.
+    # Pure patterns stay one expression: the engine evaluates their tree for each file and needs no alternatives.
     if all(part is None for part in parts):
         return None
     operands = [part or [_single_draft(arg)] for part, arg in zip(parts, node.args, strict=True)]
@@ -61,7 +61,7 @@ def _expand(node: Node, text: str) -> list[_Draft] | None:
         return drafts
     drafts = [_Draft([], [])]
     for operand in operands:
-        # Before the product is built: 20 filters of two values each would be a million alternatives.
+        # Check before the product is built: 20 filters with two values each would make a million alternatives.
         _check_size(drafts, operand, text)
         if len(operand) == 1:
             for draft in drafts:
@@ -108,7 +108,7 @@ def _finish(draft: _Draft, phrase: str) -> Alternative:
     type_values = {node.value for node in filters if isinstance(node, Filter) and node.name == "type"}
     if type_values:
         types = tuple(name for name in RESULT_TYPES if name in type_values)
-    # `content:` excludes paths, so such a query has no path results.
+    # `content:` matches no paths, so such a query has no path results.
     elif pattern is not None and all(leaf.content for leaf in patterns_of(pattern)):
         types = ("file",)
     else:
@@ -143,12 +143,12 @@ BACKSLASH = "put a backslash before literal special characters"
 _NO_GLOB = r"this is not a glob: instead of *.py type \.py$"
 _SHOWN = 60
 """Characters of a regular expression that a hint quotes."""
-_MAX_PARTS = 1_000  # of a joined expression that are compiled alone: bounds the time of a hostile query
+_MAX_PARTS = 1_000  # terms of a joined expression that are compiled alone; bounds the time of a hostile query
 _BRACKETS = re.compile(r"[()\[\]{}]")
 MAX_STRUCTURE, MAX_STRUCTURE_DEPTH = 5_000, 100
-"""Characters of a pattern of code, and brackets in each other: its matcher calls itself for each level."""
+"""Maximum characters of a pattern of code, and levels of brackets: its matcher recurses for each level."""
 _HIDING = re.compile(r"[\[\]()\\]")
-_ONLY_COMMITS = names_of(FilterScope.COMMIT) - {"committer"}  # the reference lets that one pass without effect
+_ONLY_COMMITS = names_of(FilterScope.COMMIT) - {"committer"}  # the reference accepts `committer:` without effect
 _BOTH_REVS = (
     "invalid syntax. You specified both @ and rev: for a repo: filter and I don't know how to interpret this. "
     "Remove either @ or rev: and try again"

@@ -41,9 +41,9 @@ def narrow(query: Query, filters: Sequence[tuple[str, str]]) -> str:
 def add_filter(query: Query, addition: str, *, at_end: bool = False) -> str:
     """Return text of `query` and of the filters `addition`, which hold for every alternative.
 
-    The text stays as it was typed where that is possible, with the filters in front of it, or `at_end` it, where the
-    places that errors name stay right; where they would not reach every alternative, or would change what it says, it
-    is written from its tree, which means the same.
+    The text stays as it was typed if possible, with the filters in front of it. With `at_end` they go behind it, so
+    that the positions in errors stay right. If filters beside the text would miss an alternative or change its meaning,
+    the text is written from the tree, which means the same.
 
     Raises
     ------
@@ -68,6 +68,7 @@ def add_filter_text(text: str, pattern_type: str, addition: str) -> str:
         `text` or `addition` can't be read, or no text means both.
     """
     effective, root = read_tree(text, pattern_type)
+    # Only the result is validated: `author:`, for example, is invalid until `type:commit` is added.
     combined = add_filter(Query(text, effective, root, ()), addition)
     parse(combined, pattern_type)
     return combined
@@ -86,8 +87,8 @@ def with_timeout(text: str, pattern_type: str | None, version: str, timeout_s: f
     Raises
     ------
     QueryError
-        No text means the query with this filter. A text that has no meaning here is left as it is instead, for the
-        service to read.
+        No text means the query with this filter. A text that can't be parsed here raises no error; it is returned
+        unchanged, for the service to read.
     """
     if timeout_s is None:
         return text
@@ -101,6 +102,7 @@ def with_timeout(text: str, pattern_type: str | None, version: str, timeout_s: f
         return add_filter(query, f"timeout:{duration}", at_end=True)
     if all(limited):
         return text
+    # Some alternatives have a timeout and others don't: no text in front reaches only the latter.
     filters = [() if has else (Filter("timeout", duration),) for has in limited]
     parts = [
         combine("and", [*added, *item.filters, *([] if item.pattern is None else [item.pattern])])
@@ -155,8 +157,8 @@ def with_pattern(query: Query, pattern: Pattern, node: Node, typed: str, replace
         A pattern of it.
     node
         What it should say there.
-    typed, written
-        A part of what was typed, and what could replace it: the text is kept where one such change is enough.
+    typed, replacement
+        A part of the text, and what could replace it. The rest of the text is kept if one such change is enough.
 
     Raises
     ------
@@ -215,6 +217,7 @@ def in_pattern_type(text: str, pattern_type: str) -> str:
 
 def _write(node: Node, pattern_type: str, candidates: Iterable[str], *, requested: Sequence[str] = ()) -> str:
     """Return the first of `candidates` that means `node`, else a text made from `node`."""
+    # Parentheses, quotes and `or` can change what a text means, so each candidate is parsed and compared.
     expected = _meaning(alternatives(node, "", pattern_type))
     for text in candidates:
         try:
@@ -252,4 +255,5 @@ def _meaning(plan: Iterable[Alternative]) -> list[tuple[list[str], str]]:
 
 
 def _bare(node: object) -> str:
+    # Whether a value is in quotes is part of a node, but not of its meaning.
     return repr(node).replace("quoted=True", "quoted=False")

@@ -45,7 +45,7 @@ class Normalizer:
     def values(self, leaf: Node) -> tuple[tuple[int, str], ...]:
         """Return the parts that `leaf` is made of: the character where each begins in the query, and its value.
 
-        A regular expression that was joined from several terms has several; a node that is not from this query, none.
+        A regular expression that joins several terms has several parts; a node that is not from this query has none.
         """
         return self._values.get(id(leaf), ())
 
@@ -59,7 +59,7 @@ class Normalizer:
         Raises
         ------
         QueryError
-            A group with an operator stands beside plain terms in standard or literal type.
+            A group with an operator is next to plain terms in standard or literal type.
         """
         if isinstance(tree, RawFilter):
             return self._leaf(self._filter(tree), tree.start, ((tree.value_start, _own_value(tree)),))
@@ -73,7 +73,7 @@ class Normalizer:
     def _leaf(self, node: Node, start: int, values: tuple[tuple[int, str], ...] = ()) -> Node:
         self._starts[id(node)] = start
         self._values[id(node)] = values
-        self._nodes.append(node)  # an id is only unique while its object lives
+        self._nodes.append(node)  # keeps the node alive: Python reuses the id of an object that is gone
         return node
 
     def _filter(self, raw: RawFilter) -> Filter | Predicate | Pattern:
@@ -110,6 +110,7 @@ class Normalizer:
             raise QueryError(_TROUBLE, query=self.text, stage="parse", hint='use patternType:keyword, or content:"…"')
         parts: list[Node] = []
         run: list[RawPattern] = []
+        # A run that begins with a negated term joins no terms at all.
         singly = self.pattern_type == "regexp" and isinstance(args[0], RawPattern) and args[0].negated
         for arg in args:
             if singly or not isinstance(arg, RawPattern) or not self._joins(arg):
@@ -138,6 +139,7 @@ class Normalizer:
     def _structure(self, run: list[RawPattern]) -> Node:
         code, end = run[0].value, run[0].value_start + len(run[0].value)
         for raw in run[1:]:
+            # White space counts in a pattern of code, so the text between the terms is kept as it was typed.
             between = self.text[end : raw.value_start]
             code += (between if between.isspace() else " ") + raw.value  # a filter may stand between two parts
             end = raw.value_start + len(raw.value)
@@ -152,6 +154,7 @@ class Normalizer:
             return [self.rewrite(raw) for raw in raws]
         if self.pattern_type != "regexp":
             return [self._leaf(Pattern(" ".join(raw.value for raw in raws)), raws[0].start)]
+        # Terms match in their order, with anything between them. A group keeps an alternation in a term apart.
         patterns = [self._pattern(raw) for raw in raws]
         parts = [escape_regexp(node.value) if node.kind == "literal" else node.value for node in patterns]
         pattern = Pattern(".*?".join(f"(?:{part})" for part in parts), "regexp")
@@ -182,6 +185,7 @@ def combine(kind: str, nodes: list[Node]) -> Node:
 
 def escape_bare_parens(regexp: str) -> str:
     """Return `regexp` with ``()`` and a ``(`` at its end made literal, as regexp search reads a bare term."""
+    # The expression also matches escaped characters, so that a parenthesis behind a backslash stays as it is.
     return _PARENS_TO_ESCAPE.sub(_escape_parens, regexp)
 
 
