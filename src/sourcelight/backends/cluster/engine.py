@@ -108,12 +108,12 @@ class ClusterView:
 class ClusterEngine:
     """`Engine` over the repositories of a cluster's newest generation.
 
-    Nothing of a repository but its facts is on this machine.
+    This machine has only the facts of each repository; files and indexes are on the workers.
 
     Parameters
     ----------
     fleet
-        The workers; closed by its maker.
+        The workers. `close` ends their connections.
     limits
         Bounds of every search.
     """
@@ -176,7 +176,7 @@ class ClusterEngine:
     ) -> Any | None:
         """Return matches and files by ``repository``, ``commit``, ``language`` or ``path``; see `LocalEngine.count`."""
         cluster = self.snapshot()
-        self._queries.read(request, cluster.catalog.contexts)  # raises before any worker is asked
+        self._queries.read(request, cluster.catalog.contexts)  # an invalid query reaches no worker
         return count_on_workers(cluster, request, by, viewer, cancellation)
 
     def run_tool(self, handler: ToolHandler[A], arguments: A, context: ToolContext) -> ToolResult:

@@ -157,7 +157,7 @@ def wait_for(fleet: ClusterConnection, work: Any, cancellation: Cancellation) ->
         try:
             return future.result(_STEP_S)
         except TimeoutError:
-            # `result` also raises TimeoutError when the work itself raised one; that one is passed on.
+            # If the future is done, the work itself raised the TimeoutError; otherwise this step ran out.
             if future.done():
                 raise
             if cancellation.stopped:

@@ -47,7 +47,8 @@ def make_cluster_plans(
     cached = cluster.plan_cache.get(scopes, viewer, repositories)
     if cached is None:
         selected = scoper.select(scopes)
-        # Compiles the patterns, so that their errors are raised once, here. Workers match the names of repositories.
+        # `make_plan` compiles the patterns: their errors are raised once, here. Without targets it matches no names of
+        # repositories; workers do that.
         plans_by_facts = [make_plan(replace(scope, targets=())) for scope in selected]
         plans = [replace(plan, targets=scope.targets) for plan, scope in zip(plans_by_facts, selected, strict=True)]
         cached = plans, sorted({target.repository.name for plan in plans for target in plan.targets})
@@ -93,7 +94,7 @@ class ShardAccounting:
     skipped
         Repositories that no worker searched completely, with the failed attempts.
     excluded
-        Repositories that the query doesn't search, as a worker found: without such a revision, or by a predicate.
+        Repositories that a worker excluded: they lack the revision, or a predicate excludes them.
     """
 
     planned: frozenset[str] = frozenset()
@@ -153,7 +154,7 @@ class ClusterSource:
         remaining = task.cancellation.remaining_s
         order = WorkerRequest(
             self.cluster.generation.id,
-            (),
+            (),  # `WorkerStreams` fills in the names for each worker
             viewer=task.viewer.name,
             allowed_s=remaining,
             request=replace(task.request, timeout_s=remaining if remaining is None else max(remaining, 0.0)),
@@ -168,7 +169,7 @@ class ClusterSource:
             if self._counts.any:
                 batches = self._counts.apply(batches)
             if limit < sys.maxsize and any(plan.ranked for plan in plans):
-                # As on one machine: ranking ends with the repository that completes the limit.
+                # A search on one machine also stops to rank after the repository that completes the limit.
                 place_batches = (rows for batch in batches for rows in by_file(batch))
                 batches = self._ranking(limit).rank(place_batches)
             for batch in batches:
@@ -238,11 +239,12 @@ class ClusterSource:
         names, streams, excluded = self._names, self._streams, frozenset(self._gaps.excluded)
         expired = self.task.cancellation.expired
         if expired and not limit_hit:
-            # Workers may have sent rows that there was no time to pass on.
+            # The time limit passed before all rows that workers had sent were yielded.
             self._late_repositories |= self._slots.left
         done = {name for _, worker_names in outcomes for name in worker_names}
         skipped = {} if streams is None else {n: streams.turns.failures(n) for n in names if n not in done}
         if limit_hit:
+            # The limit ended the search early: repositories without an answer did not fail.
             skipped = {}
             done = set(names)
         elif expired:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 GATHER_BYTES = 4 * 1024**3
-"""Bytes of shards that one call may need on one worker: a call over more names fewer repositories."""
+"""Maximum bytes of shards that one call may need on one worker."""
 
 COORDINATED = frozenset({Scope.CATALOG, Scope.SEARCH, Scope.CONVERSATION})
 """Tools that the coordinator answers itself, from the catalog or by searches over the workers."""
@@ -50,9 +50,9 @@ def route(
 ) -> ToolResult:
     """Answer a call by workers.
 
-    A call over several repositories goes to the workers that hold them, each of which gives its part of the answer.
-    One of a single repository, or one whose parts are not independent, runs on one worker, which fetches the shards
-    that it does not hold.
+    A call over several repositories goes to the workers that hold them, and each returns its part of the answer. A call
+    over one repository runs on one worker. So does a call whose parts depend on each other; that worker fetches the
+    shards that it does not hold.
 
     Raises
     ------
@@ -91,7 +91,8 @@ def _gather(call: ClusterToolCall, repositories: tuple[Repository, ...]) -> Tool
         return _ask(call, call.order(names), candidates_of(cluster, repo, repositories))
     except NoWorkerAnswered:
         wait_for(cluster.fleet, cluster.fleet.members.look(), call.context.cancellation)
-    # Other workers may hold them now; where none can have all, one answers with what it can have.
+    # After the look, other workers may be known to hold the shards. A call over several repositories may now be
+    # answered in part (REST): the worker names the repositories that it can't get.
     order = call.order(names, "" if len(names) == 1 else REST)
     answer = _ask(call, order, candidates_of(cluster, repo, repositories))
     attributes = dict(answer.attributes)
@@ -135,7 +136,7 @@ def count_on_workers(
             counts=True,
             by=tuple(by),
         )
-        # The workers of one group hold the same shards first; for the second try any of them will do.
+        # All repositories of a group have the same preferred worker, which is asked first; any other holder comes next.
         candidates = list(dict.fromkeys(member for name in repository_names for member in holders[name]))
         work.append(ask_one(fleet.members, SEARCH, order, candidates, label="count", silence_s=fleet.silence_s))
     for message in wait_for(cluster.fleet, _together(work), cancellation):
@@ -155,7 +156,7 @@ async def _together(work: Sequence[Any]) -> list[Mapping[str, Any]]:
 def _without_dictionaries(table: Any) -> Any:
     """Return the table with texts instead of dictionaries, whose codes differ from worker to worker; a copy of its own.
 
-    What came in a message may lie anywhere in it, and Arrow complains of that on standard error when it sums.
+    Buffers from a message may not be aligned, and Arrow warns about that on standard error when it sums them.
     """
     fields = [pa.field(f.name, f.type.value_type if pa.types.is_dictionary(f.type) else f.type) for f in table.schema]
     return table.cast(pa.schema(fields)).take(pa.array(range(table.num_rows), pa.int64()))
@@ -210,7 +211,7 @@ def candidates_of(cluster: ClusterSnapshot, repo: str, repositories: Sequence[Re
 
 PIN = "pin"
 _OWN = frozenset({"check", "lines"})
-"""Steps that need the repositories of the question alone; others look for uses in all of them."""
+"""Steps that need only the repositories of the question; other steps look for uses in all repositories."""
 
 
 def run_step(cluster: ClusterSnapshot, step: str, request: Any, context: Any, on_event: Callable[[Any], None]) -> Any:
@@ -229,7 +230,7 @@ def run_step(cluster: ClusterSnapshot, step: str, request: Any, context: Any, on
 
     def on_message(message: Mapping[str, Any]) -> None:
         if message["kind"] == "told":
-            on_event(pickle.loads(message["told"]))  # noqa: S301 - a worker runs our code, and has a certificate
+            on_event(pickle.loads(message["told"]))  # noqa: S301 - a worker runs this package, and has a certificate
         else:
             call.on_message(message)
 
@@ -247,7 +248,7 @@ def _pin(call: ClusterToolCall, request: StepRequest) -> Any:
     if request.named_scope.repositories:
         wanted_names = {name.casefold() for name in request.named_scope.repositories}
         visible = call.cluster.catalog.visible(call.context.viewer)
-        # Workers apply the filters; here a repository that they leave out only costs a question.
+        # Workers apply the filters; a repository too many costs one request here and doesn't change the answer.
         names = [repository.name for repository in visible if repository.name.casefold() in wanted_names]
     asking = call.holders(names, RESEARCH, {"asked": pickle.dumps(request)})
     messages = wait_for(call.cluster.fleet, asking.last_messages(), call.context.cancellation)
@@ -262,7 +263,7 @@ def _pin(call: ClusterToolCall, request: StepRequest) -> Any:
 def _needed_workers(call: ClusterToolCall, step: str, request: Any) -> tuple[Repository, ...]:
     """Return the repositories that a worker has to have: all that the viewer may see, or the question's alone.
 
-    Without those that could not be pinned, which the answer names.
+    Repositories that could not be pinned are left out; the answer names them.
     """
     cluster, viewer = call.cluster, call.context.viewer
     names = [pin.repository for pin in request.pins]

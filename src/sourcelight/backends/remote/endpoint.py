@@ -74,9 +74,9 @@ class Endpoint:
     url
         http or https address of the service, with the path it is served under, if any; see `parse`.
     headers
-        Further headers to send with each request; they may hold credentials.
+        More headers to send with each request; they may contain credentials.
     proxy
-        Address of an HTTP proxy for this service; None: what the environment says (``HTTPS_PROXY`` and so on).
+        Address of an HTTP proxy for this service; None: the proxy of the environment (``HTTPS_PROXY`` and so on).
     """
 
     url: str
@@ -111,7 +111,7 @@ def _check_url(url: str, label: str) -> str:
             f"{label} can't be read; write it like https://host or http://host:7080/path"
         ) from None
     if "@" in parts.netloc:
-        # Nothing of it is quoted: it holds a password.
+        # The error doesn't quote the address, which may contain a password.
         raise ConfigurationError(f"{label} must not contain a user name or password; pass the access token separately")
     if parts.scheme not in {"http", "https"} or not host:
         raise ConfigurationError(f"{label} must be http or https with a host, like https://host; got {url!r}")
@@ -135,9 +135,9 @@ def resolve_endpoint(
 ) -> tuple[Endpoint, Secret | None]:
     """Return the endpoint and the token from arguments and, where these are None, from the environment.
 
-    Read are ``SRC_ENDPOINT``, ``SRC_ACCESS_TOKEN``, ``SRC_PROXY`` (an http or https address), ``SRC_HEADERS`` (lines
-    of ``name: value``) and ``SRC_HEADER_NAME=value`` (``_`` in the name stands for ``-``). The token of the environment
-    belongs to its endpoint: when `url` names another host, it is not sent there.
+    It reads ``SRC_ENDPOINT``, ``SRC_ACCESS_TOKEN``, ``SRC_PROXY`` (an http or https address), ``SRC_HEADERS`` (lines of
+    ``name: value``) and ``SRC_HEADER_NAME=value`` (``_`` in the name stands for ``-``). If `url` has another host than
+    ``SRC_ENDPOINT``, the token and the headers of the environment are not sent.
 
     Raises
     ------
@@ -153,7 +153,7 @@ def resolve_endpoint(
     matches_environment = (
         not url or not configured or _host(endpoint.url) == _host(_check_url(configured, "SRC_ENDPOINT"))
     )
-    # The token of the environment belongs to SRC_ENDPOINT: it is never sent to another host.
+    # The token and the headers of the environment belong to SRC_ENDPOINT; another host must never get them.
     if token is None and matches_environment:
         token = environ.get("SRC_ACCESS_TOKEN")
     headers = tuple(_headers(environ)) if matches_environment else ()
@@ -174,6 +174,7 @@ def _proxy(value: str) -> Secret | None:
     except ValueError:
         usable = False
     if not usable:
+        # The error doesn't quote the value, which may contain a password.
         raise ConfigurationError("SRC_PROXY must be the http or https address of a proxy, like http://host:3128")
     return Secret(value)
 
@@ -258,7 +259,7 @@ class RetryPolicy:
     retries
         How often to try again when the service can't be reached or is too busy, before its first byte.
     backoff_s
-        Wait before the first of these; doubled each time, and varied so that callers don't come back together.
+        Wait before the first retry; doubled each time, and varied so that callers don't retry at the same moment.
     max_retry_after_s
         Longest wait that a service may ask for; when it asks for more, `RateLimited` is raised at once.
     """
@@ -277,8 +278,8 @@ class RetryPolicy:
         attempt
             Number of the failed attempt, from 0.
         error
-            Its error. Failed connections are tried again, and so are `RateLimited` and the errors of `statuses`, as
-            late as the service asks for, unless that is later than `max_retry_after_s`.
+            Its error. Failed connections are retried. So are `RateLimited` and the errors of `statuses`, after the
+            wait that the service asks for, unless that is longer than `max_retry_after_s`.
         statuses
             HTTP statuses of a service that is busy.
         """
@@ -316,7 +317,7 @@ async def reach(endpoint: Endpoint, timeout_s: float) -> None:
     except TimeoutError:
         raise _connect_error(endpoint, f"no answer within {timeout_s:g} s") from None
     except OSError as exc:
-        # asyncio puts addresses into its messages, and joins the errors of several addresses.
+        # Not the text of the error: asyncio puts addresses into it, and joins the errors of several addresses.
         number = exc.errno or 0
         reason = os.strerror(number) if number > 0 else exc.strerror or "no connection"
         raise _connect_error(endpoint, reason) from None
@@ -343,7 +344,7 @@ def refusal_error(
 
     Parameters
     ----------
-    where
+    address
         Address of the service.
     status
         HTTP status.
@@ -354,6 +355,7 @@ def refusal_error(
     missing
         The meaning of a 404.
     """
+    # The first line of an HTML page, as proxies send it, says nothing about the error.
     line = text.splitlines()[0][:200] if text and not text.startswith("<") else ""
     detail = f": {line}" if line else ""
     if status == _TOO_MANY_REQUESTS:

@@ -44,6 +44,7 @@ class Spool:
 
     def put(self, portion: bytes) -> bool:
         """Add a portion; return False when neither memory nor disk has space."""
+        # Once the file has bytes, newer ones must follow them there to stay in order.
         is_spilling = self._read_offset < self._write_offset
         if not is_spilling and (not self._portions or self._size + len(portion) <= self._memory_bytes):
             self._portions.append(portion)
@@ -56,7 +57,7 @@ class Spool:
                 self._file = tempfile.TemporaryFile(prefix="sourcelight-")  # noqa: SIM115 - closed by `close`
             self._file.seek(self._write_offset)
             self._file.write(portion)
-        except OSError:  # a full disk is no more room
+        except OSError:  # such as a full disk: the reader waits for the consumer, as for a full file
             return False
         self._write_offset += len(portion)
         return True
@@ -95,10 +96,11 @@ async def read_ahead(
     task = asyncio.create_task(reader.run(), name="sourcelight-read-ahead")
     try:
         yield reader.portions()
-        # A service ends the response after its last event; a connection that is read to its end can be reused.
+        # Wait for the end of the response: only a connection that is read to its end can be reused.
         await asyncio.wait({task}, timeout=_END_S)
     finally:
         reader.stop()
+        # Shielded, so that a canceled consumer still waits until the connection is closed.
         with anyio.CancelScope(shield=True):
             await task
         spool.close()
@@ -152,6 +154,7 @@ class _StreamReader:
                     exc, self._error = self._error, None
                     raise exc
                 return
+            # No await between the last look at the spool and `clear`, so no portion arrives unnoticed.
             self._has_data_event.clear()
             if not self._spool:
                 await self._has_data_event.wait()

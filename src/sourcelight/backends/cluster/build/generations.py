@@ -22,10 +22,10 @@ from sourcelight.repos import Catalog, Repository
 from sourcelight.repos.repository import UNKNOWN_LENDER
 
 DEATHS = 3
-"""Workers that may die with a repository in hand before it is set aside."""
+"""Number of workers that may die while they build a repository before the build gives it up."""
 
 NO_WORKER_S = 60.0
-"""Seconds without any worker after which a build ends: Dask itself would wait for ever."""
+"""Seconds without any worker after which a build ends; Dask itself waits forever."""
 
 _LOOK_S, _COUNT_S = 0.1, 2.0
 
@@ -47,13 +47,13 @@ class BuildReport:
     Attributes
     ----------
     built, current
-        Those that got a new shard, and those of which nothing changed.
+        Repositories with a new shard, and repositories that did not change.
     failures
-        Those that could not be built, and why; a former shard stays in use.
+        Repositories that could not be built, with the reason; their former shards stay in use.
     removed
-        Those of the former generation that are not there any more.
+        Repositories of the former generation that the catalog no longer has.
     generation
-        What is searched from now on.
+        The generation that is searched from now on.
     """
 
     built: tuple[str, ...]
@@ -77,9 +77,9 @@ def build_generation(
 ) -> BuildReport:
     """Build the shards of all repositories of a catalog, and make them the current generation in one step.
 
-    What did not change since the former generation is not built again; a repository that fails, or whose worker dies
-    `DEATHS` times, keeps its former shard and is named. Killed before its end, nothing changes for those who search,
-    and the next build finds what was put into storage so far.
+    Repositories that did not change since the former generation are not built again. A repository that fails, or whose
+    worker dies `DEATHS` times, keeps its former shard, and the report names it. If the build is killed, searches keep
+    the former generation, and the next build finds the shards that are already in storage.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def build_generation(
     cancel = cancellation or Cancellation()
     previous = read_current(storage)
     previous_entries = {} if previous is None else {entry.name: entry for entry in previous.entries}
-    # Largest first: the last build to end is then a small one.
+    # Largest first: a large repository that starts last would keep one worker busy while all others are idle.
     repositories = sorted(catalog.repositories, key=lambda repository: -_git_bytes(repository))
     orders = [(repository, previous_entries.get(repository.name)) for repository in repositories]
     run = _on_cluster(cluster, tls) if cluster else _build_in_process(workers)
@@ -203,7 +203,9 @@ def _on_cluster(scheduler: str, tls: Mapping[str, str] | None) -> Any:
                     storage,
                     folder,
                     max_file_size,
+                    # Unique: a scheduler returns the result of a task that it already knows by its key.
                     key=f"sourcelight-build-{repository.name}-{time.time_ns()}",
+                    # Dask runs higher priorities first; the orders are sorted by falling size.
                     priority=-priority,
                     retries=0,
                     # Dask would otherwise take equal arguments for the same task and return an old result.
@@ -217,7 +219,8 @@ def _on_cluster(scheduler: str, tls: Mapping[str, str] | None) -> Any:
                 for name in [name for name, future in pending.items() if future.done()]:
                     future = pending.pop(name)
                     try:
-                        # What counts is in storage: only the entry comes back, and the future is let go of at once.
+                        # The shard is in storage; the result is only its entry. The future is released right below, so
+                        # that the scheduler keeps no results.
                         yield name, future.result()
                     except KilledWorker:
                         yield name, f"{DEATHS} workers died while they built it (not enough memory?)"
@@ -274,7 +277,8 @@ def _set_aside(repository: Repository, previous_entries: Mapping[str, StoredShar
     previous = previous_entries.get(repository.name)
     if previous is None or not previous.shard:
         return StoredShard(repository.info, problem=problem)
-    private = previous.info.private or repository.info.private  # what was said since holds for the former shard, too
+    # A repository that has become private hides its former shard, too.
+    private = previous.info.private or repository.info.private
     return replace(previous, info=replace(previous.info, private=private), problem=problem)
 
 

@@ -26,7 +26,7 @@ from sourcelight.core.errors import ConnectFailed, SignInFailed, TimedOut
 
 MCP_PATH = "/.api/mcp"
 _ANY_PORT_REDIRECT = "http://127.0.0.1/oauth/callback"
-# The one that administrators are told to give to clients of this kind.
+# The address that administrators are told to register for clients of this kind.
 _DEFAULT_CLIENT_REDIRECT = "http://localhost:3334/oauth/callback"
 _REQUEST_S = 30.0
 _Form = Mapping[str, str | Secret]
@@ -44,14 +44,14 @@ class SignInOptions:
     client_secret
         Its secret, if it has one.
     scope
-        What to ask for: ``mcp`` for the tools, ``user:all`` for searches, too, where the client may have it.
+        Permission to request: ``mcp`` for the tools; ``user:all`` also for searches, if the client may have it.
     redirect_uri
         Address on this machine to come back to; empty: any free port, or with a `client_id`
         ``http://localhost:3334/oauth/callback``.
     timeout_s
         Longest wait for the person, in seconds.
     open_browser
-        Opens an address in a browser, and says whether that worked; None: the user's own.
+        Opens an address in a browser and returns whether that worked; None uses the user's browser.
     """
 
     client_id: str = ""
@@ -105,6 +105,7 @@ class OAuthCredential:
     async def renew(self, refused: Secret) -> Secret | None:
         """Return a new access token after one was refused."""
         async with self._lock:
+            # While this call waited for the lock, another one may have replaced the refused token.
             if self._header() == refused:
                 await self._renew(refused)
         return self._header()
@@ -126,12 +127,12 @@ class OAuthCredential:
         Parameters
         ----------
         tell
-            Called with the address to open, where no browser could be opened.
+            Called with the address to open if no browser could be opened.
 
         Raises
         ------
         SignInFailed
-            When no one signs in, or the service does not want it.
+            When the user doesn't sign in, or the service refuses it.
         TransportError
             When the service can't be reached.
         """
@@ -174,6 +175,7 @@ class OAuthCredential:
                 status, answer = await self._post(http, server.token_url, client, form)
             if status != httpx2.codes.OK:
                 refusal = self._refusal("the sign-in has ended: connect with sign_in=True again", answer)
+                # A server error may pass, so the stored tokens are deleted only after a refusal.
                 if status < httpx2.codes.INTERNAL_SERVER_ERROR:
                     await asyncio.to_thread(self._cache.store, client, None)
                 self._tokens = None
@@ -184,6 +186,7 @@ class OAuthCredential:
     async def _sign_in_interactively(self, tell: Callable[[str], None]) -> None:
         options = self._options
         client, _ = await asyncio.to_thread(self._cache.load)
+        # `state` ties the answer of the browser to this request; the verifier ties the code to this program (PKCE).
         state, verifier = Secret(secrets.token_urlsafe(32)), Secret(secrets.token_urlsafe(64))
         redirect_uri = (
             options.redirect_uri
@@ -200,6 +203,7 @@ class OAuthCredential:
                 except OSError as exc:
                     if options.client_id or options.redirect_uri:
                         raise SignInFailed(f"the port of {redirect_uri} is taken: {exc.strerror or exc}") from None
+                    # The port of an earlier registration is taken: any other port will do, with a new registration.
                     callback = await stack.enter_async_context(listening(_ANY_PORT_REDIRECT, state.reveal()))
                 client = await self._register(http, server, client, callback.redirect_uri)
                 address = self._address(server, client, callback, state, verifier)
@@ -268,6 +272,7 @@ class OAuthCredential:
         return f"{server.authorization_url}{separator}{urlencode(parameters)}"
 
     def _code(self, server: AuthorizationServer, answer: Mapping[str, str]) -> Secret:
+        # RFC 9207: without this check, another server could get a code that was meant for this one.
         issuer = answer.get("iss")
         if (issuer is not None or server.names_itself) and issuer != server.issuer:
             raise SignInFailed("the answer came from another authorization server than the request went to")
@@ -295,7 +300,7 @@ class OAuthCredential:
         if client.client_secret is not None:
             fields["client_secret"] = client.client_secret.reveal()
         request = http.build_request("POST", url, data=fields)
-        del fields
+        del fields  # tracebacks that show local variables must not show secrets
         response = await self._send(request, http)
         return response.status_code, _json(response)
 
@@ -315,7 +320,7 @@ class OAuthCredential:
             event_hooks={"response": [bound_bodies(httpx2.AsyncByteStream)]},
             timeout=_REQUEST_S,
             proxy=None if proxy is None else proxy.reveal(),
-            follow_redirects=False,
+            follow_redirects=False,  # a redirect could send secrets to another host
             verify=certificate_context(),
         )
 

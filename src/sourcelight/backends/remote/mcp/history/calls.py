@@ -32,7 +32,7 @@ _EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # git's name for a tre
 _MAX_FILES = 100  # of a page, as services document it
 _USUAL_PAGES = frozenset({50, 100})  # of compare_revisions, without and with the largest `first`
 _MAX_REPOSITORIES = 100
-# Names of payloads that are not the camelCase of a column.
+# Fields of payloads whose names are not the column's name in camelCase.
 _COLUMNS = {
     "repo": "repository",
     "name": "repository",
@@ -142,7 +142,7 @@ async def _diff_search(request: ToolRequest) -> ToolResult:
         for row in rows:
             row["agent"] = row["agent"] or ""
     rows = _newest_first(rows, request)
-    # Diffs that the service cut were read in whole above, or have a notice of their own.
+    # Truncated diffs were read in full above, or have their own notice.
     pages.notices = {notice: None for notice in pages.notices if WHOLE_PATCHES not in notice}
     info = {"pattern": request.arguments["pattern"], **_scope_info(request, pages)}
     return ToolResult("diff_lines", _table("diff_lines", rows), info, pages.complete, tuple(pages.notices))
@@ -162,7 +162,7 @@ async def _whole_diff(request: ToolRequest, entry: Entry, pages: DatedPages) -> 
     try:
         try:
             rows, value = await _compare(request, {**arguments, "base": f"{oid}~1"})
-        except (RevisionNotFound, ToolError):  # a first commit
+        except (RevisionNotFound, ToolError):  # a first commit has no parent to compare with
             rows, value = await _compare(request, {**arguments, "base": _EMPTY_TREE})
     except (ToolError, RepositoryError, UnparsedText) as exc:
         files = list(entry.get("files") or ())
@@ -232,10 +232,10 @@ async def _compare_revisions(request: ToolRequest) -> ToolResult:
     is_short = bool(request.arguments.get("stat"))
     lacks_patches = not is_short and any(row["patch"] is None and not row["binary"] for row in rows)
     if is_short:
-        # A service that knows no short form sends the patches; numbers of lines were read from them.
+        # A service without a short form sends patches, whose lines have been counted by now.
         rows = [{**row, "patch": None} for row in rows]
     complete = not page.get("hasNextPage") and not lacks_patches and not any(row["truncated"] for row in rows)
-    # The notices are those of the last page; files of any page may be truncated.
+    # Notices are those of the last page, but files of any page may be truncated: count them here instead.
     messages = tuple(text for text in notices(value) if "are truncated to" not in text)
     truncated_count = sum(row["truncated"] for row in rows)
     if truncated_count:
@@ -246,16 +246,18 @@ async def _compare_revisions(request: ToolRequest) -> ToolResult:
     if missing > 0 and complete and "first" not in request.arguments and "after" not in request.arguments:
         complete = False
         messages = (*messages, f"The service counts {count_of(missing, 'file')} more than it returns.")
+    # Without a page, totals or a limit, only a usual page size hints that there are more files.
     elif complete and not page and not totals and len(rows) in _USUAL_PAGES and "limitHit" not in value:
         complete = False
         messages = (*messages, f"The service returns {len(rows):,} files, which may be as many as it returns at once.")
     if request.arguments.get("first") is None and not page.get("hasNextPage"):
-        messages = tuple(text for text in messages if "endCursor" not in text)  # about a page, and these are all files
+        # All pages were read, so a notice about the next page would mislead.
+        messages = tuple(text for text in messages if "endCursor" not in text)
     return ToolResult("file_diffs", _table("file_diffs", rows), info, complete, messages)
 
 
 def _totals(rows: Sequence[Mapping[str, Any]]) -> dict[str, int | None]:
-    """Return the totals of a comparison that is whole; none of lines where the patch of a file is not known."""
+    """Return the totals of a complete comparison; those of lines are None if the patch of a file is unknown."""
     totals: dict[str, int | None] = {"total_files": len(rows)}
     for name in ("additions", "deletions"):
         counts = [row[name] for row in rows]
@@ -342,7 +344,7 @@ async def _get_contributor_repos(request: ToolRequest) -> ToolResult:
     schema = await request.schema()
     names = list(arguments.get("authors") or ())
     if names and "author" in schema.get("required", ()):
-        # The specification knows one author; services that take several require it all the same.
+        # The specification has a single `author`. Services that also accept `authors` still require it.
         arguments["author"] = names[0]
         if len(names) == 1:
             del arguments["authors"]
