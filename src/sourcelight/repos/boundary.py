@@ -1,10 +1,9 @@
 """The directories that a repository may read: its own git directory, and the directories that the operator named.
 
-Objects can stand elsewhere than in the git directory: ``objects/info/alternates`` (gitrepository-layout), the
-``commondir`` of a linked work tree, and links instead of directories or files. Whose objects these are matters as
-soon as some are private.
+A git directory can use objects from elsewhere: by ``objects/info/alternates`` (gitrepository-layout), the ``commondir``
+of a linked work tree, or symbolic links. If some repositories are private, their objects must not appear in others.
 
-Reading the small files of git directories, which may be anything that a file system can hold.
+This module also reads the small files of git directories, which may be pipes, devices or links.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ def read_flags(*, follow: bool = True) -> int:
 def read_small_file(path: str, max_bytes: int = MAX_SMALL_FILE_BYTES, *, follow: bool = True) -> bytes:
     """Read the first `max_bytes` of a regular file.
 
-    A pipe or a device is refused without waiting for it. With ``follow=False`` a link is refused, too: what is shown
-    to readers never comes from a file that a link chose.
+    Refuses a pipe or a device without waiting for it. With ``follow=False`` it refuses a link, too, so that no link
+    can choose the text that readers see.
 
     Raises
     ------
@@ -91,8 +90,8 @@ class Boundary:
 def object_sources(git_common_dir: str) -> tuple[str, ...]:
     """List real paths outside of the git directory `git_common_dir` from which git reads objects, refs or settings.
 
-    All names below objects and refs are looked at (a few microseconds a directory): each may be a link, or a pipe that
-    libgit2 would wait for.
+    Checks all names below objects and refs (a few microseconds a directory), because each may be a link, or a pipe
+    that libgit2 would wait for.
 
     Parameters
     ----------
@@ -205,12 +204,12 @@ def _alternates(objects: str) -> list[str]:
         text = read_small_file(os.path.join(objects, "info", "alternates"), _MAX_ALTERNATES_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
         return []
-    # One that is too long to be looked at line by line is taken for one that leads anywhere.
+    # A file that is too long to check counts as one that leads to the root directory, outside of every boundary.
     lines = [b"/"] if len(text) > _MAX_ALTERNATES_BYTES else text.replace(b"\0", b"").split(b"\n")
     paths = []
     for line in lines:
         name = os.fsdecode(line.strip(b"\r"))
-        if name.startswith('"'):  # quoted in the manner of C: what git unquotes is not guessed here
+        if name.startswith('"'):  # quoted like a C string: refused, as git may unquote it differently
             name = "/"
         if name and not name.startswith("#"):
             paths.append(os.path.realpath(os.path.join(objects, name)))

@@ -1,10 +1,9 @@
 """Run the git command: only for what libgit2 does worse, and so that git starts no other program.
 
-`start_git` is the only place where git is started. What reads history does so in a directory of ours (`isolation`),
-deaf to every configuration, with all transports shut; only `mirrors` may fetch, and only over the transport of the URL
-that it was given.
+Only `start_git` starts git. To read history, git runs in a private directory (`isolation`), ignores every configuration
+file and may use no transport. Only `mirrors` may fetch, and only over the transport of the URL that it was given.
 
-Limits of the operating system for the processes that read what others wrote: a backstop behind our own bounds.
+Processes that read untrusted contents also get limits of the operating system, in case the checks in Python miss one.
 """
 
 from __future__ import annotations
@@ -147,7 +146,7 @@ def start_git(
     environment
         All variables: those of `reading_environment` or `fetching_environment`.
     directory
-        Where git starts: a directory of ours, since git looks for a repository there and above.
+        Working directory of git: a private one, because git looks for a repository there and above.
     stdin, stdout, stderr
         As for `subprocess.Popen`.
     data_bytes, cpu_s

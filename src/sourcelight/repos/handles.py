@@ -28,7 +28,7 @@ MAX_BYTES = {
     "shallow": 16 << 20, "packed-refs": 256 << 20, "index": 512 << 20, "info/attributes": 4 << 20,
     "info/exclude": 4 << 20, "info/grafts": 4 << 20, "objects/info/alternates": 1 << 20, "description": 1 << 20,
 }  # fmt: skip
-"""Bytes of each file of a git directory above which it is none that git writes; a million refs take 80 MB."""
+"""Maximum bytes of files in a git directory, far above what git writes: a million refs take 80 MB."""
 
 _MAX_INCLUDES = 32
 _CONTINUATION = re.compile(r"\\\r?\n")

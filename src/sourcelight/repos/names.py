@@ -57,7 +57,7 @@ def name_from_origin(url: str) -> str:
 def name_key(name: str) -> str:
     """Return a name for comparison: case-folded, in one Unicode form, and without a final ``.git``.
 
-    Code hosts take ``Owner/Name`` and ``owner/name`` for one repository; what is said of the one holds for the other.
+    Code hosts treat ``Owner/Name`` and ``owner/name`` as one repository, so settings and grants apply to both.
     """
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).removesuffix(".git")
 

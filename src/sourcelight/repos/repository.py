@@ -139,13 +139,13 @@ class Viewer:
     sees_private
         Whether all private repositories exist for this viewer.
     granted
-        Names of the private repositories that exist for this viewer all the same. For a caller who knows which
-        repository has the name: not from what accounts were granted, since contents can claim names.
+        Names of private repositories that this viewer may see. Only for a caller that knows which repository has the
+        name. Grants of accounts use `canonical_paths`, because contents of a repository can claim a name.
     only
-        Names of the repositories that exist at all: what was planned for a worker of a cluster, by a service that
-        knows who asks. None: no such bound.
+        Names of the only repositories that this viewer may see: those that a service assigned to a worker of a
+        cluster after it had checked the caller. None: no such restriction.
     canonical_paths
-        Those of the private repositories that exist for this viewer all the same: what accounts were granted.
+        Canonical paths of private repositories that this viewer may see: the grants of its account.
     """
 
     name: str

@@ -57,7 +57,7 @@ def resolve(repository: Repository, revision: str) -> CommitId:
     Raises
     ------
     RevisionNotFound
-        If nothing of the kind is there, or the text is no revision.
+        If the revision doesn't exist, or the text is not a revision.
     RepositoryNotFound
         If the repository is gone.
     """
@@ -104,7 +104,7 @@ def is_revision(text: str) -> bool:
 def default_commit(handle: object) -> tuple[CommitId, str]:
     """Commit of the default revision, and the branch taken instead when HEAD names one that does not exist.
 
-    A mirror whose HEAD names a branch it has not got is read at ``main``, ``master``, ``trunk`` or ``develop``, else at
+    If HEAD names a missing branch, a mirror is read at ``main``, ``master``, ``trunk`` or ``develop``, else at
     its first branch. Both are empty when there is no commit at all.
     """
     commit = _lookup(handle, "HEAD")
@@ -207,7 +207,7 @@ def head_target(git_dir: str) -> str:
 
 
 _MAX_OLDER_COMMITS = 1000
-"""Older commits, newest first, after which none is expected to be newer: clocks go wrong, but not all of them."""
+"""Consecutive older commits after which the walk stops. Some clocks are wrong, so one older commit isn't enough."""
 
 _CHECK_EVERY = 1000
 

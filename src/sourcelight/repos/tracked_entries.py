@@ -59,6 +59,7 @@ class TrackedEntries:
         entry = self._committed_object(name)
         if entry is not None and int(entry.filemode) == _LINK:
             return True
+        # The index counts too: a staged link comes from the same author, and git would commit it as it is.
         if self._links is None:
             self._links = frozenset(_fold(staged.path) for staged in self._index() if int(staged.mode) == _LINK)
         return _fold(name) in self._links
@@ -90,7 +91,7 @@ class TrackedEntries:
         try:
             if _size(os.path.join(self.git_dir, "index")) > _MAX_INDEX_BYTES:
                 return False
-            object_sources(common_dir(self.git_dir))  # no pipe that libgit2 would wait for
+            object_sources(common_dir(self.git_dir))  # raises for a pipe, which libgit2 would wait for
             self._handle = open_handle(self.git_dir)
             if not self._handle.head_is_unborn:
                 self._root = self._handle.revparse_single("HEAD").peel(pygit2.Tree)

@@ -109,8 +109,8 @@ def worktree_status(repository: Repository, *, refresh: bool = False) -> Worktre
 def changed_paths(repository: Repository) -> tuple[set[bytes], set[bytes], set[bytes]]:
     """List changed, deleted and new paths against the last commit; libgit2 runs no filter or monitor for it.
 
-    Files count as they are on disk, also those that git ignores on request: assume-unchanged ones, and those of
-    skip-worktree, which are deleted where a sparse checkout leaves them out.
+    Compares files on disk, including those marked assume-unchanged or skip-worktree, which git itself doesn't compare.
+    A file that a sparse checkout leaves out counts as deleted.
     """
     changed, deleted, new, _ = _compare(repository)
     return changed, deleted, new

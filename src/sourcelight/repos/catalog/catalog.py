@@ -90,10 +90,10 @@ class Catalog:
         """Find every repository below `paths`.
 
         Work trees, bare repositories, submodules and mirrors are found at any depth, work trees also inside other work
-        trees; linked work trees of one git directory are one repository. What a work tree tracks is content: neither
-        a directory in it that looks like a git directory, nor what one of its links leads to, is a repository. A path
-        inside a work tree, of which the last commit holds files, means the whole repository. A path that holds files
-        but no repository is read as a snapshot.
+        trees. Linked work trees of one git directory are one repository. Tracked entries of a work tree never count as
+        repositories, even if a directory looks like a git directory or a link leads to one. A path inside a work tree
+        means the whole repository if the last commit has files there. A path with files but without a repository is
+        read as a snapshot.
 
         Parameters
         ----------
@@ -211,7 +211,7 @@ class Catalog:
         """
         repository = self._by_name.get(name)
         if repository is None or not (viewer or Viewer.owner()).may_see(repository):
-            # Of visible names alone: a hidden repository must look like one that is absent.
+            # Suggests visible names only: a hidden repository must look like one that doesn't exist.
             visible_names = (repository.name for repository in self.visible(viewer or Viewer.owner()))
             raise RepositoryNotFound(name, near_names(name, visible_names))
         return repository
@@ -223,17 +223,16 @@ class Catalog:
     def refresh(self, *, thorough: bool = False, brief: bool = False) -> bool:
         """Pick up moved refs, new, deleted and recreated repositories, and a changed `repos.toml`.
 
-        Costs a few `stat` calls for a repository that did not change. A snapshot is looked through only after a
-        while, at most 5 % of the time; work trees are not looked at.
+        Costs a few `stat` calls for a repository that did not change. A snapshot is walked again only
+        after a pause, for at most 5 % of the time; work trees are not checked.
 
         Parameters
         ----------
         thorough
             Read all repositories again.
         brief
-            Look only for other commits and at `repos.toml`, with half as many calls: for a caller who does so many
-            times a second, and looks at everything now and then. New repositories, descriptions and times of fetches
-            are not noticed.
+            Check only commits and `repos.toml`, with half as many calls. For a caller that refreshes many times a
+            second, with a full refresh now and then. Misses new repositories, descriptions and times of fetches.
 
         Returns
         -------

@@ -25,15 +25,15 @@ class Memory:
     Parameters
     ----------
     records
-        By canonical path, those known for longest first: their names stay with them.
+        Records by canonical path, the oldest first, so that repositories keep their names.
     roots
         The directories that are searched.
     default_visibility
-        Of repositories whose visibility no setting decides.
+        Visibility of repositories for which no setting decides it.
     has_accounts
         Whether others than the owner may read.
     unreadable
-        Paths of repositories that are there and can't be read now: they keep their names.
+        Paths of repositories that exist but can't be read now. They keep their names.
     """
 
     records: Mapping[str, RepositoryRecord] = field(default_factory=dict)
@@ -170,8 +170,8 @@ def _annotate(
 ) -> set[tuple[str, str]]:
     """Apply the annotations of each `repos.toml`; return the keys that describe a repository.
 
-    ``private = true`` under a name counts for whatever calls itself so, ``private = false`` only for what has the name:
-    contents can claim a name, and must gain nothing by it.
+    ``private = true`` under a name applies to every repository that claims the name, ``private = false`` only to the
+    one that has it. Contents of a repository can claim a name, and must not become public by that.
     """
     applied_keys: set[tuple[str, str]] = set()
     absent_origins = {record.origin for record in absent.values()}

@@ -1,10 +1,10 @@
 """Decide which repositories are private. No other module decides it.
 
-What an operator wrote counts first. Privacy holds for every clone of the same origin, and is never lost by silence:
-private repositories stay private until the operator writes ``private = false``. If any repository is private and others
-than the owner may read, a repository that no setting names is private, too.
+Settings of the operator come first. If a repository is private, so is every clone of the same origin. Removing a
+setting never publishes anything: a private repository stays private until the operator writes ``private = false``. If
+any repository is private and others than the owner may read, a repository that no setting names is private, too.
 
-What a service with accounts requires of its repositories, beyond the rules for local searches.
+This module also has the rules that only a service with accounts applies to its repositories.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class Candidate:
     origin, claim
         The names it claims, case folded: by its origin, and by `repos.toml`.
     decision
-        What an operator wrote: True for private, False for public, None for nothing.
+        Setting of the operator: True for private, False for public, None without one.
     record
-        What was known of its path before.
+        The stored record of its path.
     root
         The served directory around it.
     """
@@ -61,9 +61,9 @@ def decide(
     candidates
         All repositories: clones of one origin are as private as the most private one.
     absent
-        What was known of repositories that are not there now: their origins stay private.
+        Stored records of repositories that don't exist now. Their origins stay private.
     default_visibility
-        Of repositories that no setting names, where the root says nothing; may be empty.
+        Visibility of repositories that neither a setting nor their root decides; may be empty.
     has_accounts
         Whether others than the owner may read.
     """

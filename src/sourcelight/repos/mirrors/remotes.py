@@ -1,7 +1,7 @@
 """Addresses to clone from, alone and as a list that a team keeps, and the credentials in them.
 
-A list is bounded before it is read, and a line that is no address costs that line alone. What others than the operator
-write may not choose directories of this machine: these count only where the operator allows it.
+The size of a list is checked before it is read. An invalid line is rejected, and the other lines still count. A list
+that others can edit must not choose directories of this machine, so local paths need the operator's permission.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Fetch mirrors on a schedule: each by itself, later after each failure in a row, by one process at a time.
 
 The state of each mirror is in a file of its directory, so a restart continues where the last process ended. Times
-are those of the clock on the wall. No file and no message has a credential.
+are wall-clock times. Neither files nor messages contain credentials.
 """
 
 from __future__ import annotations
@@ -193,13 +193,13 @@ class MirrorSchedule:
     def run(self, *, once: bool = False) -> None:
         """Fetch mirrors when they are due, until an exception ends it, such as that of a signal's handler.
 
-        Fetches that run then are stopped and count as none. Holds nothing up: a remote that hangs takes one of the
-        `jobs` until its time is over.
+        Stops running fetches then and doesn't count them. A remote that hangs occupies one of the `jobs` until its
+        timeout and doesn't delay the others.
 
         Parameters
         ----------
         once
-            Fetch each mirror once, but those that wait after failures, and return.
+            Fetch each mirror once and return; skips mirrors that wait after failures.
         """
         with ThreadPoolExecutor(self._jobs, "sourcelight-fetch") as pool:
             try:

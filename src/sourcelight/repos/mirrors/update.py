@@ -199,8 +199,8 @@ def _check_place(folder: str, target: str) -> None:
 def _delete_abandoned(path: str) -> None:
     """Delete locks and temporary packs that a killed git left in a mirror: the next fetch would fail at such a lock.
 
-    git holds a lock for a moment and writes to a pack all the time, so what has not been written to for an hour is of
-    a process that no longer runs.
+    git holds a lock only briefly and writes to a temporary pack continuously. A file without a write for an hour
+    therefore belongs to a process that no longer runs.
     """
     before_s = time.time() - _ABANDONED_S
     objects = os.path.join(path, "objects")

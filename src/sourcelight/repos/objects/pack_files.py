@@ -21,8 +21,8 @@ from sourcelight.repos.boundary import read_flags
 
 _MAX_CHAIN = 10_000
 _MAX_OPEN_PACKS = 64
-"""Packs whose files are open at once; of the others, the counts of names by their first byte are at hand."""
-# Beyond it, descriptions of packs are read again: a repository that is never repacked may have tens of thousands.
+"""Maximum number of packs with open files. For the others, only their fanout tables stay in memory."""
+# Descriptions of more packs are not cached: a repository that is never repacked may have tens of thousands.
 _MAX_PACKS = 4096
 _HEAD_BYTES = 64
 _DIFFERENCE_BYTES = 600
@@ -31,7 +31,7 @@ _OFFSET_DELTA, _NAME_DELTA = 6, 7
 _FANOUT_BYTES = 1024
 DIGITS = 40
 _MIN_DIGITS = 4
-"""As git itself: a shorter name is none."""
+"""The shortest abbreviation that git accepts."""
 _MAX_NAMES = 100
 _WINDOW = 100
 _MAGIC = b"\xfftOc\0\0\0\2"

@@ -2,8 +2,8 @@
 
 The size is checked before a path is made, since trees may name one directory many times.
 
-A few kilobytes of nested trees can name more files than there are atoms, or paths of megabytes. What a tree names is
-summed up over its distinct directories, so that looking costs what is stored, and not what is named.
+A few kilobytes of nested trees can name more files than there are atoms, or paths of megabytes. So sizes are summed
+over distinct directories: the cost grows with the stored trees, not with the number of paths.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class _PendingFolder:
         """Return its size, given the sizes of its subdirectories."""
         count, path_bytes, max_path_bytes = self.entries, self.name_bytes, self.longest
         for name, object_id in self.folders:
-            inner = sizes.get(object_id)  # None for one that holds itself, which no hash allows
+            inner = sizes.get(object_id)  # None for a tree that contains itself, which a hash rules out
             if inner is not None:
                 count += inner.entries
                 path_bytes += inner.path_bytes + inner.entries * (len(name) + 1)

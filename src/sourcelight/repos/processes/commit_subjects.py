@@ -20,7 +20,7 @@ MAX_COMMITS = 3000
 """Commits that are read, merges left out: 1,000 find less, and older ones describe code that has changed since."""
 
 MAX_PATHS = 30
-"""Paths beyond which a commit is a sweep that says nothing of any of them."""
+"""Maximum number of paths: the subject of a larger commit, such as a reformatting, describes none of its files."""
 
 MAX_SUBJECT_BYTES = 400
 _MAX_BYTES = 64 << 20

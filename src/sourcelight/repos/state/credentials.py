@@ -56,8 +56,8 @@ def password_hash(password: str, cost: ScryptCost | None = None) -> str:
 def password_matches(password: str, stored: str) -> bool:
     """Return whether `stored` was made of `password`; empty `stored` matches none.
 
-    Takes as long when there is nothing to compare with: whether an account has a password, or is there at all, can't
-    be told by the time.
+    Takes the same time without a stored password, so that timing doesn't reveal whether an account exists or has a
+    password.
     """
     parts = stored.split(":")
     # The long password is cut before it is hashed: scrypt's first step would otherwise hash megabytes for a caller

@@ -50,7 +50,7 @@ class Database:
         # Reentrant: `replace_from` migrates, and `close` may run in a finalizer of the thread that writes. Lock order
         # where both are needed: writing, then reading.
         self._writing = threading.RLock()
-        # In memory there is but one connection, and so but one lock.
+        # A database in memory has one connection only, so it needs only one lock.
         self._reading = threading.RLock() if path else self._writing
         # Mode before content: SQLite would create the file with the umask of the process.
         with self._mapping_errors():
@@ -63,7 +63,7 @@ class Database:
         try:
             self._migrate()
             if path:
-                # A guard against our own mistakes: a statement that writes over the reading connection would escape the
+                # A guard against mistakes in this package: a write over the reading connection would bypass the write
                 # lock.
                 self._reader.execute("PRAGMA query_only = ON")
         except BaseException:

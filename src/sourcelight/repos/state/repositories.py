@@ -1,6 +1,6 @@
 """Remembered repositories: which name belongs to which directory, and whether it is private.
 
-A repository is known by its canonical path, which no content can claim. Names, once given, stay with their path, and
+The key of a repository is its canonical path, which its contents can't choose. A name stays with its path, and
 private repositories stay private until the operator changes that, also after a restart and without `repos.toml`.
 """
 
@@ -25,7 +25,7 @@ class RepositoryRecord:
     Parameters
     ----------
     canonical_path
-        Where it is, as `canonical_path_of` gives it.
+        Its location, as `canonical_path_of` gives it.
     name
         The name it has.
     claim
@@ -88,6 +88,7 @@ class RepositoryRegister:
 
     def save_settings(self, path: str, text: str) -> None:
         """Store the text of a `repos.toml` that was read without error."""
+        # An unchanged text is not written, because each write makes all processes read permissions again.
         if self.settings(path) != text:
             sql = "INSERT OR REPLACE INTO repository_settings VALUES (?, ?, ?)"
             self._database.change(sql, path, text, int(self._clock()))
@@ -99,6 +100,7 @@ class RepositoryRegister:
                 "SELECT DISTINCT repository FROM repository_grants WHERE place = ''"
             ).fetchall()
             bound = [(paths[name], name) for (name,) in unbound if name in paths]
+            # OR REPLACE: the same account or role may already have a grant for the path.
             connection.executemany(
                 "UPDATE OR REPLACE repository_grants SET place = ? WHERE place = '' AND repository = ?", bound
             )

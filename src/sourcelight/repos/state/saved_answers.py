@@ -16,7 +16,7 @@ from sourcelight.core.errors import StateError
 from sourcelight.repos.state.database import Database
 
 MAX_ANSWERS, MAX_BYTES, MAX_ANSWER_BYTES = 100, 32 << 20, 4 << 20
-"""Bounds of one account: its answers, their bytes in all, and those of one."""
+"""Limits of one account: number of answers, bytes of all answers, bytes of one answer."""
 LIFETIME_S = 90 * 86_400
 _COLUMNS = "s.token, a.name, s.query, s.pattern_type, s.facts, s.saved_at, s.expires_at"
 
@@ -38,7 +38,7 @@ class SavedAnswer:
     query, pattern_type
         What was asked.
     attributes
-        What was said of the answer: its status, counts and notes.
+        Status, counts and notes of the answer.
     saved_at, expires_at
         Seconds since 1970.
     """
@@ -75,6 +75,7 @@ class SavedAnswers:
             account = connection.execute("SELECT id FROM accounts WHERE name = ?", (owner,)).fetchone()
             if account is None:
                 return None
+            # In the transaction of the insert: two requests can't both use the last free bytes.
             count, size = connection.execute(
                 "SELECT count(*), coalesce(sum(length(rows)), 0) FROM saved_answers WHERE account = ?", account
             ).fetchone()
