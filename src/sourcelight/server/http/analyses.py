@@ -2,8 +2,8 @@
 
 ``GET /.api/sourcelight`` says which analyses the service has, so that clients need not try. ``POST
 /.api/analyses/NAME`` takes the arguments of the definition in `sourcelight.core.tools`, and streams what
-`sourcelight.core.tools.answer_stream` describes. Which repositories exist for a call is decided by its viewer alone,
-as for searches and tools.
+`sourcelight.core.tools.answer_stream` describes. The viewer alone decides which repositories exist for a call, as for
+searches and tools.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ class Analyses:
 
     async def _describe(self, _: Request) -> Response:
         names = list(analysis_tools()) if self._enabled else []
-        # Whose questions may come with `repos` and `revision`, which the specification's schema doesn't have.
+        # Tools that accept `repos` and `revision`, although the specification's schema doesn't have them.
         described = {"service": "sourcelight", "analyses": names, "takesScope": ["deepsearch"]}
         return JSONResponse(described, headers={"Cache-Control": "no-store"})
 
@@ -228,7 +228,7 @@ class Analyses:
         notes: RequestNotes,
     ) -> None:  # fmt: skip
         """Send the answer, or the error, and end the response."""
-        # Looked at when the work is done, too: it may have run for minutes. Errors name repositories as well.
+        # Access is checked again after the work, which may have run for minutes. Errors name repositories as well.
         if not self._holds(call, headers):
             notes.outcome = "access"
             await response.end([_refusal(call.tool, "your access has ended or changed since the call started")])
@@ -243,7 +243,8 @@ class Analyses:
             return
         notes.outcome, notes.rows = "done", answer.table.num_rows
         events = encode_answer(limit_answer(answer))
-        # One portion is encoded while nothing else waits for this thread: each takes a few milliseconds.
+        # Encoding a portion takes a few milliseconds, so it runs in a thread and doesn't block the event loop. One more
+        # portion is read ahead: the last one is sent together with the end of the body.
         pending = await asyncio.to_thread(next, events, _END)
         while pending is not _END:
             following = await asyncio.to_thread(next, events, _END)
@@ -260,7 +261,7 @@ class Analyses:
         except QueueFull:
             raise ToolError(f"{call.tool.name}: the service is busy; retry later", tool=call.tool.name) from None
         loop = asyncio.get_running_loop()
-        # Most work looks for a request to stop, and not at the clock.
+        # Most work checks for cancellation and not for a deadline, so a timer turns the timeout into a cancellation.
         timer = loop.call_later(self._timeout_s, call.expire)
         thread = loop.run_in_executor(self._threads, self._run, call)
         try:
@@ -268,7 +269,7 @@ class Analyses:
         finally:
             timer.cancel()
             call.cancellation.cancel()
-            # The place is free when the thread is, and not before.
+            # A cancelled call still occupies its thread, so its slot is released only when the thread ends.
             if thread.done():
                 self._queue.release(account)
             else:

@@ -350,7 +350,7 @@ class SizeLimits:
             nonlocal size
             message = await receive()
             size += len(message.get("body", b""))
-            # As if the caller had gone: frameworks stop reading, and no exception crosses their parsers.
+            # Looks as if the caller disconnected: frameworks stop reading, and no exception crosses their parsers.
             return message if size <= MAX_BODY_BYTES else {"type": "http.disconnect"}
 
         await self._app(scope, receive_counted, send)

@@ -144,7 +144,7 @@ class Pacer:
             return
         parts: list[bytes | memoryview] = [_HEAD]
         for number, payload in enumerate(group):
-            # Without the bracket that a comma, or nothing, takes the place of; one copy of megabytes, not three.
+            # Drops the brackets of each payload to join the arrays into one. A memoryview avoids a copy of megabytes.
             parts += [b"," if number else b"[", memoryview(payload)[1:-1]]
         self._ready.append(b"".join([*parts, b"]", _TAIL]))
         self._first_sent = True

@@ -89,11 +89,11 @@ log = logging.getLogger("sourcelight.service")
 
 Item = EncodedMatches | Event
 EncodeBatch = Callable[[MatchBatch, Mapping[str, RepositoryInfo]], Iterator[bytes]]
-# Estimate for an event without matches: at most 256 of them wait.
+# Estimated bytes of an event without matches, so that at most 256 of them wait in the buffer.
 _EVENT_BYTES = 16 * 1024
-# A batch of fewer bytes is encoded in a few milliseconds; a line of megabytes may take seconds.
+# Encoding a smaller batch takes a few milliseconds; one with a line of megabytes may take seconds.
 _LARGE_BYTES = 4 * 1024 * 1024
-# Past the time limit: the engine may have ended its last step just now.
+# Added to the time limit: the engine may end its last step slightly after it.
 _GRACE_S = 0.2
 
 

@@ -207,7 +207,7 @@ class SearchStream:
             await plain_response(503, "The service is stopping.", {"Retry-After": "5"})(scope, receive, send)
             return
         encode_batch = batch_encoder(request, diff_type_of(headers, self._settings.diff_match_type), self._settings)
-        # Where the access has ended, the search below says so.
+        # If the access has ended, the search below reports it.
         small = None
         if access.holds():
             small = small_answer(self._engine, request, principal.viewer, encode_batch, self._cadence)
@@ -333,7 +333,7 @@ def _short_request(query: bytes) -> SearchRequest:
 
 def _headers_of(scope: Scope) -> Mapping[str, str]:
     """Return the headers by name, in lower case: of several with one name the first, as the framework's own do."""
-    # The framework's headers are searched one by one for each name that is asked for.
+    # The framework's own object scans all headers for each name; a dictionary looks it up.
     return {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(scope["headers"])}
 
 

@@ -43,7 +43,7 @@ Report = Callable[[float, float | None, str], Awaitable[None]]
 Rendered = tuple[dict[str, Any], str]
 # Errors whose text is for the caller; the text of others may name paths of this machine.
 _CALLER_ERRORS = (ToolError, QueryError, PatternError, RepositoryNotFound, RevisionNotFound, PathNotFound)
-# Raised only where a call opens the engine: the caller has started this process, and knows its directories.
+# Raised only if a call opens the engine. Its caller has started this process, so paths in the text reveal nothing.
 _OPENING_ERRORS = (NoRepositories, ConfigurationError)
 
 

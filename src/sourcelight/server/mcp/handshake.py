@@ -1,8 +1,8 @@
 """The first answers over standard input and output, before the SDK is loaded, which takes a second of computing.
 
-Clients give up when `initialize` or the list of tools takes long, and on a busy machine a second becomes six. So the
-answers to a plain `initialize` and to plain `tools/list` after it are written here. `initialize` still goes to the SDK,
-whose own answer, the same, is then left out. All else is for the SDK alone.
+Clients give up if `initialize` or the list of tools takes long, and on a busy machine a second becomes six. So this
+module answers a plain `initialize` and the plain `tools/list` after it. The SDK still receives `initialize`; its own
+answer, which is the same, is dropped. The SDK alone answers all other messages.
 
 This module is imported before all others, so that it imports little: `json`, but neither `dataclasses` nor orjson,
 which would double the time to the first answer.
@@ -114,7 +114,7 @@ class EarlyAnswers:
         self._is_open = bool(answer) or is_initialized(line)
 
     def _has_input(self) -> bool:
-        # Windows has `select` for sockets alone.
+        # On Windows, `select` works for sockets only.
         return sys.platform != "win32" and bool(select.select([self._input_fd], [], [], PATIENCE_S)[0])
 
     def _read_line(self) -> bytes:

@@ -76,9 +76,11 @@ class EngineOpening:
         Cancelled
             After ``cancellation.cancel()``.
         """
+        # The previous attempt failed: start another one, and wait for its result.
         if self._finished.is_set() and self._sources is None:
             self.start()
         deadline = time.monotonic() + self._wait_s
+        # Waits in short steps to notice a cancellation meanwhile.
         while not self._finished.wait(_STEP_S):
             cancellation.check()
             if cancellation.expired or time.monotonic() >= deadline:
@@ -100,6 +102,7 @@ class EngineOpening:
             with ExitStack() as closers:
                 sources = self._open_sources(closers)
                 with self._guard:
+                    # After `close`, the stack stays here, so that leaving this block closes the new engine.
                     if not self._is_closed:
                         self._sources, self._closers = sources, closers.pop_all()
         except Exception as exc:  # noqa: BLE001 - raised in the thread of each call that waits

@@ -109,7 +109,7 @@ def named_tools(names: Sequence[str]) -> dict[str, Tool[Any]]:
     Raises
     ------
     ConfigurationError
-        For what is neither a suite nor a tool.
+        For a name that is neither a suite nor a tool.
     """
     available = mcp_tools("all")
     selected: set[str] = set()
@@ -177,7 +177,7 @@ def list_tools(
     offers_pages
         Whether schemas name the arguments of pages.
     with_structure
-        Whether answers have structured content, whose schema is then told where it is a table.
+        Whether answers have structured content. If so, tools that return a table advertise its schema.
     max_tokens
         Tokens of an answer for which a call gives no number; None: as many as it has.
     """

@@ -153,7 +153,7 @@ class Handlers:
 def narrowed_metadata(body: bytes) -> bytes:
     """Return the metadata of a registration without scopes and grant types that a client can't have (RFC 7591, 3.2.1).
 
-    Where none would remain they stay, to be refused. An absent authentication method is ``client_secret_basic`` (2).
+    If none would remain, all stay and get refused. An absent authentication method is ``client_secret_basic`` (2).
     """
     try:
         metadata = json.loads(body)

@@ -165,7 +165,7 @@ def conversation_json(caller: ConversationRequest, conversation: ConversationRec
     service, context = caller.service, caller.context
     token = service.token(conversation)
     is_owner = conversation.owner == context.viewer.name
-    # `share_url` is always there: the wire calls the conversation's address so. `is_shared` says whether it is shared.
+    # On the wire, `share_url` is the address of every conversation. Only `is_shared` says whether it is shared.
     value: dict[str, Any] = {
         "id": conversation.id,
         "title": conversation.title,

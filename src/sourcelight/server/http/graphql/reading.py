@@ -1,7 +1,7 @@
 """Commits, directories and files for the objects of the schema: from git here, or by tools where an engine has them.
 
-The port of an engine runs tools wherever its repositories are, so that a cluster answers what one machine answers:
-`list_files` resolves revisions and lists, `read_file` reads, `commit_search` and `list_refs` say the rest.
+In a cluster, the engine runs tools where the repositories are, so a cluster gives the same answers as one machine.
+`list_files` resolves revisions and lists, `read_file` reads, `commit_search` and `list_refs` give everything else.
 """
 
 from __future__ import annotations

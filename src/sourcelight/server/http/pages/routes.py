@@ -139,7 +139,7 @@ class Pages:
                 while state := await anyio.to_thread.run_sync(next, states, b"", abandon_on_cancel=True):
                     yield state
             finally:
-                # Also when the reader has gone: the work stops at its next look.
+                # Also after the reader has disconnected: the work stops at its next check.
                 context.cancellation.cancel()
                 self._live.discard(context.cancellation)
                 await turn.__aexit__(None, None, None)

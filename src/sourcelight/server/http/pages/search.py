@@ -1,8 +1,8 @@
 """The search page: a query box, results while they arrive, files of them, and suggestions.
 
 Everything works without script: the box is a form, and each state has an address. The script adds live results,
-suggestions and keys. Its requests count as a reader's by cookie only where the browser says that they come from the
-service's own pages.
+suggestions and keys. The cookie identifies the sender of its requests only if the browser says that they come from
+pages of this service.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ def export(query: PageQuery, context: ToolContext) -> Response:
     elif query.format == "jsonl":
         write_json_lines(table, file)
     else:
-        # A person opens it in a spreadsheet, which runs what looks like a formula.
+        # Users open CSV files in a spreadsheet, which would run a text that looks like a formula.
         write_csv(table, file, spreadsheet=True)
     status = view.status
     name = "matches" if status == "complete" else f"matches-{status}"

@@ -43,7 +43,7 @@ def line_table(rows: Sequence[_Row], address: str) -> str:
     chunks: dict[tuple[int, str], list[_Row]] = {}
     for row in rows:
         start, text = row.get("chunk_start_line") or row["line_number"], row.get("chunk") or row.get("line") or ""
-        # A notebook may be one line, and then each of its cells is a chunk with the same number.
+        # A notebook may be a single line: then all its cells are chunks with the same line number.
         chunks.setdefault((start, text), []).append(row)
     parts: list[str] = []
     for (start, text), chunk_rows in list(chunks.items())[:MAX_CHUNKS]:
@@ -80,7 +80,7 @@ def _lines(rows: Sequence[_Row], start: int, text: str) -> list[_ChunkLine]:
 
 def _chunk_rows(rows: Sequence[_Row], lines: Sequence[_ChunkLine], address: str) -> Iterator[str]:
     """Yield the rows of a chunk, in a notebook under the heading of each cell, with the numbers of its lines."""
-    # The first match says in which cell the lines before it are, which are next to it.
+    # Lines before the first match have no row of their own; they belong to the cell of that match.
     cell_row = next((line.row for line in lines if line.row is not None and line.row.get("cell")), None)
     cell_rows: list[_Row | None] = []
     for line in lines:
@@ -100,7 +100,7 @@ def _chunk_rows(rows: Sequence[_Row], lines: Sequence[_ChunkLine], address: str)
         for line, row, text, line_token in zip(lines[of_group], cell_rows[of_group], texts, tokens, strict=True):
             number, target = line.number, f"{escape(address)}?L{line.number}"
             if row is not None and location is not None and is_jupyter(str(row["path"])):
-                # The page of a notebook has the lines of cells; that of a text notebook those of the file.
+                # The page of a Jupyter notebook counts lines per cell, that of a text notebook per file.
                 number = row["cell_line"] + line.number - row["line_number"]
                 target += f"#{escape(anchor_of(*location, number))}"
             class_attribute = " class=hit" if line.row is not None else ""

@@ -19,7 +19,7 @@ from sourcelight.server.http.pages.code.elements import commit_url, tree_url
 from sourcelight.server.http.pages.conversations import page
 
 _MAX_PATCH_SIZE, _MAX_PATCHES_SIZE, _LINE_SIZE = 150_000, 1_000_000, 50
-"""Characters of a patch, and of all on a page, with what the numbers of each line take."""
+"""Maximum characters of a patch and of all patches on a page, and the characters of HTML that each line adds."""
 _MAX_LINE_CHARS, _MAX_FILES = 2_000, 2_000
 MAX_COMMITS = 250
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
@@ -59,7 +59,8 @@ def compare_page(
 ) -> Response:
     """Render what two revisions have different.
 
-    `commits` are those between, why they are missing, or not read yet; `notebooks` has the cells that differ, by path.
+    `commits` are the commits between them, a text that says why they are missing, or None if they aren't read yet.
+    `notebooks` has the cells that differ, by path.
     """
     info = answer.attributes
     name = info["repository"]

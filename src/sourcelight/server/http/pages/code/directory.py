@@ -1,7 +1,7 @@
 """The page of a directory: its entries at once, and what takes a look at history or at all files later.
 
-A page never waits for what it has not read yet. Each of its parts that takes longer has a link that makes the page with
-it; the script follows those links one after the other. What a reader was shown once is on the page at once for a while.
+A page doesn't wait for its slow parts. Each slow part is a link to the same page with that part; the script follows
+these links one after the other. A part that was computed once is cached for a while and then shown immediately.
 """
 
 from __future__ import annotations
@@ -310,7 +310,7 @@ def _foot(directory: Directory, name: str, noun: str, prefix: str) -> str:
     address = f"{escape(_address(directory, prefix))}?{start}part={name}"
     if part is None:
         return f'<p class="quiet"><a href="{address}" data-load>Show {noun}</a></p>'
-    # What was read so far stays, so that a later look continues from there.
+    # The next try continues from the results that are cached so far.
     retry_link = f'<a href="{address}"{" data-load" if part.is_late else ""}>Try again</a>'
     return f'<p class="warn" role="status">{escape(part.problem)} {retry_link}</p>'
 
@@ -390,7 +390,7 @@ def _ref_list(rows: Sequence[Mapping[str, Any]], directory: Directory, prefix: s
 
 
 def _ref_url(directory: Directory, row: Mapping[str, Any], prefix: str) -> str:
-    # An address ends the name of its repository at the last @.
+    # The last @ of an address separates repository and revision, so a ref with an @ is given by its commit.
     revision = row["commit"] if "@" in row["name"] else quote(row["name"], errors="replace")
     return tree_url(prefix, directory.name, revision, "")
 

@@ -83,7 +83,7 @@ def file_page(answer: ToolResult, view: FilePageView, *, prefix: str) -> Respons
         rows, summary = _line_rows(texts, view, info["path"], blame, address)
         note = note or cells
         if is_jupyter(info["path"]):
-            # What stands in no cell is not searched for in cells once more.
+            # If a line is in no cell, the link back to the cells doesn't request it again.
             switch = f'<a href="{escape(address)}{f"?{lines}" if lines and view.as_lines else ""}">Cells</a>'
     summary += [switch] if switch else []
     notices = "".join(f"<p>{escape(notice)}</p>" for notice in answer.notices)
