@@ -138,6 +138,7 @@ def clone_repositories(urls: Sequence[str], destination: str) -> int:
     for url in urls:
         line = StatusLine()
 
+        # The default argument binds the line of this iteration.
         def paint(progress: CloneProgress, line: StatusLine = line) -> None:
             line.show(f"{progress.url}: {progress.step} {progress.done:,}/{progress.total:,}")
 
@@ -251,6 +252,7 @@ def _terminable() -> Iterator[list[int]]:
     """End the block on SIGTERM, without an error; the list has the signal then."""
     received: list[int] = []
 
+    # Python runs handlers in the main thread, where the block runs: the exception ends it, and its cleanup runs.
     def terminate(number: int, _: Any) -> None:
         received.append(number)
         raise _Terminated

@@ -82,6 +82,7 @@ class MatchPrinter:
                 parts = (target, _commit_label(*commit) if kind in {"commit", "diff"} else "", _name(path or ""))
                 self._add_heading(lines, self._color(visible("  ".join(filter(None, parts))), _HEADING_COLOR))
                 label = f"{number:>7}" if number is not None else " " * 7
+                # Further lines of a match are indented like its first one: 7 digits and 2 spaces.
                 text = self._highlight(line.removesuffix("\r"), start, end).replace("\n", "\n" + " " * 9)
                 lines.append(f"{self._color(label, _NUMBER_COLOR)}  {text}\n")
         self.rows += batch.num_rows
@@ -161,6 +162,7 @@ class StatusLine:
         now_s = time.monotonic()
         if self._is_terminal and now_s - self._painted_at >= _PAINT_INTERVAL_S:
             self._painted_at, self._is_visible = now_s, True
+            # One column stays free: a line that wraps couldn't be erased by returning to its start.
             width = shutil.get_terminal_size().columns - 1
             self._stream.write(f"\r\x1b[K{one_line(text, max(width, 10))}")
             self._stream.flush()

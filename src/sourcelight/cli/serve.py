@@ -277,8 +277,8 @@ def _end_with_reader() -> None:
     import threading
 
     poller = select.poll()
-    # Without events to wait for, only an error or the end of the reader wakes it. A copy: the SDK lets standard output
-    # lead to standard error, and would be watched in its place.
+    # Registered without events, the poll returns only on an error or after the reader has closed the pipe. It watches
+    # a copy of the descriptor, because the SDK makes standard output lead to standard error.
     poller.register(os.dup(sys.stdout.fileno()), 0)
 
     def wait() -> None:
