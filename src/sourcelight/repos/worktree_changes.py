@@ -123,7 +123,7 @@ def _compare(repository: Repository) -> tuple[set[bytes], set[bytes], set[bytes]
     try:
         handle = open_handle(repository.git_dir)
         if os.path.realpath(handle.workdir or "") != os.path.realpath(repository.worktree):
-            return set(), set(), set(), set()  # its configuration names another directory: not ours to read
+            return set(), set(), set(), set()  # its configuration names another directory, which must not be read
         _check_rules(repository, handle)
         status = handle.status(untracked_files="all", ignored=False)
     except UnusableRepository as error:

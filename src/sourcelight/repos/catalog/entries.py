@@ -159,7 +159,7 @@ class RepositoryMemory:
         paths = {}
         for repository in repositories:
             claim = self.records[repository.canonical_path].claim
-            # Two repositories that claim a name: no rule says which one the grant meant.
+            # If two repositories claim the name, the grant stays unbound: it isn't known which one was meant.
             if claims[claim] == 1 or name_key(repository.name) != claim:
                 paths[repository.name] = repository.canonical_path
         self.register.bind(paths)

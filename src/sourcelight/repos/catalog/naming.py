@@ -99,7 +99,7 @@ def arrange(
         for key in file.repositories
         if (file.path, key) not in applied_keys
     ]
-    # Who searches their own files gets what repos.toml says now; memory and caution are for the readers of a service.
+    # A search of local files applies only the current repos.toml; stored records protect the readers of a service.
     candidates = [
         Candidate(i.origin, name_key(i.name_or_path), i.decision, i.record if remembered.has_accounts else None, i.root)
         for i in items
@@ -307,7 +307,7 @@ def _make_unique(candidates: Sequence[tuple[str, str]], reserved: Mapping[str, s
         unique = name
         if name_key(name) in holders:
             longer = ((candidate, name_key(candidate)) for candidate in _longer_names(name, folder))
-            # Never a name that another repository wants: its own name must stay free for it.
+            # Never a name that another repository claims: that name must stay free for it.
             unique = next(candidate for candidate, key in longer if key not in holders and key not in wanted_keys)
             warnings.append(_clash_warning(holders[name_key(name)], folder, name, unique))
         holders[name_key(unique)] = folder

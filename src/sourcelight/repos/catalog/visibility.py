@@ -85,7 +85,7 @@ def decide(
                 if candidate.decision is not None:
                     decided |= {candidate.origin, candidate.claim}
         for index, candidate in enumerate(candidates):
-            # What an operator made public is taken back by a decision about another clone only, not by memory.
+            # A stored record doesn't override an operator's public setting; a private setting of another clone does.
             binding = remembered if candidate.decision is None else decided
             if result[index] != "private" and not binding.isdisjoint({candidate.origin, candidate.claim}):
                 result[index] = "private"

@@ -114,7 +114,7 @@ class StoreReader:
         folders: dict[bytes, list[tuple[bytes, bytes, bytes]] | None] = {}
 
         def read(tree_id: bytes) -> list[tuple[bytes, bytes, bytes]] | None:
-            # A tree that occurs at several paths is read once; a hostile repository repeats one without end.
+            # A tree that occurs at several paths is read once: a hostile repository may repeat one millions of times.
             if tree_id not in folders:
                 folders[tree_id] = self.folder(tree_id)
             return folders[tree_id]

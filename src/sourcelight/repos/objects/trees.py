@@ -145,7 +145,7 @@ class _PendingFolder:
 def _check_count(entries: int, stored: int, path_bytes: int, repository: str) -> None:
     if entries > MAX_FILES:
         raise RepositoryError(f"{repository} has more than {MAX_FILES:,} files and directories in one commit")
-    # A few trees that name each other many times stand for millions of files in some hundred bytes.
+    # A few trees of some hundred bytes can name each other so often that they list millions of files.
     if entries > FREE_ENTRIES and entries > MAX_REPEATS * stored:
         raise RepositoryError(
             f"{repository} lists {entries:,} files and directories in one commit by repeating the same {stored:,}; at "
