@@ -121,7 +121,7 @@ def run(words: Sequence[str], early: EarlyAnswers | None = None) -> int:  # noqa
 
     `early` answers the client of ``mcp`` already.
     """
-    # The framework's own class for usage errors, wherever the installed version keeps it.
+    # The class of all usage errors; its module differs between versions of the framework.
     usage_error: Any = typer.BadParameter.__bases__[0]
     try:
         with _say_python_warnings():
@@ -136,7 +136,7 @@ def run(words: Sequence[str], early: EarlyAnswers | None = None) -> int:  # noqa
         _discard_output()
         return DONE
     except SystemExit as exc:
-        # The framework turns a closed pipe into this.
+        # The framework turns a BrokenPipeError into SystemExit.
         if not isinstance(exc.__context__, BrokenPipeError):
             raise
         _discard_output()

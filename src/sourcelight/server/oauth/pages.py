@@ -231,7 +231,7 @@ def _page(title: str, body: str, *, status: int = 200, root: str = "", forms: st
         {
             "Content-Security-Policy": policy,
             "X-Frame-Options": "DENY",
-            # With no-referrer, a browser would send "Origin: null" with our own forms.
+            # With no-referrer, a browser would send "Origin: null" with forms of this service.
             "Referrer-Policy": "same-origin",
             "Cache-Control": "no-store",
         },

@@ -112,14 +112,14 @@ class SavedPages:
             view.add(event)
             if isinstance(event, MatchBatch):
                 names.update(event.batch.column("repository").unique().to_pylist())
-                # As many as a page shows; what is beyond is counted by the view alone.
+                # Keeps as many rows as a page shows; the view only counts the others.
                 if sum(batch.num_rows for batch in batches) < MAX_FILES * MAX_ROWS:
                     batches.append(event.batch)
         if view.status == "failed":
             raise ToolError("a failed search has no answer to save")
         keys = {repository.name: repository.key for repository in context.engine.catalog.visible(context.viewer)}
         rows = _to_bytes(batches, keys)
-        # The count is of all repositories with matches, also of those whose rows are beyond what is stored.
+        # All repositories with matches, including those whose rows aren't stored: readers need access to all of them.
         keys_by_name = [[name, keys.get(name, "")] for name in sorted(names)]
         attributes = {"status": view.status, "matches": view.match_count, "notes": view.notes, "places": keys_by_name}
         return self._answers.save(context.viewer.name, query.query, query.pattern_type, attributes, rows)
@@ -157,7 +157,7 @@ class SavedPages:
         import pyarrow as pa
 
         table = _from_bytes(data)
-        # By name and by where it stands: another repository may have the name by now, with other readers.
+        # By name and key: by now, another repository with other permissions may have the name.
         visible = {(repository.name, repository.key) for repository in context.engine.catalog.visible(context.viewer)}
         pairs = zip(table["repository"].to_pylist(), table[_KEY].to_pylist(), strict=True)
         mask = [pair in visible for pair in pairs]
@@ -173,13 +173,13 @@ class SavedPages:
         ]
         notes = ""
         keys_by_name = answer.attributes.get("places")
-        # Answers of earlier versions have no places; then only their owner may see the count.
+        # Answers of earlier versions don't name their repositories, so only their owner may see the count.
         is_whole = (
             answer.owner == context.viewer.name if keys_by_name is None else visible >= set(map(tuple, keys_by_name))
         )
         if is_whole and all(mask):
             statements.append(f"{count_of(answer.attributes['matches'], 'match')} then")
-            # A title may have words of a query about repositories that were searched and have no rows.
+            # A note may contain words about repositories without rows, which this check doesn't cover.
             if answer.owner == context.viewer.name:
                 notes = "".join(f"<li>{escape(note)}</li>" for note in answer.attributes["notes"])
         else:

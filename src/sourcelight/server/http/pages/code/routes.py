@@ -130,7 +130,7 @@ class CodePages:
             with _time_limit(context.cancellation, _ASKED_S):
                 return self._page_of(address, request.scope["path"], query, context)
         except (PathNotFound, RevisionNotFound) as exc:
-            # The reader may see the repository, else it would not have been read.
+            # These errors occur only in a repository that the caller may see, so the page can name it.
             return self._access.absent_in(address.repository, str(exc))
         except RepositoryError:
             return self._access.absent(request, context)
@@ -150,7 +150,7 @@ class CodePages:
         lines = requested_lines(query)
         call, prefix = python_call(address.kind, arguments, path, parameters, lines), self._access.prefix
         if "notebook" in parameters:
-            # It says what the address says; running it takes access of one's own.
+            # The notebook contains only what the address contains. Running it needs access to the repository.
             return notebook(call, context.base_url, "code")
         notebook_url = f"{prefix}{quote(request_path)}?{query}{'&' * bool(query)}notebook=1"
         use = python_block(call, context.base_url, notebook_url)
@@ -201,7 +201,7 @@ class CodePages:
         except ToolError as exc:
             if exc.argument != "path":
                 raise
-            # A directory, by the address of a file.
+            # The path is a directory, although the address has the form for files.
             location = tools.call("list_files", {**arguments, "path": path}, context).attributes
             target = elements.tree_url(prefix, location["repository"], location["commit"], location["path"])
             return RedirectResponse(target, 302, {"Cache-Control": "no-store"})
@@ -214,7 +214,7 @@ class CodePages:
         if "history" in parameters:
             history, history_note = self._history(arguments, lines, context)
             note = note or history_note
-        # The commit of now, so that the copied program reads what the page shows.
+        # The resolved commit, so that the copied program reads the version that the page shows.
         call = python_call("blob", arguments, path, parameters, lines)
         use = python_block(call, context.base_url, notebook_url)
         cell, as_lines = number_of(parameters, "cell") or 0, parameters.get("view") == LINES_VIEW
@@ -251,7 +251,7 @@ class CodePages:
         except ToolError as exc:
             if exc.argument != "path":
                 raise
-            # A file, by the address of a directory.
+            # The path is a file, although the address has the form for directories.
             location = tools.call("list_files", _parent(arguments, path), context).attributes
             target = file_url(self._access.prefix, location["repository"], location["commit"], path)
             return RedirectResponse(target, 302, {"Cache-Control": "no-store"})
