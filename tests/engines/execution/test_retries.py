@@ -14,7 +14,7 @@ SCRIPT = """
 import resource, sys, warnings
 warnings.simplefilter("ignore")
 import sourcelight as sl
-from sourcelight.engines.execution import repositories
+from sourcelight.engines.execution.indexes import repositories
 from sourcelight.testing import RepositoryBuilder
 
 def limit(size):
