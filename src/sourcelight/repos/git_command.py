@@ -69,7 +69,7 @@ NETWORK = ("https", "ssh", "git")
 LOCAL = ("file",)
 """Transport for a directory of this machine."""
 
-# Whatever a configuration says: no program of a repository, no other source than the one given, no other repository.
+# These override every configuration: git runs no program of a repository, and reads no other source or repository.
 _SAFE = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "protocol.allow=never",
          "-c", "safe.bareRepository=explicit", "-c", "submodule.recurse=false", "-c", "fetch.recurseSubmodules=false",
          "-c", "transfer.bundleURI=false", "-c", "fetch.uriProtocols=", "-c", "maintenance.auto=false",
