@@ -242,7 +242,7 @@ def create_app(
             return plain_response(503, "indexing")
         if engine.indexing.failure is not None and engine.report is None:
             return plain_response(503, "indexing failed: see the log of the service")
-        # No path or name here: anyone may ask. The log and `admin` name them.
+        # Names no path or repository, because anyone may call this. The log and `admin` name them.
         warning = "\nrepos.toml can't be read: its previous settings still apply" if catalog.settings_problems else ""
         return plain_response(200, f"ready{warning}")
 

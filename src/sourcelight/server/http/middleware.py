@@ -115,7 +115,7 @@ class CredentialUses:
 
         with open_private(f"{self._path}.lock", "a+b") as file, lock_file(file, check_deadline):
             status = self._stat()
-            # Looked at again under the lock: another process may have rotated meanwhile.
+            # Checked again under the lock: another process may have rotated the file meanwhile.
             if status is None or status.st_size < self._max_bytes:
                 return
             # From the oldest to the newest, so that no file is overwritten before it has moved.

@@ -106,7 +106,7 @@ def _read_digest(path: Path) -> bytes:
 
 
 def _digest(token: str) -> bytes:
-    # Headers come as latin-1 text and variables with surrogates; neither may raise where a wrong token is just wrong.
+    # Headers are latin-1 text, and variables may have surrogates. A wrong token must not raise an encoding error.
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
 
 
@@ -337,7 +337,7 @@ class Authenticator:
         if self._owner is not None and self._owner.matches(token):
             return self._principal(VerifiedCredential("token", 0, _OWNER_ID, frozenset({USER_ALL})), OWNER)
         credential = self.state.credentials.find(token)
-        # One answer for all causes: it must not tell whether a token exists, has expired or was revoked.
+        # One answer for all causes, so that it doesn't reveal whether a token exists, has expired or was revoked.
         if credential is None or (credential.dynamic and not self._dynamic_clients):
             return WRONG_TOKEN
         if credential.resource and not same_service(credential.resource, self._external_url or f"//{host}"):

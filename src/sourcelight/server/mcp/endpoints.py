@@ -202,7 +202,7 @@ class McpEndpoints:
             answer, receive = await answer_first(scope, receive, partial(self._list_tools, suite))
             if answer is not None:
                 await answer(scope, receive, send)
-                # A call follows soon. Only now, since the answer would share the interpreter with the imports.
+                # A call follows soon, so its modules load now. Earlier, the imports would have delayed the answer.
                 self._preload_now()
                 return
             await anyio.to_thread.run_sync(self.load)
