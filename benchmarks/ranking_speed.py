@@ -49,7 +49,7 @@ QUESTIONS = (
     "write ahead log replay",
     "how are `Connection` objects returned to the pool after an error?",
 )
-_MOST = 10
+_LIMIT = 10
 
 
 def rank_plain(question: str, terms_indexes: list[OpenedTerms]) -> Any:
@@ -67,8 +67,8 @@ def rank_plain(question: str, terms_indexes: list[OpenedTerms]) -> Any:
         np.add.at(scores, numbers, weight * idf * 2.2 * times / (1.2 + times))
     positive = (scores > 0.0).nonzero()[0]
     values = scores.take(positive)
-    if len(positive) > _MOST:
-        best = np.argpartition(values, len(positive) - _MOST)[-_MOST:]
+    if len(positive) > _LIMIT:
+        best = np.argpartition(values, len(positive) - _LIMIT)[-_LIMIT:]
         positive, values = positive.take(best), values.take(best)
     return positive.take(np.argsort(-values))
 
@@ -115,7 +115,7 @@ def main() -> None:
                 lambda q: Ranker().rank(analyze(q), terms_indexes, none, limits, cancellation), options.repeat
             )
 
-        ours = {"ten chunks": ranked(RankLimits(_MOST)), "15 files, 3 chunks each": ranked(RankLimits(None, 15, 3))}
+        ours = {"ten chunks": ranked(RankLimits(_LIMIT)), "15 files, 3 chunks each": ranked(RankLimits(None, 15, 3))}
         context = ToolContext(engine, Viewer.owner())
 
         def answered(question: str) -> None:

@@ -18,7 +18,7 @@ from sourcelight.repos import Catalog
 from sourcelight.repos.objects import store_size
 from sourcelight.testing import make_repo
 
-MOST = 300 << 20
+MAX_BYTES = 300 << 20
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no measure of a child's memory")
 
 HISTORY = """
@@ -43,7 +43,7 @@ def test_commits_that_flip_a_shared_folder_are_unread_and_named(tmp_path: Path) 
     peak, answer = peak_bytes(action, tmp_path, bomb=str(bomb.path), index=str(tmp_path / "index"))
     assert answer.startswith("1 limited Some changes of 5 commits were not read. They are missing, too large")
     assert re.search(r"- `bomb`: ([0-9a-f]{12}, ){4}[0-9a-f]{12}", answer)
-    assert peak < MOST, f"{peak:,}"
+    assert peak < MAX_BYTES, f"{peak:,}"
 
 
 def test_commits_that_flip_a_large_file_are_unread(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_commits_that_flip_a_large_file_are_unread(tmp_path: Path) -> None:
     peak, answer = peak_bytes(HISTORY, tmp_path, places=[str(bomb.path)], index=str(tmp_path / "index"))
     (unread,) = re.findall(r"\('bomb', (\d+)\)", answer)
     assert 3 <= int(unread) < 6
-    assert peak < MOST, f"{peak:,}"
+    assert peak < MAX_BYTES, f"{peak:,}"
 
 
 def test_reading_ends_when_git_wrote_far_more_than_is_kept(tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_owners_of_branches_side_by_side_are_refused_by_name(tmp_path: Path) -> 
     peak, answer = peak_bytes(action, tmp_path, bomb=str(bomb.path), index=str(tmp_path / "index"))
     assert "bomb has" in answer
     assert "parallel branches" in answer
-    assert peak < MOST, f"{peak:,}"
+    assert peak < MAX_BYTES, f"{peak:,}"
 
 
 def test_comparing_commits_that_differ_in_very_many_files_takes_bounded_memory(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_comparing_commits_that_differ_in_very_many_files_takes_bounded_memory(t
     first, second, _ = answer.split("|")
     assert "differ in more than 100,0" in first
     assert "differ in more than 100,0" in second
-    assert peak < MOST, f"{peak:,}"
+    assert peak < MAX_BYTES, f"{peak:,}"
 
 
 def test_messages_that_unfold_far_beyond_what_is_stored_are_refused_by_name(tmp_path: Path) -> None:
@@ -169,4 +169,4 @@ def test_messages_that_unfold_far_beyond_what_is_stored_are_refused_by_name(tmp_
         append_commit(bomb, tree, number, message=b"x" * (3 << 20))
     peak, answer = peak_bytes(HISTORY, tmp_path, places=[str(bomb.path)], index=str(tmp_path / "index"))
     assert "its commits have more than" in answer
-    assert peak < MOST, f"{peak:,}"
+    assert peak < MAX_BYTES, f"{peak:,}"

@@ -18,7 +18,7 @@ from sourcelight.repos import Catalog, ObjectReader, worktree_status
 from sourcelight.repos.handles import mailmap_blob
 from sourcelight.testing import RepositoryBuilder, make_repo
 
-MOST = 300 << 20
+MAX_BYTES = 300 << 20
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no measure of a child's memory")
 
 SEARCH = """
@@ -45,14 +45,14 @@ def test_tree_bombs_are_refused_by_name_and_the_rest_is_searched(tmp_path: Path)
     assert answer.startswith("1 ")
     assert "`nested`: nested has a path of" in answer
     assert "`wide`: wide lists 4,121,760 files and directories in one commit by repeating the same 480" in answer
-    assert peak < MOST, f"{peak:,}"
+    assert peak < MAX_BYTES, f"{peak:,}"
 
 
 def test_the_history_of_tree_bombs_is_unread(tmp_path: Path) -> None:
     locations = [str(nested_folders(tmp_path / "nested").path), str(wide_tree(tmp_path / "wide").path)]
     peak, answer = peak_bytes(HISTORY, tmp_path, places=locations, index=str(tmp_path / "index"))
     assert answer == "{} [('nested', 1), ('wide', 1)]"
-    assert peak < MOST, f"{peak:,}"
+    assert peak < MAX_BYTES, f"{peak:,}"
 
 
 def test_three_lines_of_a_file_of_400_megabytes_are_read(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_three_lines_of_a_file_of_400_megabytes_are_read(tmp_path: Path) -> None
     assert all(line.startswith("line ") for line in lines)
     assert "too large to be read at once" in refusal
     assert "too large" in blame
-    assert peak < MOST, f"{peak:,}"
+    assert peak < MAX_BYTES, f"{peak:,}"
 
 
 def test_patches_of_a_huge_commit_are_unread(tmp_path: Path) -> None:
@@ -85,14 +85,14 @@ def test_patches_of_a_huge_commit_are_unread(tmp_path: Path) -> None:
     commit_tree(repo, write_tree(repo, [(b"100644", b"f%d" % index, oid.encode()) for index, oid in enumerate(blobs)]))
     peak, answer = peak_bytes(HISTORY, tmp_path, places=[str(repo.path)], index=str(tmp_path / "index"))
     assert answer == "{} [('bomb', 1)]"
-    assert peak < MOST, f"{peak:,}"
+    assert peak < MAX_BYTES, f"{peak:,}"
 
 
 def test_a_content_that_is_too_large_for_a_patch_leaves_its_commit_unread(tmp_path: Path) -> None:
     bomb = large_file(tmp_path / "bomb", megabytes=40)
     peak, answer = peak_bytes(HISTORY, tmp_path, places=[str(bomb.path)], index=str(tmp_path / "index"))
     assert answer == "{} [('bomb', 1)]"
-    assert peak < MOST, f"{peak:,}"
+    assert peak < MAX_BYTES, f"{peak:,}"
 
 
 def test_a_huge_commit_is_refused_by_name(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_a_huge_commit_is_refused_by_name(tmp_path: Path) -> None:
     """
     peak, answer = peak_bytes(action, tmp_path, bomb=str(repo.path))
     assert "bomb" in answer
-    assert peak < MOST, f"{peak:,}"
+    assert peak < MAX_BYTES, f"{peak:,}"
 
 
 def test_folders_that_repeat_a_little_are_read(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from sourcelight.repos.objects.packs import MAX_UNFOLDED_BYTES, largest_unfolded
 from sourcelight.testing import RepositoryBuilder, git_environment, make_repo
 
 LARGE = 400 << 20
-MOST = 300 << 20
+MAX_BYTES = 300 << 20
 
 
 def _size(kind: int, size: int) -> bytes:
@@ -140,7 +140,7 @@ def test_a_small_file_that_differs_from_a_huge_one_is_refused_by_name(tmp_path: 
     assert answer.startswith("1 ")
     assert "not in this clone, or can't be read, so their content was not searched: 1, in\\n- `bomb`" in answer
     assert "path not found in bomb: small.txt" in answer
-    assert peak < MOST, f"{peak:,}"
+    assert peak < MAX_BYTES, f"{peak:,}"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no measure of a child's memory")
@@ -159,7 +159,7 @@ def test_a_commit_that_differs_from_a_huge_one_is_refused(tmp_path: Path) -> Non
     """
     peak, answer = peak_bytes(action, tmp_path, bomb=str(bomb.path))
     assert "bomb" in answer
-    assert peak < MOST, f"{peak:,}"
+    assert peak < MAX_BYTES, f"{peak:,}"
 
 
 def test_every_object_of_ordinary_packs_is_read(tmp_path: Path) -> None:

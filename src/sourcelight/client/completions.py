@@ -13,7 +13,7 @@ from typing import Any
 
 from sourcelight.core.wire.events import SuggestedFilter
 
-_MOST = 20_000
+_MAX_NAMES = 20_000
 _LONGEST_DICTIONARY = 5_000
 _COLUMNS = {
     "repository": ("repository", "target", "source"),
@@ -43,7 +43,7 @@ class Completions:
                 if name:
                     kept_names.pop(name, None)
                     kept_names[name] = None
-            while len(kept_names) > _MOST:
+            while len(kept_names) > _MAX_NAMES:
                 del kept_names[next(iter(kept_names))]
 
     def learn(self, table: Any) -> None:

@@ -25,7 +25,7 @@ FEDERATION = "federation of "
 """Prefix of the endpoint of several services; their names follow."""
 CLUSTER = "cluster "
 """Prefix of the endpoint of a cluster; the addresses of its schedulers follow."""
-_LONGEST = 2_000
+_MAX_CHARACTERS = 2_000
 
 _lock = threading.Lock()
 _marks: WeakKeyDictionary[Backend, str] = WeakKeyDictionary()
@@ -116,7 +116,7 @@ def provenance(
         "endpoint": backend.name,
         "backend_id": mark_of(backend),
         "status": status,
-        "reasons": "; ".join(reasons)[:_LONGEST],
+        "reasons": "; ".join(reasons)[:_MAX_CHARACTERS],
         "limit_hit": status in {"limited", "partial"},
         "requested_at": asked_at or now(),
         **lasted,
@@ -127,4 +127,4 @@ def provenance(
 def asked_for(call: str, arguments: Mapping[str, Any]) -> str:
     """Describe a call for `attrs`; tokens that open a conversation are left out."""
     arguments_text = ", ".join(f"{key}={value!r}" for key, value in arguments.items() if key != "identifier")
-    return f"{call}({arguments_text})"[:_LONGEST]
+    return f"{call}({arguments_text})"[:_MAX_CHARACTERS]

@@ -22,7 +22,7 @@ TELL, KEEP = "sourcelight_tell", "sourcelight_keep"
 PART, REST, RANK, EXPLAIN, RESEARCH = "part", "rest", "rank", "explain", "research"
 """The step of a call that a worker runs, if it doesn't run the whole call."""
 
-ADD, MOST = "add", "most"
+ADD, MAXIMUM = "add", "most"
 """The rule that combines the numbers of all workers: their sum or their maximum."""
 
 

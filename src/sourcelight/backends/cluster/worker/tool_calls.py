@@ -16,7 +16,7 @@ from typing import Any
 from sourcelight.backends.cluster.messages import (
     ADD,
     EXPLAIN,
-    MOST,
+    MAXIMUM,
     PART,
     RANK,
     RESEARCH,
@@ -78,7 +78,7 @@ class StatsBarrier:
 
     def maxima(self, numbers: Sequence[float]) -> list[float]:
         """Return the maxima over all workers."""
-        return self._exchange_numbers(MOST, numbers)
+        return self._exchange_numbers(MAXIMUM, numbers)
 
     def _exchange_numbers(self, method: str, numbers: Sequence[Any]) -> list[Any]:
         # Every worker sends the same sequence of exchanges, so numbers belong together by their order.

@@ -19,7 +19,7 @@ _NUMBER = re.compile(r"[1-9][0-9]{0,17}")
 _PATH = re.compile(r"/deepsearch/(?:shared/)?([^/]+)/?")
 _PORTS = {"http": 80, "https": 443}
 _FORMS = "the address of a conversation (…/deepsearch/<token> or …/deepsearch/shared/<token>), or its read token"
-_LONGEST = 2000
+_MAX_CHARACTERS = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def parse_identifier(text: str, base_url: str = "") -> Identifier:
         For anything else, and for an address of another host; nothing is ever fetched.
     """
     stripped = text.strip()
-    if len(stripped) > _LONGEST:
+    if len(stripped) > _MAX_CHARACTERS:
         raise _refusal("it is too long")
     address = stripped.partition("#")[0].partition("?")[0].removesuffix(".md")
     if address.startswith("/") or "://" in address:

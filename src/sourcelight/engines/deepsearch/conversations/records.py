@@ -30,7 +30,7 @@ from sourcelight.repos import Catalog, Viewer
 RUNNING = ("pending", "processing")
 FINAL = ("completed", "error", "canceled")
 
-_MOST = 60
+_MAX_SOURCES = 60
 _MAX_LINES = 60
 _MAX_CHARACTERS = 8_000
 
@@ -352,7 +352,7 @@ def read_excerpts(sources: Sequence[StoredSource], context: ToolContext) -> Mapp
     excerpts: dict[str, str] = {}
     files: dict[tuple[str, str, str], list[str]] = {}
     file_sources = [item for item in sources if item.type == "file" and item.link and not is_hidden_file(item.path)]
-    for source in file_sources[:_MOST]:
+    for source in file_sources[:_MAX_SOURCES]:
         key = source.repository, source.commit, source.path
         if key not in files:
             try:

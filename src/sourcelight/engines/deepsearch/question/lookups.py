@@ -355,7 +355,7 @@ _ENDING = re.compile(r"[\s?.!,;:·]+$")
 _OPENING = re.compile(
     r"^(?:[\s,;:·]|in\s*(?=,)|(?:please|can you tell me|tell me|could you tell me|do you know)\b)+", re.IGNORECASE
 )
-_SHORTEST = 3
+_MIN_CHARACTERS = 3
 _CODE_ALONE = frozenset({"value", "configured", "purpose"})
 """Kinds that a plain word without a mark of code doesn't ask for."""
 _PRONOUNS = frozenset(["it", "this", "that", "there", "they", "them", "what", "which", "who", "one"])
@@ -416,7 +416,7 @@ def _make(kind: str, match: re.Match[str]) -> Lookup | None:  # noqa: PLR0911 - 
     is_plain_word = written_name == name and re.fullmatch(r"[A-Za-z][a-z]*", name) is not None
     # "What is authentication?" is prose; so is "who calls back?".
     is_prose = is_plain_word and not groups.get("kind") and "value" not in match[0].lower()
-    if is_prose and (kind in _CODE_ALONE or (kind == "callers" and len(name) < _SHORTEST)):
+    if is_prose and (kind in _CODE_ALONE or (kind == "callers" and len(name) < _MIN_CHARACTERS)):
         return None
     return Lookup(kind, name.removesuffix("()"), owner.removesuffix("()"), noun)
 

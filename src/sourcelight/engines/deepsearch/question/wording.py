@@ -63,7 +63,7 @@ FORM_WORDS = (
     "variables", "function", "method", "constant", "interface", "inherit", "callers", "raised", "thrown",
 )  # fmt: skip
 """Words by which a question says what it asks for."""
-_SHORTEST, _ALIKE = 6, 0.87
+_MIN_CHARACTERS, _ALIKE = 6, 0.87
 _PLAIN = re.compile(r"(?<![\w`'\"./:@#$-])[a-z]{6,}(?![\w`'\"/:@#$-]|\.\w)")
 
 
@@ -106,7 +106,7 @@ def _is_swapped(word: str, correct: str) -> bool:
 
 def is_misspelled_grammar(word: str, grammar_words: frozenset[str]) -> bool:
     """Return whether a word misspells one of some grammatical words, such as "untill" or "becuase"."""
-    if len(word) < _SHORTEST - 1 or not word.isalpha() or not word.islower():
+    if len(word) < _MIN_CHARACTERS - 1 or not word.isalpha() or not word.islower():
         return False
     return bool(get_close_matches(word, sorted(grammar_words), n=1, cutoff=0.9)) or any(
         _is_swapped(word, other) for other in grammar_words

@@ -36,7 +36,7 @@ from sourcelight.engines.search.ranking import RankedChunk, RankedFile, Ranking
 from sourcelight.engines.search.ranking.question import RankQuery, analyze
 from sourcelight.engines.tools import call
 
-MOST = 3
+MAX_QUESTIONS = 3
 
 
 def followups(ranking: Ranking, defined: Sequence[DefinitionExcerpt], intents: QuestionIntents) -> list[str]:
@@ -54,7 +54,7 @@ def followups(ranking: Ranking, defined: Sequence[DefinitionExcerpt], intents: Q
     other_file = next((file for file in ranking.files if file.kind == "code" and file.path not in defined_paths), None)
     if other_file is not None:
         questions.append(f"What does `{other_file.path}` do?")
-    return questions[:MOST]
+    return questions[:MAX_QUESTIONS]
 
 
 WEAK = 0.25

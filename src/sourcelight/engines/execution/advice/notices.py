@@ -231,7 +231,7 @@ def _short(text: str) -> str:
 MAX_PROPOSED = 3
 TRY_S = 0.3
 """Seconds that one proposed query may take to show that it finds something."""
-LONGEST = 2_000
+MAX_CHARACTERS = 2_000
 """Characters of a query that is read once more for advice: longer ones take a while, and were made by a program."""
 
 SHOWN = frozenset({
@@ -248,7 +248,7 @@ def nothing_found(
     Only queries of which `finds` is true are proposed. `in_any_case` is asked first where the query regards
     case: it costs less than to write, read and plan the query without it.
     """
-    if len(query.text) > LONGEST:
+    if len(query.text) > MAX_CHARACTERS:
         return None
     advices_found = advise(query)
     reasons = [advice for advice in advices_found if advice.kind in SHOWN]
@@ -271,7 +271,7 @@ def nothing_found(
 
 def without_effect(query: Query) -> Alert | None:
     """Return an alert for filters without an effect; None when there are none."""
-    if len(query.text) > LONGEST:
+    if len(query.text) > MAX_CHARACTERS:
         return None
     advices_found = dict.fromkeys(advice for part in query.plan for advice in advices.without_effect(part))
     advices_found |= dict.fromkeys(advices.cut_short(query))
@@ -282,7 +282,7 @@ def without_effect(query: Query) -> Alert | None:
 
 def read_as_text(query: Query) -> Alert | None:
     """Return an alert for parentheses of regular expressions that are never closed; None when there are none."""
-    if len(query.text) > LONGEST:
+    if len(query.text) > MAX_CHARACTERS:
         return None
     # That `()` is text is what its writer means, nearly always.
     unclosed = dict.fromkeys(advice for advice in advices.read_as_text(query) if advice.kind == "unclosed-as-text")

@@ -21,7 +21,7 @@ from sourcelight.engines.tools.row_texts import TEXTS
 from sourcelight.repos import ObjectReader, find_entry
 
 CALL = "related_tests"
-_FEWEST = 2
+_MIN_COMMITS = 2
 _ANY_SIZE = 2**31 - 1
 """Files of a commit: here large ones count, too."""
 _RULE = "Imports are direct ones; names also come through an __init__, an index file or the package of the test."
@@ -60,7 +60,7 @@ def _related_tests(arguments: RelatedTestsArguments, context: ToolContext) -> To
     document = project.document(path.encode("utf-8", "surrogateescape"))
     uses = {use.document.shown_path: use for use in uses_of_file(document, workspace, is_test)} if document else {}
     counts = commits_beside(snapshot, path, tests, context)
-    min_commits = arguments.min_commits or _FEWEST
+    min_commits = arguments.min_commits or _MIN_COMMITS
     related = [name for name in tests if name in lines or name in uses or counts[name][0] >= min_commits]
     related.sort(key=lambda name: (name not in lines and name not in uses, -counts[name][0], name))
     table = tables.table(
