@@ -159,6 +159,7 @@ HEIRS = {
     "a.py": "class Node:\n    pass\n\n\nclass Leaf(Node):\n    pass\n\n\nclass Twig(base.Node, Other):\n    pass\n",
     "b.ts": "export class Branch extends Node {}\nclass NodeList {}\nclass Holder { node: Node }\n",
     "c.cpp": "class Root : public Node {\n};\n// a class of its own, no Node\nNode make();\n",
+    "guide.markdown": "    class Example extends Node {\n    }\n",
 }
 
 

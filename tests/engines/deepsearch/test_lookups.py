@@ -208,6 +208,17 @@ def test_a_text_without_a_definition_is_told_apart_from_one_that_is_nowhere(wire
     assert lead.startswith("No constant definition of `INTEGER_CONFIG` was found in `wire`; 2 lines have the text")
 
 
+def test_no_definition_is_not_stated_of_a_language_without_a_grammar(tmp_path: Path) -> None:
+    """A line of Swift, which nothing here parses, may define what is asked for."""
+    repo = RepositoryBuilder(tmp_path / "reader")
+    repo.commit({"Reader.swift": "public func compose_all(yaml: String) -> [String] {\n    return [yaml]\n}\n"})
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    answer = research(engine, "Where is compose_all defined?")
+    assert answer.text.startswith("Most relevant:"), answer.text
+    assert "Reader.swift" in answer.text.partition("\n## ")[0]
+    assert lead_of(research(engine, "Where is compose_none defined?")).startswith("No searched file has")
+
+
 def test_a_question_about_one_repository_reads_no_history_of_others(tmp_path: Path) -> None:
     for name in ("alpha", "bravo", "delta"):
         repo = RepositoryBuilder(tmp_path / name)

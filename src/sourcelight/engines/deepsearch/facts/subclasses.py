@@ -35,7 +35,7 @@ _CONTINUED = (
 )
 """Lines that continue with the head of a class: ``) : Base()``, ``implements Base``, or a base alone."""
 _MAX_HEAD_LINES = 40
-_NO_SOURCE = re.compile(r"\.(?:md|rst|txt|adoc|api)$", re.IGNORECASE)
+_NO_SOURCE = re.compile(r"\.(?:md|mdx|mkd|markdown|rst|txt|adoc|asciidoc|api)$", re.IGNORECASE)
 
 MAX_ATTRIBUTE_LINES = 8
 """Lines below ``#[derive(…)]`` in which the head of what derives is searched for."""

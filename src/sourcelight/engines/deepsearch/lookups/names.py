@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from sourcelight.core.markup import code, count_of
+from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
@@ -20,6 +21,7 @@ from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.execution.natural_language import kind_of
 from sourcelight.engines.search import Target
 from sourcelight.engines.symbols.definition_parser import Definition
+from sourcelight.engines.symbols.grammars import LANGUAGES
 
 SHOWN = 3
 """Places that a headline names."""
@@ -27,6 +29,12 @@ SHOWN = 3
 MAX_DETAILS = 20
 WITHIN_NAMES = ", always within other names"
 """End of a headline about a text that only occurs inside names."""
+
+_WITHOUT_GRAMMAR = {
+    "Clojure", "D", "Dart", "Elixir", "Erlang", "F#", "Groovy", "Haskell", "Julia", "Lua", "Nim", "OCaml",
+    "Objective-C", "Objective-C++", "Perl", "PowerShell", "R", "Raku", "Swift", "V", "Visual Basic .NET", "Zig",
+}.difference(LANGUAGES)  # fmt: skip
+"""Languages with definitions that nothing here reads."""
 
 _QUOTED_LINES = 12
 _SEPARATOR = re.compile(r"\.|::|->|#")
@@ -300,6 +308,9 @@ def find_absence(work: Work, name: str, notes: list[str], *, noun: str = "") -> 
     texts = FileTexts(work.context)
     rows.sort(key=lambda row: (rank_of(row["path"]), row["path"], row["line_number"]))
     exact = [row for row in rows if re.search(rf"(?<!\w){re.escape(simple)}(?!\w)", row["line"])]
+    # Where no grammar reads definitions, such as in Swift, a line may define the name.
+    if any(language_of(row["path"]) in _WITHOUT_GRAMMAR for row in exact):
+        return None
     of_kind = f" {noun}" if noun else ""
     mentioned = exact or rows
     qualifier = "" if exact else WITHIN_NAMES
