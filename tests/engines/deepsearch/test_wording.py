@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -81,6 +82,18 @@ def test_quick_wording_gets_the_same_answers(queue: LocalEngine, question: str, 
     lead = re.sub(r"\\([_*])", r"\1", text.split("\n\n")[0])
     for part in parts:
         assert part in lead, text
+
+
+def test_what_developers_need_is_not_all_that_a_package_needs(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "lone")
+    repo.commit({"package.json": '{\n  "devDependencies": {\n    "vitest": "1.0.0"\n  }\n}\n'})
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    lead = research(engine, "runtime dependencies").text
+    assert lead.startswith(
+        "`package.json` lists no dependencies to run with, and 1 dependency (devDependencies): `vitest`"
+    ), lead
+    asked = research(engine, "dev dependencies").text
+    assert asked.startswith("`package.json` lists 1 dependency (devDependencies): `vitest`"), asked
 
 
 @pytest.mark.parametrize(

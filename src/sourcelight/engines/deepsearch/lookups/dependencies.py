@@ -218,7 +218,10 @@ def list_dependencies(work: Work, group: str, notes: list[str]) -> Finding | Non
         groups = sorted({requirement.group for requirement in required if requirement.group})
         of_group = f" ({', '.join(groups[:SHOWN])})" if groups else ""
         count = count_of(len({requirement.name for requirement in required}), "dependency")
-        text = f"{code(path)} lists {count}{of_group}{among} {names}"
+        # "Runtime dependencies?" of a package that has none: what its developers need is no answer by itself.
+        has_none = not group and groups and all("dev" in name.lower() for name in groups)
+        none_text = "no dependencies to run with, and " if has_none else ""
+        text = f"{code(path)} lists {none_text}{count}{of_group}{among} {names}"
         finding = Finding(Statement(text, proofs), "dependencies", queries=[join_queries(queries)], notes=notes)
         finding.heading = "All that it lists"
         finding.details = statements[:_MAX_DETAILS]
