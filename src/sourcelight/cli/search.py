@@ -310,14 +310,16 @@ def _count(client: Client, query: str, columns: list[str], output_format: str, c
     line = StatusLine()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        table = client.count_table(
-            query,
-            columns,
-            pattern_type=command.pattern_type,
-            timeout_s=command.timeout_s,
-            progress=_show_progress(line),
-        )
-    line.clear()
+        try:
+            table = client.count_table(
+                query,
+                columns,
+                pattern_type=command.pattern_type,
+                timeout_s=command.timeout_s,
+                progress=_show_progress(line),
+            )
+        finally:
+            line.clear()
     matches = sum(table.column("matches").to_pylist())
     groups = table.num_rows
     if command.limit is not None and groups > command.limit:

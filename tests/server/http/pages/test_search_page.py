@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from html import unescape
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -247,3 +248,13 @@ def test_suggestions_are_filters_their_values_and_names() -> None:
     assert texts("nothing:x") == texts("") == texts("retry ") == []
     assert len(texts("lang:")) == MAX_SUGGESTIONS
     assert suggest("a" * 100_000, ()) == []
+
+
+def test_a_page_that_shows_a_part_says_so(tmp_path: Path) -> None:
+    """All rows come in one batch, of which the page reads a part: it said nothing of the other files."""
+    repo = RepositoryBuilder(tmp_path / "many")
+    repo.commit({f"{number:02}.py": "needle = 1\n" * 70 for number in range(45)}, "many")
+    with running(open_engine([repo.path], index=tmp_path / "index", workers=1), Settings(auth_public=True)) as service:
+        page = get(service, "/search", q="needle count:all", wait="1").text
+    assert "44.py" not in text_of(page)
+    assert re.search(r"The first \d+ results are shown", page)
