@@ -25,13 +25,13 @@ MAX_FILE_BYTES = 1024 * 1024
 """Bytes above which a file is not parsed: generated or bundled text, at 10 MB/s."""
 
 MAX_SECONDS = 5.0
-"""Time after which parsing a file is given up; only a text made to be slow needs it."""
+"""Seconds after which parsing a file stops; only text that is made to be slow takes that long."""
 
 MAX_NAME_BYTES = 1024
-"""Bytes above which a name is not kept."""
+"""Maximum bytes of a name; longer ones are dropped."""
 
 DECLARATION = 1
-"""Flag of a function that is only announced: its body stands elsewhere."""
+"""Flag of a prototype: the function has its body elsewhere."""
 
 COLUMNS = ("offset", "line", "begin_line", "end_line", "parent", "kind", "flags")
 
@@ -44,7 +44,7 @@ _UNTITLED = frozenset({"local", "scope"})
 _SHOWN_AS = {"typedef": "class", "declaration": "function"}
 _CODES = {name: KINDS.index(_SHOWN_AS.get(name, name)) for name in (*KINDS, *_SHOWN_AS)}
 _READ_BYTES = 2 * 1024
-"""Bytes that the parser reads at once. Text of a node costs a read as well: 7 µs, with slices of 64 KiB 2 ms."""
+"""Bytes per read of the parser. Each `node.text` is a read as well: it takes 7 µs, but 2 ms with reads of 64 KiB."""
 _MAX_QUERY_STATES = 1 << 16
 _MAX_UNCHECKED_BYTES = 8 * 1024
 _MAX_LOOSE_TOKENS = 4096
@@ -56,9 +56,9 @@ class Definition:
     """One definition.
 
     `offset` is the byte offset of the name, `line` its 1-based line, `column` the 0-based byte of the name in that
-    line (-1 where the text is not at hand). `begin_line` and `end_line` enclose the whole definition, decorators
-    included. `parent` is the place of what holds it among the definitions of its file, -1 for none; `container` is
-    named even where it is in another file.
+    line (-1 without the text). `begin_line` and `end_line` enclose the whole definition, decorators included. `parent`
+    is the index of the enclosing definition in its file, -1 for none. `container` is the name of the class or module
+    around it, even if that is in another file.
     """
 
     name: str
@@ -117,17 +117,17 @@ class FileDefinitions:
 def text_definitions(language: str, data: bytes, *, most_seconds: float = MAX_SECONDS) -> FileDefinitions:
     """Find the definitions in a text.
 
-    Text that breaks the grammar gives what can be had of it. Nothing about the text is an error: what can't be parsed
-    is said in `FileDefinitions.incomplete`. A header of C that reads like C++ is parsed as such.
+    A text with syntax errors gives the definitions that the parser recovers. No text raises an error:
+    `FileDefinitions.incomplete` has the reason. A C header that looks like C++ is parsed as C++.
 
     Parameters
     ----------
     language
         Display name; without a grammar there are no definitions.
     data
-        The file, in UTF-8 as far as it goes.
+        The bytes of the file; invalid UTF-8 is allowed.
     most_seconds
-        Time after which parsing is given up.
+        Seconds after which parsing stops.
     """
     if language not in GRAMMARS or not data.strip():
         return FileDefinitions()
@@ -183,7 +183,7 @@ def parse_tree(language: str, data: bytes, deadline: float) -> Tree | None:
         tree: Tree = parser.parse(
             lambda position, _: data[position : position + _READ_BYTES], progress_callback=has_timed_out
         )
-    except ValueError:  # how the parser says that it was stopped
+    except ValueError:  # the parser raises it when the callback stops it
         parser.reset()
         return None
     return tree
@@ -192,7 +192,7 @@ def parse_tree(language: str, data: bytes, deadline: float) -> Tree | None:
 def _is_unparsable(tree: Tree) -> bool:
     """Return whether a node holds thousands of tokens that the grammar could not join.
 
-    A query takes the square of their number, and, unlike parsing, can't be stopped.
+    A query over them takes time that grows with the square of their number and, unlike parsing, can't be stopped.
     """
     pending = [tree.root_node]
     while pending:
@@ -264,8 +264,8 @@ def _python_parts(
 ) -> list[Node]:
     """Read functions and classes of Python without the query, and give the nodes that are left for it.
 
-    Most text is in functions that hold no further definition and no import. The query would look at every node of
-    them, which takes a quarter of the time that parsing does.
+    Most text is in functions without a nested definition or import. The query would visit every node of them, which
+    takes a quarter of the time of parsing.
     """
     remaining = []
     pending = [root]
@@ -293,6 +293,7 @@ def _python_parts(
             # A decorated definition begins with its decorator, as editors show it.
             if definition is not node:
                 outer[start] = node.start_byte
+            # -1 comes before every pattern of the query, so the query can't replace this entry.
             by_place[name_start] = -1, (start, -end, name_start, captured, name_bytes, b"")
             if captured == "class":
                 pending.append(body)
@@ -345,6 +346,7 @@ def _order_definitions(captures: list[_Capture], constructor: bytes) -> list[_Or
             named_holder = _Holder(end, captured, 0, name) if captured == "scope" else _nearest_named(stack)
             stack.append(_Holder(end, captured, named_holder.position, named_holder.name))
             continue
+        # In ``typedef struct node {…} node_t`` the struct is no member of the typedef: both have the same holder.
         if holder.kind == "typedef" and captured in _NAMED_BY_TYPEDEF:
             holder = stack[-2]
         kind = _kind_within(captured, holder.kind)
@@ -352,6 +354,7 @@ def _order_definitions(captures: list[_Capture], constructor: bytes) -> list[_Or
             kind = "constructor"
         named_parent = _nearest_named(stack) if holder.kind == "local" else holder
         if kind in _VALUES:
+            # Local variables are dropped, and of several assignments to one name only the first defines it.
             if holder.kind in _FUNCTIONS or (named_parent.position, name) in values:
                 continue
             values.add((named_parent.position, name))
@@ -384,6 +387,7 @@ def _to_rows(ordered: list[_Ordered], data: bytes, incomplete: str) -> FileDefin
     # All byte offsets become line numbers by one binary search: counting newlines per definition is quadratic in large
     # files.
     newlines = np.flatnonzero(np.frombuffer(data, np.uint8) == 10)
+    # An end is exclusive: the last byte decides the last line. An empty node has no last byte, so its start counts.
     last_bytes = np.maximum(np.array(ends) - 1, np.array(starts))
     lines = np.searchsorted(newlines, np.concatenate((name_starts, starts, last_bytes))) + 1
     count = len(ordered)

@@ -31,6 +31,7 @@ _OFFSET, _LINE, _BEGIN_LINE, _END_LINE, _PARENT = map(
     COLUMNS.index, ("offset", "line", "begin_line", "end_line", "parent")
 )
 _ENTRY_BYTES = 256
+# A statement after a cell: if the parser reads it as one of its own, the cell has closed all its brackets and quotes.
 _SENTINEL = b"\n_\n"
 _BRACKETS = {"(": ")", "[": "]", "{": "}", "string_start": "string_end"}
 
@@ -39,8 +40,8 @@ _BRACKETS = {"(": ")", "[": "]", "{": "}", "string_start": "string_end"}
 class ProgramDefinitions:
     """A program and its definitions, at their places in its text.
 
-    Cells whose code runs into the next one, such as by an open bracket, are blank in the program; their definitions
-    are kept.
+    A cell that would break the next one, such as by an open bracket, is blank in the program; its own definitions are
+    kept.
     """
 
     program: Program
@@ -53,7 +54,7 @@ def read_programs(cell_format: str, data: bytes, *, most_seconds: float = MAX_SE
     Raises
     ------
     UnreadableNotebook
-        For a notebook that is broken, too large or none at all.
+        If the file is broken, too large or not a notebook.
     """
     deadline = time.monotonic() + most_seconds
     document = read_cells(_NAMES[cell_format], data, with_outputs=False)
@@ -63,16 +64,16 @@ def read_programs(cell_format: str, data: bytes, *, most_seconds: float = MAX_SE
 def definitions(language: str, data: bytes, *, most_seconds: float = MAX_SECONDS) -> FileDefinitions:
     """Find the definitions in a file; offsets and lines are those of the file.
 
-    Nothing about the content is an error: what can't be parsed is said in `FileDefinitions.incomplete`.
+    No content raises an error: `FileDefinitions.incomplete` says why definitions may be missing.
 
     Parameters
     ----------
     language
         Display name; without a grammar there are no definitions. A notebook is parsed by its cells.
     data
-        The file, in UTF-8 as far as it goes.
+        The bytes of the file; invalid UTF-8 is allowed.
     most_seconds
-        Time after which parsing is given up.
+        Seconds after which parsing stops.
     """
     if language not in CELL_FORMATS:
         return text_definitions(language, data, most_seconds=most_seconds)
@@ -97,11 +98,11 @@ class NotebookCode:
     Attributes
     ----------
     code
-        Its code in the language that most of it is in, and the definitions; None if no grammar reads any.
+        The code in the main language of the notebook, with its definitions; None without a grammar for it.
     size
-        Bytes of that code, about.
+        Approximate bytes of that code.
     is_readable
-        Whether it has cells: others are broken, or notebooks by their names alone.
+        False if the file is broken, or only its name is that of a notebook.
     """
 
     code: ProgramDefinitions | None
@@ -152,7 +153,7 @@ def _is_closed(root: Node, sentinel: int) -> bool:
     last = root.named_children[-1] if root.named_children else None
     if last is None or last.type != "expression_statement" or last.start_byte != sentinel:
         return False
-    # Recovery may also skip a quote or a bracket that nothing closes, and read what follows as code.
+    # The parser recovers from errors: it may skip an unclosed quote or bracket and read the rest as code.
     pending = [root]
     while pending:
         node = pending.pop()
@@ -192,13 +193,14 @@ def _join(parts: Sequence[FileDefinitions]) -> FileDefinitions:
     tables = [FileDefinitions().rows]
     for part in parts:
         rows = part.rows.copy()
+        # Parents count within their part; `len(names)` rows of earlier parts come first. 0 stays 0: no parent.
         rows[rows[:, _PARENT] > 0, _PARENT] += len(names)
         tables.append(rows)
         names += part.names
         containers += part.containers
     rows = np.concatenate(tables)
     order = np.argsort(rows[:, _OFFSET], kind="stable")
-    # Parents are places of rows, plus one; 0 is none.
+    # A parent is the index of its row plus one, and 0 for none. Sorting moves the rows, so parents are renumbered.
     new_places = np.zeros(len(order) + 1, dtype=np.uint32)
     new_places[order + 1] = np.arange(1, len(order) + 1)
     rows = rows[order]

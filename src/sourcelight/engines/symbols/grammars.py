@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 _RULES = 3
-"""Raised by one whenever other definitions come out of the same text for a reason that no query shows."""
+"""Raise it by one when a change of the code, not of a query, gives other definitions for the same text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +55,10 @@ LANGUAGES: tuple[str, ...] = tuple(GRAMMARS)
 """Display names of the languages whose definitions can be found."""
 
 CELL_FORMATS: tuple[str, ...] = ("Jupyter Notebook", "RMarkdown")
-"""Display names of files with cells, in which there are definitions in the language of a kernel or a chunk."""
+"""Display names of the formats with cells; their definitions are in the language of the kernel or chunk."""
 
 PARSED_LANGUAGES: tuple[str, ...] = LANGUAGES + CELL_FORMATS
-"""Display names of all files that are parsed. Tables store places in it, plus one."""
+"""Display names of all languages and formats that are parsed. Tables store the index in it plus one."""
 
 
 @functools.cache
@@ -86,7 +86,7 @@ KINDS: tuple[str, ...] = (
     "interface", "function", "variable", "constant", "string", "number", "boolean", "array", "object", "key", "null",
     "enummember", "struct", "event", "operator", "typeparameter",
 )  # fmt: skip
-"""A kind's number in stored tables is its place here: append only."""
+"""Kinds of definitions. Tables on disk store the index of a kind, so only append to it."""
 
 _CODES = {kind: code for code, kind in enumerate(KINDS)}
 

@@ -76,7 +76,7 @@ def read_imports(language: str, nodes: list[Node], data: bytes) -> list[Import]:
             if (
                 module
                 and max(len(module), len(member), len(alias)) <= MAX_NAME_BYTES
-                # Tables separate texts by newlines.
+                # Tables separate texts by newlines, so a text with one would shift all texts after it.
                 and b"\n" not in module + member + alias
             ):
                 imports.append(Import(_to_text(module), _to_text(member), _to_text(alias), line))
@@ -88,7 +88,7 @@ def _to_text(text: bytes) -> str:
 
 
 def _text(node: Node | None, data: bytes) -> bytes:
-    # Not `node.text`, which reads through a Python callback, some bytes at a time.
+    # Not `node.text`: it calls back into Python for each piece of the text.
     if node is None:
         return b""
     start, end = node.byte_range
@@ -99,11 +99,12 @@ def _unquote(node: Node | None, data: bytes) -> bytes:
     return _text(node, data).strip(b"\"'`")
 
 
+# Comments, wildcards and letters beyond ASCII don't match; `_python_nodes` reads those imports.
 _PLAIN = re.compile(rb"(?:from\s+([.\w]+)\s+)?import\s*\(?([\w\s.,]+)\)?")
 
 
 def _python(node: Node, data: bytes) -> Iterator[_Part]:
-    # Most imports are words and commas, which need no look at the nodes.
+    # Most imports are plain words and commas: a regular expression reads them faster than the nodes do.
     simple = None if node.has_error else _PLAIN.fullmatch(_text(node, data))
     parts = [part.split() for part in simple[2].split(b",")] if simple is not None else []
     if simple is None or any(len(words) > 1 and (len(words) != 3 or words[1] != b"as") for words in parts):
@@ -191,6 +192,7 @@ def _dotted_parts(node: Node, data: bytes) -> Iterator[_Part]:
 
 def _scala(node: Node, data: bytes) -> Iterator[_Part]:
     text = _SPACES.sub(b" ", _text(node, data)).removeprefix(b"import ")
+    # Commas inside braces separate selectors (`a.{b, c}`), the others separate imports.
     for part in re.split(rb",(?![^{]*\})", text):
         module, _, member = part.strip().rpartition(b".")
         for selector in member.strip(b"{} ").split(b","):
@@ -220,14 +222,15 @@ def _argument(node: Node, data: bytes) -> Iterator[_Part]:
 
 def _rust(node: Node, data: bytes) -> Iterator[_Part]:
     if node.type == "mod_item":
+        # `mod name;` includes the file of a submodule, which `use self::name` would name.
         yield b"self", _text(node.child_by_field_name("name"), data), b""
         return
     if node.type == "extern_crate_declaration":
         yield _text(node.child_by_field_name("name"), data), b"", _text(node.child_by_field_name("alias"), data)
         return
     argument = node.child_by_field_name("argument")
-    # Nested lists such as `use a::{b, c::{d, e}}`: each part with the path before it; a stack, since depth is the
-    # author's choice.
+    # Lists can be nested: `use a::{b, c::{d, e}}`. Each pending part has the path before it. A stack, not recursion:
+    # the file decides the depth.
     pending: list[tuple[bytes, Node]] = [(b"", argument)] if argument is not None else []
     while pending:
         prefix, part = pending.pop()

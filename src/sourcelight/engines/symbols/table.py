@@ -50,7 +50,7 @@ def pack(values: AnyArray, *, ascending: bool = False) -> UInt8Array:
 def unpack(data: memoryview) -> Array:
     """Return the numbers in the narrowest type that holds them; ascending ones as uint32.
 
-    Raises ValueError for what `pack` did not make.
+    Raises ValueError for data that `pack` did not make.
     """
     size, ascending = data[:2] if len(data) > 1 else (0, 0)
     if size not in {1, 2, 4}:
@@ -76,7 +76,7 @@ KEY_BYTES = 20
 _NEWLINE = 10
 
 _MAX_CHECKED = 20_000
-"""Names that are checked one by one; beyond, looking at all of them at once is quicker."""
+"""Maximum names to check one by one; for more, matching all names in one call is faster."""
 
 
 class SectionSource(Protocol):
@@ -108,6 +108,7 @@ class TableBuilder:
         self._names: list[int] = []
         self._containers: list[int] = []
         self._rows: list[NDArray[np.uint32]] = []
+        # Number 0 is the empty text, so a zero in the column of aliases means that there is no alias.
         self._texts: dict[str, int] = {"": 0}
         self._imports: list[tuple[int, int, int, int]] = []
         self._import_counts: list[int] = []
@@ -123,9 +124,9 @@ class TableBuilder:
         Parameters
         ----------
         key
-            20 bytes that stand for the document's text (its blob id), by which it is found again.
+            20 bytes that identify the text (its blob id); lookups use them.
         language
-            Display name; one without a grammar counts as none.
+            Display name of the language; without a grammar it is stored as none.
         definitions
             Its definitions.
         """
@@ -159,6 +160,7 @@ class TableBuilder:
 
     def sections(self) -> dict[str, Array]:
         """Return the table as arrays by name."""
+        # Sorted names allow a binary search. The empty name sorts first, so its number stays 0.
         ordered = sorted(self._ids)
         renumbered = np.zeros(len(ordered), dtype=np.uint32)
         renumbered[[self._ids[name] for name in ordered]] = np.arange(len(ordered), dtype=np.uint32)
@@ -228,16 +230,19 @@ def names_with(pattern: CompiledPattern, names: Any, name_start: Int64Array) -> 
     Parameters
     ----------
     pattern
-        What to look for.
+        The pattern to find.
     names, name_start
-        The names, a newline after each; where each begins, and where the last one's newline ends.
+        The names, a newline after each; the start of each, and the end of the last newline.
     """
     starts = name_start[:-1]
+    # Such patterns refer to the ends of the text or match newlines, so they need each name as a text of its own; one
+    # that matches the empty text matches every line.
     if pattern.whole_text or pattern.multi_line or pattern.matches_empty:
         return np.flatnonzero(pattern.match_many(names, starts, name_start[1:] - 1))
-    # Names are lines: scanning them as such leaves few to look at, and spares a look at where each one ends.
+    # One scan over all names as lines finds the few that can match; the others are never looked at one by one.
     offsets = pattern.lines(names, np.array([[0, len(names)]], dtype=np.int64))
     matching = starts.searchsorted(offsets, side="right") - 1
+    # Offsets ascend, so equal numbers are adjacent.
     matching = matching[np.append(True, matching[1:] != matching[:-1])] if len(matching) else matching
     if pattern.exact:
         return matching
@@ -249,9 +254,9 @@ def names_with(pattern: CompiledPattern, names: Any, name_start: Int64Array) -> 
 class SymbolTable:
     """A table of definitions, read in place. Safe to share between threads.
 
-    The arrays hold an entry for each row: `name` and `container` (numbers of names; 0 is the empty one), `kind` (place
+    The arrays hold an entry for each row: `name` and `container` (numbers of names; 0 is the empty one), `kind` (index
     in `KINDS`), `flags`, `offset` (byte of the name in its document), `line`, `begin_line`, `end_line` (1-based),
-    `parent` (place in the document plus one, 0 for none).
+    `parent` (index in the document plus one, 0 for none).
 
     Raises ValueError for arrays of another format.
     """
@@ -299,6 +304,7 @@ class SymbolTable:
     @functools.cached_property
     def _name_rows(self) -> Int64Array:
         """The rows, sorted by name."""
+        # Stable: the rows of one name stay ascending, which `rows_of` relies on.
         return np.argsort(self.name, kind="stable")
 
     @functools.cached_property
@@ -337,6 +343,8 @@ class SymbolTable:
         ends = np.cumsum(lengths)
         if not len(ends) or not ends[-1]:
             return np.zeros(0, dtype=np.int64)
+        # Joins the ranges of all names without a loop: `ends - lengths` is where a range begins in the output, and each
+        # of its places is shifted from there to the first row of the name.
         positions = np.arange(int(ends[-1])) + np.repeat(first_rows - (ends - lengths), lengths)
         return np.sort(self._name_rows[positions].astype(np.int64))
 
@@ -359,7 +367,7 @@ class SymbolTable:
         return self._name_rows[start:end].astype(np.int64)
 
     def number_of(self, name: bytes) -> int | None:
-        """Return the number of a name, None when nothing bears it."""
+        """Return the number of a name, None when no definition has it."""
         starts, text = self.name_start, self._names
         number = bisect.bisect_left(
             range(len(self._name_end)),
@@ -373,6 +381,8 @@ class SymbolTable:
 
     def documents_of(self, rows: Int64Array) -> Int64Array:
         """Return the document of each row."""
+        # The same type on both sides, or numpy converts all of `doc_first` on each call. Documents without definitions
+        # begin at the same row as the next document; `side="right"` skips them.
         return np.searchsorted(self.doc_first, rows.astype(np.uint32), side="right").astype(np.int64) - 1
 
     def texts(self, numbers: AnyArray) -> list[bytes]:
@@ -403,6 +413,7 @@ class SymbolTable:
     def imports(self, document: int) -> list[Import]:
         """Return what a document imports, in order."""
         start, end = (int(offset) for offset in self._doc_import[document : document + 2])
+        # Aliases are stored apart, for the few imports that have one.
         first_alias, end_alias = np.searchsorted(self._import_renamed, np.array([start, end], dtype=np.uint32)).tolist()
         aliases = dict(
             zip(
