@@ -54,7 +54,7 @@ def resolve_in_file(
     text = document.text
     line = line_of(text, occurrence.start)
     is_on_self = text[: occurrence.start].endswith(_SELF_RECEIVERS)
-    # The member of another object: its class is unknown without types, so the scopes of this file say nothing.
+    # A member of another object: without types the class is unknown, so the scopes of this file can't decide.
     if occurrence.role == "attribute" and not is_on_self:
         return []
     in_scope: list[tuple[int, Definition]] = []
@@ -152,7 +152,7 @@ def resolve(
     document: Document, occurrence: Occurrence, name: bytes, workspace: Workspace
 ) -> Sequence[ResolvedDefinition]:
     """Return the definitions of one occurrence, best first: by an index file, by rules, then by rank."""
-    # A compiler's index is exact for the commit that it was made of. The rules add what it leaves out, such as other
+    # A compiler's index is exact for its commit. The rules add definitions that it lacks, such as those in other
     # languages.
     precise = precise_definitions(document, occurrence, workspace)
     by_rule = resolve_by_rules(document, occurrence, workspace)
@@ -179,7 +179,7 @@ def resolve_by_rank(
     document: Document, occurrence: Occurrence, name: bytes, workspace: Workspace
 ) -> Sequence[ResolvedDefinition]:
     """Return the ranked definitions of a name; for a language without a grammar its first occurrence."""
-    # A resolver found that the name comes from a package that isn't here. Names that happen to be equal would be wrong.
+    # A resolver found that the name comes from a package that isn't here. Definitions of equal names would be wrong.
     if (document.key, occurrence.start) in workspace.outside:
         workspace.notice("outside", f"{name.decode(errors='replace')} is defined in no repository here.")
         return []
@@ -250,13 +250,13 @@ def _definitions_of(query: SymbolQuery, workspace: Workspace) -> list[ResolvedDe
         if not answers:
             unresolved = unresolved or occurrence
             continue
-        # A binding resolves to itself, so it says less of what other uses mean.
+        # A binding resolves to itself, so it is a weaker vote for the meaning of the other uses.
         weight = 0.5 if occurrence.is_binding else 1.0
         for rank, answer in enumerate(answers[:3]):
             existing = answers_by_key.get(answer.key)
             if existing is None or existing.score < answer.score:
                 answers_by_key[answer.key] = answer
-            # Without a column all occurrences of the name vote; what most of them mean is probably what was asked.
+            # Without a column all occurrences vote: the query probably asks for the most common meaning of the name.
             votes.setdefault(answer.key, []).append(weight * (_LATER_ANSWER_WEIGHT if rank else 1.0))
     ordered = sorted(
         answers_by_key.values(),

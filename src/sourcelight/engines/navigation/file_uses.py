@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from sourcelight.engines.navigation.workspace import Workspace
 
 MAX_NAMES = 2_000
-"""Definitions of one file that are searched for in others; a file with more is generated."""
+"""Maximum definitions of one file to search for in other files; a file with more is generated."""
 
 MAX_OCCURRENCES = 5
-"""Places of a name in one file that are resolved: if none of these is the definition, it is another one's name."""
+"""Maximum occurrences of a name to resolve per file; if none means the definition, the file uses another one."""
 
 
 _CONTAINERS = frozenset({"module", "namespace", "package"})
@@ -48,8 +48,8 @@ class FileUse:
 def uses_of_file(document: Document, workspace: Workspace, is_user: Callable[[str], bool]) -> Iterator[FileUse]:
     """Yield the files of a project that use a definition of `document`, in order of paths.
 
-    Only rules of the language count, not ranks of equal names. Members of classes don't count: who uses one has the
-    class, or a function that returns it.
+    Only the rules of the language count, not the ranking of equal names. Members of classes don't count: a file that
+    uses a member also uses its class, or a function that returns it.
     """
     if resolver_of(document.language) is None:
         return

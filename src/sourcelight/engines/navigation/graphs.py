@@ -66,7 +66,7 @@ def callers(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[Ca
     seen: set[DeclarationKey] = set()
     count = left_out = 0
     while pending:
-        # Breadth first: direct callers come before indirect ones, and a limit cuts the far end.
+        # Breadth first: direct callers come before indirect ones, so `MAX_CALLS` drops the most distant calls.
         question, level = pending.pop(0)
         search = References(question, workspace)
         for references in search.batches():
@@ -111,7 +111,7 @@ def callees(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[Ca
         for occurrence in calls_in(caller, workspace):
             workspace.budget.check()
             name = caller.document.text[occurrence.start : occurrence.end]
-            # Only the first answer: the others are alternatives to it, not further calls.
+            # A call has one target: the further answers are less likely alternatives.
             answers = resolve(caller.document, occurrence, name, workspace)[:1]
             if not answers or _is_guess(answers[0].rule, caller.document):
                 left_out += len(answers)
@@ -144,8 +144,8 @@ def callees(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[Ca
 def _is_guess(rule: How, document: Document) -> bool:
     """Return whether a call was found by its name alone in a language whose rules find nearly all others.
 
-    Of such calls 3 % were right in Go and 3 % in TypeScript: their receivers are of the standard library, or of
-    packages that are in no repository here.
+    Only 3 % of such calls were right in Go, and 3 % in TypeScript: their receivers come from the standard library or
+    from packages that no repository here has.
     """
     resolver = resolver_of(document.language)
     return rule == "name" and resolver is not None and resolver.language.has_declared_types
@@ -220,6 +220,7 @@ def _calls_by_grammar(definition: NamedDefinition) -> list[Occurrence]:
     first, last = definition.begin_line - 1, definition.end_line - 1
     while pending:
         node = pending.pop()
+        # Children lie within their parent, so a node outside of the lines of the definition needs no visit.
         if node.end_point[0] < first or node.start_point[0] > last:
             continue
         pending += reversed(node.named_children)
@@ -235,7 +236,7 @@ def _calls_by_grammar(definition: NamedDefinition) -> list[Occurrence]:
             ),
             None,
         )
-        # The called name is the last part of `a.b.c(…)`; calls of results, `f()()`, name nothing.
+        # In `a.b.c(…)` the last part is called. `f()()` calls a result, which has no name.
         while callee is not None and callee.type not in _IDENTIFIERS:
             inner = [child for child in callee.named_children if "argument" not in child.type]
             callee = inner[-1] if inner and callee.type not in {"call", "call_expression"} else None
@@ -294,6 +295,7 @@ def _importing_documents(project: Project, workspace: Workspace) -> Iterator[Doc
     for shard, table in enumerate(tables):
         if table is not None:
             placement = snapshot.placement(shard)
+            # Files with equal content share a document, so the mask of documents becomes one of files.
             importing_documents = table.importing[placement.documents]
             numbers += placement.files[importing_documents].tolist()
     for number in sorted(numbers):
@@ -321,6 +323,7 @@ def edges_of(projects: Sequence[Project], workspace: Workspace) -> Iterator[list
             for file_import in file_imports:
                 if file_import.target is not None and file_import.target.project.key == project.key:
                     continue
+                # Without a target, a relative import still means a file of this project, not another package.
                 if file_import.target is None and file_import.statement.module.startswith(
                     (".", '"', "/", "self", "super", "crate")
                 ):

@@ -1,6 +1,6 @@
 """Lines, columns, cells, signatures and documentation of definitions, and the rows of answers.
 
-The text of a notebook is the code of its cells: what rows have are its lines and columns in the file.
+The text of a notebook is the code of its cells; rows have lines and columns of the notebook file.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ _COMMENT = re.compile(rb"^\s*(///?|//!|#(?!!|include|define|if|e|pragma)|\*|/\*\
 _MARKS = re.compile(r"^\s*(///?!?|/\*\*?|\*/?|#|--)\s?|\s*\*/\s*$")
 Row = dict[str, Any]
 
+# Without braces: outside of parentheses and brackets, a brace begins the body.
 _OPENERS = {"(": ")", "[": "]"}
 
 
@@ -109,7 +110,7 @@ def places_of(text: bytes, spans: Sequence[tuple[int, int]]) -> list[SourceLocat
     locations = []
     number, counted_to, line_start, line_end = 1, 0, 0, -1
     for start, end in spans:
-        # Counted from the previous name on, so a file is read once however many names it has.
+        # Newlines are counted from the previous name on, so a file with many names is still scanned only once.
         number, counted_to = number + text.count(b"\n", counted_to, start), start
         if start > line_end:
             line_start = text.rfind(b"\n", 0, start) + 1
@@ -121,7 +122,7 @@ def places_of(text: bytes, spans: Sequence[tuple[int, int]]) -> list[SourceLocat
                 max(line_start, start - MAX_LINE_BYTES // 2),
                 min(line_end, end + MAX_LINE_BYTES // 2),
             )
-            # Bytes 10xxxxxx continue a code point; half of one would be decoded as U+FFFD.
+            # Bytes 10xxxxxx continue a UTF-8 code point. A cut inside one would show as U+FFFD, so the cut moves.
             while start_byte < start and text[start_byte] & 0xC0 == 0x80:
                 start_byte += 1
             while end_byte > end and end_byte < line_end and text[end_byte] & 0xC0 == 0x80:
@@ -158,7 +159,7 @@ class LineTable:
     def between(self, first: int, last: int, limit: int = MAX_DEFINITION_LINES) -> list[str]:
         """Return lines `first` to `last`, at most `limit`, each truncated to 2,000 bytes."""
         starts = self._starts
-        # After a final newline there is no further line, although a start was noted for it.
+        # `_starts` has an entry after the final newline, but no line begins there.
         last_number = min(last, first + limit - 1, len(starts) - (starts[-1] == len(self._text)))
         lines = []
         for number in range(first, last_number + 1):
@@ -184,7 +185,7 @@ def signature_of(lines: list[str], kind: str) -> str:
             elif depth <= 0 and (sign == "{" or (sign == ":" and _ends_head(line, index, kind))):
                 return _fold_blanks(text + " " + line[:index])
         text += " " + line
-        # The head ends with the line, unless the language continues it.
+        # A backslash or comma continues the head on the next line.
         if depth <= 0 and not line.rstrip().endswith(("\\", ",")):
             break
     return _fold_blanks(text)
@@ -318,7 +319,7 @@ def description_columns(language: str, lines: LineTable, definition: Definition 
 def reference_rows(
     symbol: str, references: Sequence[Reference], workspace: Workspace, revisions: Mapping[str, str]
 ) -> list[Row]:
-    """Return the rows of `references` for the uses in reference file, in order of the text."""
+    """Return the rows of `references` for the uses in one file, in order of the text."""
     document = references[0].document
     text = document.text
     ordered = sorted(references, key=lambda reference: reference.occurrence.start)

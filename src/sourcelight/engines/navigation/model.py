@@ -56,6 +56,7 @@ class Document:
         object.__setattr__(self, "key", (self.project.key, self.project.commit, self.path))
 
     def __eq__(self, other: object) -> bool:
+        # The cache may evict a project and open it again, so the same file can belong to two `Project` objects.
         return self is other or (isinstance(other, Document) and self.key == other.key)
 
     def __hash__(self) -> int:
@@ -160,7 +161,7 @@ class ResolvedDefinition:
         return replace(self, rule=rule, reason=reason, score=SCORES[rule] if score is None else score)
 
 
-# A one-line file of 1.4 MB takes 0.8 s to parse, and parsing holds the interpreter lock.
+# Parsing a one-line file of 1.4 MB takes 0.8 s, and it blocks all threads: it holds the interpreter lock.
 MAX_PARSED_BYTES = 1024 * 1024
 """Maximum bytes of a file to parse; larger ones are only searched as text."""
 
@@ -170,6 +171,7 @@ _CODE_CACHE_BYTES = 4 * 1024 * 1024
 """Bytes of code of notebooks that a project keeps, with about as many for the places of its lines."""
 
 NO_SHARD = (1 << 16) - 1
+"""Shard number of a file whose content is in no shard."""
 
 _T = TypeVar("_T")
 
@@ -289,6 +291,7 @@ class Project:
         try:
             value: _T = self._cache[key]
         except KeyError:
+            # Reentrant, because `make` may call `remember`. Another thread may have made the value meanwhile.
             with self._guard:
                 if key not in self._cache:
                     self._cache[key] = make()
@@ -311,7 +314,7 @@ class _TimeLimit(threading.local):
 
 _limit = _TimeLimit()
 _STEPS = 256
-# Reading the CPU clock is a system call, about 10 µs: as long as the work for a few words.
+# Reading the CPU clock is a system call of about 10 µs, as long as the work for a few words: check every 16 words only.
 _WORDS = 16
 
 

@@ -146,7 +146,7 @@ def _of_table(project: Project, shard: int, table: SymbolTable, name: bytes) -> 
         start = int(table.offset[row])
         for number in placement.files[int(start_row) : int(end_row)].tolist():
             if table.language(document) in CELL_FORMATS:
-                # The table has places in the file, navigation those in the code of the cells.
+                # The table has offsets in the notebook file, navigation needs offsets in the code of its cells.
                 notebooks[number] = project.document_at(number)
                 continue
             yield NamedDefinition(
@@ -173,6 +173,7 @@ def _in_notebook(document: Document, name: bytes) -> Iterator[NamedDefinition]:
 
 def _parse_candidates(project: Project, name: bytes, workspace: Workspace) -> Iterator[NamedDefinition]:
     for number, document in enumerate(files_with(project, name, workspace)):
+        # At least one file is parsed, even without time left: an answer from one file is better than none.
         if number >= MAX_PARSED_FILES or (number and is_time_spent()):
             files = count_of(number, "file")
             workspace.notice("candidates", f"Only the first {files} of {project.name} with the name were parsed.")
@@ -237,6 +238,8 @@ def imported_modules(project: Project, workspace: Workspace) -> frozenset[str] |
     complete_tables = [table for table in tables_of(project, workspace) if table is not None]
     if len(complete_tables) != len(project.snapshot.shards if project.snapshot is not None else [None]):
         return None
+    # The key has the identity of the tables. The value holds the tables themselves, so that no later table can get the
+    # same identity.
     modules = project.remember(
         ("modules", *map(id, complete_tables)), lambda: (complete_tables, frozenset().union(*_modules(complete_tables)))
     )
@@ -256,7 +259,7 @@ def enclosing_definitions(
     text = document.text
     newlines = np.flatnonzero(np.frombuffer(text, np.uint8) == 10)
     lines = np.searchsorted(newlines, np.array(offsets, dtype=np.int64)) + 1
-    # The smallest first, so that the first definition around an offset is the innermost.
+    # Smallest first: then the first definition around an offset is the innermost one.
     outline.sort(key=lambda definition: (definition.end_line - definition.begin_line, -definition.offset))
     start_lines, end_lines, name_offsets = (
         np.array([(definition.begin_line, definition.end_line, definition.offset) for definition in outline])
@@ -265,7 +268,9 @@ def enclosing_definitions(
     )
     smallest: list[NamedDefinition | None] = []
     for line, offset in zip(lines.tolist(), offsets, strict=True):
+        # A definition doesn't enclose its own name.
         encloses = (start_lines <= line) & (line <= end_lines) & (name_offsets != offset)
+        # `argmax` gives the first True, but also 0 when all are False; the next line tells them apart.
         first_enclosing = int(encloses.argmax()) if outline else 0
         smallest.append(
             to_named_definition(document, outline[first_enclosing]) if outline and encloses[first_enclosing] else None

@@ -96,7 +96,8 @@ class References:
                 if definition.document == document and definition.start == occurrence.start
             ]
             (bindings if definitions_here else meanings).extend(answers)
-        # A query on the definition itself, or on a use of it: both must find the same references.
+        # A query may name the definition or a use of it; both must find the same references. So bindings in the file
+        # come first, and the meaning of uses counts only without one.
         selected = bindings or meanings
         if any(definition.kind not in _LOCAL for definition in selected) and self.query.line_number is None:
             selected = [definition for definition in selected if definition.kind not in _LOCAL]
@@ -122,7 +123,7 @@ class References:
         if first is not None and first.kind == "parameter" and first.document == self.query.document:
             parameter = Occurrence(first.start, first.end)
             answers = resolve(first.document, parameter, self.name, self.workspace)
-        # A pytest fixture comes first and its parameter second: uses of either mean the fixture.
+        # For a pytest parameter the answers are the fixture, then the parameter; uses of both mean the fixture.
         if len(answers) > 1 and answers[1].kind == "parameter" and answers[0].kind != "parameter":
             self._replaced_parameters.add(answers[1].key)
         return list(answers[:1])
@@ -146,6 +147,7 @@ class References:
         self.prepare()
         if not self.definitions:
             return
+        # With few definitions of a name, a use after an unknown receiver probably means one of them.
         self._accepts_any_receiver = self._has_few_namesakes()
         seen: set[tuple[str, str, bytes]] = set()
         for document in self._documents():
@@ -173,7 +175,7 @@ class References:
         projects = {document.project.key: document.project for document in documents}
         done: set[bytes] = set(self._names)
         read = 0
-        # Grows while it runs: a file that imports a new name may give it another one.
+        # `_new_names` grows during the loop: a file that imports a new name may rename it again.
         while new_names := [name for name in self._new_names if name not in done]:
             name = new_names[0]
             done.add(name)
@@ -192,6 +194,7 @@ class References:
                     read += 1
                     if self._is_over_budget():
                         return
+                    # Only uses that rules resolve: the new name may mean something else in this file.
                     rows = list(self._uses_of_name(document, name, renamed=True))
                     if rows:
                         yield [*rows, *self._uses_by_new_names(document, [name])]
@@ -285,7 +288,8 @@ class References:
         if resolver_of(definition.document.language) is None:
             return True
         if family(definition.document.language) in _IMPORT_BY_NAME:
-            # The table of imports answers without reading a file. None: it isn't built yet, so the text is searched.
+            # The table of imports answers without reading a file. None means that it isn't built yet; then only the
+            # text search below decides.
             modules = imported_modules(other, self.workspace)
             if modules is not None and not any(root in module for module in modules):
                 return False
@@ -319,7 +323,7 @@ class References:
         if (document.key, name) in self._searched:
             return
         self._searched.add((document.key, name))
-        # An index file names symbols, not texts, but only where the text is the symbol's own name.
+        # A compiler's index file knows symbols by their own names, so it can't answer for a name that an import gives.
         precise = None if renamed else precise_symbols_at(document, self.definitions, name, self.workspace)
         for occurrence in occurrences_in(document, name, self.workspace):
             key = (document.key, occurrence.start)
@@ -340,13 +344,15 @@ class References:
 
     @property
     def _own_names(self) -> set[bytes]:
-        """The names that definitions bear themselves."""
+        """The names of the definitions themselves, without those that imports give."""
         return {name for definition in self.definitions for name in _names(definition)}
 
     def _unresolved_use(self, document: Document, occurrence: Occurrence, name: bytes) -> Iterator[Reference]:
         if resolver_of(document.language) is not None and self.workspace.parsed_file(document) is not None:
+            # A plain name that no rule resolves is no use. A member may be one: the type of its receiver is unknown.
             if occurrence.role != "attribute" or (document.key, occurrence.start) in self.workspace.outside:
                 return
+            # In another repository a member of the same name most likely belongs to a class of that repository.
             is_same_repository = any(
                 definition.document.project.key == document.project.key for definition in self.definitions
             )

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _CODE = frozenset({"function", "class", "struct", "interface", "enum", "method", "constructor", "module", "namespace"})
 _MAX_LINE_CHARS = 160
+# PageRank: rounds of the iteration, and the part of a file's weight that goes to the files that it imports.
 _ROUNDS = 12
 _DAMPING = 0.85
 
@@ -46,6 +47,7 @@ def map_lines(project: Project, budget_lines: int, workspace: Workspace) -> list
     selected: dict[int, list[tuple[Definition, float]]] = {}
     remaining = budget_lines
     for number in ordered:
+        # A file takes at least two lines: its path and one definition.
         if remaining < 2:
             break
         workspace.budget.check()
@@ -109,6 +111,7 @@ def _weigh_files(project: Project, workspace: Workspace) -> dict[int, float]:
             total = sum(by_target.values())
             for target, count in by_target.items():
                 next_weight[positions[target]] += _DAMPING * weight[positions[number]] * count / total
+        # Files that import nothing pass on no weight. It is spread over all files, so that the sum stays 1.
         next_weight += (1.0 - next_weight.sum()) * base
         weight = next_weight
     return {number: round(float(weight[index]), 6) for number, index in positions.items()}
@@ -123,6 +126,7 @@ def _definition_counts(project: Project, workspace: Workspace) -> dict[int, int]
         if table is None:
             continue
         placement = snapshot.placement(shard)
+        # Counts per document become counts per file: files of equal content share a document.
         counts = np.diff(table.doc_first.astype(np.int64))[placement.documents]
         nonzero = np.flatnonzero(counts)
         counts_by_file.update(zip(placement.files[nonzero].tolist(), counts[nonzero].tolist(), strict=True))

@@ -53,6 +53,7 @@ class CachedReferences:
 
     def first(self, limit: int | None) -> Table:
         """Return the first rows that the search found, in display order."""
+        # Rows are numbered in the order in which they were found, so smaller numbers came first.
         rows = self.order if limit is None else self.order[self.order < limit]
         return self.table.take(rows)
 
@@ -77,7 +78,8 @@ def _size(references: CachedReferences) -> int:
 def question_key(query: SymbolQuery, revision: str, workspace: Workspace) -> Hashable:
     """Return the cache key of a query: the query, and every visible repository with its commit."""
     project = query.document.project
-    # What the viewer may see is part of the key, so one account never gets the answer that was made for another.
+    # The repositories that the viewer may see are part of the key: two accounts share an answer only if they see the
+    # same repositories at the same commits.
     visible = tuple(
         (repository.name, repository.key, workspace.navigator.commit_of(repository))
         for repository in workspace.repositories
@@ -182,7 +184,7 @@ class ProjectCache:
             cache_bytes, weigh=lambda entry: entry.source_bytes
         )
         self.answers = ReferenceCache()
-        # Weighed by paths, which are what an open project keeps in memory; its blobs are read on demand.
+        # The weight of a project is its number of paths: they fill its memory, while file contents are read on demand.
         self._projects: LruCache[tuple[str, str], Project] = LruCache(
             MAX_PATHS, weigh=lambda project: len(project.paths)
         )
@@ -213,7 +215,7 @@ class ProjectCache:
         project = self._projects.get(key)
         if project is None:
             project = self._open(target, budget)
-            # A project without an index reads from git; the next call may find the index.
+            # A project without an index reads from git. It isn't cached, so the next call can find the index.
             if project.snapshot is not None:
                 self._projects.put(key, project)
         return project
@@ -327,7 +329,7 @@ class Workspace:
             try:
                 count = count_missing_definitions(self.navigator.store, target, below)
             except SearchIndexError:
-                continue  # said where the index is needed
+                continue  # the calls that need the index add the notice
             if count:
                 counts[target.repository.name] = max(count, counts.get(target.repository.name, 0))
         if counts:
@@ -370,7 +372,7 @@ class Workspace:
             if self._facts_bytes > self.navigator.cache_bytes:
                 self._cache.clear()
                 self._facts_bytes = 0
-            # 256: an empty file has a tree and a cache entry too.
+            # 256 bytes more: an empty file takes memory for its tree and cache entry, too.
             entry = ParsedEntry(parser.parse(document.language, text), len(text) + 256)
             self.navigator.parsed_files.put(key, entry)
         if entry.parsed is None:

@@ -26,6 +26,7 @@ def included_files(session: Session, document: Document) -> Mapping[object, Docu
         files: dict[object, Document] = {document.key: document}
         pending = [document]
         while pending and len(files) < MAX_INCLUDED:
+            # Breadth first: within the limit, direct includes come before distant ones.
             current = pending.pop(0)
             for header in _directly(session, current):
                 if header.key not in files:
@@ -74,6 +75,7 @@ def find_header(session: Session, document: Document, module: str) -> Document |
         return None
     ending = b"/".join(name_parts)
     numbers = _by_ending(document.project).get(ending, ())
+    # `<string.h>` means the system's header even if a repository has a file of that name; `"string.h"` means the file.
     if numbers and not (is_angled and _is_standard(ending)):
         best = min(numbers, key=lambda number: (_distance(document.project.paths[number], document.path), number))
         return document.project.document_at(best)
@@ -103,8 +105,10 @@ def _by_ending(project: Project) -> Mapping[bytes, list[int]]:
     def index_headers() -> dict[bytes, list[int]]:
         by_ending: dict[bytes, list[int]] = {}
         for number, path in enumerate(project.paths):
+            # Headers of C++ may have no ending, like those of its standard library.
             if path.endswith(_HEADERS) or b"." not in path.rpartition(b"/")[2]:
                 parts = path.split(b"/")
+                # Include directories of the build are unknown, so any end of a path may name the header.
                 for length in range(1, min(len(parts), _MAX_PARTS) + 1):
                     by_ending.setdefault(b"/".join(parts[-length:]), []).append(number)
         return by_ending

@@ -35,11 +35,11 @@ class Declaration:
         The byte from which it is visible there.
     type, value
         The declared type (of a function: of its result), and an expression that has the type, if there is none.
-    part
+    is_element
         The type is an element of that of `value`: in a loop over it, or inside a pattern.
     owner
         First byte of the class that it is a member of; -1 for none, -2 for one that is only named by `owner_name`.
-    sketch
+    is_prototype
         Its definition is elsewhere.
     """
 
@@ -253,6 +253,7 @@ def innermost(rules: SyntaxRules, in_scope: list[Declaration], use: NameUse) -> 
     ]
     if not fitting_declarations:
         return []
+    # All scopes here contain the use, so they are nested, and the shortest is the innermost.
     scope = min(declaration.scope.end_byte - declaration.scope.start_byte for declaration in fitting_declarations)
     inner = [
         declaration
@@ -260,7 +261,8 @@ def innermost(rules: SyntaxRules, in_scope: list[Declaration], use: NameUse) -> 
         if declaration.scope.end_byte - declaration.scope.start_byte == scope
     ]
     last = -max(declaration.visible for declaration in inner)
-    # Of several that shadow one another the last counts; of overloads the one that takes as many arguments.
+    # A later variable shadows an earlier one of the scope, so only the last counts. Overloaded functions all stay, and
+    # the one with the right number of parameters comes first.
     return sorted(
         (declaration for declaration in inner if declaration.kind in CODE or -declaration.visible == last),
         key=lambda declaration: (

@@ -33,12 +33,12 @@ MAX_IMPORTED_BYTES = 256 * 1024 * 1024
 
 MAX_COMMITTED_BYTES = 32 << 20
 MAX_COMMITTED_OCCURRENCES = 500_000
-"""Size of an index file that the repository itself holds: it packs well, and takes many times its size in memory."""
+"""Limits of an index file in the repository itself: git compresses it well, but in memory it takes far more."""
 
 FOLDER = "scip"
 
 _UTF16_BY_DEFAULT = frozenset({"Python", "TypeScript", "TSX", "JavaScript"})
-"""Languages whose indexers count UTF-16 units and don't say so; the others count bytes."""
+"""Languages whose indexers count columns in UTF-16 units without declaring it; the others count bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class ScipIndex:
                     continue
                 positions[position.start] = position
                 if position.is_definition:
-                    # What is called local is so in one document only.
+                    # Two documents may use the same name for different local symbols, so the path is part of the key.
                     key = (
                         f"{position.symbol} {scip_document.path}"
                         if position.symbol.startswith("local ")
@@ -123,6 +123,7 @@ def _positions_of(scip_document: ScipDocument, text: bytes, language: str) -> It
         starts.append(starts[-1] + len(line) + 1)
     wide = scip_document.encoding not in {UTF8, UTF32} if scip_document.encoding else language in _UTF16_BY_DEFAULT
     for occurrence in scip_document.occurrences:
+        # A name never spans lines, and a line beyond the text can't be of this version of the file.
         if occurrence.start_line != occurrence.end_line or occurrence.start_line >= len(lines):
             yield None
             continue
@@ -143,6 +144,7 @@ def _byte_column(line: bytes, column: int, *, wide: bool) -> int:
     text = line.decode(errors="replace")
     if not wide:
         return len(text[:column].encode())
+    # A column inside a surrogate pair is an error of the indexer; `ignore` drops the half.
     return len(text.encode("utf-16-le")[: 2 * column].decode("utf-16-le", errors="ignore").encode())
 
 
@@ -168,6 +170,7 @@ def keep(project: Project, file: str | Path, store_folder: Path) -> ScipIndex:
     index = ScipIndex.read(project, data)
     target = given_path(store_folder, project.key, project.commit)
     make_private_folder(target.parent)
+    # Other threads read the file without a lock. A rename replaces it at once, so they never read half of it.
     temporary = target.with_suffix(".tmp")
     with open_private(temporary, "wb") as file_object:
         file_object.write(data)
@@ -181,7 +184,7 @@ _REASON = "index file of the compiler"
 def index_of(project: Project, workspace: Workspace) -> ScipIndex | None:
     """Return the index file of a project: the one handed over for its commit, else the one in its files; read once.
 
-    A file that can't be read adds a notice, and the rules answer.
+    If the file can't be read, a notice says so and only the rules answer.
     """
     index: ScipIndex | str | None = project.remember("scip", lambda: _read(project, workspace))
     if isinstance(index, str):
@@ -259,7 +262,7 @@ def _kind(symbol: str) -> str:
 def precise_symbols_at(
     document: Document, definitions: Sequence[ResolvedDefinition], name: bytes, workspace: Workspace
 ) -> Mapping[int, bool] | None:
-    """Return, for each occurrence that an index file knows in a document whether it means one of the definitions."""
+    """Return, for each occurrence that an index file knows in a document, whether it means one of the definitions."""
     index = index_of(document.project, workspace)
     if index is None or document.path not in index.positions:
         return None

@@ -10,7 +10,7 @@ from sourcelight.engines.navigation.languages.python.scopes import PythonBinding
 from sourcelight.engines.navigation.model import Document
 
 _MAX_PLUGIN_BYTES = 10_000
-"""Bytes of the names of plugins that are read."""
+"""Maximum bytes of a ``pytest_plugins`` list to read."""
 
 _PLUGIN = re.compile(rb"""["']([\w.]+)["']""")
 
@@ -29,7 +29,7 @@ class Fixtures(PythonAnnotations):
     def fixture(self, document: Document, scope: PythonScope, name: bytes) -> PythonRef | None:
         """Return the pytest fixture that a parameter of a test or fixture asks for.
 
-        Pytest looks in the classes around, in the file, then in each ``conftest.py`` from there upwards.
+        Pytest looks in the enclosing classes, in the file, then in each ``conftest.py`` up to the root.
         """
         function = self.function_binding(scope)
         if not _may_use_fixtures(document, function):

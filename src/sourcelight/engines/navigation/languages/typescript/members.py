@@ -46,6 +46,7 @@ class TsMembers(TsAnnotations):
     def _members(self, value: TsValue, name: bytes, visited: set[object]) -> list[TsRef]:
         if value.key in visited or len(visited) > _MAX_BASES:
             return []
+        # Wrong or unfinished code can have classes that extend each other.
         visited.add(value.key)
         node = value.node
         if value.kind == "module":
@@ -109,6 +110,7 @@ class TsMembers(TsAnnotations):
                     yield from self.annotation_values(document, base, value.bound_types)
             name = node.child_by_field_name("name")
             if name is not None:
+                # TypeScript merges all declarations of an interface, and those of a class with the same name.
                 yield from self._merged_declarations(document, node, name, value.bound_types)
         elif value.kind == "object":
             for child in node.named_children:
@@ -217,6 +219,7 @@ def _this_fields(body: Node) -> Iterator[TsBinding]:
             if holder is not None and holder.type == "this" and key is not None and key.text not in seen:
                 seen.add(key.text or b"")
                 yield binding("member", key, node)
+        # Nested classes and function declarations have a `this` of their own.
         if node.type not in CLASSES and node.type != "function_declaration":
             pending += reversed(node.named_children)
 
