@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 import sourcelight as sl
+from sourcelight.backends.embedded import open_engine
+from sourcelight.core.batches.events import CommitId
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.execution.indexes import repositories
-from sourcelight.engines.search import IndexStore
+from sourcelight.engines.search import IndexStore, Target
 from sourcelight.repos import Catalog
 from sourcelight.testing.repositories import RepositoryBuilder
 
@@ -43,3 +45,14 @@ def test_text_is_read_from_the_repository_and_the_rest_waits(tmp_path: Path, mon
         assert in_python.matches["path"].unique().tolist() == ["lamp.py"]
         assert commits.match_count == 1
         assert code.search("type:symbol light", progress=False).status == "complete"
+
+
+def test_a_file_is_read_before_its_repository_is_indexed(tmp_path: Path) -> None:
+    """A question about a repository never seen failed, and named the folder of the index."""
+    builder = RepositoryBuilder(tmp_path / "src" / "lamp")
+    builder.commit(FILES, "a lamp")
+    engine = open_engine([tmp_path / "src"], index=tmp_path / "index", index_now=False)
+    (repository,) = engine.catalog.repositories
+    target = Target(repository, "", CommitId(builder.git("rev-parse", "HEAD").strip()))
+    assert engine.read_file(target, "notes.md") == b"a lamp\n"
+    assert engine.read_file(target, "none.md") is None

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import importlib.util
+from pathlib import Path
 
 import pytest
 
 from engines.navigation.sample import call, make_engine, rows
+from sourcelight.backends.embedded import open_engine
 from sourcelight.client.methods.navigation import DependencyGraph
 from sourcelight.core.errors import ToolError
 from sourcelight.display.frames.facts import answer_frame
 from sourcelight.engines.execution import LocalEngine
+from sourcelight.testing import make_repo
 
 PLANE = "src/shapes/plane.py"
 
@@ -58,6 +61,19 @@ def test_the_graph_has_edges_between_repositories(engine: LocalEngine) -> None:
         assert graph.to_networkx().has_edge("drawing", "shapes")
 
 
+def test_packages_are_told_from_paths_of_a_crate(tmp_path: Path) -> None:
+    """`supertest` begins as `super` does, and had no edge."""
+    files = {
+        "app.js": 'import request from "supertest";\nimport agent from "superagent";\nrequest(agent);\n',
+        "app.py": "import crate\nimport selfies\n",
+        "lib.rs": "use crate::a::b;\nuse self::c::d;\nuse super::e;\nuse serde::Serialize;\n",
+    }
+    repo = make_repo(tmp_path / "mixed", files)
+    engine = open_engine([repo.path], index=tmp_path / "index")
+    targets = {row["target"] for row in rows(call(engine, "dependency_graph"))}
+    assert targets == {"supertest", "superagent", "crate", "selfies", "serde"}
+
+
 def test_a_map_keeps_to_its_lines(engine: LocalEngine) -> None:
     """What is imported most comes first, and the budget holds."""
     result = rows(call(engine, "repo_map", repo="shapes", budget_lines=8))
@@ -76,3 +92,24 @@ def test_calls_are_followed_to_a_depth(engine: LocalEngine) -> None:
     down = rows(call(engine, "callees", repo="drawing", path="drawing/board.py", symbol="draw", depth=2))
     assert {"Circle", "total", "first"} <= {row["callee"] for row in down if row["depth"] == 1}
     assert ("total", "area") in {(row["caller"], row["callee"]) for row in down if row["depth"] == 2}
+
+
+def test_only_fixtures_are_named_by_an_argument(tmp_path: Path) -> None:
+    """Any decorator with `name="db"` was one, and none in single quotes."""
+    conftest = (
+        'import click\nimport pytest\n\n\n@click.command(name="db")\ndef command():\n    pass\n\n\n'
+        "@pytest.fixture(name='db')\ndef _db():\n    return 1\n"
+    )
+    test = "def test_it(db):\n    assert db\n"
+    make_repo(tmp_path / "code" / "one", {"conftest.py": conftest, "test_it.py": test})
+    best = rows(
+        call(
+            open_engine([tmp_path / "code"], index=tmp_path / "index"),
+            "go_to_definition",
+            repo="one",
+            path="test_it.py",
+            symbol="db",
+            line=1,
+        )
+    )[0]
+    assert (best["path"], best["line_number"]) == ("conftest.py", 11)

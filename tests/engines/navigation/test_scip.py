@@ -112,6 +112,14 @@ def test_an_index_in_the_repository_answers_first(tmp_path: Path) -> None:
     assert [(row["line_number"], row["precise"]) for row in result] == [(2, True), (6, True)]
 
 
+@pytest.mark.parametrize("path", ["m.py", "./m.py"])
+def test_local_symbols_have_definitions_however_the_path_is_spelled(path: str, tmp_path: Path) -> None:
+    raw = document(path, occurrence((4, 8, 9), "local 1", definition=True), occurrence((5, 10, 11), "local 1"))
+    make_repo(tmp_path / "code" / "one", {"m.py": TEXT, "index.scip": raw})
+    best = rows(call(open_engine(tmp_path), "go_to_definition", repo="one", path="m.py", symbol="x", line=6))[0]
+    assert (best["line_number"], best["how"], best["precise"]) == (5, "scip", True)
+
+
 def test_an_index_can_be_handed_over(tmp_path: Path) -> None:
     """It is kept for the commit that it was made of; another repository's is refused."""
     make_repo(tmp_path / "code" / "one", {"m.py": TEXT})

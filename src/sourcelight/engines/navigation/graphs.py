@@ -324,11 +324,13 @@ def edges_of(projects: Sequence[Project], workspace: Workspace) -> Iterator[list
                 if file_import.target is not None and file_import.target.project.key == project.key:
                     continue
                 # Without a target, a relative import still means a file of this project, not another package.
-                if file_import.target is None and file_import.statement.module.startswith(
-                    (".", '"', "/", "self", "super", "crate")
-                ):
-                    continue
                 top = top_module(file_import.document.language, file_import.statement.module)
+                is_relative = file_import.statement.module.startswith((".", '"', "/")) or (
+                    # The whole first part: `supertest` and `crates` are packages.
+                    file_import.document.language == "Rust" and top in {"self", "super", "crate"}
+                )
+                if file_import.target is None and is_relative:
+                    continue
                 if file_import.target is None and not top:
                     continue
                 target = file_import.target.project.name if file_import.target is not None else top

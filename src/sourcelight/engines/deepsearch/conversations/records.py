@@ -358,7 +358,7 @@ def read_excerpts(sources: Sequence[StoredSource], context: ToolContext) -> Mapp
             try:
                 repository = context.engine.catalog.get(source.repository, context.viewer)
                 target = Target(repository, "", CommitId(source.commit))
-                files[key] = lines_of(source.path, context.engine.store.read(target, source.path) or b"")
+                files[key] = lines_of(source.path, context.engine.read_file(target, source.path) or b"")
             except (SourcelightError, OSError, ValueError):
                 files[key] = []
         last = min(source.end_line, source.begin_line + _MAX_LINES - 1)

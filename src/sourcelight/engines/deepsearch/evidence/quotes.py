@@ -115,8 +115,11 @@ class FileTexts:
         if key not in self._lines_by_file:
             pins = Pins((target,))
             result = run_step("lines", StepRequest.from_pins(pins, path=path), self.context)
-            lines_read = lines_of(path, self.engine.store.read(target, path) or b"") if result is None else result.value
-            self._lines_by_file[key] = lines_read
+            if result is None:
+                data = self.engine.read_file(target, path, self.context.cancellation)
+                self._lines_by_file[key] = lines_of(path, data or b"")
+            else:
+                self._lines_by_file[key] = result.value
         return self._lines_by_file[key]
 
     def evidence(self, target: Target, path: str, start: int, end: int, role: str, score: float = 0.0,

@@ -174,7 +174,8 @@ def count_lines(work: Work) -> Fact:
     for repository, path in sorted({(row["repository"], row["path"]) for row in rows if row["path"]}):
         work.inquiry.context.cancellation.check()
         target = work.inquiry.pins.of(repository)
-        text = work.inquiry.context.local.store.read(target, path) if target is not None else None
+        context = work.inquiry.context
+        text = context.local.read_file(target, path, context.cancellation) if target is not None else None
         if text is None and target is not None and _is_binary(work, target, path):
             continue
         if text is None:

@@ -13,7 +13,7 @@ from sourcelight.core.batches.events import IndexProgress
 from sourcelight.core.batches.results import CallObserver, ToolProgress
 from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation, run_in_thread
-from sourcelight.core.errors import Cancelled, RepositoryError
+from sourcelight.core.errors import Cancelled, RepositoryError, SearchIndexError
 from sourcelight.engines.execution.indexes.background import (
     DefinitionUpdater,
     HistoryRequest,
@@ -121,6 +121,17 @@ class IndexedRepositories:
                 if size > _MOMENT_BYTES:
                     return False
         return True
+
+    def read_file(self, target: Target, path: str, cancellation: Cancellation | None = None) -> bytes | None:
+        """Return the content of a file at a target, whose commit is indexed first if it is not, or is damaged.
+
+        None when there is no such file, or it is matched by name only. Raises as `IndexStore.open`.
+        """
+        try:
+            return self.store.read(target, path)
+        except SearchIndexError:
+            self.store.update([target], cancellation=cancellation)
+            return self.store.read(target, path)
 
     def pending(self, targets: Sequence[Target]) -> list[str]:
         """Name the repositories of `targets` that the first indexing has not reached; none after it."""

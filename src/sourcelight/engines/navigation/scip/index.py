@@ -86,13 +86,7 @@ class ScipIndex:
                     continue
                 positions[position.start] = position
                 if position.is_definition:
-                    # Two documents may use the same name for different local symbols, so the path is part of the key.
-                    key = (
-                        f"{position.symbol} {scip_document.path}"
-                        if position.symbol.startswith("local ")
-                        else position.symbol
-                    )
-                    definitions[key].append((path, position))
+                    definitions[index.key(path, position)].append((path, position))
         if not index.positions:
             raise ScipError("none of its files is in the repository at this commit")
         index.definitions, index.left_out = dict(definitions), dict(counts)
@@ -109,6 +103,7 @@ class ScipIndex:
     @staticmethod
     def key(path: bytes, position: ScipPosition) -> str:
         """Return the key of a symbol in the whole index."""
+        # Two documents may use the same name for different local symbols, so the path is part of the key.
         return (
             f"{position.symbol} {path.decode(errors='replace')}"
             if position.symbol.startswith("local ")

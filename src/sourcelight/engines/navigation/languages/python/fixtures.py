@@ -67,11 +67,12 @@ class Fixtures(PythonAnnotations):
                     return fixture
             elif is_fixture(binding):
                 return PythonRef(document, binding)
-        named_argument = b'name="' + name + b'"'
-        if named_argument in model.text:
+        named_arguments = [b"name=" + quote + name + quote for quote in (b'"', b"'")]
+        if any(argument in model.text for argument in named_arguments):
             for bindings in model.module.bindings.values():
                 for binding in bindings:
-                    if any(named_argument in (d.text or b"") for d in binding.decorators):
+                    texts = [decorator.text or b"" for decorator in binding.decorators]
+                    if is_fixture(binding) and any(arg in text for text in texts for arg in named_arguments):
                         return PythonRef(document, binding)
         starred = self.follow(self._star_imports(document, model.module, name, set()))
         plugins = [source for plugin in _plugins(model) for source in self.modules(document, plugin, 0)[:1]]
