@@ -1,13 +1,13 @@
 """Merge rows of several services: their order, and rows that more than one of them has.
 
-An answer without a limit (``count:all``) is in the order of repositories and paths if each service gives its part
-so. Else files are ordered by their rank at their own service: the first file of each service, in the order of the
-services, then the second file of each, and so on, since scores of different services can't be compared. Of a row that
-several services give, that of the first of them stays.
+An answer without a limit (``count:all``) is sorted by repository and path if the part of each service is. Otherwise
+files are ordered by their rank at their own service, because scores of different services can't be compared: the
+first file of each service, in the order of the services, then the second file of each, and so on. If several services
+return the same row, the row of the first of them is kept.
 
-Two rows are the same when type, repository, revision, commit and path are the same text, and line, side and symbol
-too. A row whose commit the service did not say is the same as no other service's. A repository found by its name is the
-same wherever it is. What is kept for this is a few bytes a row.
+Two rows are the same if their type, repository, revision, commit, path, line, side and symbol are equal. Without a
+commit, rows of different services are never the same. A repository that matched by its name is the same at every
+service. The comparison keeps a few bytes per row.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class DuplicateFilter:
                 if commit:
                     self._commits.setdefault((repository or "", revision or ""), {})[service] = commit
                 else:
-                    key = (*key, str(service))  # noqa: PLW2901 - nobody else's
+                    key = (*key, str(service))  # noqa: PLW2901 - differs from the key of any other service
             if kind not in _BY_LINE and line_keys is None:
                 line_keys = _line_keys(rows, lines)
             codes = (lines if kind in _BY_LINE or line_keys is None else line_keys)[start:end]
@@ -59,10 +59,10 @@ class DuplicateFilter:
             # Rows of the same service are never duplicates of each other: it may list a line twice on purpose.
             other_codes = [previous_codes for owner, previous_codes in previous if owner != service]
             previous.append((service, own_codes))
-            if own_codes in other_codes:  # the same lines of the same file, as a rule
+            if own_codes in other_codes:  # the usual case: the same lines of the same file
                 keep[start:end] = False
             elif other_codes:
-                # Services may have searched with other limits: only the lines that are new pass.
+                # Services may search with different limits, so only the new lines of a file are kept.
                 keep[start:end] = ~np.isin(codes, np.frombuffer(b"".join(other_codes), np.int64))
         return keep
 
@@ -91,9 +91,10 @@ def _column_texts(rows: MatchRows, name: str, positions: list[int]) -> list[str 
         return rows.texts(name, positions)
     codes = rows.codes(name)[positions]
     if len(column.dictionary) <= _FEW + len(positions):
-        texts: list[str | None] = [*column.dictionary.to_pylist(), None]  # -1, for null, is the last
+        texts: list[str | None] = [*column.dictionary.to_pylist(), None]  # code -1 (null) reads the last element
         return [texts[code] for code in codes.tolist()]
     distinct, position = np.unique(codes, return_inverse=True)
+    # `distinct` is sorted, so -1 (null) can only be its first element; None keeps that place among the values.
     valid_codes = distinct[distinct >= 0]
     values: list[str | None] = [None] * (len(distinct) - len(valid_codes))
     values += column.dictionary.take(pa.array(valid_codes)).to_pylist()
@@ -156,6 +157,7 @@ def order_parts(
         before = 0
         for batch in batches:
             runs = np.array(files_of(MatchRows(batch)), np.int64).reshape(-1, 2)
+            # Number files over all batches of the service: `_order` compares these numbers as ranks.
             files = np.repeat(np.arange(before, before + len(runs)), runs[:, 1] - runs[:, 0])
             before += len(runs)
             is_new = duplicates_filter.fresh(number, batch) if repeated else np.ones(batch.num_rows, np.bool_)
@@ -172,6 +174,7 @@ def order_parts(
     codes = pa.array(service_index.astype(np.int8))
     column = pa.DictionaryArray.from_arrays(codes, pa.array(list(names), pa.string()))
     table = table.append_column(pa.field(SERVICE.name, arrow_type(SERVICE.type)), column)
+    # Without an inversion the order is that of the rows already, and nothing has to be copied.
     if (np.diff(order) < 0).any():
         table = _unify_dictionaries(table).take(pa.array(order))
     return _limit(table, duplicates, limit)
@@ -196,10 +199,11 @@ def _order(table: Any, service: Int64Array, file: Int64Array, *, is_complete: bo
         kinds = _texts(table, "type")
         sections = np.array([_SECTIONS.get(kind or "", _FILES) for kind in kinds.dictionary.to_pylist()] or [0])
         keys = [sections[_codes(kinds)], *(_ranks(_texts(table, name)) for name in ("repository", "revision", "path"))]
-        # A merge sort only if each service is sorted by these keys itself; otherwise its own order is kept, and
-        # services alternate.
+        # Rows are sorted by these keys only if each service sorted its own rows so. Otherwise each service keeps its
+        # order, and their files alternate.
         for sort_keys in (keys, keys[:3]):
             if all(_is_sorted([key[service == number] for key in sort_keys]) for number in np.unique(service)):
+                # `lexsort` takes its main key last.
                 return np.lexsort((row, service, *reversed(sort_keys)))
     return np.lexsort((row, service, file))
 
@@ -215,6 +219,7 @@ def _codes(column: Any) -> Int64Array:
 def _ranks(column: Any) -> Int64Array:
     """Return a number for each row by which its text sorts; null comes first."""
     size = len(column.dictionary)
+    # The element behind the dictionary is for null and keeps the rank 0.
     ranks = np.zeros(size + 1, np.int64)
     by_text = pa.compute.array_sort_indices(column.dictionary)
     ranks[np.asarray(by_text.to_numpy(zero_copy_only=False), np.int64)] = np.arange(1, size + 1)
@@ -224,6 +229,7 @@ def _ranks(column: Any) -> Int64Array:
 
 
 def _is_sorted(keys: Sequence[Int64Array]) -> bool:
+    # True where a row equals the row before it in all keys so far; only there does the next key decide.
     equal = np.ones(max(len(keys[0]) - 1, 0), np.bool_)
     for key in keys:
         step = np.diff(key)

@@ -42,15 +42,15 @@ class ServiceStream:
     number
         Place of the service among all, from 0.
     matches, rows
-        Those of the answer that are of this service.
+        Matches and rows of the answer that come from this service.
     match_count
         Matches that it sent.
     duplicates, repeated
-        Rows, and matches in them, that another service had given before.
+        Rows that another service sent before, and the matches in them.
     error
-        What broke its search; None: nothing did.
+        The error that ended its search; None without one.
     batches
-        All that it sent, where this is kept.
+        All batches that it sent, if they are kept.
     """
 
     number: int
@@ -148,10 +148,10 @@ _MOST_NAMED = 20
 def filters_of(parts: Sequence[ServiceStream], *, is_complete: bool) -> tuple[SuggestedFilter, ...]:
     """Suggested filters, their counts added up, in the order of the wire.
 
-    A row that several services gave counts for each of them; then, and unless `is_complete`, no count
-    is the whole truth.
+    A row that several services send counts once for each of them. If there is such a row, or without `is_complete`, no
+    count is marked as exhaustive.
     """
-    # Counts of duplicates can't be told per filter, so a sum is a lower bound then.
+    # Services don't count duplicates per filter, so a sum with duplicates may be too high.
     exact = is_complete and not any(part.duplicates or part.error for part in parts)
     filters: dict[tuple[str, str, str], SuggestedFilter] = {}
     for part in parts:
@@ -199,18 +199,18 @@ _TELL_S = 0.1
 class StreamMerge:
     """A search under way.
 
-    Rows are given as they arrive, those that another service gave before left out, up to the limit of the query.
+    It yields rows as they arrive, without those that another service sent before, up to the limit of the query.
 
     Parameters
     ----------
     services
-        What is asked, in the order that decides between equals.
+        The services, in the order in which they win for equal rows.
     request
-        What is asked for.
+        The search.
     idle_timeout_s
-        Seconds without any event after which a service that is not in this process is given up.
-    kept
-        Whether everything that arrives is kept for `arrange`.
+        Seconds without any event after which a service outside of this process is given up.
+    keeps_rows
+        Whether all rows are kept for `arrange`.
     """
 
     def __init__(
@@ -220,7 +220,7 @@ class StreamMerge:
         self._began = time.monotonic()
         self._parts = [ServiceStream(number, service, self._began) for number, service in enumerate(services)]
         self._limit, self._is_complete = limit_of(request)
-        # What is shown is cut here: a service that cuts does not say what it counted twice with others.
+        # The display limit is applied here: a service that applied it couldn't say which rows others send, too.
         limits = [n for n in (self._limit, request.display) if 0 <= n < sys.maxsize]
         self._smallest_limit = min(limits, default=None)
         self._duplicates = DuplicateFilter()
@@ -308,7 +308,7 @@ class StreamMerge:
             error = TimedOut(f"it sent nothing for {idle_timeout_s:g} s")
         except SourcelightError as exc:
             error = exc
-        # A bug and not a service's fault: the end marker is sent first, or the reader would wait forever.
+        # A bug, not a fault of the service: send the end marker first, or the reader would wait forever.
         except Exception:
             await queue.put((part, None))
             raise
@@ -344,7 +344,7 @@ class StreamMerge:
             batch = batch.filter(pa.array(is_new))
             matches = match_count(batch)
             part.repeated += sent - matches
-        # Before the cut: whether the limit was reached depends on what arrived, not on what is shown.
+        # Count before the cut: the rows that arrived decide whether the limit was reached, not those that are shown.
         self._received += matches
         if self._smallest_limit is not None and matches > self._smallest_limit - self._yielded_matches:
             batch = first_matches(batch, self._smallest_limit - self._yielded_matches)
@@ -398,7 +398,7 @@ def limit_of(request: SearchRequest) -> tuple[int, bool]:
     try:
         query = parse(request.query, request.pattern_type, version=request.version)
     except QueryError:
-        return sys.maxsize, False  # the services say what is wrong with it
+        return sys.maxsize, False  # the services report the error
     counts = [alternative.count_limit(default=-1) for alternative in query.plan]
     limits = [sys.maxsize if count is None else count for count in counts]
     if not limits or -1 in limits:

@@ -33,7 +33,7 @@ def repeats(counts: AnyArray) -> AnyArray:
 
 def dictionary(values: Sequence[str | None], take: AnyArray | None = None, *, index: Any = None) -> Array:
     """Return a dictionary-encoded column of `values`, at the positions `take` if given; None is null."""
-    # Both passes over the values run in C.
+    # `zip`, `dict` and `map` loop in C. A code is the place of a value among the distinct ones, in order of appearance.
     code_of = dict(zip(dict.fromkeys(values), range(len(values)), strict=False))
     simple = index is None and None not in code_of
     if simple and take is not None and len(code_of) == 1:
@@ -43,7 +43,7 @@ def dictionary(values: Sequence[str | None], take: AnyArray | None = None, *, in
         raw = raw if take is None else raw[take]
     if simple:
         return pa.DictionaryArray.from_arrays(numbers(raw), strings(list(code_of)), safe=False)
-    # Null has its own place among the values until here.
+    # Until here null has a code like any value: remove it, and move the codes above it down by one.
     null = code_of.pop(None, len(code_of))
     codes = pa.array(raw - (raw > null), index or _INT32, mask=raw == null)
     return pa.DictionaryArray.from_arrays(codes, strings(list(code_of)), safe=False)
@@ -136,7 +136,7 @@ class FileColumns:
     """The repository and file of each of a growing number of records."""
 
     def __init__(self) -> None:
-        # A stream holds few repositories and languages: each combination is looked up once.
+        # A stream has few repositories and languages, so each combination is kept once, and rows have its code.
         self._code_by_key: dict[_Key, int] = {}
         self._codes: list[int] = []
         self._paths: list[str] = []
@@ -238,11 +238,13 @@ def _time(text: str | None) -> datetime | None:
 class CodePoints:
     """Conversion between offsets in UTF-8 in bytes and in code points, both from the start of the buffer.
 
-    It costs little where text is mostly ASCII: only the bytes that continue a code point are held.
+    It costs little for text that is mostly ASCII: only the bytes that continue a code point are kept.
     """
 
     def __init__(self, text: UInt8Array) -> None:
+        # Continuation bytes of UTF-8 are 0x80 to 0xBF: as signed bytes, all below -64.
         self._inner = np.flatnonzero(text.view(np.int8) < -64)
+        # Code points that start before each continuation byte; it never falls, so `byte` can search it.
         self._reached = self._inner - np.arange(len(self._inner))
 
     @property

@@ -17,7 +17,7 @@ _MERGE_AT = 64
 class MatchCounter:
     """Matches and files by the values of some columns; each file of a revision counts once in each group.
 
-    Of the files it keeps a hash each: one can come again, in another commit's changes or with its definitions.
+    It keeps a hash of each file, because a file can come again: in the changes of another commit, or with definitions.
 
     Parameters
     ----------
@@ -39,6 +39,7 @@ class MatchCounter:
         served = SERVICE.name in keys
         table = shown_table([batch], (SERVICE,) if served else ()).select([*keys, "match_count"])
         for i, field in enumerate(table.schema):
+            # Arrow can't group by chunks with different dictionaries.
             if pa.types.is_dictionary(field.type):
                 table = table.set_column(i, field.name, table.column(i).cast(pa.string()))
         table = table.set_column(len(keys), "matches", pc.cast(table["match_count"], pa.int64()))
@@ -102,12 +103,12 @@ def _count_columns(table: Any) -> list[Column]:
 
 
 def _text_column(column: Column) -> Column:
-    """Return the column of a count: text is counted as it is, not by its place in a dictionary."""
+    """Return the column of a count: plain text instead of a dictionary."""
     return replace(column, type="string") if column.type.startswith("dict") else column
 
 
 _PLACE = ("repository", "path")
-# What makes two rows of one file the same line; a commit is part of it only where rows are of commits.
+# Columns that make two rows the same line. The commit is one of them only for rows of commits and diffs.
 _LINE = ("name", "type", *_PLACE, "side", "symbol_kind", "line", "_commit")
 GRAINS: dict[str, tuple[str, ...]] = {
     "line": (*_LINE, "_nth"),
@@ -167,8 +168,7 @@ def _group(frame: Any, keys: list[str], by: str) -> Any:
     if by == "line":
         rows["_commit"] = rows["commit"].where(rows["type"].isin(["commit", "diff"]), None)
         rows = rows.sort_values("line_number", kind="stable", na_position="first")
-        # A line may match several times under one key; the counter pairs the first with the first, the second with the
-        # second.
+        # Several rows may have the same key; the counter pairs the first with the first, the second with the second.
         rows["_nth"] = rows.groupby(list(_LINE), dropna=False, sort=False, observed=True).cumcount()
         groups = rows
     else:

@@ -1,6 +1,6 @@
 """Files of matches: JSON Lines, CSV and Parquet, written in constant memory while results stream in.
 
-A file gets its name when it is complete. Until then it is beside that name as a temporary file; after an interrupt or
+A file gets its name when it is complete. Until then it is a temporary file in the same directory. After an interrupt or
 an error, the rows so far are in ``NAME.partial.EXT``.
 
 CSV is lossless for programs, or safe for spreadsheets on request. An empty text (``""``) differs from a missing one
@@ -75,6 +75,8 @@ class replacing:  # noqa: N801 - read as a verb in a with
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
+            # `mkstemp` lets only the user read the file; a new file gets what the umask allows. The umask can be read
+            # only by setting it.
             mask = os.umask(0)
             os.umask(mask)
             self._temporary.chmod(0o666 & ~mask)
@@ -170,7 +172,7 @@ class MatchWriter:
             self._encoder.finish(metadata)
             self._file.flush()
             if self._temporary is not None:
-                # Before the rename: after a crash, the name must not lead to an empty file.
+                # Sync before the rename: after a crash, the name must not lead to an empty file.
                 os.fsync(self._file.fileno())
         except BaseException:
             self.discard()

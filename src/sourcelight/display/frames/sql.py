@@ -79,8 +79,8 @@ def sql(query: str, result: Any = None, /, **tables: Any) -> Frame:
     try:
         for name, table in arrow_tables.items():
             connection.register(name, table)
-        # After this, no statement can switch file access or extensions on again: a query may come from a notebook of
-        # someone else.
+        # After this, no statement can switch file access or extensions on again. A query may come from an untrusted
+        # notebook.
         connection.execute("SET lock_configuration = true")
     except BaseException as exc:
         connection.close()
@@ -98,7 +98,7 @@ def sql(query: str, result: Any = None, /, **tables: Any) -> Frame:
         raise ToolError(f"sql: {message}", tool="sql", accepted=tuple(arrow_tables)) from exc
     frame = _frame(arrow_result)
     attrs = [getattr(table, "attrs", {}) for table in (result, *tables.values())]
-    # Without a result, a limit of any table is one of what was computed from it.
+    # Without a result: if any table is cut, so is the result of the statement.
     source = attrs[0] if result is not None else min(attrs[1:], key=lambda frame_attrs: "cut" not in frame_attrs)
     frame.attrs = {**source, "sql": query[:2_000]}
     return frame
@@ -150,7 +150,7 @@ def _stoppable(connection: Any, query: str) -> Any:
         except Exception as exc:  # noqa: BLE001 - raised again by the thread that waits
             outcome["fault"] = exc
         finally:
-            connection.close()  # here, since a connection that is busy can't be closed by another thread
+            connection.close()  # in this thread: another one can't close a busy connection
             done.set()
 
     threading.Thread(target=work, name="sourcelight-sql", daemon=True).start()
@@ -158,7 +158,7 @@ def _stoppable(connection: Any, query: str) -> Any:
         while not done.wait(_SLICE_S):
             pass
     except BaseException:
-        with suppress(Exception):  # the statement may be over by now, and the connection closed
+        with suppress(Exception):  # the statement may have ended and closed the connection
             connection.interrupt()
         done.wait(_UNWIND_S)
         raise

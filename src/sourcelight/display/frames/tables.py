@@ -56,7 +56,7 @@ def matches_table(batches: Sequence[Any], *, served: bool = False) -> Table:
     try:
         return table.unify_dictionaries()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        # A dictionary holds a value twice or a null: encode again, which is slower and always right.
+        # A dictionary has a null or a value twice: encode again, which is slower but always right.
         return _encode_again(table)
 
 
@@ -87,7 +87,7 @@ def to_pandas(table: Table, columns: Sequence[Column] = SHOWN, attrs: Mapping[st
     table
         Table with the schema of `columns`, in that order.
     columns
-        What the columns are; dtypes follow `sourcelight.display.frames.schema.pandas_dtype`.
+        The columns; dtypes follow `sourcelight.display.frames.schema.pandas_dtype`.
     attrs
         A small flat dict; pandas copies it with every operation.
 
@@ -101,10 +101,10 @@ def to_pandas(table: Table, columns: Sequence[Column] = SHOWN, attrs: Mapping[st
 
     while _FIRST:
         _FIRST.pop()()
-    # Code is full of dollar signs, and a front end would typeset what stands between two of them: wrong on screen, and
-    # a way for a repository to smuggle in links. pandas offers one switch, for the process.
+    # Code is full of dollar signs, and a front end would typeset the text between two of them. That is wrong, and lets
+    # a repository smuggle in links. pandas has a single switch for the whole process.
     pd.set_option("display.html.use_mathjax", False)
-    # Arrays, not series: pandas would compare the index of each column with that of each other.
+    # Arrays, not series: pandas would align the indexes of all columns.
     frame = pd.DataFrame({c.name: _array(table.column(c.name), c) for c in columns}, copy=False)
     if attrs:
         frame.attrs.update(attrs)
@@ -199,8 +199,8 @@ _CARRIED = ("repository", "revision", "path", "language", "line_number")
 def explode(table: Any) -> Any:
     """Return Arrow table of `SPANS`: each span of each row of `table`, in order.
 
-    Spans in a path or a repository name are given for rows that have no line; rows of lines repeat them. The text of
-    the line is not repeated (one line can be megabytes and hold thousands of matches): `row` leads back to it.
+    Spans in a path or a repository name are listed only for rows without a line, because rows of lines repeat them. The
+    text of the line is left out: it can be megabytes long and have thousands of matches. `row` leads back to it.
     """
     import pyarrow as pa
 

@@ -78,7 +78,7 @@ def statements(view: ResultView) -> Iterator[tuple[str, str]]:
         text = f"{item.reason}: {item.title}" if item.title else item.reason
         hint = f" (add {item.suggested.query_expression} to the query)" if item.suggested else ""
         seen_texts.add(text)
-        # What makes the answer incomplete is a warning, whatever the service thinks of it.
+        # An item that makes the answer incomplete is a warning, even if the service calls it info.
         is_info = item.severity == "info" and text not in view.reasons
         yield ("info" if is_info else "warning"), f"skipped {text}{hint}"
     for alert in view.alerts:
@@ -265,7 +265,7 @@ def _columns(rows: list[dict[str, Any]]) -> list[str]:
     hidden = _SPAN_COLUMNS | _CHUNK_COLUMNS | (frozenset() if kinds & {"commit", "diff"} else {"commit"})
     last_columns = {SERVICE.name, "language", *(["type"] if len(kinds) == 1 else [])}
     columns = [c for c in rows[0] if c not in hidden and c not in last_columns]
-    # Text stands before its language, so that a line is seen without scrolling.
+    # The line comes before its language, so that readers see it without scrolling.
     return [*first, *columns[: columns.index("line") + 1], "language", *columns[columns.index("line") + 1 :]]
 
 
@@ -328,7 +328,7 @@ def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
     width = len(str(numbered[-1][0])) if numbered else 1
     for number, text in numbered:
         matched_row = matched_rows.get(number)
-        # A cut line of a chunk has no whole string to read.
+        # A truncated line may end within its JSON string, which can't be parsed then.
         is_json = matched_row is not None and has_json_line(matched_row) and not rows[0]["truncated"]
         line = (
             row_line(matched_row)

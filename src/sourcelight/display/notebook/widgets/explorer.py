@@ -1,6 +1,6 @@
 """The explorer's widget: answers the requests of its page in the browser. Loads anywidget.
 
-The state has the page's own program and style, and what its filters say; rows go by message, when they are asked for.
+The synchronized state has the page's program, style and filters. Rows go by message, on request.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from sourcelight.display.notebook.widgets.explorer_rows import (
     facts_of,
 )
 
-_CHOICES = 200  # of a drop-down; what is left is counted in it
+_CHOICES = 200  # values of a drop-down, which counts the further ones
 _PAGE = 400
 _VIEWS = 8
 _AROUND = 500
@@ -77,7 +77,7 @@ class Explorer(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bases 
     def _ipython_display_(self) -> None:
         until = time.monotonic() + _FIRST_PAGE_S
         while self._source.update().phase == "running" and not self._source.batches() and time.monotonic() < until:
-            time.sleep(0.02)  # so that the page of an export has rows
+            time.sleep(0.02)  # wait a moment, so that the page for exports has rows
         page = display_widget(self._repr_mimebundle_(), self._source.text(), self._source.html())
         if page is not None and self._source.update().phase == "running":
             threading.Thread(target=self._finish_page, args=(page,), name="sourcelight-page", daemon=True).start()
@@ -133,6 +133,7 @@ class Explorer(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bases 
         selection = self._rows.select(row_query)
         self._last = row_query
         name = str(message.get("from"))
+        # Removed first, so that it goes to the end: the view that was used longest ago is forgotten first.
         self._selections.pop(name, None)
         self._selections[name] = selection
         while len(self._selections) > _VIEWS:
@@ -172,10 +173,11 @@ class Explorer(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bases 
         first, last = max(row["line_number"] - above, 1), row["line_number"] + below
         key = (number, first, last)
         if key not in self._reads:
-            self._reads.clear()
+            self._reads.clear()  # the page shows one place at a time
             commit = row["commit"] or row["revision"] or ""
             self._reads[key] = self._source.read(row["repository"], commit, row["path"], first, last)
         reading = self._reads[key]
+        # Waiting would block the kernel; the page asks again.
         if not reading.done():
             return {**head, "pending": True}
         try:
@@ -209,6 +211,7 @@ class Explorer(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bases 
 
 
 def _number(value: Any) -> int:
+    # `abs` also excludes NaN and infinity, for which `int` would raise. JavaScript's integers are exact below 2**53.
     return max(int(value), 0) if isinstance(value, int | float) and abs(value) < 2**53 else 0
 
 

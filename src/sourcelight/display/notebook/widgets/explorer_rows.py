@@ -1,6 +1,6 @@
 """Rows of matches as columns of codes, so that filtering 100,000 rows takes less than a key stroke.
 
-What an explorer needs of the thing that it shows.
+`RowSource` is the interface to the search or result whose rows an explorer shows.
 """
 
 from __future__ import annotations
@@ -34,10 +34,9 @@ SORTS = ("repository", "path", "line_number", "language", "text")
 class RowQuery:
     """A query for the rows to show.
 
-    `repository` and `language` are exact, empty for all (`language` None: rows without one); `path` holds words that
-    must all be in the repository's name or the path, in any case, ``*`` and ``?`` as in file names, a dash in
-    front for those that must not; `text` is in the line as it is, in any case. `sort` is one of `SORTS`, or empty
-    for the order of arrival.
+    `repository` and `language` are exact; empty means all, and `language` None means rows without one. `path` has words
+    that must all be in the repository's name or the path, or must not be there after a dash; ``*`` and ``?`` work as in
+    file names. `text` must be in the line. Both ignore case. `sort` is one of `SORTS`; empty: order of arrival.
     """
 
     repository: str = ""
@@ -52,7 +51,7 @@ class RowQuery:
 class RowSelection:
     """Numbers of the selected rows, in order, and the filter values with their counts.
 
-    The counts of a choice are of the rows that the other filters leave, the most first.
+    The counts of a filter are those of the rows that match all other filters, the highest first.
     """
 
     numbers: Int64Array
@@ -71,7 +70,7 @@ class _Codes:
 
     def add(self, column: Any) -> None:
         """Add a dictionary-encoded array."""
-        # Each batch has its own dictionary. The last place stands for null and stays 0.
+        # Each batch has its own dictionary, so its codes are translated. The last element is for null and stays 0.
         translation = np.zeros(len(column.dictionary) + 1, np.int32)
         for index, value in enumerate(column.dictionary.to_pylist()):
             code = self._code_by_value.get(value)
@@ -86,7 +85,7 @@ class _Codes:
     @property
     def codes(self) -> NDArray[np.int32]:
         """One code per row."""
-        # Joined when asked for, not at each batch, which would copy all rows each time.
+        # Joined on request: joining at each batch would copy all rows each time.
         if len(self._parts) > 1:
             self._parts = [np.concatenate(self._parts)]
         return self._parts[0] if self._parts else np.zeros(0, np.int32)
@@ -149,7 +148,7 @@ class ExplorerRows:
         selected = selected if in_language is None else selected & in_language
         return RowSelection(
             self._sort(np.flatnonzero(selected), query),
-            # Each choice ignores its own filter, or it would offer only the value that is chosen.
+            # The counts of a filter ignore that filter; otherwise it would offer only the selected value.
             repositories.counts(mask if in_language is None else mask & in_language),
             languages.counts(mask if in_repository is None else mask & in_repository),
         )
@@ -159,8 +158,8 @@ class ExplorerRows:
         for word in location.lower().split():
             is_excluded, text = word.startswith("-") and len(word) > 1, word.removeprefix("-") or word
             masks = [
-                # Matched once per distinct value and then spread over rows: 100,000 rows have few repositories and a
-                # few thousand paths.
+                # Matched once per distinct value, then spread over rows by code: 100,000 rows have few repositories and
+                # a few thousand paths.
                 np.fromiter(map(_matcher(text), codes.lowered), np.bool_, len(codes.lowered))[codes.codes]
                 for codes in (self._codes["repository"], self._codes["path"])
             ]
@@ -200,7 +199,7 @@ class ExplorerRows:
         row_numbers = np.asarray(numbers, np.int64)
         table_indices = np.searchsorted(np.asarray(self._row_offsets[1:]), row_numbers, side="right")
         by_number: dict[int, dict[str, Any]] = {}
-        # One `take` per table: a page has few rows, often of the same batch.
+        # One `take` per table: the few rows of a page are often in the same table.
         for table in np.unique(table_indices).tolist():
             in_table = row_numbers[table_indices == table]
             selected = self._tables[table].take(pa.array(in_table - self._row_offsets[table]))
@@ -212,7 +211,7 @@ def _matcher(word: str) -> Callable[[str], bool]:
     """Return whether a lowercase text contains a word, or matches a pattern of file names."""
     if "*" not in word and "?" not in word:
         return lambda text: word in text
-    # Open at the front only, so that `*.py` means the end of a path.
+    # A word may begin anywhere but must reach the end, so `*.py` matches the end of a path.
     pattern = re.compile(fnmatch.translate(f"*{word}"))
     return lambda text: pattern.match(text) is not None
 
@@ -222,7 +221,7 @@ def _conform(batches: Sequence[Any]) -> Any:
     schema = matches_schema(shown_only=True)
     rows = sum(batch.num_rows for batch in batches)
     alike = all(batch.schema.equals(batches[0].schema) for batch in batches)
-    full_table = pa.Table.from_batches(batches) if alike else None  # many small batches: one call instead of one each
+    full_table = pa.Table.from_batches(batches) if alike else None  # one call for all of many small batches
     columns: dict[str, Any] = {}
     for name in _COLUMNS:
         kind = schema.field(name).type
@@ -247,7 +246,7 @@ def _single_chunk(column: Any) -> Any:
     if pa.types.is_dictionary(column.type):
         try:
             column = column.unify_dictionaries()
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # a foreign dictionary with a value twice, or a null
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # a dictionary of a service has a value twice, or a null
             values = column.cast(column.type.value_type)
             return values.combine_chunks().dictionary_encode().cast(column.type)
     combined = column.combine_chunks()
