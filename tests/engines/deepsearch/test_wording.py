@@ -92,8 +92,8 @@ def test_what_developers_need_is_not_all_that_a_package_needs(tmp_path: Path) ->
     assert lead.startswith(
         "`package.json` lists no dependencies to run with, and 1 dependency (devDependencies): `vitest`"
     ), lead
-    asked = research(engine, "dev dependencies").text
-    assert asked.startswith("`package.json` lists 1 dependency (devDependencies): `vitest`"), asked
+    named_lead = research(engine, "dev dependencies").text
+    assert named_lead.startswith("`package.json` lists 1 dependency (devDependencies): `vitest`"), named_lead
 
 
 @pytest.mark.parametrize(

@@ -123,9 +123,9 @@ class IndexedRepositories:
         return True
 
     def read_file(self, target: Target, path: str, cancellation: Cancellation | None = None) -> bytes | None:
-        """Return the content of a file at a target, whose commit is indexed first if it is not, or is damaged.
+        """Return the content of a file; a commit that isn't indexed, or whose index is damaged, is indexed first.
 
-        None when there is no such file, or it is matched by name only. Raises as `IndexStore.open`.
+        None if the commit has no file there, or one that is matched by name only. Raises as `IndexStore.open`.
         """
         try:
             return self.store.read(target, path)
