@@ -124,8 +124,11 @@ class LocalEngine(IndexedRepositories):
             if events is not None:
                 yield from events
                 return
+        repositories = self.catalog.repositories
         yield from execution.events()
-        self.fast_path.learn(source)
+        # Another thread may have seen new repositories meanwhile, which the plan of this search doesn't have.
+        if self.catalog.repositories is repositories:
+            self.fast_path.learn(source)
 
     def answer_at_once(self, request: SearchRequest, viewer: Viewer) -> list[Event] | None:
         """Return the events of `stream` of a small search that waits for nothing; None for others."""

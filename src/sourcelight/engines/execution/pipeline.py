@@ -57,7 +57,7 @@ class ResultPipeline:
     counts
         What becomes of rows where alternatives have counts of their own; None: they are cut here.
     raw
-        Whether matches may be given as `FoundLines`, where nothing here looks into them.
+        Whether matches may be given as `RawMatches`, where nothing here looks into them.
     direct
         Searches text instead of `store` while repositories are indexed for the first time.
     request_definitions

@@ -355,8 +355,8 @@ def _with_novelty(order: Int64Array, score: Float64Array, paths: Sequence[str]) 
     return order
 
 
-def _first_files(batch: Any, file_count: int, remaining: int | None, before: int) -> tuple[Any, Any]:
-    """Return the first files of a batch, up to `file_count` files and `remaining` matches, and the others, if any.
+def _first_files(batch: Any, match_count: int, remaining: int | None, before: int) -> tuple[Any, Any]:
+    """Return the first files of a batch, up to `match_count` and `remaining` matches, and the others, if any.
 
     The first file of all comes whatever its size; `before` are the matches of files before these.
     """
@@ -366,7 +366,7 @@ def _first_files(batch: Any, file_count: int, remaining: int | None, before: int
         return batch, None
     starts = np.array([start for start, _ in bounds], dtype=np.int64)
     total = np.cumsum(np.add.reduceat(rows.numbers("match_count").astype(np.int64), starts))
-    files = min(int(total.searchsorted(file_count)) + 1, len(bounds))
+    files = min(int(total.searchsorted(match_count)) + 1, len(bounds))
     if remaining is not None:
         files = min(files, max(int(total.searchsorted(remaining, side="right")), 0 if before else 1))
     if files == len(bounds):
@@ -376,7 +376,7 @@ def _first_files(batch: Any, file_count: int, remaining: int | None, before: int
 
 
 def _take(batches: list[Any], batch_of: Int64Array, start: Int64Array, end: Int64Array) -> Iterator[Any]:
-    """Return the files, each the rows ``start:stop`` of its batch, in the order of the arguments."""
+    """Return the files, each the rows ``start:end`` of its batch, in the order of the arguments."""
     table = _join(batches)
     base = np.concatenate(([0], np.cumsum([batch.num_rows for batch in batches])))
     lengths = end - start

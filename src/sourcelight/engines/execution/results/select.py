@@ -35,7 +35,7 @@ class Selector:
     ----------
     path
         The parts of ``select:``; empty: everything passes as it is.
-    given
+    yielded
         Repositories that were given before, as ``select:repo`` must not repeat them.
     once
         Whether each file comes in one batch only, so that files need not be remembered.
@@ -114,7 +114,7 @@ def _file_key(batch: Any) -> FileKey:
 
 
 def _rows(batch: Any, position: Any, kind: str, paths: Any | None) -> Any:
-    """Return rows of `kind` for the rows `at` of `batch`; directories are paths without spans and language."""
+    """Return rows of `kind` for the rows `position` of `batch`; directories are paths without spans and language."""
     columns: dict[str, Any] = {}
     selected_rows = batch.take(arrow_array(position))
     names = [name for name in _WHERE if kind != "repo" or name != "commit"]

@@ -325,7 +325,7 @@ def _excluded_raw(paths: Sequence[bytes], counts: Any) -> dict[str, int]:
 
 @functools.cache
 def _raw_excludes() -> list[tuple[bytes, re.Pattern[bytes]]]:
-    """For each of the usual excludes a text that every match holds, and the expression over many lines."""
+    """For each of the usual excludes a text that every match holds, and the expression."""
     return [
         (required_bytes, re.compile(regexp.encode(), re.MULTILINE))
         for required_bytes, (_, regexp) in zip(_REQUIRED, _EXCLUDES, strict=True)
