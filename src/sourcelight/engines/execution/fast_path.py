@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 import time
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -38,7 +38,6 @@ from sourcelight.engines.execution.advice.proposals import advise
 from sourcelight.engines.execution.indexes.repositories import IndexedRepositories
 from sourcelight.engines.execution.local_source import LocalSource
 from sourcelight.engines.execution.plan import Plan, can_vary, finds_repositories, is_brief, vary
-from sourcelight.engines.execution.plan_cache import PlanSummary
 from sourcelight.engines.execution.results.tally import Tally
 from sourcelight.engines.search.model import FileTerm, PreparedQuery, prepare
 from sourcelight.engines.search.scan.corpus import Corpus
@@ -221,7 +220,7 @@ class FastPath:
                 summary.infos,
                 cached.worktrees,
                 tuple(source.missing_work()),
-                (*_left_out(summary),),
+                tuple(protocol.left_out(summary.forks, summary.archived)),
                 None if is_alternation else _if_nothing(shape),
             ),
         )
@@ -253,8 +252,9 @@ def _split(request: SearchRequest) -> tuple[str, list[str]] | None:
 
 def _is_alternation(plan: Plan, words: Sequence[str]) -> bool:
     pattern = plan.alternative.pattern
-    is_regexp = isinstance(pattern, Pattern) and pattern.kind == "regexp" and not pattern.negated
-    return is_regexp and isinstance(pattern, Pattern) and pattern.value == f"({'|'.join(words)})"
+    if not isinstance(pattern, Pattern) or pattern.kind != "regexp" or pattern.negated:
+        return False
+    return pattern.value == f"({'|'.join(words)})"
 
 
 def _is_plain(request: SearchRequest) -> bool:
@@ -332,13 +332,6 @@ def _if_nothing(shape: Query) -> tuple[Alert | None] | None:
     if has_proposal or any(map(has_stand_in, messages)):
         return None
     return (Alert("No results", "\n".join(messages), "info") if messages else None,)
-
-
-def _left_out(summary: PlanSummary) -> Iterator[Skipped]:
-    if summary.forks:
-        yield protocol.forks_left_out(summary.forks)
-    if summary.archived:
-        yield protocol.archived_left_out(summary.archived)
 
 
 def _names(matches: RawMatches) -> list[str]:

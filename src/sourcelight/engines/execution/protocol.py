@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -89,7 +89,15 @@ def longer_timeout(limit_s: float | None) -> str:
     return f"{max(2, round(2 * (limit_s or 10)))}s"
 
 
-def forks_left_out(repositories: list[str]) -> Skipped:
+def left_out(forks: list[str], archived: list[str]) -> Iterator[Skipped]:
+    """Yield what a search leaves out on purpose: forks and archived repositories that were not requested."""
+    if forks:
+        yield _forks_left_out(forks)
+    if archived:
+        yield _archived_left_out(archived)
+
+
+def _forks_left_out(repositories: list[str]) -> Skipped:
     """Forks that the query did not ask for."""
     return Skipped(
         reason="repository-fork",
@@ -99,7 +107,7 @@ def forks_left_out(repositories: list[str]) -> Skipped:
     )
 
 
-def archived_left_out(repositories: list[str]) -> Skipped:
+def _archived_left_out(repositories: list[str]) -> Skipped:
     """Archived repositories that the query did not ask for."""
     return Skipped(
         reason="excluded-archive",

@@ -190,10 +190,7 @@ class SearchExecution:
     def _excluded_items(self) -> Iterator[Skipped]:
         """Yield what the search skips on purpose, which is known before it ends."""
         summary, display = self.source.summary, self.task.request.display
-        if summary.forks:
-            yield limit_items.forks_left_out(summary.forks)
-        if summary.archived:
-            yield limit_items.archived_left_out(summary.archived)
+        yield from limit_items.left_out(summary.forks, summary.archived)
         if 0 <= display < self.tally.matches:
             yield display_limit(display, self.tally.matches)
 
