@@ -100,10 +100,11 @@ class SmallSearch:
         if len(spans):
             source = BatchSource(self.corpus, None, self.group.targets, self.group.commits, self.group.locations)
             collector = MatchCollector(source, _OPTIONS)
-            copies = self._copies(spans)
+            documents = self.corpus.documents_of(spans.start)
+            copies = self._copies(documents)
             if int(copies.sum()) > _MAX_MATCHES:
                 return None
-            collector.add(self._of_term(spans))
+            collector.add(self._of_term(spans, documents))
             return _result(collector, int(copies.max()))
         # Keys ignore case, and so does the first look at the paths.
         is_absent = not pattern.case_sensitive or (not in_paths and self._is_absent(pattern, units))
@@ -134,23 +135,22 @@ class SmallSearch:
         )
         return offsets is not None and not len(offsets)
 
-    def _of_term(self, spans: Spans) -> FileMatches:
+    def _of_term(self, spans: Spans, documents_of_spans: DocumentNumbers) -> FileMatches:
         """Return the files with spans of the only term, which matches no path, in the order of their paths."""
         selection = self.selection
-        matching = unique_sorted(self.corpus.documents_of(spans.start))
-        first_positions = selection.first_position[matching]
+        matching = DocumentNumbers(unique_sorted(documents_of_spans))
         # One document may be the content of several files: each becomes a match of its own.
-        positions = runs(first_positions, selection.first_position[matching + 1] - first_positions)
+        positions = runs(selection.first_position[matching], self._copies(matching))
         files, documents = selection.files[positions], selection.documents[positions]
         if not selection.is_ordered:
             order = np.argsort(files, kind="stable")
             files, documents = files[order], documents[order]
         return FileMatches(spans, FileNumbers(files), DocumentNumbers(documents), _NO_FILES, self.corpus.files)
 
-    def _copies(self, spans: Spans) -> Int64Array:
-        """Return the number of files that have each span: copies of one text are one document here."""
+    def _copies(self, documents: DocumentNumbers) -> Int64Array:
+        """Return the number of selected files with each document as their content."""
+        # A prefix table: the files of a document are those from its position up to the position of the next one.
         first_positions = self.selection.first_position
-        documents = self.corpus.documents_of(spans.start)
         return first_positions[documents + 1] - first_positions[documents]
 
     def _of_tree(self) -> SmallResult | None:
@@ -170,7 +170,7 @@ class SmallSearch:
         rows, most_copies = 0, 1
         for batch in search.batches(BatchSizer(2 * self.max_units)):
             matches = search.evaluate(batch)
-            copies = self._copies(matches.spans)
+            copies = self._copies(self.corpus.documents_of(matches.spans.start))
             rows += int(copies.sum())
             if rows > _MAX_MATCHES:
                 return None

@@ -12,10 +12,8 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import IndexDamaged, IndexWriteFailed
 from sourcelight.engines.search.index.folder import TextIndexFolder
 from sourcelight.engines.search.model import Target
-from sourcelight.engines.search.ranking.terms.subject_table import (
-    SubjectTable,
-    subject_sections,
-)
+from sourcelight.engines.search.ranking.terms.subject_table import SubjectTable, subject_sections
+from sourcelight.engines.search.updates import commit_of
 from sourcelight.engines.storage.sections import MemorySections, SectionFile, write_sections
 from sourcelight.repos import WORKTREE, resolve
 from sourcelight.repos.processes.commit_subjects import read_subjects
@@ -79,7 +77,7 @@ class SubjectStore:
         except IndexWriteFailed:
             pass
         table = SubjectTable(MemorySections(_KIND, metadata, sections))
-        self._unwritten.get_or_make((str(folder.path), commit), lambda: table)
+        self._unwritten.put((str(folder.path), commit), table)
 
 
 def _write(
@@ -101,7 +99,7 @@ def _commit_of(target: Target) -> str:
     """Return the commit whose history counts: for a work tree that of HEAD, since its own id is no commit."""
     if target.revision == WORKTREE:
         return resolve(target.repository, "")
-    return target.commit or resolve(target.repository, target.revision)
+    return commit_of(target)
 
 
 def _read(folder: TextIndexFolder, name: str) -> SubjectTable | None:
