@@ -33,13 +33,7 @@ from sourcelight.core.patterns.syntax import (
     nullable,
     plain_text,
 )
-from sourcelight.core.patterns.texts import (
-    Prefilter,
-    find_lowered,
-    prefilters,
-    rarest_prefilter,
-    separate_texts,
-)
+from sourcelight.core.patterns.texts import Prefilter, find_lowered, prefilters, rarest_prefilter, separate_texts
 
 SHORT_BYTES = 256
 """Bytes of a text that RE2 compiles in far less than its memory, so that compiling it can be put off."""

@@ -1,10 +1,9 @@
 """JSON of files that match in their lines or by their path.
 
 The texts of a batch are escaped in one go and cut apart again at a character that JSON never escapes and code hardly
-holds; numbers likewise. What is left per row is a place in a list of which each event joins a part. Few rows, and long
-lines, of which each copy counts, go by way of Python's own objects.
+holds; numbers likewise. What is left per row is a place in a list of which each event joins a part.
 
-A few files, or a few long lines, are encoded from Python objects instead.
+A few files, or a few long lines, of which each copy counts, are encoded from Python objects instead.
 """
 
 from __future__ import annotations
