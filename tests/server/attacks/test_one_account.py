@@ -60,6 +60,16 @@ def ask(service: Service, token: str, query: str) -> socket.socket:
     return connection
 
 
+def _all_of(connection: socket.socket) -> bytes:
+    """Read a stream to its end."""
+    text = b""
+    while b"event: done" not in text[-200:]:
+        portion = connection.recv(1 << 20)
+        assert portion, "the stream has its end"
+        text += portion
+    return text
+
+
 @pytest.mark.clock
 def test_an_account_that_reads_nothing_keeps_nobody_out(state: State) -> None:
     """It held every search of the service for two minutes each."""
@@ -95,11 +105,7 @@ def test_what_was_found_before_the_engine_was_freed_can_be_read(state: State) ->
     with running(engine, state=state, limits=StreamLimits(unread_s=0.3)) as service:
         with ask(service, token_of(state, "ann"), "much") as connection:
             assert engine.released.wait(BOUND_S)
-            text = b""
-            while b"event: done" not in text[-200:]:
-                portion = connection.recv(1 << 20)
-                assert portion, "the stream has its end"
-                text += portion
+            text = _all_of(connection)
         assert text.count(b"event: alert") > 40, "4 MiB were there to be taken"
         assert b"read nothing for 0.3 s" in text
         assert b'"kind":"error"' in text
@@ -136,16 +142,6 @@ def test_a_small_answer_ends_when_access_does_while_it_waits(state: State) -> No
             text = _all_of(second)
     assert b"secret" not in text
     assert b"your access has ended" in text
-
-
-def _all_of(connection: socket.socket) -> bytes:
-    text = b""
-    while b"event: done" not in text[-200:]:
-        portion = connection.recv(1 << 16)
-        if not portion:
-            break
-        text += portion
-    return text
 
 
 @pytest.mark.parametrize("change", ["account", "token", "grant", "roles"])
