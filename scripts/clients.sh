@@ -36,8 +36,9 @@ need_stock_clients() {
     if [ "$(cat "$folder/installed" 2>/dev/null)" != "$wanted" ]; then
         echo "Installing MCP clients of other makers (a minute the first time) ..."
         cp "$ROOT/tests/server/mcp/package.json" "$folder/package.json"
-        if ! (cd "$folder" && PATH="$NODE_TOOLS:$PATH" \
-            npm install --no-audit --no-fund --no-package-lock --loglevel=error); then
+        # npm waits five minutes for each silent answer, three times: stages behind this one would wait with it.
+        if ! (cd "$folder" && PATH="$NODE_TOOLS:$PATH" npm install --no-audit --no-fund --no-package-lock \
+            --loglevel=error --fetch-timeout=60000 --fetch-retries=1); then
             STOCK_MISSING="npm could not install them"
             return
         fi
