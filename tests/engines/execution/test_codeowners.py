@@ -69,6 +69,12 @@ def test_hostile_patterns_take_no_time() -> None:
     assert time.monotonic() - started < 5
 
 
+def test_rules_that_outgrow_the_memory_of_a_set_name_no_owner() -> None:
+    # RE2 refuses to compile them: a search by owner has to go through all the same.
+    rules = CodeOwners("* @all\n" + "\n".join(f"/{number}{'?' * 500}/* @x" for number in range(600)))
+    assert rules.owners("readme") == ()
+
+
 @given(st.text(max_size=200), st.text(max_size=40))
 def test_any_text_can_be_read(text: str, path: str) -> None:
     CodeOwners(text).owners(path)

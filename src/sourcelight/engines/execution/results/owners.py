@@ -1,17 +1,13 @@
 """``select:file.owners``: converts files to their owners, as the lines of CODEOWNERS that name them.
 
-A stream has six kinds of matches, and an owner is none of them (streaming search API, match object). A line of the
-repository's own file of owners is: it says who, and by which rule, and each owner that it names is a match in it.
+The stream has six kinds of matches, and none is an owner (streaming search API, match object). So a match is a line of
+the CODEOWNERS file, which shows the owner and the rule; each owner in the line is a match in it.
 
-Who owns a file: the rules of a CODEOWNERS file.
-
-The forms that GitHub and GitLab have in common, and GitLab's sections. A rule is a path pattern and its owners
-(``@handle``, ``@group/team`` or an e-mail address); of the rules of a section the last one that matches counts, and a
-rule without owners makes its files unowned. A pattern with a slash that is not its last character starts at the root,
-others match at any depth; ``*`` and ``?`` stay within a directory, ``**`` does not; a directory stands for all below
-it, and ``dir/*`` for the files directly in it. Character ranges are taken literally, as GitHub does.
-
-Owners of files in searched repositories: which files an owner has, and which repositories say nothing of owners.
+Rules have the forms that GitHub and GitLab share, and GitLab's sections. A rule is a path pattern and its owners:
+``@handle``, ``@group/team`` or an e-mail address. In each section the last matching rule counts. A rule without owners
+makes its files unowned. A pattern starts at the root if it has a slash before its last character; other patterns match
+at any depth. ``*`` and ``?`` stay within a directory, ``**`` crosses directories. A directory includes all files below
+it, ``dir/*`` only the files directly in it. Character ranges are taken literally, as on GitHub.
 """
 
 from __future__ import annotations
@@ -50,7 +46,7 @@ _TOKEN = re.compile(r"\*\*/|/\*\*\Z|\*+|\?|\\.|.", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """An owner where the file names it: line from 0, characters of that line."""
+    """An owner and its place in the file: the line, from 0, and the characters in that line."""
 
     name: str
     line: int
@@ -71,28 +67,34 @@ class CodeOwners:
     Parameters
     ----------
     text
-        The file's content; what can't be read as a rule is ignored, as is all after 20,000 rules.
+        The file's content. Lines that aren't rules are ignored, and so is everything after 20,000 rules.
     """
 
     def __init__(self, text: str) -> None:
         self._rules = _rules(text)
         options = re2.Options()
         options.log_errors = False
+        # RE2 raises an error when a set outgrows this; its default of 8 MiB is too small for 20,000 ordinary rules.
         options.max_mem = _MAX_MEMORY_BYTES
         self._set = re2.Set.FullMatchSet(options)
-        for rule in self._rules:
-            self._set.Add(rule.pattern)
-        self._set.Compile()
+        try:
+            for rule in self._rules:
+                self._set.Add(rule.pattern)
+            self._set.Compile()
+        except re2.error:
+            # A hostile file. Without rules its files are unowned, which the alert says; the search goes through.
+            self._rules = []
 
     def owners(self, path: str) -> tuple[str, ...]:
         """Owners of the file at `path`, as they are written in the file; none when it has no owner."""
         return tuple(dict.fromkeys(owner.name for owner in self.owners_of(path)))
 
     def owners_of(self, path: str) -> tuple[Owner, ...]:
-        """Return the places that give the file at `path` its owners: the same one twice where two sections name it."""
+        """Return the owners of the file at `path` with their places; an owner occurs once per section that names it."""
         if not self._rules:
             return ()
         matching = sorted(self._set.Match(path) or ())
+        # Numbers ascend, so the last matching rule of a section overwrites the ones before it.
         deciding = {self._rules[number].section: self._rules[number] for number in matching}
         return tuple(owner for rule in deciding.values() for owner in rule.owners)
 
@@ -197,9 +199,16 @@ LacksFile = Callable[[Target, str], bool]
 class OwnerPredicate:
     """Reads the CODEOWNERS file of each searched commit once.
 
-    `unknown` holds the repositories that were asked about and have no such file, `unowned` counts by repository files
-    that have no owner where owners were asked for, `later` holds repositories of which commits were asked about that
-    have no such file. `missing` names by repository the file that is there, but not its content (a partial clone).
+    Attributes
+    ----------
+    unknown
+        Searched repositories without a CODEOWNERS file.
+    unowned
+        Number of matching files without an owner, by repository.
+    later
+        Repositories with a searched commit that has no CODEOWNERS file yet.
+    missing
+        Path of the CODEOWNERS file whose content a partial clone lacks, by repository.
     """
 
     def __init__(self, read: ReadFile, lacks: LacksFile) -> None:
@@ -232,6 +241,8 @@ class OwnerPredicate:
                 text = self._read(target, path)
                 if text is not None:
                     return FileOwners(path, text)
+                # A missing content must not fall through to the next place: that file's rules don't count in a full
+                # clone.
                 if self._lacks(target, path):
                     self.missing[target.repository.info.name] = path
                     return None
@@ -246,6 +257,7 @@ class OwnerPredicate:
             return batch.slice(0, 0)
         rules = self.of(target)
         column = batch.column(index)
+        # A row without a path takes the decision of code 0; rows of repositories, which have none, don't come here.
         codes = np.asarray(column.indices.fill_null(0))
         distinct_codes = np.unique(codes)
         # Decided once per distinct path, then spread over the rows by code.
@@ -293,7 +305,7 @@ class OwnerSelector:
     ownership
         Reads the files of owners, and counts files without one.
     request
-        How lines are to be shown.
+        The options for context lines and truncation.
     """
 
     ownership: OwnerPredicate
@@ -310,6 +322,7 @@ class OwnerSelector:
         key, revision = target.repository.key, target.revision
         new: dict[Owner, None] = {}
         for path in rows.texts("path", [start for start, _ in rows.files()]):
+            # The rows of a file may come in several batches, and it must count once in `unowned`.
             if path is None or (key, revision, path) in self._seen:
                 continue
             self._seen.add((key, revision, path))
@@ -355,8 +368,9 @@ class OwnerSelector:
         return pa.record_batch(arrays)
 
     def _chunks(self, raw: Sequence[bytes], offsets: Sequence[int], lines: Sequence[int]) -> dict[str, Any]:
-        """Return the chunk columns: lines with those around them, what touches in one."""
+        """Return the chunk columns: matched lines with their context; chunks that touch are joined."""
         context_lines, max_line_bytes = self.request.context_lines, self.request.max_line_len
+        # Text that ends with a newline splits into an empty last element, which isn't a line.
         last = len(raw) - (2 if raw[-1:] == [b""] and len(raw) > 1 else 1)
         bounds: list[tuple[int, int]] = []
         number = []
