@@ -41,11 +41,12 @@ def unsearchable(reasons: Mapping[str, str]) -> Iterator[Skipped]:
     extra = ["…"] if len(reasons) > len(visible) else []
     for item in _skipped_item("repository-missing", "missing", "Requested, but not searched", reasons):
         title = f"{item.title} ({'; '.join([*visible, *extra])})"
+        # A key has a revision as it was typed, and a reason may quote it: both have any length.
         yield replace(item, title=title if len(title) <= _LONGEST_IN_TITLE else f"{title[:_LONGEST_IN_TITLE]}…")
 
 
 def _skipped_item(reason: str, subject: str, message: str, of_names: Mapping[str, str]) -> Iterator[Skipped]:
-    """Count `what` and list some of them with their reasons; empty for none."""
+    """Yield one item that counts the names and lists some of them with their reasons; nothing without names."""
     if of_names:
         items = [f"- `{name}`: {text}" for name, text in sorted(of_names.items())[:_MAX_LISTED]]
         yield Skipped(reason, f"{amount(len(of_names))} {subject}", "\n".join([f"{message}:", *items]), "warn")
@@ -60,10 +61,11 @@ class IndexingNotice:
 
     def note(self, progress: IndexProgress) -> None:
         """Record the builder's newest report; called from its thread."""
+        # A single assignment: the thread of the search reads it without a lock.
         self.latest = progress
 
     def item(self) -> Skipped:
-        """Return an item that is in ``skipped`` while the work continues."""
+        """Return the item that ``skipped`` has while the work continues."""
         far = "" if self.latest is None else f" ({count_of(self.latest.files, 'file')} read)"
         return Skipped(
             reason="revision-indexing",
@@ -82,7 +84,7 @@ def without_history(failures: Mapping[str, str]) -> Iterator[Skipped]:
 def unread_commits(commits: Mapping[str, tuple[int, Sequence[str]]]) -> Iterator[Skipped]:
     """Return the item for commits whose changes are missing (a partial clone), too large or unreadable.
 
-    For each repository how many there are, and the names of some.
+    `commits` has the number of such commits by repository, and the hashes of some.
     """
     if commits:
         total = sum(count for count, _ in commits.values())
@@ -110,7 +112,7 @@ def cut_histories(repositories: Mapping[str, str]) -> Iterator[Skipped]:
 
 
 def replaced_item(objects: Mapping[str, int]) -> Iterator[Skipped]:
-    """Objects that ``refs/replace`` names others for, which no search and no call follows."""
+    """Yield the item for objects that ``refs/replace`` replaces: searches and other calls read the originals."""
     if objects:
         total = sum(objects.values())
         yield Skipped(
@@ -122,9 +124,9 @@ def replaced_item(objects: Mapping[str, int]) -> Iterator[Skipped]:
 
 
 def unreadable(items: Sequence[SkippedRepository]) -> Iterator[Skipped]:
-    """Folders that hold a repository which can't be searched; for the owner's eyes, since they are local paths.
+    """Yield directories with a repository that can't be searched. Only for the owner, because paths are local.
 
-    One without any commit is distinguished: there is nothing in it that an answer could lack.
+    A repository without commits gets an item of its own: an answer lacks nothing of it.
     """
     empty = [item for item in items if item.reason == "empty"]
     faulty = [item for item in items if item.reason != "empty"]
@@ -205,6 +207,7 @@ def named_only(
         for key, files in of_repository.items():
             if files:
                 affected.setdefault(key, {})[name] = files
+    # In the order of the table. The counts come in the order of repositories, which differs between searches.
     for key, (reason, noun, label, severity) in _FILE_MEANINGS.items() if affected else ():
         if key not in affected:
             continue
@@ -245,14 +248,15 @@ def nothing_found(
 ) -> Alert | None:
     """Return an alert for a query without results; None when there is nothing to say.
 
-    Only queries of which `finds` is true are proposed. `in_any_case` is asked first where the query regards
-    case: it costs less than to write, read and plan the query without it.
+    Only queries for which `finds` returns true are proposed. For a case-sensitive query, `in_any_case` is called
+    first: it costs less than writing, parsing and planning the query without ``case:``.
     """
     if len(query.text) > MAX_CHARACTERS:
         return None
     advices_found = advise(query)
     reasons = [advice for advice in advices_found if advice.kind in SHOWN]
     messages = [sentence(advice) for advice in reasons]
+    # A proposal must be true: each one is run, with a short time limit, before it is displayed.
     proposed = []
     for text, explanation in candidates(query, advices_found, in_any_case):
         if finds(text):
@@ -304,6 +308,7 @@ def candidates(query: Query, advices: Sequence[Advice], in_any_case: Callable[[]
 
 
 def _variants(query: Query, advices: Sequence[Advice], in_any_case: Callable[[], bool]) -> Iterator[tuple[str, str]]:
+    # First, because it changes the query least; the caller stops at `MAX_PROPOSED`.
     if any(alternative.case_sensitive() for alternative in query.plan) and in_any_case():
         yield _without(query, {"case"}), "ignoring case"
     meanings = {
@@ -317,6 +322,7 @@ def _variants(query: Query, advices: Sequence[Advice], in_any_case: Callable[[],
     for advice in advices:
         if advice.query and advice.kind in meanings:
             yield advice.query, meanings[advice.kind]
+    # Two languages that exclude each other are the reason of the empty result, and they go when all filters go.
     contradicting = any(advice.kind == "contradiction" and advice.query for advice in advices)
     # A variant is made by removing filters from the text, which is safe only without groups and alternatives.
     if "(" not in query.text and len(query.plan) == 1 and query.plan[0].pattern is not None and not contradicting:
@@ -326,7 +332,7 @@ def _variants(query: Query, advices: Sequence[Advice], in_any_case: Callable[[],
 
 
 def _without(query: Query, names: Collection[str]) -> str:
-    """Return the query without its filters on some fields; empty when no text says so."""
+    """Return the query without its filters on some fields; empty if it can't be written without them."""
     try:
         return without_filters(query, names)
     except QueryError:
@@ -361,7 +367,7 @@ def invalid_revisions(reasons: Mapping[str, str]) -> Alert:
 
 
 def unsearchable_alert(reasons: Mapping[str, str]) -> Alert:
-    """Requested repositories, or revisions of them, that were skipped."""
+    """Return the alert for requested repositories or revisions that were skipped."""
     title = "Some repositories could not be searched"
     return Alert(title, f"Requested, but not searched:\n{_list_reasons(reasons)}", "warning")
 
@@ -389,7 +395,7 @@ def no_repositories(query: Query, *, forks: bool, archived: bool, context: str) 
 
 
 def _proposals(query: Query, candidates: Iterable[tuple[str, str, str]]) -> tuple[ProposedQuery, ...]:
-    """Return the query with one filter added, its value and purpose, each; without values that can't be written."""
+    """Return variants of the query with one filter each, given as name, value and title; skips unwritable values."""
     proposals = []
     for name, value, title in candidates:
         with suppress(QueryError):

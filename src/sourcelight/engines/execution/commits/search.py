@@ -82,6 +82,7 @@ def _commit(target: Target) -> str:
     if target.revision != WORKTREE or target.repository.kind != "git":
         return target.commit
     try:
+        # A work tree has no commit of its own: its "commit" is a hash of its files, which no history has.
         return resolve(target.repository, "")
     except RepositoryError:
         return target.repository.info.commit
@@ -98,13 +99,13 @@ class CommitSearch:
     with_cells
         Whether changed lines of notebooks say in which cell they are.
     unread
-        Repositories whose commits could not all be read, how many of those were searched, and names of some.
+        By repository with unread commits: the number of unread commits among the searched ones, and some hashes.
     shallow
         Repositories whose oldest commits seem to add every file, and why.
     done
         Repositories that were searched to the end.
     without_owners
-        Repositories in which owners were asked for at a commit without a CODEOWNERS file.
+        Repositories with a searched commit that has no CODEOWNERS file, if the query filters by owner.
     """
 
     updater: InitVar[HistoryUpdater]
@@ -135,10 +136,12 @@ class CommitSearch:
         for plan, of_plan in plans:
             for history_commit in of_plan:
                 by_repository.setdefault(history_commit.repository.key, []).append((plan, history_commit))
+        # By name, as `newest` chooses its repository; rows would otherwise jump once the histories are built.
         for pairs in sorted(by_repository.values(), key=lambda pairs: pairs[0][1].repository.name):
             if self.cancellation.stopped:
                 return
             name = pairs[0][1].repository.name
+            # Its history could not be read before the search, and `failed` says why.
             if name in self.failed:
                 continue
             try:
@@ -152,7 +155,7 @@ class CommitSearch:
     def take_parts(
         self, requests: Sequence[HistoryRequest], plans: Sequence[tuple[CommitPlan, Sequence[HistoryCommit]]]
     ) -> None:
-        """Read the changes of the commits alone that dates, people and messages leave, where these are few."""
+        """Read the changes only of commits that pass the filters by date, person and message, if these are few."""
         for request in requests:
             filters = [
                 plan.history_query(position.revisions, position.without).commits
@@ -197,6 +200,7 @@ class CommitSearch:
         commits_alone = not any(plan.needs_changes for plan, _ in pairs)
         history = self.histories.open(request, commits_alone=commits_alone)
         self.note(history, target.repository.name, target.revisions, changes=not commits_alone)
+        # Rows of the two kinds have different columns, so a batch has one of them, and commits come first.
         kinds: tuple[Literal["commit", "diff"], ...] = ("commit", "diff")
         for kind in kinds:
             of_kind = [(plan, position) for plan, position in pairs if plan.kind == kind]
@@ -253,7 +257,7 @@ class CommitSearch:
     def _cells(
         self, history: History, info: RepositoryInfo, plans: Sequence[tuple[CommitPlan, HistoryCommit]]
     ) -> Iterator[Any]:
-        """Yield changed lines in cells, as soon as some are found; those of several alternatives when all are there."""
+        """Yield changed lines in cells as they are found; with several alternatives only when all have ended."""
         cell_matches = chain.from_iterable(self._cell_matches(history, plan, position) for plan, position in plans)
         if len(plans) > 1:
             yield from cell_diff_matches(history, info, list(cell_matches))
@@ -266,7 +270,7 @@ class CommitSearch:
     ) -> Iterator[CellDiffMatches]:
         query = plan.history_query(history_commit.revisions, history_commit.without)
         if not isinstance(query, CellDiffQuery):
-            raise TypeError(f"no query of cells: {query!r}")
+            raise TypeError(f"expected a CellDiffQuery, got {query!r}")
         search = CellDiffSearch(history_commit.repository, history, query, lambda: self.cancellation.stopped)
         for matches in search.matches():
             # Predicates read contents: only of changes that match already.
@@ -285,10 +289,9 @@ class CommitSearch:
         kind: str,
         plans: Sequence[tuple[CommitPlan, HistoryCommit]],
     ) -> Iterator[Any]:
-        """Yield commits, or changed lines, of the changes that bring or remove structures, as soon as some are found.
+        """Yield commits, or changed lines, of changes that add or remove structures, as they are found.
 
-        A commit that two alternatives find comes once. So does a line: lines of several alternatives are united when
-        all are there.
+        Commits and lines that two alternatives find are yielded once. To unite lines, it waits for all alternatives.
         """
         structure_matches: Iterator[DiffMatches] = chain.from_iterable(
             self._structure_matches(history, plan, position) for plan, position in plans
@@ -296,6 +299,8 @@ class CommitSearch:
         if kind == "commit":
             yielded: set[int] = set()
             for matches in structure_matches:
+                # Alternatives run one after another over the same numbers of commits, so a set is enough to drop
+                # repeats.
                 new = [number for number in matches.commits.tolist() if number not in yielded]
                 yielded.update(new)
                 yield from commit_matches(history, info, CommitNumbers(np.array(new, dtype=np.int64)), None)
@@ -324,16 +329,18 @@ class CommitSearch:
             self._note_unread(history, history_commit.repository.name, search.unread)
 
     def _note_unread(self, history: History, name: str, commits: set[int]) -> None:
-        """Record commits with a file in which structures could not be searched for."""
+        """Record commits with a file that could not be searched for structures."""
         if commits:
             cached = self.unread.get(name, (0, ()))
             unread = len(commits), tuple(history.oid(number) for number in sorted(commits)[-MAX_NAMED_UNREAD:])
+            # Alternatives see the same commits: the largest count is kept, because a sum would count commits twice.
             self.unread[name] = max(cached, unread)
 
     def _diffs(self, history: History, plan: CommitPlan, history_commit: HistoryCommit) -> DiffMatches:
         query = plan.history_query(history_commit.revisions, history_commit.without)
         if not isinstance(query, DiffQuery):
-            raise TypeError(f"no query of changed lines: {query!r}")
+            raise TypeError(f"expected a DiffQuery, got {query!r}")
+        # Rows cost memory per changed line. Only a choice between added and removed lines needs them here.
         query = replace(query, with_rows=plan.side is not None)
         matches = find_diffs(history, query, lambda: self.cancellation.stopped)
         yielded = self._yielded_numbers(history, history_commit)
@@ -352,12 +359,13 @@ class CommitSearch:
         commits: CommitNumbers,
         query: CommitQuery,
     ) -> CommitNumbers:
-        """Those of some commits that changed a file which passes the predicates, and the filters on files."""
+        """Return the commits that changed a file which passes the predicates and the filters on files."""
         yielded = self._yielded_numbers(history, history_commit)
         if yielded is not None:
             commits = CommitNumbers(commits[~np.isin(commits, yielded)])
         if not plan.predicates:
             return commits
+        # `changes.commit` has the commit of each change, so the mask is over changes, not over commits.
         every = np.isin(history.changes.commit, commits)
         files = filter_changes(history, query.files, lambda: self.cancellation.stopped)
         changes = ChangeNumbers(np.flatnonzero(every if files is None else every & files))
@@ -365,10 +373,11 @@ class CommitSearch:
         return CommitNumbers(commits[np.isin(commits, passing_commits)])
 
     def _yielded_numbers(self, history: History, history_commit: HistoryCommit) -> CommitNumbers | None:
-        """Return the commits whose rows `newest` has given; None for none."""
+        """Return the commits whose rows `newest` has yielded; None if it yielded none."""
         oids = self._yielded.get(history_commit.repository.key)
         if oids is None:
             return None
+        # The newest commits were numbered by a history of their own, so their hashes are looked up in this one.
         positions = [position for position in map(history.position, oids) if position is not None]
         return CommitNumbers(np.array(positions, dtype=np.int64))
 
@@ -386,8 +395,9 @@ class CommitSearch:
     def note(self, history: History, name: str, revisions: Sequence[str], *, changes: bool = True) -> None:
         """Record what the history of a repository lacks behind some revisions; raises KeyError for an unknown one.
 
-        Without `changes`, commits whose changes could not be read are no lack: their messages and dates were read.
+        Without `changes`, commits whose changes are unread don't count: their messages and dates were read.
         """
+        # Reachability costs a walk over the graph, and nearly all histories have no unread commit.
         if changes and history.commits.unread.any():
             reached = np.logical_or.reduce([history.reachable(oid) for oid in revisions])
             unread = history.unread(reached)

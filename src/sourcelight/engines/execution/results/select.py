@@ -1,8 +1,8 @@
 """``select:`` and unions: convert results, and merge the matches of a file from several alternatives.
 
-Works on record batches as they come. What it must remember, so that nothing comes twice, is the repositories given so
-far, the directories of each and (where several kinds of results are asked for) the files: batches of repositories come
-in turns wherever the likeliest files of all are searched first.
+It works on record batches as they arrive. To yield nothing twice, it remembers the repositories so far, the directories
+of each, and the files if the query has several kinds of results. Batches of repositories alternate when ranked search
+reads the likeliest files of all repositories first.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class Selector:
     Parameters
     ----------
     path
-        The parts of ``select:``; empty: everything passes as it is.
+        The parts of ``select:``; if empty, everything passes unchanged.
     yielded
-        Repositories that were given before, as ``select:repo`` must not repeat them.
+        Repositories that were yielded before; ``select:repo`` must not repeat them.
     once
         Whether each file comes in one batch only, so that files need not be remembered.
     """
@@ -54,7 +54,7 @@ class Selector:
 
     @property
     def needs_lines(self) -> bool:
-        """Whether matched lines are of use."""
+        """Whether matched lines are needed."""
         return not self.path or self.path[0] == "content"
 
     def apply(self, batch: Any) -> Any | None:
@@ -93,6 +93,7 @@ class Selector:
         return _rows(batch, starts, "path", rows.column("path").take(arrow_array(starts))) if len(starts) else None
 
     def _directories(self, batch: Any) -> Any | None:
+        # Directories repeat even if each file comes once, so they are remembered in any case.
         seen = self._seen.setdefault(_file_key(batch), set())
         rows = MatchRows(batch)
         starts = [start for start, _ in rows.files()]
@@ -129,6 +130,7 @@ def _rows(batch: Any, position: Any, kind: str, paths: Any | None) -> Any:
     # A repository, a directory or a file is one match, however many lines it had.
     columns["match_count"] = arrow_array(np.ones(len(position), dtype=np.int32))
     spans = kind == "path" and selected_rows.schema.get_field_index("name_start") >= 0
+    # Spans of a name belong to a path: in a row of another kind they would highlight the wrong text.
     for name in ("name_start", "name_end"):
         columns[name] = (
             selected_rows.column(selected_rows.schema.get_field_index(name)) if spans else _empty_lists(len(position))
@@ -160,7 +162,7 @@ def _empty_lists(count: int) -> Any:
 
 _Row = dict[str, Any]
 _Key = tuple[str | None, bool]
-"""A path, and whether definitions in it are meant: those stand apart from other matches of the file."""
+"""A path, and whether rows are definitions, which are kept apart from other matches of the file."""
 _LineKey = tuple[int, int, int, str]
 _CHUNK_COLUMNS = ("chunk", "chunk_start_line", "chunk_offset", "truncated")
 
@@ -168,10 +170,10 @@ _CHUNK_COLUMNS = ("chunk", "chunk_start_line", "chunk_offset", "truncated")
 def unite(alternatives: Sequence[Iterable[Any]]) -> list[Any]:
     """Return batches in which each file occurs once, from the batches of several alternatives over one repository.
 
-    A file that only one alternative found keeps its rows untouched. For a file found by several, lines are united and
-    their spans merged: sorted, and of overlapping ones the earlier stays (of the same start the longest). Chunks
-    that touch or overlap become one. A path hit gives way to a content hit of the same file (query-language reference,
-    hit identity).
+    A file that only one alternative found keeps its rows unchanged. For other files, lines are united and their spans
+    merged: they are sorted, and the earlier one of two that overlap stays, or the longer one if both start together.
+    Chunks that touch or overlap become one. A content match replaces a path match of the same file (query-language
+    reference, hit identity).
     """
     batch_lists = [list(batches) for batches in alternatives]
     batch_lists = [batches for batches in batch_lists if batches]
@@ -182,6 +184,7 @@ def unite(alternatives: Sequence[Iterable[Any]]) -> list[Any]:
         for batch in batches:
             for path in _paths(batch):
                 owners.setdefault(path, set()).add(number)
+    # Merging goes row by row through Python objects, so only rows of shared files pay for it.
     shared_paths = {path for path, numbers in owners.items() if len(numbers) > 1}
     if not shared_paths:
         return [batch for batches in batch_lists for batch in batches]
@@ -194,6 +197,7 @@ def unite(alternatives: Sequence[Iterable[Any]]) -> list[Any]:
             unshared_rows = batch.filter(is_unshared)
             if unshared_rows.num_rows:
                 united.append(unshared_rows)
+            # Batches of one alternative may split a file, so its rows are gathered before they are merged.
             for row in batch.filter(pa.compute.invert(is_unshared)).to_pylist():
                 rows_by_file.setdefault((row.get("path"), row["type"] == "symbol"), []).append(row)
         for path, lines in rows_by_file.items():
@@ -228,6 +232,7 @@ def _merge_file(alternatives: list[list[_Row]]) -> list[_Row]:
         rows_by_key = {(r["line_number"], r["byte_start"][0] if r.get("byte_start") else 0, r["symbol"]): r
                  for rows in alternatives for r in rows}  # fmt: skip
         return [rows_by_key[key] for key in sorted(rows_by_key)]
+    # All rows of a file repeat the spans of its name, so the first row is enough.
     names = _merge_spans([(row, "name_start", "name_end") for rows in alternatives for row in rows[:1]])
     content = [rows for rows in alternatives if rows[0]["type"] == "content"]
     if not content:
@@ -251,6 +256,8 @@ def _merge_file(alternatives: list[list[_Row]]) -> list[_Row]:
         row["start"], row["end"] = _merge_spans([(r, "start", "end") for r in rows])
         if row.get("byte_start") is not None:
             row["byte_start"], row["byte_end"] = _merge_spans([(r, "byte_start", "byte_end") for r in rows])
+        # A match over several lines is a span in each; it counts in the first line alone. It reaches past the end of
+        # that line, by the newline, and starts the next one.
         continues = previous_goes_on and bool(row["start"]) and row["start"][0] == 0
         row["match_count"] = len(row["start"]) - int(continues)
         previous_goes_on = bool(row["end"]) and row["end"][-1] > len(row["line"])
@@ -260,7 +267,7 @@ def _merge_file(alternatives: list[list[_Row]]) -> list[_Row]:
 
 
 def _line_key(row: _Row) -> _LineKey:
-    """Return what rows of one line share: its number, and for a line of a cell its place there and its text."""
+    """Return the key of a line: its number, and for a line of a cell also the cell, the line in it and the text."""
     # A notebook may have all of its cells on one line of the file, and a line of JSON is none of a cell.
     cell = row.get("cell")
     return (row["line_number"], cell, row["cell_line"], row["line"]) if cell else (row["line_number"], 0, 0, "")
@@ -272,6 +279,7 @@ def _merge_chunks(rows: list[_Row]) -> dict[int, _Row]:
     groups: list[tuple[_Row, dict[int, str]]] = []
     for first, text in sorted(chunks):
         of_chunk = dict(enumerate(text.split("\n"), first))
+        # Chunks are sorted by their first line, so one that touches any earlier chunk touches the last group.
         if groups and first <= next(reversed(groups[-1][1])) + 1:
             last_chunk, lines = groups[-1]
             lines |= of_chunk
@@ -292,6 +300,7 @@ def _merge_spans(sources: list[tuple[_Row, str, str]]) -> tuple[list[int], list[
 
 
 def _batch(rows: list[_Row]) -> Any:
+    # In the order of the schema: `from_pylist` fills columns by name, and readers expect one order.
     keys = {name for row in rows for name in row}
     schema = pa.schema([column for column in matches_schema() if column.name in keys])
     return pa.RecordBatch.from_pylist(rows, schema=schema)

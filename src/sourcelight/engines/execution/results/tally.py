@@ -37,7 +37,7 @@ class CommitCounts:
     Parameters
     ----------
     now
-        Tells the time that ages count from.
+        Returns the time that ages count from.
     """
 
     def __init__(self, now: Callable[[], datetime] = current_time) -> None:
@@ -53,10 +53,13 @@ class CommitCounts:
         if not len(rows) or "commit_date" not in rows:
             return
         codes = np.stack((rows.codes("repository"), rows.codes("commit")))
+        # A commit starts where the repository or the hash differs from the row before: rows of a commit are adjacent.
+        # `True` is for the first row, which has none before it.
         first = np.flatnonzero(np.concatenate(([True], (codes[:, 1:] != codes[:, :-1]).any(axis=0))))
         ends = [
             (rows.texts("repository", [row])[0] or "", rows.texts("commit", [row])[0] or "") for row in (0, first[-1])
         ]
+        # A commit may continue from the batch before. Codes are of this batch's dictionary, so texts are compared.
         if ends[0] == self._last:
             first = first[1:]
         self._last = ends[1]
@@ -74,6 +77,7 @@ class CommitCounts:
             .cast(pa.timestamp("s", "UTC"), safe=False)
             .cast(pa.int64())
         )
+        # Rows without a date are dropped: they are in no age, but count for their author.
         seconds = np.asarray(dates)
         for number, ((side, _, _), bound) in enumerate(zip(_AGES, self._bounds, strict=True)):
             self._by_age[number] += int((seconds > bound if side == "after" else seconds < bound).sum())
@@ -121,7 +125,7 @@ class Tally:
     Parameters
     ----------
     typed
-        Whether ``type:`` narrows the search to rows of a type: not where ``select:`` made them of others.
+        Whether to suggest ``type:`` filters. Rows that ``select:`` has converted would be counted under a wrong type.
     """
 
     def __init__(self, *, typed: bool = True) -> None:
@@ -174,6 +178,7 @@ class Tally:
             if number:
                 self._by_type[kind] += number
         size = len(raw.locations)
+        # `bincount` sums weights as floats, which are exact for integers up to 2**53.
         sums = np.bincount(raw.location_index, weights=counts, minlength=size).tolist()
         for index in np.flatnonzero(np.bincount(raw.location_index, minlength=size)).tolist():
             name, _, revision, _ = raw.locations[index]
@@ -209,6 +214,7 @@ class Tally:
             paths, sums = zip(*self._paths, strict=True)
             self._by_exclude.update(_excludes(pa.concat_arrays(paths), np.concatenate(sums)))
             self._paths.clear()
+        # Paths are tested only here, once per search: `add` runs for each batch while results stream.
         for raw, counts in self._raw_paths:
             self._by_exclude.update(_excluded_raw(raw, counts))
         self._raw_paths.clear()
@@ -257,6 +263,7 @@ def _sums_by_location(batch: Any, by_repository: dict[str, int], counts: Any) ->
         return {(name, ""): n for name, n in by_repository.items()}
     name, revision = (batch.column(batch.schema.get_field_index(column)) for column in ("repository", "revision"))
     names, revisions = name.dictionary.to_pylist(), revision.dictionary.to_pylist()
+    # A pair of codes as one number, row-major; int64, since the product of two int32 codes can overflow.
     positions = to_numpy(name.indices).astype(np.int64) * len(revisions)
     positions += to_numpy(revision.indices)
     sums = np.bincount(positions, weights=counts)
@@ -305,7 +312,7 @@ def _excludes(paths: Any, sums: Any) -> dict[str, int]:
 def _excluded_raw(paths: Sequence[bytes], counts: Any) -> dict[str, int]:
     """Return sums over paths, in bytes, that each of the usual excludes would leave out."""
     text = b"\n".join(paths)
-    if text.count(b"\n") >= len(paths):  # one stands in a path, and is no end there
+    if text.count(b"\n") >= len(paths):  # a path has a newline in it, so newlines don't separate paths
         texts = arrow_strings([str(path, "utf-8", "replace") for path in paths])
         return _excludes(texts, counts)
     sums_by_regexp = {}
@@ -314,8 +321,9 @@ def _excluded_raw(paths: Sequence[bytes], counts: Any) -> dict[str, int]:
     for (_, regexp), (required_bytes, compiled) in zip(_EXCLUDES, _raw_excludes(), strict=True):
         if required_bytes not in text:
             continue
-        # Looking for the text alone takes a tenth of the time of the expression, and few paths hold it.
+        # Searching for the bytes takes a tenth of the time of the expression, and few paths contain them.
         offsets = [match.start() for match in re.finditer(re.escape(required_bytes), text)]
+        # The path of an offset is the last one that starts at or before it.
         candidates = np.unique(starts.searchsorted(offsets, side="right") - 1).tolist()
         path_indices = [index for index in candidates if compiled.search(paths[index])]
         if path_indices:
@@ -325,7 +333,7 @@ def _excluded_raw(paths: Sequence[bytes], counts: Any) -> dict[str, int]:
 
 @functools.cache
 def _raw_excludes() -> list[tuple[bytes, re.Pattern[bytes]]]:
-    """For each of the usual excludes a text that every match holds, and the expression."""
+    """Return each of the usual excludes, with bytes that every match contains."""
     return [
         (required_bytes, re.compile(regexp.encode(), re.MULTILINE))
         for required_bytes, (_, regexp) in zip(_REQUIRED, _EXCLUDES, strict=True)

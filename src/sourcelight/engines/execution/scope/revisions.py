@@ -32,7 +32,7 @@ class RevisionRequest:
 
 
 def lists_of(alternative: Alternative, filters: Iterable[Filter]) -> list[tuple[str, ...]]:
-    """Return the lists of revisions that `filters`, which name a repository, ask for; one without any asks for none."""
+    """Return one list of revisions per filter of a repository; a filter without revisions gives none."""
     lists = [searched_revisions(alternative.revisions(item)) for item in filters if not item.negated]
     return list(dict.fromkeys(revisions for revisions in lists if revisions))
 
@@ -45,7 +45,7 @@ def searched_revisions(revisions: Iterable[str]) -> tuple[str, ...]:
 def taken_out(
     repository: Repository, alternative: Alternative, filters: Iterable[Filter]
 ) -> tuple[tuple[CommitId, ...], list[str]]:
-    """Resolve each ``^name`` that `filters`, which name the repository, ask for; and name those that are not there."""
+    """Resolve each ``^name`` in the filters of a repository; return the commits, and the names that don't exist."""
     commits: list[CommitId] = []
     missing: list[str] = []
     for item in filters:
@@ -71,19 +71,19 @@ def targets_of(
     Parameters
     ----------
     repository
-        Where to look.
+        The repository to resolve them in.
     lists
-        One list of revisions for each filter that names some; a commit must be in all of them.
+        One list for each filter that names revisions; a commit must be in all of them.
     at_time
-        A ``rev:at.time(…)`` that holds too; None: none.
+        A ``rev:at.time(…)`` that must hold as well; None without one.
     cancellation
         Ends a walk through history early.
 
     Returns
     -------
-    tuple of Target, Asked
-        What to search, in the order of the first list, each as it was requested; and what could not be found. Both
-        are empty when the lists have nothing in common.
+    tuple of Target, RevisionRequest
+        Targets in the order of the first list, with the revisions as they were requested; and the revisions that are
+        missing or invalid. Both are empty if the lists have no commit in common.
     """
     requests = [_resolve(repository, revisions) for revisions in lists]
     if at_time is not None:
@@ -113,6 +113,8 @@ def _resolve(repository: Repository, revisions: Sequence[str]) -> RevisionReques
         if fault_of(revision):
             request.invalid.append(revision)
         elif revision.startswith("*"):
+            # Globs are evaluated together, at the place of the first: a later exclusion takes refs out of an earlier
+            # glob.
             if revision == globs[0]:
                 _glob(repository, globs, request)
         else:
@@ -128,6 +130,7 @@ def _glob(repository: Repository, globs: Sequence[str], request: RevisionRequest
 
     def is_wanted(name: str) -> bool:
         selected = False
+        # The last glob that matches a ref decides, as in git's own lists of refs to fetch.
         for includes, test in tests:
             if test.fullmatch(name):
                 selected = includes
@@ -135,6 +138,7 @@ def _glob(repository: Repository, globs: Sequence[str], request: RevisionRequest
 
     try:
         refs = matching_refs(repository, is_wanted)
+        # All tags, whether requested or not: they decide which branches need their full name.
         tags = {name for name, _ in matching_refs(repository, lambda name: name.startswith("refs/tags/"))}
     except RepositoryError:
         refs, tags = [], set()
@@ -148,10 +152,11 @@ def _glob(repository: Repository, globs: Sequence[str], request: RevisionRequest
 
 
 def _compile(glob: str) -> re.Pattern[str]:
-    """Return a glob of refs as git reads it: ``*`` crosses slashes, and a plain name stands for all below it too."""
+    """Compile a glob of refs as git reads it: ``*`` crosses slashes, and a plain name includes all refs below it."""
     text = glob.removeprefix(_EXCLUDED) if glob.startswith(_EXCLUDED) else glob[1:]
     if not text.startswith("refs/"):
         text = f"refs/{text}"
+    # Git negates a set of characters by a caret, `fnmatch` by an exclamation mark.
     text = text.replace("[^", "[!")
     if text.endswith("/"):
         text += "*"
@@ -186,9 +191,9 @@ _EVERYTHING = frozenset({"", "global"})
 class ScopedAlternative:
     """An alternative whose context is resolved.
 
-    `revisions_by_name` maps each repository of a listed context to its revisions (none: the default one); None where
-    no list narrows the search. `context` is the context's name, empty without one; `query` is what was asked, and
-    `context_alternatives` are the alternatives of the context's own query.
+    `revisions_by_name` maps each repository of a context with a list to its revisions (empty: the default one); None
+    if no list narrows the search. `context` is the context's name, empty without one. `query` is the text of the
+    query, and `context_alternatives` are the alternatives of the context's own query.
     """
 
     alternative: Alternative
@@ -207,14 +212,14 @@ def context_missing(name: str, query: str) -> QueryError:
 def resolve_context(
     alternative: Alternative, contexts: Mapping[str, Mapping[str, object]], query: str
 ) -> tuple[ScopedAlternative, ...]:
-    """Resolve the ``context:`` of an alternative; more than one result where the context's own query has an ``or``.
+    """Resolve the ``context:`` of an alternative; returns several if the context's own query has an ``or``.
 
-    A filter of `alternative` wins over one of the context that can be given only once.
+    If a filter can be given only once, that of `alternative` wins over that of the context.
 
     Raises
     ------
     QueryError
-        For a context that is not there, or whose query uses what a context may not.
+        The context doesn't exist, or its query has a filter or pattern that contexts may not have.
     """
     context_filter = alternative.first("context")
     if context_filter is None or context_filter.value in _EVERYTHING:
@@ -227,6 +232,7 @@ def resolve_context(
         revisions_by_name: dict[str, tuple[str, ...]] = {}
         items = context.get("repositories", ())
         for item in items if isinstance(items, list) else ():
+            # The form of `repo:` in queries, `name@one:two`. A list may name a repository twice.
             name, _, revisions = str(item).partition("@")
             revisions_so_far = revisions_by_name.get(name, ())
             new = tuple(revision for revision in revisions.split(":") if revision and revision not in revisions_so_far)
@@ -236,6 +242,7 @@ def resolve_context(
                 replace(alternative, filters=own_filters), revisions_by_name, context_filter.value, query
             ),
         )
+    # Always as regular expressions: the meaning of a context must not change with the pattern type of its user.
     parsed = parse(str(context["query"]), "regexp")
     filter_lists = []
     for item in parsed.plan:
@@ -243,6 +250,7 @@ def resolve_context(
         filter_lists.append(_with_revisions(item))
     context_alternatives = tuple(replace(alternative, filters=filters) for filters in filter_lists)
     narrowed = [replace(alternative, filters=(*own_filters, *filters)) for filters in filter_lists]
+    # An empty query has no alternatives, and narrows nothing.
     narrowed = narrowed or [replace(alternative, filters=own_filters)]
     return tuple(ScopedAlternative(item, None, context_filter.value, query, context_alternatives) for item in narrowed)
 
@@ -268,7 +276,10 @@ def _check(alternative: Alternative, name: str, query: str) -> None:
 
 
 def _with_revisions(alternative: Alternative) -> tuple[Filter | Predicate, ...]:
-    """Return the filters of a context's query with its ``rev:`` in its place, because the reader may give one too."""
+    """Return the filters of a context's query, with its ``rev:`` moved behind each repository as ``@revision``.
+
+    The query that uses the context may have a ``rev:`` of its own, and only one counts.
+    """
     filters: list[Filter | Predicate] = []
     for item in alternative.filters:
         if isinstance(item, Filter) and item.name in {"rev", "patterntype"}:
