@@ -36,18 +36,18 @@ SUPPORTED: frozenset[str] = names_of(*FilterScope) | PREDICATES | {f"type:{name}
 """The features that engines support, for `refuse_unsupported`: the whole language except what `FIELDS` excludes."""
 _FEW_ALTERNATIVES, _FEW_CHARACTERS = 10, 1_000
 _FEW_TERMS = 50
-"""Terms that are compiled and looked up in a moment together."""
+"""Number of terms that are compiled and looked up in a few milliseconds together."""
 
 MANY_TERMS = 16
-"""Literals of an ``or`` above which they are searched for together."""
+"""Number of literals in an ``or`` above which they are joined into one regular expression."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The request of one alternative.
+    """The work for one alternative.
 
-    Files of `targets` by `text` (None: no file search), definitions in them by `symbols` (None: no symbol search),
-    commits of `history_commits` by `commits` (None: no search of history), and repositories by name.
+    It searches files of `targets` by `text`, definitions in them by `symbols`, and commits of `history_commits` by
+    `commits`; each is None if the alternative doesn't search them. `repository_hits` are matches in repository names.
     """
 
     alternative: Alternative
@@ -61,7 +61,7 @@ class Plan:
 
     @property
     def structures(self) -> tuple[StructurePattern, ...]:
-        """The patterns of code that it looks for."""
+        """The structural patterns that it searches for."""
         if self.commits is not None and isinstance(self.commits.query, StructureQuery):
             return tuple(leaves(self.commits.query.tree))
         if self.text is None or self.text.tree is None:
@@ -104,7 +104,7 @@ def is_brief(plan: Plan) -> bool:
 
 
 def unmade_plan(scope: Scope) -> Plan:
-    """Return a plan of which nothing is compiled: it names the repositories that are not searched."""
+    """Return a plan without compiled patterns, which only names the repositories that are not searched."""
     return Plan(scope.alternative, scope.selection, scope.targets, None, ())
 
 
@@ -119,7 +119,7 @@ def make_plan(scope: Scope) -> Plan:
     only_repositories = alternative.pattern is None and not has_file_filter and bool(types) and not after_commits
     text = None
     if types & {"file", "path"} and not only_repositories:
-        # What files must hold beside their cells is searched for apart.
+        # With ``cell:``, the patterns of predicates match anywhere in the file, so they are searched for separately.
         text = replace(_text_query(alternative, types, predicates=not cells), cells=cells)
     symbols = None
     if "symbol" in types and not only_repositories:
@@ -135,7 +135,7 @@ def make_plan(scope: Scope) -> Plan:
 
 
 def _cells_of(alternative: Alternative, types: set[str]) -> frozenset[str]:
-    """Return the kinds of texts in cells that are looked at; empty for all of a file."""
+    """Return the kinds of cell text that are searched; empty if the whole file is."""
     kinds = cell_kinds_of(alternative)
     if not kinds:
         return kinds
@@ -178,7 +178,7 @@ def _text_query(alternative: Alternative, types: set[str], *, predicates: bool =
                 for f in alternative.all("lang")
                 if f.value
             ),
-            # Files of other languages have no structure: NOT must not take them for files without the one asked for.
+            # Files of other languages have no structure. Without this filter, NOT would match all of them.
             *([ShownLanguage(common_languages(structures))] if structures and not structures[0].language else []),
         ),
     )
@@ -206,7 +206,8 @@ def _match_tree(
         except QueryError:
             if len(args) <= MANY_TERMS:
                 raise
-            half = len(args) // 2  # as one they outgrow RE2's memory
+            # Above the limit an error is one of size, not of a pattern: literals are escaped, so each compiles.
+            half = len(args) // 2  # as one expression they outgrow RE2's memory
             return alternatives(args[:half]) + alternatives(args[half:])
 
     def tree(node: Node) -> MatchTree:
@@ -217,7 +218,7 @@ def _match_tree(
             return AnyOf(tuple(plans)) if len(plans) > 1 else plans[0]
         if isinstance(node, Pattern):
             return atom(node)
-        raise TypeError(f"no pattern: {node!r}")
+        raise TypeError(f"expected a pattern, And or Or, got {node!r}")
 
     parts = [] if alternative.pattern is None else [tree(alternative.pattern)]
     if predicates:
@@ -238,7 +239,7 @@ def can_vary(plan: Plan) -> bool:
 
 
 def vary(plan: Plan, alternative: Alternative) -> Plan:
-    """Plan an alternative with the filters and types of `plan`, which `can_vary`, and with another pattern."""
+    """Plan an alternative that differs from that of `plan` only in its pattern; `can_vary` must hold for `plan`."""
     types = set(alternative.types)
     tree, _ = _match_tree(alternative, types, predicates=False)
     name_matches = repository_hits(alternative, plan.targets) if finds_repositories(alternative) else ()
@@ -264,14 +265,14 @@ def one_of_many(args: Sequence[Node]) -> list[Node]:
     if sum(map(len, texts.values())) <= MANY_TERMS:
         return list(args)
     for content, values in texts.items():
-        # Of those that begin at the same place the longest is found.
+        # RE2 takes the first alternative that matches, so the longest must come first to match whole words.
         longest_first = sorted(dict.fromkeys(values), key=len, reverse=True)
         nodes.append(Pattern("|".join(map(re.escape, longest_first)), "regexp", content=content))
     return nodes
 
 
 def required_content(alternative: Alternative) -> list[MatchTree]:
-    """Return the terms of ``file:has.content``, which give no spans."""
+    """Return the terms of ``file:has.content``, which select files but show no spans."""
     sensitive = alternative.case_sensitive()
     return [
         FileTerm(_regexp(p.args["content"], sensitive=sensitive), content=True, path=False, visible=False)
@@ -285,9 +286,9 @@ def _regexp(text: str, *, sensitive: bool) -> CompiledPattern:
 
 
 def histories_of(plans: Sequence[Plan]) -> tuple[list[HistoryRequest], list[HistoryRequest]]:
-    """Return the histories that `plans` need whole, and those of which they need commits without changes.
+    """Return the histories that `plans` need with changes, and those of which they need only commits.
 
-    Whole are also those of the files whose contributors they ask for. A repository is in one of the two lists.
+    Predicates about contributors need changes as well. A repository is in one of the two lists.
     """
     requests: list[HistoryRequest] = []
     commits_alone: list[HistoryRequest] = []
@@ -298,6 +299,7 @@ def histories_of(plans: Sequence[Plan]) -> tuple[list[HistoryRequest], list[Hist
         if any(predicate.name == "has.contributor" for predicate in plan.alternative.predicates("file")):
             requests += [history_commit.request for history_commit in history_commits_of(plan.targets, lambda _: ())]
     keys = {request.repository.key for request in requests}
+    # Built once with changes, a history serves both: reading its commits alone as well would cost twice.
     requests += [request for request in commits_alone if request.repository.key in keys]
     commits_alone = [request for request in commits_alone if request.repository.key not in keys]
     requests_by_key, commits_by_key = (

@@ -28,15 +28,15 @@ class PlanSummary:
     Attributes
     ----------
     infos
-        The attributes of all repositories that they name, by name.
+        Attributes of all repositories in the plans, by name.
     searched
-        The repositories whose files or definitions they search, by name.
+        Repositories whose files or definitions are searched, by name.
     replaced
-        How many objects are replaced in those of the repositories that have any, by name.
+        Number of replaced objects in repositories that have any, by name.
     structures
-        The patterns of code that they look for.
+        The structural patterns of the plans.
     forks, archived
-        Names of those that no plan searches only because forks, or archived ones, were not requested.
+        Names of repositories that are left out only because forks, or archived repositories, were not requested.
     """
 
     infos: Mapping[str, RepositoryInfo]
@@ -97,9 +97,9 @@ class CachedPlan:
     Attributes
     ----------
     worktrees
-        The repositories that are searched at HEAD and have a work tree, which may differ from it.
+        Repositories that are searched at HEAD and have a work tree, which may differ from it.
     advice
-        What was said, or None, of a search that looked everywhere and found nothing; empty before there was one.
+        The alert, or None, of a complete search without matches; empty before there was one.
     """
 
     plans: list[Plan]
@@ -111,8 +111,8 @@ class CachedPlan:
 class PlanCache(Generic[T]):
     """Plans of the latest queries, by viewer, valid while the catalog returns the same repositories.
 
-    Queries are told apart by their alternatives, as objects: the parser caches them, and a cached plan holds its own,
-    so no other object gets their ids.
+    The key of a query is the ids of its alternatives. The parser caches these objects, and a cached plan holds its own,
+    so no other object can get their ids.
     """
 
     def __init__(self) -> None:

@@ -24,22 +24,22 @@ from sourcelight.repos import Viewer
 
 @dataclass(frozen=True, slots=True)
 class SearchTask:
-    """One search: what it asks, for whom, and what ends it.
+    """One search: its query, its viewer, and its time limit.
 
     Parameters
     ----------
     query, scoped
         The parsed query, and its alternatives with their contexts resolved.
     request
-        The request that they were read from.
+        The request that they were parsed from.
     viewer
-        Whose repositories exist.
+        The account that searches. Repositories that it may not see don't exist for the search.
     cancellation
-        Ends the work early, also at the time limit.
+        Ends the search early, also at the time limit.
     started
-        Monotonic seconds at which the request came.
+        Monotonic time at which the request arrived, in seconds.
     read_s
-        Seconds that reading the query took; they are part of its time limit.
+        Seconds that parsing the query took. They count toward its time limit.
     """
 
     query: Query
@@ -51,17 +51,18 @@ class SearchTask:
     read_s: float = 0.0
 
     def match_limit(self, limits: Limits) -> int:
-        """Return matches after which the search stops; `sys.maxsize`: never."""
+        """Return the number of matches after which the search stops; `sys.maxsize` without a limit."""
         return limit_of(self.query.plan, self.request.default_matches or limits.matches)
 
     def allowed_s(self, limits: Limits) -> float | None:
-        """Return seconds that the search may take; None: no limit."""
+        """Return the seconds that the search may take; None without a limit."""
         plan, request_timeout_s = self.query.plan, self.request.timeout_s
         timeouts = [a.timeout_s() for a in plan]
         longest = max((t for t in timeouts if t is not None), default=None)
         if request_timeout_s is not None:
+            # A request may shorten the time that its query asks for, but never lengthen it.
             longest = request_timeout_s if longest is None else min(longest, request_timeout_s)
-        # Who asks for a number of matches is given the time for it, wherever that number stands.
+        # A query with an explicit number of matches gets more time, wherever the number is given.
         has_count = self.request.default_matches is not None or any(a.first("count") is not None for a in plan)
         return limits.timeout_s(longest, has_count=has_count)
 
@@ -73,20 +74,20 @@ class SourceReport:
     Parameters
     ----------
     late_repositories
-        Repositories with a revision that was not completely searched in time.
+        Repositories with a revision that was not fully searched in time.
     skipped
-        What else was not searched, and why.
+        Everything else that was not searched, with reasons.
     capped
-        The largest ``count:`` of one alternative among several that was reached; 0: none.
+        The largest ``count:`` that one of several alternatives reached; 0 if none did.
     is_complete
-        Whether every repository that was to be searched answered.
+        Whether all repositories of the search have answered.
     owners_alert
-        About missing CODEOWNERS.
+        The alert about missing CODEOWNERS files.
     scope_alert
-        About repositories and revisions that can't be searched.
+        The alert about repositories and revisions that can't be searched.
     advice
-        The first one is the alert of a search without a match over the same repositories, once it is known; None: it
-        can't be kept.
+        A cache of the alert for a search without matches over the same repositories: empty until it is known, then one
+        item. None if it can't be cached.
     """
 
     late_repositories: list[str]
@@ -103,7 +104,7 @@ class SearchSource(Protocol):
 
     @property
     def plans(self) -> Sequence[Plan]:
-        """One for each alternative, once they are resolved; `report` may take repositories out."""
+        """One plan per alternative, after `resolve`; `report` may remove repositories."""
         ...
 
     @property
@@ -112,15 +113,15 @@ class SearchSource(Protocol):
         ...
 
     def prepare(self) -> Iterator[Skipped]:
-        """Wait for what no search can do without, outside of its time limit; yield what is waited for."""
+        """Wait for what every search needs, outside of its time limit; yield items for what it waits for."""
         ...
 
     def resolve(self) -> Iterator[Skipped]:
-        """Choose the repositories and make `plans`; yield what is waited for; raises `Cancelled`."""
+        """Select the repositories and make `plans`; yield items for what it waits for. Raises `Cancelled`."""
         ...
 
     def batches(self, limit: int) -> Generator[Any, None, None]:
-        """Yield `RecordBatch`, `RawMatches`, and `Skipped` for what is waited for; the caller stops at `limit`."""
+        """Yield record batches, `RawMatches`, and `Skipped` for what it waits for; the caller stops at `limit`."""
         ...
 
     def under_way(self) -> Sequence[Skipped]:
@@ -133,7 +134,7 @@ class SearchSource(Protocol):
         Parameters
         ----------
         matched_repositories
-            Repositories of which there are matches.
+            Repositories with matches.
         limit_hit
             Whether the caller has stopped at its limit.
         """
@@ -152,10 +153,11 @@ def scope_items(
     Parameters
     ----------
     scope, summary
-        What was chosen, and the summary of its plans.
+        The selected scope, and the summary of its plans.
     without_history, unread, shallow
-        By repository: why its history can't be read, which commits of it could not be, and where it ends early.
+        By repository: why its history can't be read, its unread commits, and why it ends early.
     """
+    # One order for both sources, so that answers of a cluster equal those of one machine.
     yield from notices.unsearchable(scope.unsearchable | scope.invalid)
     yield from notices.without_history(without_history)
     yield from notices.unread_commits(unread)

@@ -1,4 +1,4 @@
-"""Answers of text searches: chunks of files, best files first, and the limits of a served answer."""
+"""Answers of text searches: chunks of files, best files first, within the limits of a served answer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAX_CHUNKS = 3
 MAX_CHUNK_CHARACTERS = 1024
 MAX_LINE_CHARACTERS = 256
 MAX_CHARACTERS = MAX_FILES * MAX_CHUNKS * MAX_CHUNK_CHARACTERS
-"""Characters of all chunks of an answer."""
+"""Maximum number of characters in all chunks of an answer."""
 _CUT = "…"
 _PLACE = ("repository", "revision", "commit", "path")
 
@@ -69,9 +69,9 @@ def search_chunks(text: str, context: ToolContext) -> ToolResult:
     Raises
     ------
     QueryError
-        When the query can't be read.
+        The query can't be parsed.
     ToolError
-        When it asks for something else than files.
+        The query searches for something other than files.
     """
     query = files_query(text)
     request = SearchRequest(query, pattern_type="keyword", chunk_matches=True, context_lines=1, cells=True)
@@ -82,6 +82,7 @@ def search_chunks(text: str, context: ToolContext) -> ToolResult:
             if isinstance(event, MatchBatch):
                 chunks.batches.append(_with_cell_text(event.batch))
                 chunks.files += len(MatchRows(event.batch).files())
+                # One file more than is shown proves that there are more, and the search stops there.
                 if context.served and chunks.files > MAX_FILES:
                     break
             elif isinstance(event, Progress):
@@ -121,13 +122,13 @@ class _ChunkResult:
             yield from chunks_of(batch)
 
     def everything(self, text: str) -> ToolResult:
-        """Return all chunks as a table made from columns, which a million of them need."""
+        """Return all chunks as a table, built from columns because there may be a million."""
         table = found_table(self.batches)
         return ToolResult("found_chunks", table, {"query": text}, self.is_complete, tuple(dict.fromkeys(self.notices)))
 
 
 def _with_cell_text(batch: Any) -> Any:
-    """Return a batch whose chunks of notebooks have the text of cells; a match in no cell has no chunk."""
+    """Return a batch whose chunks of notebooks have the text of cells; a match outside of cells has no chunk."""
     import pyarrow as pa
 
     rows = MatchRows(batch)
@@ -190,7 +191,7 @@ def chunks_of(batch: Any) -> Iterator[ResultChunk]:
             spans = list(zip(starts[row] or (), ends[row] or (), strict=True))
             if spans:
                 match_counts[lines[row]] = spans[0][0]
-                # The first 20 spans are enough to tell terms apart; a line of a megabyte may hold a million.
+                # The first 20 spans are enough to distinguish terms; a line of a megabyte may have a million spans.
                 terms.update((words[row] or "")[a:b].casefold() for a, b in spans[:20])
         yield ResultChunk(
             repository,
@@ -220,19 +221,19 @@ def shortened_answer(
     Parameters
     ----------
     query
-        What was asked.
+        The text of the query.
     chunks
-        Chunks with those of one file together, best file first.
+        Chunks, grouped by file, best file first.
     notices
-        Text to add.
+        Notices to add.
     is_complete
-        Whether `chunks` are all there are.
+        Whether `chunks` are all chunks.
     per_file
-        Most chunks of one file.
+        Maximum number of chunks per file.
     characters
-        Most characters of one chunk.
+        Maximum number of characters per chunk.
     cut_notice
-        The notice about files that are not shown; empty: the usual one.
+        The notice about files that are not shown; empty for the default one.
     """
     chunks_kept: list[ResultChunk] = []
     files = left_out = 0
@@ -268,7 +269,7 @@ def _cut_chunk(chunk: ResultChunk, characters: int) -> None:
     lines_shown: list[str] = []
     remaining = characters
     for number, line in enumerate(lines, chunk.first_line):
-        # Around the match: the start of a minified line says nothing.
+        # Around the match, because a minified line may have it far from its start.
         shortened_line = _cut_line(line, chunk.found_at.get(number, 0))
         remaining -= len(shortened_line) + 1
         if remaining < 0 and lines_shown:
@@ -284,6 +285,7 @@ def _cut_line(line: str, match_at: int) -> str:
     if len(line) <= MAX_LINE_CHARACTERS:
         return line
     inner = MAX_LINE_CHARACTERS - 2 * len(_CUT)
+    # The window shows at least 40 characters of a match near its end, or 80 before the match.
     start = 0 if match_at < inner - 40 else min(match_at - 80, len(line) - inner)
     line_part = line[start : start + inner]
     return f"{_CUT if start else ''}{line_part}{_CUT if start + inner < len(line) else ''}"

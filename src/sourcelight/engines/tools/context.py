@@ -20,7 +20,7 @@ class Conversations(Protocol):
     def ask(self, question: str, context: ToolContext, *, repos: Sequence[str] = (), revision: str = "") -> ToolResult:
         """Open a conversation and wait a while for its answer; table ``conversation``.
 
-        `repos` and `revision` say where to look beside what the question says; empty: everywhere, default branches.
+        `repos` and `revision` narrow the question; if empty, it is about all repositories and their default branches.
         """
 
     def read(self, identifier: str, context: ToolContext) -> ToolResult:
@@ -49,28 +49,28 @@ class Conversations(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """For whom and how a call runs.
+    """The context of a call: its engine, viewer and limits.
 
     Parameters
     ----------
     engine
-        Answers over the catalog.
+        The engine, which answers over the catalog.
     viewer
-        Whose permissions hold. Repositories are taken from ``engine.catalog.visible(viewer)`` alone.
+        The account whose permissions apply. Handlers read only repositories of ``engine.catalog.visible(viewer)``.
     cancellation
-        Checked between units of a few milliseconds.
+        Checked every few milliseconds of work.
     observer
-        Told how far the work is; None: without a listener.
+        Called with progress; None without a listener.
     served
-        Whether the limits of the MCP endpoints hold (mcp.md 3); else everything is returned unless asked otherwise.
+        Whether the limits of the MCP endpoints apply (mcp.md 3). Otherwise, answers are complete unless limited.
     base_url
-        What addresses in answers start with; empty inside one process.
+        Prefix of addresses in answers; empty inside one process.
     conversations
         Deep search; None if there is none.
     has_pages
         Whether readers can open links. Otherwise answers have locations such as ``repository@commit:path#L3-9``.
     parted
-        Whether other repositories of the same call are asked elsewhere, and the answer is made of all together.
+        Whether this process answers for some of the repositories, and a coordinator combines the parts.
     """
 
     engine: Engine
@@ -115,9 +115,9 @@ def place_of(context: ToolContext, repo: str, revision: str = "") -> RequestedCo
     Raises
     ------
     RepositoryNotFound
-        If there is none of that name, or the viewer may not see it.
+        No repository has this name, or the viewer may not see it.
     RevisionNotFound
-        If it has no such revision.
+        The repository doesn't have this revision.
     """
     repository = context.engine.catalog.get(repo.strip("/"), context.viewer)
     if not revision:

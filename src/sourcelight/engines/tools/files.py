@@ -90,7 +90,7 @@ def _cursor(name: str) -> str:
 
 
 def _name_of(cursor: str | None, argument: str, tool: str = "list_repos") -> str | None:
-    """Return the name that a cursor stands for; None without one."""
+    """Return the name that a cursor encodes; None without a cursor."""
     if not cursor:
         return None
     try:
@@ -152,7 +152,7 @@ def _repository_line(row: Mapping[str, Any]) -> str:
 
 
 MAX_SERVED_BYTES = 131_072
-"""Bytes of text that one served call of `read_file` gives."""
+"""Maximum bytes of text in one served answer of `read_file`."""
 _MAX_ENTRIES = 1_000
 
 
@@ -179,7 +179,7 @@ def _read_file(arguments: ReadFileArguments, context: ToolContext) -> ToolResult
         if context.served and is_whole_file and size is not None and size > MAX_SERVED_BYTES:
             raise ToolError(_too_large(path, f"the file has {size:,} bytes"), tool="read_file", argument="startLine")
         start = first or 1
-        # By streaming: a file of gigabytes is read up to the requested lines, not into memory.
+        # Streamed: a file of gigabytes is read up to the requested lines, and never held in memory.
         selected = read_lines(reader, entry.object_id, start, last, context.cancellation)
     if selected is None:
         missing = "this clone lacks the content of the file, or can't read it"
@@ -195,6 +195,7 @@ def _read_file(arguments: ReadFileArguments, context: ToolContext) -> ToolResult
         )
     total = selected.total_lines
     end = min(last or total, total)
+    # Line 1 of an empty file exists as an empty answer, so that reading a whole file never fails.
     if start > max(total, 1):
         raise ToolError(
             f"read_file: startLine is {start}, but {path} has {total:,} {'line' if total == 1 else 'lines'}",
@@ -310,7 +311,7 @@ def _list_files(arguments: ListFilesArguments, context: ToolContext) -> ToolResu
         "total": total,
         "end_cursor": _cursor(f"{target.commit}:{end}") if end < total else None,
     }
-    # A reader of pages ends where a page says that nothing follows.
+    # A reader of pages stops at the page without a next one, so that page is complete even if others came before it.
     return ToolResult("files", table, attributes, not notices and (context.served or not start), notices)
 
 
@@ -320,6 +321,7 @@ def _position(cursor: str | None, commit: str, total: int) -> int:
     if name is None:
         return 0
     cursor_commit, _, number = name.partition(":")
+    # Entries are numbered within one commit: in another, the number would skip or repeat some.
     if cursor_commit != commit or not number.isdecimal() or int(number) > total:
         raise ToolError(
             "list_files: the cursor belongs to another directory or commit; start without after, or pass the commit of "

@@ -1,7 +1,8 @@
 """Handlers of tools, and their shared parts: partial results and text for MCP.
 
-A tool over many repositories works in two steps. On one machine both follow each other. In a cluster each worker
-gathers from the repositories that it holds, and the coordinator combines: so the answers can't differ.
+A tool over many repositories works in two steps, gather and combine. On one machine, one process does both. In a
+cluster, each worker gathers from its own repositories, and the coordinator combines. Both run the same code, so the
+answers can't differ.
 """
 
 from __future__ import annotations
@@ -33,20 +34,20 @@ class Omission:
 
 @dataclass(slots=True)
 class PartialResult:
-    """Results of some repositories for one call; workers of a cluster send it as it is.
+    """Results of some repositories for one call; workers of a cluster send it pickled.
 
     Attributes
     ----------
     repositories
         Names of the repositories, in the order of the call.
     results
-        By name, the result of each repository that has one: numbers and Arrow tables.
+        Results by name of repository, made of numbers and Arrow tables; only of repositories that have one.
     dates
-        Dates of the call as the moments that they mean.
+        Dates of the call as absolute times.
     missing_revisions
-        How many of `repositories` lack a revision.
+        Number of `repositories` that lack a revision, by revision.
     omissions
-        What makes the answer less than whole.
+        Problems that make the answer incomplete.
     """
 
     repositories: tuple[str, ...]
@@ -62,6 +63,7 @@ class PartialResult:
         results: dict[str, Any] = {}
         for part in parts:
             results |= part.results
+            # All parts resolved the same texts, so the times of the first one are shown.
             merged.dates = merged.dates or part.dates
             merged.omissions += part.omissions
             for revision, count in part.missing_revisions.items():
@@ -79,7 +81,7 @@ class PartialResult:
 
     @property
     def notices(self) -> list[str]:
-        """Sentences about repositories that are missing or not whole."""
+        """Sentences about missing and incomplete repositories."""
         revisions = [
             f"{count} of {len(self.repositories)} repositories have no revision {revision}."
             for revision, count in self.missing_revisions.items()
@@ -93,7 +95,7 @@ class PartialResult:
         return not self.omissions
 
     def omit(self, stage: str, repository: str, sentence: str) -> None:
-        """Record what makes the answer incomplete, and at which stage: kind, update, open or answer."""
+        """Record a problem that makes the answer incomplete, and its stage: kind, update, open or answer."""
         self.omissions.append(Omission(stage, repository, sentence))
 
     def check_revisions(self) -> None:
@@ -110,9 +112,9 @@ class Split(Generic[A]):
     Parameters
     ----------
     gather
-        Makes a partial result of the repositories that are here.
+        Makes a partial result from the repositories of this process.
     combine
-        Makes the answer of one partial result; needs no repository.
+        Makes the answer from a partial result; needs no repository.
     """
 
     gather: Callable[[A, ToolContext], PartialResult]
@@ -136,7 +138,7 @@ class Handler(Generic[A]):
     render
         Makes the answer's form for MCP; None for a tool without `Tool.mcp`.
     items
-        How an answer that is too long is divided; None: by the lines of its text.
+        The items that a long answer is divided into; None to divide its text by lines.
     """
 
     tool: Tool[A]
@@ -154,12 +156,12 @@ def number_lines(first: int, lines: Sequence[str]) -> str:
 
 
 def drop_empty(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a payload without empty values: an absent key costs no tokens, and means null, no text or no entries."""
+    """Return a payload without empty values: an absent key means null, no text or no entries, and costs no tokens."""
     return {key: value for key, value in values.items() if value is not None and value not in ("", [], (), {})}
 
 
 def total_beside(answer: ToolResult, key: str, total: int | None, count: int) -> dict[str, int]:
-    """Return the total of a list that is not whole; that of a whole list is its length."""
+    """Return the total of an incomplete list; a complete list needs none, because its length is the total."""
     return {} if total is None or (answer.complete and total == count) else {key: total}
 
 

@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from sourcelight.engines.navigation.workspace import CachedReferences
 
 SERVED_REFERENCES = 100
-"""References that a served call gives unless a limit is asked for."""
+"""Number of references that a served call returns without a limit."""
 
 SERVED_SECONDS = 30.0
-"""Time that a served call may take."""
+"""Seconds that a served call may take."""
 
 _REPORT_EVERY_S = 0.1
 _ABOVE, _BELOW = 4, 2
-# What payloads carry beside places and code, so that a remote client makes the same rows.
+# Columns that payloads have beside places and code, so that a remote client can make the same rows.
 _DEFINITION = ("kind", "how", "score", "start", "end", "container", "signature", "documentation", "reason")
 _REFERENCE = ("how", "role", "container", "score", "reason")
 
@@ -61,7 +61,7 @@ def document_of(call: str, arguments: FileArguments, workspace: Workspace) -> Do
     Raises
     ------
     RepositoryNotFound, RevisionNotFound, PathNotFound
-        For what is not there.
+        The repository, the revision or the file doesn't exist.
     """
     revision = arguments.revision or ""
     path = clean_path(arguments.path)
@@ -82,13 +82,14 @@ def start_definitions(context: ToolContext, document: Document) -> None:
 def symbol_query_of(
     call: str, arguments: SymbolArguments, document: Document, column: int | None = None
 ) -> SymbolQuery:
-    """Read what a call asks for; raises `ToolError` for what names no symbol."""
+    """Return the symbol of a call; raises `ToolError` if the argument isn't the name of a symbol."""
     from sourcelight.engines.navigation.model import SymbolQuery
 
     line = arguments.line
     if column is not None and line is None:
         raise ToolError(f"{call}: column needs a line", tool=call, argument="column")
     symbol = arguments.symbol.strip().removesuffix("()")
+    # Models and people write `Class.method` or `Class::method`; the index has the last name.
     for separator in (".", "::", "->", "#"):
         symbol = symbol.rpartition(separator)[2] or symbol
     if not symbol or "\n" in symbol:
@@ -133,7 +134,7 @@ def _go_to_definition(arguments: GoToDefinitionArguments, context: ToolContext) 
     revisions = {document.project.key: arguments.revision or ""}
     rows = definition_rows(query.name, definitions, workspace, revisions)
     if not rows or any(row["how"] == "name" for row in rows):
-        workspace.note_missing_anywhere()  # what the name means may be defined there
+        workspace.note_missing_anywhere()  # a missing file may define the name
     notices = notices_of(workspace)
     complete = not {"time", "voters", "ranked", "candidates", "symbols-pending", "missing"} & set(workspace.notices)
     return ToolResult(
@@ -195,6 +196,7 @@ def _find_references(arguments: FindReferencesArguments, context: ToolContext) -
     else:
         cached, complete = _references(query, arguments, context, workspace, limit)
         workspace.note_missing_anywhere()
+        # An answer that ran out of time or waits for definitions would stay incomplete in the cache.
         if complete and is_lasting(workspace):
             cached = CachedReferences(
                 cached.table, cached.order, cached.definitions, cached.left_out, dict(workspace.notices)
@@ -221,7 +223,7 @@ def _references(
     workspace: Workspace,
     limit: int | None,
 ) -> tuple[CachedReferences, bool]:
-    """Find references, up to a limit; tell whether these are all."""
+    """Find references, up to a limit; also return whether these are all."""
     import numpy as np
 
     from sourcelight.engines.navigation.locations import reference_rows, table
@@ -250,13 +252,15 @@ def _references(
     if not search.definitions:
         workspace.notice("not-found", f"Symbol not found: {query.name} is not defined in {query.document.shown_path}.")
     order_keys = [(row["repository"] != project.name, row["repository"], row["path"]) for row in rows]
+    # Rows are kept as found, likeliest first, because a limit takes that prefix; `order` is for display: own repository
+    # first. `sorted` is stable, so rows of a file keep their order.
     order = np.array(sorted(range(len(rows)), key=order_keys.__getitem__), dtype=np.int64)
     references = CachedReferences(table("references", rows), order, len(search.definitions), search.left_out, {})
     return references, complete and search.complete
 
 
 class _ReferenceReporter:
-    """Reports the rows of an answer as they are found, those of the first file at once, then ten times a second."""
+    """Reports rows as they are found: those of the first file immediately, then ten times a second."""
 
     def __init__(self, context: ToolContext, limit: int | None) -> None:
         self._observer = context.observer
@@ -326,6 +330,7 @@ def _cell_lines(row: Mapping[str, Any], first: int, lines: Sequence[str]) -> tup
     shown_line = cell_text(row["line"], [row["start"]], [row["end"]])
     by_number = dict(context_lines(enumerate(lines, first)))
     by_number[number] = row["line"] if shown_line is None else shown_line.text
+    # Only lines that join the place without a gap: lines of another cell, or of JSON alone, are left out.
     while first not in by_number or any(between not in by_number for between in range(first, number)):
         first += 1
     last = number
@@ -335,7 +340,7 @@ def _cell_lines(row: Mapping[str, Any], first: int, lines: Sequence[str]) -> tup
 
 
 def _shorten(lines: list[str], own_index: int, line: str) -> list[str]:
-    """Cut lines of generated files as rows have them: of the place's own, what stands around it."""
+    """Shorten the lines of generated files; the line of the place is shortened around the place, as its row is."""
     from sourcelight.engines.navigation.locations import MAX_LINE_BYTES
 
     shortened = [text[:MAX_LINE_BYTES] for text in lines]
@@ -351,6 +356,7 @@ def _text_of(context: ToolContext, workspace: Workspace | None, name: str, commi
         answer = context.engine.run_tool(files.READ_FILE_HANDLER, arguments, reading)
         lines: list[str] = answer.table.column("line").to_pylist()
         return lines
+    # An open project has parsed the file already, while one by its commit would parse it again.
     project = next((candidate for candidate in workspace.open_projects(name) if candidate.commit == commit), None)
     project = project or workspace.project(name, commit)
     document = project.document(path.encode())

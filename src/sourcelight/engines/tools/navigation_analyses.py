@@ -53,6 +53,7 @@ class _StageReporter:
         self._last = 0.0
 
     def report(self, done: int, detail: str = "") -> None:
+        # Ten times a second at most: a listener redraws a line, which costs more than a small file.
         observer = self._context.observer
         if observer is not None and time.monotonic() - self._last > _REPORT_EVERY_S:
             self._last = time.monotonic()
@@ -64,6 +65,7 @@ def _answer(
 ) -> ToolResult:
     from sourcelight.engines.navigation.locations import table
 
+    # Other notices, such as that of places left out as unlikely, say how rows were found, not that rows lack.
     complete = not (_INCOMPLETE & set(workspace.notices)) and not workspace.unparsed
     return ToolResult(columns, table(columns, rows), attributes, complete, notices_of(workspace))
 
@@ -78,6 +80,7 @@ def project_of(repo: str, revision: str | None, context: ToolContext, workspace:
 def _wait(context: ToolContext, projects: Iterable[Project], workspace: Workspace) -> None:
     """Wait for the tables of definitions: an analysis is of the whole repository, or says what is missing."""
     targets = [project.target for project in projects if project.snapshot is not None]
+    # A served call has a client with a timeout of its own; in a notebook, the user can interrupt.
     seconds = 10.0 if context.served else None
     for missing in context.local.definitions.wait(targets, context.cancellation, seconds):
         if context.observer is not None:
@@ -110,6 +113,7 @@ def _symbols(arguments: SymbolsArguments, context: ToolContext) -> ToolResult:
         raise ToolError(
             f"symbols: {', '.join(unknown)} is not a kind of symbol", tool="symbols", argument="kind", accepted=KINDS
         )
+    # Through the code, because a kind has several spellings, and rows have the canonical one.
     codes = {KINDS[code] for name in kinds if (code := kind_code(name)) is not None}
     workspace = workspace_of(context)
     project = project_of(arguments.repo, arguments.revision, context, workspace)
@@ -179,11 +183,13 @@ def _dependency_graph(arguments: DependencyGraphArguments, context: ToolContext)
     from sourcelight.engines.navigation.graphs import edges_of
 
     workspace = workspace_of(context)
+    # Names that lead to one repository would give its edges twice.
     names = list(arguments.repos or ()) or [repository.name for repository in workspace.repositories]
     projects = [workspace.project(name.strip("/")) for name in dict.fromkeys(names)]
     _wait(context, projects, workspace)
     reporter = _StageReporter(context, "reading imports", len(projects))
     rows: list[dict[str, Any]] = []
+    # One item per project, so that progress counts repositories even if one has no dependency.
     for number, edges in enumerate(edges_of(projects, workspace), 1):
         rows += [
             {

@@ -18,7 +18,7 @@ from sourcelight.engines.tools.sources import missing_contents
 
 _HANDLERS: dict[str, Handler[Any]] = {}
 _INDEXED = frozenset({Scope.SYMBOL, Scope.ACROSS})
-"""Scopes whose tools follow names through files, and so need the index; searches say themselves what is missing."""
+"""Scopes whose tools follow names through files, and so need the index. Searches report missing indexes themselves."""
 _INDEXING = "the repositories are being indexed for the first time; retry in a moment"
 
 
@@ -28,13 +28,13 @@ def call(name: str, arguments: WireArguments, context: ToolContext) -> ToolResul
     Raises
     ------
     UnsupportedTool
-        When there is no tool of that name.
+        No tool has this name.
     ToolError
-        For arguments that can't be taken, or an answer that can't be given as asked.
+        An argument is invalid, or the requested answer is not possible.
     RepositoryError, QueryError
-        For what the arguments name.
+        A repository, revision, file or query in the arguments is invalid.
     Cancelled
-        After ``context.cancellation.cancel()``.
+        ``context.cancellation.cancel()`` was called.
     """
     return answer(find_tool(name), arguments, context)
 
@@ -47,6 +47,7 @@ def answer(tool: Tool[Any], arguments: WireArguments, context: ToolContext) -> T
         tool.check_maximum(arguments)
     if tool.scope in _INDEXED:
         _await_indexing(tool, context)
+    # After waiting, so that the call sees the commits of now, not those of when it arrived.
     context.engine.refresh(context.cancellation)
     result = context.engine.run_tool(handler_of(tool), parsed, context)
     missing = (*missing_contents(tool, result, arguments, context), *_replaced_objects(result, arguments, context))
@@ -62,9 +63,9 @@ def render(tool: Tool[Any], result: ToolResult, context: ToolContext, page: Page
     Raises
     ------
     UnsupportedTool
-        For a tool that only clients offer.
+        The tool is for clients only.
     ToolError
-        For a cursor that is not of this answer.
+        The cursor doesn't belong to this answer.
     """
     handler = handler_of(tool)
     if handler.render is None:
@@ -157,7 +158,7 @@ def _load(domain: str) -> Sequence[Handler[Any]]:  # noqa: PLR0911 - one of each
 
 
 def _await_indexing(tool: Tool[Any], context: ToolContext) -> None:
-    """Wait for the first indexing, which a tool that follows names through files can't do without."""
+    """Wait for the first indexing, which tools that follow names through files need."""
     engine = context.engine
     for item in engine.indexing.wait(context.cancellation):
         if context.observer is not None:
@@ -167,7 +168,7 @@ def _await_indexing(tool: Tool[Any], context: ToolContext) -> None:
 
 
 def _replaced_objects(result: ToolResult, arguments: WireArguments, context: ToolContext) -> list[str]:
-    """Name the repositories of a call with replaced objects, which no tool follows."""
+    """Return notices for the repositories of a call with replaced objects: tools read the originals."""
     objects = {r.name: r.info.replaced_objects for r in context.engine.catalog.repositories}
     objects = {name: count for name, count in objects.items() if count}
     if not objects:

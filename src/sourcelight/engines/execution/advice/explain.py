@@ -41,7 +41,7 @@ def explain(
     cancellation: Cancellation,
 ) -> Explanation:
     """Explain `query`, whose alternatives resolved to `plans`; reads indexes but no text."""
-    # An explanation must be quick; its numbers are then of the repositories up to that moment.
+    # An explanation must be quick. When the time is over, its numbers are those of the repositories so far.
     cancellation.limit(LOOK_S)
     warnings = [*advise(query), *(advice for plan in plans for advice in _of_plan(plan))]
     return Explanation(
@@ -58,9 +58,9 @@ def explain(
 def combine_explanations(
     limits: Limits, query: Query, request: SearchRequest, plans: Sequence[Plan], parts: Sequence[Explanation]
 ) -> Explanation:
-    """Explain `query` by explanations over some of the repositories each.
+    """Combine explanations of `query`, each over some of the repositories.
 
-    `plans` choose the repositories, and know nothing more of them. `parts` has at least one.
+    `plans` select the repositories, without their indexes. `parts` has at least one item.
     """
     warnings = [*advise(query), *(advice for plan in plans for advice in _of_plan(plan))]
     alternatives = []
@@ -89,7 +89,8 @@ def _bounds(limits: Limits, request: SearchRequest, alternative: Alternative) ->
 
 
 def _add_up(parts: Sequence[AlternativeMeaning]) -> AlternativeMeaning:
-    """Return the numbers of one alternative over other repositories each, added up."""
+    """Add up the numbers of one alternative over several sets of repositories."""
+    # A worker without a repository of this query has compiled no pattern, so its lists are shorter.
     nonempty = [part for part in parts if part.repositories] or [parts[0]]
     first = nonempty[0]
     sums = {name: sum(getattr(part, name) for part in parts) for name in _ADDED}
@@ -104,6 +105,7 @@ def _add_up(parts: Sequence[AlternativeMeaning]) -> AlternativeMeaning:
     )
     patterns = []
     for same_patterns in zip(*(part.patterns for part in nonempty), strict=True):
+        # `from_index` isn't summed: the index helps if it rules out any unit in all parts together.
         units, candidates = (
             sum(getattr(same_pattern, name) for same_pattern in same_patterns) for name in ("units", "candidate_units")
         )

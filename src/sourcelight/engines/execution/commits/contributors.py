@@ -32,12 +32,12 @@ class ContributorPredicate:
     Parameters
     ----------
     histories
-        Told of what a history lacks; its store is up to date for what is searched.
+        The search of commits: has the store, which is up to date for the searched commits, and notes gaps.
 
     Attributes
     ----------
     failed
-        Repositories whose history was not there, and why.
+        Repositories whose history was not available, and why.
     """
 
     def __init__(self, histories: CommitSearch) -> None:
@@ -52,6 +52,7 @@ class ContributorPredicate:
                 paths = self._paths(target, predicate.args["regexp"], case_sensitive=case_sensitive)
             except (SourcelightError, KeyError):
                 self.failed[target.repository.name] = "its history was not read in time, so no file of it is shown"
+                # Without a history no contributor is known: no file passes, not even with a negated predicate.
                 return batch.slice(0, 0)
             texts = MatchRows(batch).texts("path")
             mask = [path is not None and (path in paths) != predicate.negated for path in texts]
@@ -76,14 +77,16 @@ def contributed_paths(
 ) -> frozenset[str]:
     """Return the paths of a commit's files that one of `people` changed, under any name that a file had.
 
-    Raises KeyError for a commit that is not there.
+    Raises KeyError for an unknown commit.
     """
     layout, reachable = layout_of(history, repository, commit, cancellation), history.reachable(commit)
     with ObjectReader(repository) as reader:
         paths = reader.tree(commit).paths
+    # Following renames is the costly step, and it is the same for every person.
     changes = history.remember(
         f"changes of files of {commit}", lambda: follow_files(history, layout, reachable, paths, cancellation)
     )
+    # From a change of a file to its commit to the number of its author, one entry per change.
     authors = history.commits.author[history.changes.commit[changes.change]]
     files = np.unique(changes.file[filter_people(history, people)[authors]])
     return frozenset(paths[file].decode("utf-8", "replace") for file in files.tolist())

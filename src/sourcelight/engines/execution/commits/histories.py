@@ -1,6 +1,6 @@
-"""Open the histories that a search needs: stored ones, or what a question needs of those that aren't built.
+"""Open the histories that a search needs.
 
-That is their commits, or the changes of a few of them.
+If a history isn't stored yet, a search that needs only its commits, or the changes of a few, reads these alone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sourcelight.engines.history.search.find import filter_commits, newest_first
 from sourcelight.engines.history.search.query import CommitFilter
 
 NEWEST_COMMITS = 200
-"""Commits whose changes come before a build. This process reads them in half a second."""
+"""Number of commits whose changes are read before a build: this process reads them in half a second."""
 
 
 @dataclass(slots=True)
@@ -32,7 +32,7 @@ class SearchedHistories:
     failed
         Repositories whose history can't be read, and why.
     builds
-        Whether a history may be built. A look at whether there is a match builds none.
+        Whether a history may be built; False while a search only checks whether there is any match.
     """
 
     updater: HistoryUpdater
@@ -49,9 +49,10 @@ class SearchedHistories:
     def wait(
         self, with_changes: Sequence[HistoryRequest], commits_alone: Sequence[HistoryRequest]
     ) -> Iterator[Skipped]:
-        """Wait until histories are stored, yielding how far that is; those of commits alone only where one is stored.
+        """Wait until histories are stored, and yield the progress.
 
-        What has nothing stored is left to `open`, so that rows of the first repository come before the last is read.
+        Of `commits_alone`, it waits only for histories that are stored and outdated. `open` reads the others, so that
+        rows of the first repository arrive before the last is read.
         """
         self.builds = True
         to_build = [r for r in with_changes if r.repository.key not in self._parts]
@@ -61,7 +62,7 @@ class SearchedHistories:
             self.failed.update(self.updater.failures(requests))
 
     def take_part(self, request: HistoryRequest, filters: Sequence[CommitFilter]) -> None:
-        """Let `open` read the changes of the commits that pass a filter alone, where a build would cost more."""
+        """Let `open` read only the changes of commits that pass a filter, if a build would cost more."""
 
         def select(unbuilt: UnbuiltHistory) -> CommitNumbers:
             masks = [filter_commits(unbuilt.history, commits, lambda: self.cancellation.stopped) for commits in filters]
@@ -72,14 +73,15 @@ class SearchedHistories:
             self._parts[request.repository.key] = part
 
     def open_newest(self, request: HistoryRequest, commit_filter: CommitFilter) -> tuple[History, list[str]] | None:
-        """Open a history that isn't built with the changes of its newest commits that pass, and name these.
+        """Open an unbuilt history with the changes of its newest commits that pass, and return their hashes too.
 
-        None when it is built, when `open` reads no more than these anyway, or when there is no time.
+        None if it is built, if `open` will read no more than these anyway, or if there is no time.
         """
 
         def select(unbuilt: UnbuiltHistory) -> CommitNumbers:
             history = unbuilt.history
             passing = filter_commits(history, commit_filter, lambda: self.cancellation.stopped)
+            # Merges have no changes of their own, so they would use up the number without adding a row.
             newest = newest_first(history, CommitNumbers(np.flatnonzero(passing & ~history.commits.is_merge)))
             return CommitNumbers(newest[:NEWEST_COMMITS])
 
@@ -97,7 +99,7 @@ class SearchedHistories:
     def _select(
         self, request: HistoryRequest, select: Callable[[UnbuiltHistory], CommitNumbers]
     ) -> tuple[UnbuiltHistory, CommitNumbers] | None:
-        """Select commits of a history that isn't built; None when it is, or when they are a large part of it."""
+        """Select commits of an unbuilt history; None if it is built, or if they are a large part of it."""
         try:
             unbuilt = self._unbuilt(request)
             if unbuilt is None:
@@ -113,11 +115,11 @@ class SearchedHistories:
         Raises
         ------
         ScanStopped
-            When the time is over.
+            The time limit has passed.
         KeyError
-            When it could not be read, and `failed` says why.
+            It could not be read; `failed` says why.
         SearchIndexError
-            When it is not stored, or damaged.
+            It is not stored, or damaged.
         """
         if request.repository.key in self._parts:
             unbuilt, numbers = self._parts[request.repository.key]
@@ -141,9 +143,9 @@ class SearchedHistories:
         return self.store.open(request.repository)
 
     def _unbuilt(self, request: HistoryRequest) -> UnbuiltHistory | None:
-        """Read the commits of a history that isn't built; None when it is, or when they can't all be read.
+        """Read the commits of an unbuilt history; None if it is built, or if not all of them can be read.
 
-        Raises `ScanStopped` when the time is over.
+        Raises `ScanStopped` when the time limit has passed.
         """
 
         def read() -> UnbuiltHistory | None:

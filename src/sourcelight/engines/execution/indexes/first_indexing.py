@@ -25,13 +25,14 @@ class FirstIndexing:
     wait_s
         Seconds that a search waits for it.
     failure
-        Why it failed as a whole, such as a directory that can't be written; None when it didn't.
+        The error that stopped it as a whole, such as a read-only directory; None without one.
     """
 
     def __init__(self) -> None:
         self.wait_s = INDEXING_WAIT_S
         self.failure: Exception | None = None
         self._finished = threading.Event()
+        # An engine that never indexes in the background has nothing to wait for.
         self._finished.set()
         self._cancellation = Cancellation()
         self._latest: IndexProgress | None = None
@@ -45,7 +46,7 @@ class FirstIndexing:
     def start(
         self, index: Callable[[Callable[[IndexProgress], None], Cancellation], object], on_end: Callable[[], None]
     ) -> None:
-        """Call `index` in a thread whose processes make way for others, and `on_end` after it, also when it failed."""
+        """Call `index` in a thread with low-priority processes, and `on_end` after it, also after a failure."""
         self._finished.clear()
 
         def work() -> None:
@@ -56,6 +57,7 @@ class FirstIndexing:
                 self.failure = exc
             finally:
                 self._finished.set()
+            # After `stop` the engine is closing: `on_end` would start more background work.
             if not self._cancellation.cancelled:
                 on_end()
 
@@ -63,7 +65,7 @@ class FirstIndexing:
         self._thread.start()
 
     def stop(self, wait_s: float = 2.0) -> None:
-        """End it at its next check, and wait so long for that; finished indexes stay."""
+        """Stop it at its next check, and wait at most `wait_s` seconds for that; finished indexes are kept."""
         self._cancellation.cancel()
         if self._thread is not None:
             self._thread.join(wait_s)
@@ -89,7 +91,7 @@ class FirstIndexing:
         self._latest = progress
 
     def item(self) -> Skipped:
-        """Return the item that says how far it is."""
+        """Return the item with its progress."""
         latest = self._latest
         done = "" if latest is None else f" {latest.repositories_done:,} of {latest.repositories_total:,} are done."
         return Skipped(

@@ -32,15 +32,15 @@ from sourcelight.repos.objects import store_size
 
 WORKTREE = "WORKTREE"
 WHOLE_LOOK_S = 0.25
-"""Seconds for which new repositories and changed settings may go unnoticed; new commits never do."""
+"""Seconds after which new repositories and changed settings are noticed at the latest; new commits are at once."""
 RETRY_S = 30.0
 """Seconds between attempts to index an unchanged repository that failed, for example because of a full disk."""
 
 _MOMENT_BYTES = 4 << 20
-"""Bytes of git's packs, about twenty megabytes of text at most, whose index takes a second or two."""
+"""Bytes of git's packs that are indexed in a second or two: about twenty megabytes of text at most."""
 
 _MAX_CACHED_TARGETS = 32
-"""Sets of repositories whose targets stay the same objects."""
+"""Selections of repositories that `targets_of` returns the same tuple for."""
 
 _WATCH_S = 0.02
 _LATE = "the time limit passed while its words were read; ask again in a moment"
@@ -58,7 +58,7 @@ class IndexedRepositories:
     worktree
         Whether work trees are searched as they are on disk (revision ``WORKTREE``) instead of their HEAD.
     history
-        Keeps histories; None: in a folder beside that of `store`. `histories` brings them up to date.
+        Stores histories; by default in a directory beside that of `store`. `histories` updates them.
     """
 
     def __init__(
@@ -76,6 +76,7 @@ class IndexedRepositories:
         self.histories = HistoryUpdater(self.history)
         self.terms = TermStore(store)
         self.term_updates = TermUpdater(self.definitions, self.update_terms)
+        # Grows only: a name that was here and is gone is reported as removed, for as long as the engine is open.
         self._seen = {repository.info.name for repository in catalog.repositories}
         # One thread indexes at a time; a search that finds it taken continues with the index as it is.
         self._updating = threading.Lock()
@@ -107,6 +108,7 @@ class IndexedRepositories:
         """
 
         def end() -> None:
+            # The index answers from now on; the texts that direct search cached would only take memory.
             self.direct.clear()
             on_end()
 
@@ -152,6 +154,7 @@ class IndexedRepositories:
             now = time.monotonic()
             brief = now < self._next_look
             self.catalog.refresh(brief=brief)
+            # Measured from the start of the refresh, which itself may take long with thousands of repositories.
             self._next_look = self._next_look if brief else now + WHOLE_LOOK_S
             targets = self._default_targets()
             if self.store.all_current(targets):
@@ -164,14 +167,14 @@ class IndexedRepositories:
             self._updating.release()
 
     def is_unchanged(self) -> bool:
-        """Return whether `refresh` would find nothing; False also where only its whole look can tell, or has to wait.
+        """Return whether `refresh` would find nothing new; False also if only a full refresh can tell, or must wait.
 
-        For the thread of an event loop: a few calls of `stat`, no lock that another thread holds for long, and no file
-        is read.
+        Safe on the thread of an event loop: it calls `stat` a few times, reads no file and waits for no lock.
         """
         if (
             self.indexing.is_running
             or time.monotonic() >= self._next_look
+            # Last in the list, since what follows has to release it.
             or not self._updating.acquire(blocking=False)
         ):
             return False
@@ -185,9 +188,9 @@ class IndexedRepositories:
     ) -> dict[str, str]:
         """Index the text, definitions and terms of `targets`; return failures with their reasons.
 
-        When the time limit passes, the engine continues in the background, and what isn't ready is a failure.
+        When the time limit passes, work continues in the background, and unfinished targets are failures.
 
-        Raises `Cancelled`; what was finished by then stays.
+        Raises `Cancelled`; finished work is kept.
         """
         stale = [target for target in targets if not self.terms.is_current(target)]
         if not stale:
@@ -238,7 +241,7 @@ class IndexedRepositories:
         """
         if self.worktree:
             return tuple(map(self.target_of, repositories))
-        # By ids: what is cached holds the repositories, so no other object gets theirs.
+        # By ids: the cached value holds the repositories, so no other object can get their ids.
         key = tuple(map(id, repositories))
         return self._targets_by_ids.get_or_make(
             key, lambda: (tuple(repositories), tuple(map(self.target_of, repositories)))
@@ -273,6 +276,7 @@ class IndexedRepositories:
 
     def _note_tries(self, targets: Sequence[Target]) -> None:
         now = time.monotonic()
+        # Replaced as a whole: a repository that is not in the latest attempt was current then, or is gone.
         self._last_attempts = {target.repository.key: (target.commit, now) for target in targets}
 
     def _is_due(self, target: Target, now: float) -> bool:

@@ -28,10 +28,10 @@ from sourcelight.repos import Catalog, Repository, Viewer
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """One alternative, its context resolved, with the repositories and the targets that it searches.
+    """One alternative with its context resolved, and the repositories and targets that it searches.
 
-    `without` has the commits, by the key of a repository, that ``@^revision`` takes out of a search of commits together
-    with what they have behind them.
+    `without` has the commits of ``@^revision`` by the key of a repository. A search of commits leaves these out, with
+    all of their ancestors.
     """
 
     alternative: Alternative
@@ -41,25 +41,25 @@ class Scope:
 
 
 class ScopeSelector:
-    """Chooses the repositories of a query's alternatives by context, filters and attributes: reads no ref and no file.
+    """Selects repositories for the alternatives of a query by context, filters and attributes; reads no ref or file.
 
     Parameters
     ----------
     catalog
         The repositories.
     viewer
-        For whom; repositories that this viewer may not see are not looked at.
+        The account that searches. Repositories that it may not see are ignored.
 
     Attributes
     ----------
     unsearchable
-        Repositories, with ``@`` and the revision, and why they are left out.
+        Repositories that are left out, with ``@`` and the revision if it was given, and why.
     invalid
-        What was given as a revision and can't be one, and why.
+        Texts that were given as revisions and can't be one, and why.
     absent
-        Facts that the query asks for and no repository has.
+        Attributes in the query's predicates that no repository has.
     undecided
-        Repositories for which time did not suffice.
+        Repositories that could not be decided in time.
     """
 
     __slots__ = ("absent", "catalog", "invalid", "undecided", "unsearchable", "viewer")
@@ -78,7 +78,7 @@ class ScopeSelector:
         return not (self.unsearchable or self.invalid or self.absent or self.undecided)
 
     def select(self, scoped: Sequence[ScopedAlternative]) -> list[Scope]:
-        """Resolve filters and contexts alone: for a planner whose workers read refs and files."""
+        """Resolve only filters and contexts, for a planner whose workers read refs and files."""
         visible = self.catalog.visible(self.viewer)
         selections = [(item.alternative, self.choose(item, visible)) for item in scoped]
         return [
@@ -91,14 +91,14 @@ class ScopeSelector:
         ]
 
     def choose(self, item: ScopedAlternative, visible: Sequence[Repository]) -> RepositorySelection:
-        """Return the repositories of an alternative: by context, filters, and attributes that predicates ask for."""
+        """Return the repositories of an alternative, by context, filters, and predicates on attributes."""
         predicates = predicates_of(item.alternative)
         self.absent.update(selection.absent_attributes(predicates, visible))
         if item.context and not self.viewer.sees_private:
             self._require_visible(item, visible)
         if item.revisions_by_name is not None:
             names = {repository.name for repository in visible}
-            # Others aren't told: that a name is missing would tell them that it exists.
+            # Other viewers don't learn which names are missing: it would tell them that the repositories exist.
             if self.viewer.sees_private:
                 for name in item.revisions_by_name.keys() - names:
                     self.unsearchable[name] = f"the context {item.context} names it, and it is not here"
@@ -106,7 +106,7 @@ class ScopeSelector:
         return select_repositories(item.alternative, visible, selection.info_test(predicates))
 
     def _require_visible(self, item: ScopedAlternative, visible: Sequence[Repository]) -> None:
-        """Raise the error of an unknown context where the viewer can see none of it: its name may be secret."""
+        """Raise the error of an unknown context if the viewer can see none of its repositories."""
         if item.revisions_by_name is not None:
             if any(repository.name in item.revisions_by_name for repository in visible):
                 return
@@ -115,21 +115,22 @@ class ScopeSelector:
             for alternative in item.context_alternatives
         ):
             return
+        # The same error as for a context that doesn't exist: the name alone may be secret.
         raise context_missing(item.context, item.query)
 
 
 class ScopeResolver(ScopeSelector):
     """Resolves the alternatives of one query, in three steps, since the second can take long.
 
-    `scopes` reads repositories and refs; `index` makes the revisions searchable that never were; `narrow` asks what
-    predicates want to know of files. What could not be searched, and why, is kept on the way.
+    `scopes` reads repositories and refs; `index` indexes revisions that are not indexed yet; `narrow` evaluates
+    predicates on files. Each step records what can't be searched, and why.
 
     Parameters
     ----------
     repositories
-        Their catalog and index are used.
+        The repositories, with their catalog and index.
     viewer
-        For whom.
+        The account that searches.
     cancellation
         Ends each step early.
     """
@@ -158,7 +159,7 @@ class ScopeResolver(ScopeSelector):
 
     @property
     def missing(self) -> Mapping[str, int]:
-        """Files that predicates on repositories ask about and that partial clones lack, by repository."""
+        """Number of files that predicates on repositories need and a partial clone lacks, by repository."""
         return self._files.missing
 
     def scopes(self, scoped: Sequence[ScopedAlternative]) -> list[Scope]:
@@ -167,7 +168,7 @@ class ScopeResolver(ScopeSelector):
         return [self._scope(item, visible) for item in scoped]
 
     def unindexed_targets(self, scopes: Sequence[Scope]) -> list[Target]:
-        """Return the targets that `index` must bring in, each commit once; ``index:only`` keeps its alternative out."""
+        """Return the targets that must be indexed, each commit once; alternatives with ``index:only`` add none."""
         targets: dict[tuple[str, str], Target] = {}
         for scope in scopes:
             if scope.alternative.yes_no_only("index") == "only" or not _needs_index(scope.alternative):
@@ -198,7 +199,7 @@ class ScopeResolver(ScopeSelector):
                     self.unsearchable[label_of(target)] = report.failures.get(name, "it could not be indexed")
 
     def narrow(self, scopes: Sequence[Scope]) -> list[Scope]:
-        """Leave out what could not be indexed, and what does not satisfy the predicates on files."""
+        """Leave out targets that could not be indexed, or don't satisfy the predicates on files."""
         return [self._narrow_scope(scope) for scope in scopes]
 
     def resolve(self, scoped: Sequence[ScopedAlternative]) -> list[Scope]:
@@ -208,7 +209,7 @@ class ScopeResolver(ScopeSelector):
         return self.narrow(scopes)
 
     def at_head(self, repositories: Iterable[Repository]) -> list[Repository]:
-        """Those of `repositories` that are searched at their default revision."""
+        """Return the repositories that are searched at their default revision."""
         candidates = list(repositories)
         if not candidates:
             return []
@@ -246,7 +247,7 @@ class ScopeResolver(ScopeSelector):
     def _targets(
         self, repository: Repository, lists: Sequence[Sequence[str]], alternative: Alternative
     ) -> Iterable[Target]:
-        # Without a positive repo filter there is nothing that a `rev:` could be put behind.
+        # `rev:` applies to the positive repo filters; without one it has no repository to apply to.
         is_named = any(not item.negated for item in alternative.all("repo"))
         at_time = revisions.moment(alternative) if is_named else None
         if not lists and at_time is None:
@@ -269,6 +270,7 @@ class ScopeResolver(ScopeSelector):
 
     def _recent(self, target: Target, alternative: Alternative) -> bool:
         """Return whether ``has.commit.after`` holds, which needs no index."""
+        # Evaluated before indexing, since it reads only dates: old revisions then need no index.
         dated = [item for item in predicates_of(alternative) if item.name == "has.commit.after"]
         if not dated:
             return True
@@ -281,8 +283,8 @@ class ScopeResolver(ScopeSelector):
         return False
 
     def _new(self, targets: Iterable[Target]) -> Iterator[Target]:
-        """Targets of revisions that are not indexed; the default ones were seen to when the search began."""
-        # The whole list of defaults, as most queries have it, holds nothing new.
+        """Yield targets that are not indexed; default revisions were indexed when the search began."""
+        # Most queries have the whole list of defaults, which has nothing new.
         if any(targets is defaults for defaults in self._default_lists):
             return
         default_keys = self._defaults.union(
@@ -299,7 +301,7 @@ class ScopeResolver(ScopeSelector):
             return False
 
     def _narrow_scope(self, scope: Scope) -> Scope:
-        # Where all are searched at their default revision, and no file decides, the targets stay the same object.
+        # If nothing can change the targets, they stay the same object, which caches compare by identity.
         if not self._has_revisions and not predicates_of(scope.alternative):
             return scope
         return replace(scope, targets=tuple(self._narrow(scope)))
@@ -319,6 +321,7 @@ class ScopeResolver(ScopeSelector):
             passes = not asks or self._files.passes(target, about_files, case_sensitive=sensitive)
             if passes:
                 yield target
+            # A failure will recur and gets its reason; running out of time may not, and counts as undecided.
             elif passes is None and target_key(target) in self._files.failed:
                 self.unsearchable[label_of(target)] = self._files.failed[target_key(target)]
             elif passes is None:

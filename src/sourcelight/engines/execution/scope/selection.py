@@ -28,7 +28,7 @@ _AS_PREDICATES = {
     "repohasfile": ("has.path", "path"),
     "repohascommitafter": ("has.commit.after", "time"),
 }
-"""Filters that ask what a predicate asks, with its name and the argument that has their value."""
+"""Filters that mean the same as a predicate, with its name and the argument for their value."""
 
 _COMMITS = {"commit", "diff"}
 _SELECTS_BY_INDEX = {"symbol", "owners"}
@@ -119,7 +119,7 @@ class FilePredicates:
     failed
         Targets that could not be searched, and why.
     missing
-        Repositories of which contents that may decide are not there (a partial clone), and how many files.
+        Number of files by repository whose contents could decide but are missing (a partial clone).
     """
 
     searcher: Searcher
@@ -131,8 +131,8 @@ class FilePredicates:
     def passes(self, target: Target, predicates: Iterable[Predicate], *, case_sensitive: bool) -> bool | None:
         """Return whether a target satisfies all predicates on history and files; None when unknown.
 
-        What is not found may be in a file that a partial clone lacks: then the answer is noted in `missing`, unless
-        another predicate leaves the target out for certain.
+        A partial clone may lack the file that would match. Such files are counted in `missing`, unless another
+        predicate excludes the target in any case.
         """
         passes_all, missing = True, 0
         for predicate in predicates:
@@ -147,6 +147,7 @@ class FilePredicates:
                 holds, lacking = file_result
             else:
                 continue
+            # With missing files a positive predicate may still hold, so only a complete look can rule the target out.
             if holds is predicate.negated and not lacking:
                 return False
             passes_all = passes_all and holds is not predicate.negated
@@ -286,15 +287,15 @@ def _name_pattern(item: Filter) -> NameTest:
 
 
 def literal_dots(pattern: str) -> str:
-    """`pattern` with the dots of a host name such as ``github.com/`` taken literally, as the service reads them."""
+    """Escape the dots of host names such as ``github.com/`` in a pattern, because the service reads them literally."""
     return re.sub(r"(?<![\\.])\.(?=(?:com|org|net|io|dev)(?:/|$|\\))", r"\\.", pattern)
 
 
 def needs_no_index(alternative: Alternative) -> bool:
-    """Return whether contents, paths and commits suffice to answer it.
+    """Return whether contents, paths and commits are enough to answer the query.
 
-    Definitions, cells, structures, owners and contributors need the index, and so do predicates that ask for files of
-    a repository.
+    Definitions, cells, structures, owners and contributors need the index, and so do predicates on the files of a
+    repository.
     """
     types = set(alternative.types)
     if reads_files(item for item in predicates_of(alternative) if item.name != "has.commit.after"):

@@ -1,7 +1,7 @@
 """The walk of `symbol_history` from a definition to what it was before each commit.
 
-``git log -L`` follows line numbers: it loses a function that moves to another file, and continues in lines that only
-stand where the function was put. Here a commit counts when the text of the definition differs before and after it.
+``git log -L`` follows line numbers. It loses a function that moves to another file, and continues in unrelated lines
+that were at the function's new place. Here a commit counts if the text of the definition differs before and after it.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from sourcelight.engines.tools.evolution.file_versions import FileVersions
 from sourcelight.repos import CommitFiles, ObjectReader
 
 MAX_BYTES = 1 << 20
-"""Bytes of a file that is read."""
+"""Maximum bytes of a file that is read."""
 
 MAX_PARSED = 4_000
-"""Contents that one call parses; what is beyond them is not followed, and a notice says so."""
+"""Maximum number of contents that one call parses; then the walk ends, and a notice says so."""
 
 MAX_COMPARED = 20_000
-"""Files in which merges differ from parents that are searched for a definition; beyond them a notice says so."""
+"""Maximum number of files that are searched because a merge differs from a parent; then a notice says so."""
 
 _MIN_LIKENESS = 50
-"""Percent of lines that a definition shares with the one that it was: git's own threshold of renames."""
+"""Percent of lines that a definition must share with its former one: git's own threshold for renames."""
 
 _MAX_CANDIDATES = 100
 """Other files of one commit that are parsed for a definition that moved."""
@@ -77,7 +77,7 @@ def count_lines(old: bytes, new: bytes) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class _FileChange:
-    """A file of another path that a commit changed, with its blobs; `NO_BLOB` where it is not there."""
+    """A file with another path that a commit changed, and its blobs; `NO_BLOB` if it doesn't exist."""
 
     old_path: bytes
     old_blob: bytes
@@ -102,7 +102,7 @@ class DefinitionWalk:
 
     @property
     def is_cut(self) -> bool:
-        """Whether merges differed from their parents in more files than are read."""
+        """Whether merges differed from their parents in more files than may be read."""
         return self._files.is_cut
 
     def run(self, tip: int, version: DefinitionVersion) -> None:
@@ -110,6 +110,8 @@ class DefinitionWalk:
         commits, pending = self.history.commits, {tip: {version}}
         starts, all_parents = commits.parent_starts, commits.parents
         versions = FileVersions(self.history, self._files, tip)
+        # Parents have smaller numbers than their children, so one pass downwards reaches each commit after all of its
+        # children.
         for commit in range(tip, -1, -1):
             if commit % _CHECK_EVERY == 0:
                 self.cancellation.check()
@@ -126,13 +128,14 @@ class DefinitionWalk:
                     before = definition if change is None else self._before(commit, change, definition)
                     befores = [(parent, before) for parent in parents if before is not None]
                 for parent, earlier in befores:
+                    # A set: two children with the same version continue as one walk, or merges would double the work.
                     pending.setdefault(parent, set()).add(earlier)
 
     def _before(self, commit: int, change: int, definition: DefinitionVersion) -> DefinitionVersion | None:
-        """Return the definition before a change of its file; None if the commit brought it."""
+        """Return the definition before a change of its file; None if the commit added it."""
         new = self._read(self.history.changes.new_blob[change].tobytes())
         if definition.text not in new:
-            # The changes of a commit after this one can't be read: it continues as this commit has it.
+            # The changes of a later commit could not be read, so the walk continues with this commit's text.
             current = self._find(new, definition.path, definition)
             if current is None:
                 return None
@@ -147,8 +150,8 @@ class DefinitionWalk:
     ) -> list[tuple[int, DefinitionVersion]]:
         """Return each parent of a merge with the definition as that parent has it.
 
-        One may have it in a file, or under a name, that the other renamed. That is searched where no parent has the
-        text of the merge: a parent with the same text has all of its past.
+        One parent may have it in a file, or under a name, that the other renamed. These are searched only if no parent
+        has the same text as the merge: the past of the definition continues in a parent with the same text.
         """
         if files.is_equal_in(parents, definition.path):
             return [(parent, definition) for parent in parents]
@@ -176,7 +179,7 @@ class DefinitionWalk:
     def _origin_in(
         self, parent: int, merge: int, definition: DefinitionVersion, new: bytes
     ) -> DefinitionVersion | None:
-        """Search a parent of a merge that lacks a definition in the file, or under the name, of the merge."""
+        """Search a parent of a merge for a definition that it has in another file or under another name."""
         oid = self.history.oid
         files = {file.path: file for file in self._files.differences(oid(merge), oid(parent))}
         old_path = definition.path
@@ -212,12 +215,12 @@ class DefinitionWalk:
                     yield paths[old]
 
     def _change(self, commit: int, change: int, definition: DefinitionVersion, new: bytes) -> DefinitionChange:
-        """Return the change of a commit to the definition, which the content `new` has after it."""
+        """Return a commit's change to the definition; `new` is the content of the file after the commit."""
         changes = self.history.changes
         old_path, is_renamed = self.history.paths[int(changes.old_path[change])], changes.status[change] == RENAMED
         old = self._read(changes.old_blob[change].tobytes())
         line = new.count(b"\n", 0, new.find(definition.text)) + 1
-        # A text that occurs as often before is the same one, wherever it stands in the file.
+        # If the text occurs as often before, it is the same definition, at any place in the file.
         earlier = None
         is_same = old.count(definition.text) >= new.count(definition.text)
         if is_renamed or not is_same:
@@ -232,7 +235,7 @@ class DefinitionWalk:
             before = _version(old_path, earlier)
             if not is_renamed:
                 return DefinitionChange(commit, "modified", definition, before, line)
-            # The commit renamed the file and changed the text: a status that says only the latter would hide the move.
+            # The commit renamed the file and changed the text: the status "modified" would hide the move.
             share = likeness(definition.text, before.text)
             return DefinitionChange(commit, "moved", definition, before, line, share)
         score, origin = self._origin(definition, old, new, old_path, self._changed_beside(commit, definition.path))
@@ -244,7 +247,7 @@ class DefinitionWalk:
     def _renamed_with_its_class(self, definition: DefinitionVersion, new: bytes) -> DefinitionVersion:
         """Return a definition under the name that the content `new` has for its text.
 
-        A later commit may have renamed the class around it, or what it is in, and left the text as it was.
+        A later commit may have renamed the class or namespace around it, without a change to the text.
         """
         if self._find(new, definition.path, definition) is not None:
             return definition
@@ -260,7 +263,7 @@ class DefinitionWalk:
         old_path: bytes,
         other_files: Iterable[_FileChange],
     ) -> tuple[int, DefinitionVersion | None]:
-        """Return the definition that became this one, of its own file or of `other_files`, and how alike both are."""
+        """Return the percentage of shared lines and the definition that became this one; searches all given files."""
         candidates = [
             (old_path, lost_definition)
             for lost_definition in self._lost_definitions(old, new, old_path, definition.path)
@@ -274,12 +277,12 @@ class DefinitionWalk:
         likely = [entry for entry in scored if entry[0] >= _MIN_LIKENESS]
         if not likely:
             return 0, None
-        # The most alike; of equals, the one with the same name, then the first path.
+        # The highest likeness wins; then the same name, then the first path.
         score, path, best = min(likely, key=lambda entry: (-entry[0], entry[2].name != definition.name, entry[1]))
         return score, _version(path, best)
 
     def _lost_definitions(self, old: bytes, new: bytes, old_path: bytes, path: bytes) -> list[DefinitionText]:
-        """Return definitions that a file had and has no more."""
+        """Return the definitions that a file had and no longer has."""
         remaining = {definition.name for definition in self._parse(new, path)}
         return [definition for definition in self._parse(old, old_path) if definition.name not in remaining]
 
@@ -296,7 +299,7 @@ class DefinitionWalk:
     def _elsewhere(
         self, definition: DefinitionVersion, other_files: Iterable[_FileChange]
     ) -> list[tuple[bytes, DefinitionText]]:
-        """Return definitions of the same name that other files lost."""
+        """Return definitions with the same name that other files no longer have."""
         own_name = definition.name.rpartition(".")[2]
         word = own_name.encode("utf-8", "surrogateescape")
         candidates: list[tuple[bytes, DefinitionText]] = []
@@ -306,6 +309,7 @@ class DefinitionWalk:
                 continue
             self.cancellation.check()
             old = self._read(file.old_blob)
+            # A byte search before parsing: most files that a commit changed don't have the name.
             if word not in old:
                 continue
             parsed += 1
@@ -318,9 +322,9 @@ class DefinitionWalk:
     def _find(
         self, data: bytes, path: bytes, definition: DefinitionVersion, later: bytes = b""
     ) -> DefinitionText | None:
-        """Return the definition of the same name; of overloads, the one that is most alike, and of these the first.
+        """Return the definition with the same name; of overloads, the most similar one, or the first of these.
 
-        An overload that is in the content `later` as it is in `data` became no other one.
+        An overload with the same text in `later` is skipped: it still exists, so it didn't become another one.
         """
         versions = [row for row in self._parse(data, path) if row.name == definition.name]
         overloads = {row.text for row in self._parse(later, definition.path) if row.name == definition.name}
@@ -337,6 +341,8 @@ class DefinitionWalk:
         if key not in self._texts:
             self.cancellation.check()
             if len(self._texts) >= _MAX_TEXTS:
+                # Oldest first. The contents before and after a change are parsed close together; older ones rarely
+                # recur.
                 self._texts.pop(next(iter(self._texts)))
             self.parsed += 1
             self._texts[key] = list(definition_texts(language, data))

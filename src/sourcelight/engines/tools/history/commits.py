@@ -55,14 +55,14 @@ from sourcelight.engines.tools.pages.items import TableItems
 
 CALL = "commit_search"
 NAMES_AGENTS = {"namesAgents": True}
-"""Says that a commit without ``agent`` names none; other services don't look."""
+"""Payload key: a commit without ``agent`` names no coding assistant. Other services don't check for one."""
 DEFAULT_COUNT = 50
 _BODY_CHARACTERS = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class _CommitMatches:
-    """Commits of one repository: rows of the newest, how many there are, and what was searched behind."""
+    """Commits of one repository: rows of the newest, the total number, and the commits whose history was searched."""
 
     rows: Any
     total: int
@@ -100,6 +100,7 @@ def _gather_commits(arguments: CommitSearchArguments, context: ToolContext) -> P
             mask = np.zeros(len(selection.history.commits), np.bool_)
             mask[numbers[:limit]] = True
             omit_unread(histories.partial, selection, mask)
+    # Each worker of a cluster returns its own newest; the newest of all are among them.
     return histories.part(newest_commits(matches, limit), echoed)
 
 
@@ -124,7 +125,7 @@ def _find(
 def newest_commits(
     matches: Sequence[tuple[OpenedHistory, CommitNumbers]], limit: int | None
 ) -> dict[str, _CommitMatches]:
-    """Return the newest commits of all repositories, at most `limit`; numbers stand newest first."""
+    """Return the newest commits of all repositories, at most `limit`; the numbers in `matches` are newest first."""
     stamps = [selection.history.commits.commit_time[numbers[:limit]] for selection, numbers in matches]
     counts = newest(stamps, limit)
     return {
@@ -140,11 +141,12 @@ def _combine_commits(arguments: CommitSearchArguments, context: ToolContext, par
 
 
 def commits_answer(part: PartialResult, limit: int | None) -> ToolResult:
-    """Make the table ``commits`` of what `newest_commits` gave: newest first over all repositories."""
+    """Make the table ``commits`` from results of `newest_commits`, newest first over all repositories."""
     matches: list[_CommitMatches] = list(part.results.values())
     total = sum(match.total for match in matches)
     stamps = [match.rows.column("commit_date").cast(pa.int64()).to_numpy() for match in matches]
     counts = newest(stamps, limit)
+    # Cut before joining: the rows of a thousand repositories would be joined only to drop nearly all.
     table = tables.join("commits", [_first(match.rows, n) for match, n in zip(matches, counts, strict=True)])
     if len(matches) > 1:
         order = np.argsort(-table.column("commit_date").cast(pa.int64()).to_numpy(), kind="stable")
@@ -195,6 +197,7 @@ def commit_rows(selection: OpenedHistory, numbers: CommitNumbers) -> Any:
     values["agent_traces"] = agent_trace_texts(history, numbers)
     values["reviewers"] = reviewer_texts(history, numbers)
     prefix = f"{repository_url('', selection.name)}/-/commit/"
+    # Relative: only the process that renders the answer knows the address of the service.
     values["url"] = change_tables.prefixed_oids(prefix, history.commits.oid[numbers])
     return tables.table("commits", values, len(numbers))
 
@@ -236,24 +239,24 @@ def _render_commits(answer: ToolResult, context: ToolContext) -> Rendered:
 
 
 def _exact(row: dict[str, Any], subject: str, body: str) -> dict[str, Any]:
-    """Return the message, where subject and body do not give it back."""
+    """Return the message if it can't be rebuilt from subject and body."""
     return {} if row["message"] == (f"{subject}\n\n{body}" if body else subject) else {"message": row["message"]}
 
 
 def heading(row: dict[str, Any]) -> str:
-    """Return the lines that name a commit in texts."""
+    """Return the heading of a commit in text answers."""
     author = f"{row['author']} <{row['author_email']}>"
     first = f"## {row['repository']}@{row['commit'][:7]} {row['subject']}"
     return f"{first}\nAuthor: {author}\nDate: {stamp(row['author_date'])}\n"
 
 
 def stamp(time: datetime | None) -> str | None:
-    """RFC 3339 in UTC."""
+    """Return a time as RFC 3339 in UTC."""
     return None if time is None else time.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def echo(answer: ToolResult) -> dict[str, str]:
-    """Return the instants that dates of the call were understood as."""
+    """Return the dates of the call as absolute times."""
     return {name: answer.attributes[name] for name in ("after", "before") if name in answer.attributes}
 
 
@@ -274,6 +277,7 @@ def _gather_repositories(arguments: GetContributorReposArguments, context: ToolC
     authors = _authors(arguments)
     (pattern,) = any_of(REPOSITORIES_CALL, "author", authors, regexp=bool(arguments.use_regex), one_line=True)
     names = [repository.name for repository in context.engine.catalog.visible(context.viewer)]
+    # An empty list would mean all repositories to `open_histories`, and a served call may not ask for these.
     if not names:
         return PartialResult(())
     histories = open_histories(REPOSITORIES_CALL, context, names, commits_alone=True)

@@ -37,11 +37,11 @@ from sourcelight.repos import ObjectReader, Repository, resolve
 CALL = "compare_revisions"
 DEFAULT_FIRST, DEFAULT_STAT = 50, 100
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
-"""Git's name for a tree without files: as the base, everything that the head holds is new."""
+"""Git's id of the empty tree. As the base of a comparison, it makes every file of the head new."""
 _MAX_PATCH_BYTES = 100_000
 _MAX_PAGE_BYTES = 400_000
 _MAX_SOURCE_BYTES = 1 << 20
-"""Bytes of both contents of a file above which a page has no patch of it."""
+"""Bytes of both contents of a file above which a page leaves out its patch."""
 _REPORT_EVERY = 20
 _FACTS = {
     "additions": "additions",
@@ -62,6 +62,7 @@ def _compare_revisions(arguments: CompareRevisionsArguments, context: ToolContex
     base = EMPTY if arguments.base == EMPTY_TREE else resolve(repository, arguments.base)
     head = resolve(repository, arguments.head)
     cursor = arguments.cursor
+    # The cursor names both commits: a branch that moved between two pages would skip or repeat files.
     start = read_cursor(cursor, base, head) if cursor else 0
     comparison = compare(repository, base, head, context.cancellation, history=_kept_history(repository, context))
     first = arguments.limit
@@ -78,6 +79,7 @@ def _compare_revisions(arguments: CompareRevisionsArguments, context: ToolContex
         diffs, is_cut = _fitting(diffs)
     end = start + len(diffs)
     notices = list(comparison.notices)
+    # Pages read each of their files, however large all are together; only a whole comparison leaves files out.
     left_out = comparison.left_out if first is None and not start else 0
     missing = sum(diff.patch is None for diff in diffs) - left_out
     if left_out:
@@ -110,6 +112,7 @@ def _compare_revisions(arguments: CompareRevisionsArguments, context: ToolContex
             notices.append("The changed files are too large together for their lines to be counted.")
     complete = is_complete and not missing and not left_out and not any(is_cut)
     if arguments.stat:
+        # After counting missing patches: these are dropped because they were not requested.
         diffs = [replace(diff, patch=None) for diff in diffs]
     return ToolResult("file_diffs", diff_table(comparison, diffs, is_cut), attributes, complete, tuple(notices))
 
@@ -120,7 +123,7 @@ def _cut_notices(count: int) -> list[str]:
 
 
 def _kept_history(repository: Repository, context: ToolContext) -> History | None:
-    """Return the repository's history as it was read last; a comparison needs none."""
+    """Return the stored history of the repository, or None: it speeds up a comparison, which works without it."""
     try:
         return context.local.history.open(repository)
     except (SearchIndexError, OSError):
@@ -137,7 +140,7 @@ def _with_progress(diffs: Iterable[FileDiff], total: int, context: ToolContext) 
 
 
 def _fitting(diffs: Sequence[FileDiff]) -> tuple[list[FileDiff], list[bool]]:
-    """As many diffs as a served page holds, at least one, and which of their patches have to be cut."""
+    """Return as many diffs as fit a served page, at least one, and which of their patches must be truncated."""
     remaining_bytes = _MAX_PAGE_BYTES
     fitting: list[FileDiff] = []
     for diff in diffs:
@@ -189,7 +192,7 @@ def _text(diff: FileDiff, *, is_truncated: bool) -> str | None:
 
 
 def _render_comparison(answer: ToolResult, context: ToolContext) -> Rendered:  # noqa: ARG001 - a renderer
-    """File diffs as objects, and as fenced diffs."""
+    """Return file diffs as objects, and as fenced diffs."""
     attributes = answer.attributes
     rows = answer.table.to_pylist()
     has_patches = any(row["patch"] is not None for row in rows)
@@ -238,7 +241,7 @@ def _render_comparison(answer: ToolResult, context: ToolContext) -> Rendered:  #
 
 
 def _beside_patch(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes of a file that its patch lacks."""
+    """Return the attributes of a file that can't be read from its patch."""
     patch_attributes = {} if row["patch"] is None else patch_facts(row["patch"], is_whole=not row["truncated"])
     patch_attributes.setdefault("binary", False)
     return {
@@ -302,7 +305,7 @@ def _commit_details(arguments: CommitDetailsArguments, context: ToolContext) -> 
 
 
 def _of_page(comparison: Comparison, history: History, number: int, context: ToolContext) -> Iterator[FileDiff]:
-    """Diffs of all files, with a patch where a page has room for it; counts of the others are those of the history."""
+    """Yield diffs of all files, with a patch if the page has room for it; other files have counts of the history."""
     changes, paths = history.changes, history.paths
     counts = {
         paths[changes.path[index]]: (
@@ -316,6 +319,7 @@ def _of_page(comparison: Comparison, history: History, number: int, context: Too
     with ObjectReader(comparison.repository) as reader:
         for change in comparison.changes:
             contents = [name for name in (change.object_id, change.old_object_id) if name.strip("0")]
+            # Sizes come from object headers: no content is read for a file whose patch will be left out.
             size = sum(reader.size(bytes.fromhex(name)) or 0 for name in contents)
             unchanged = change.object_id == change.old_object_id  # its patch is a header alone
             if unchanged or (remaining_bytes > 0 and size <= _MAX_SOURCE_BYTES):

@@ -31,9 +31,9 @@ from sourcelight.repos import Repository, resolve
 
 @dataclass(eq=False)
 class OpenedHistory:
-    """A repository's history, and the commits (40 hex digits) that count with all that is behind them.
+    """A repository's history, and the commits that count, with all of their ancestors.
 
-    What is behind `without` does not count. With `unbuilt`, its reader of changes, the history has commits alone.
+    Ancestors of `without` don't count. If `unbuilt` is set, the history has commits only, and `unbuilt` reads changes.
     """
 
     repository: Repository
@@ -63,13 +63,13 @@ class OpenedHistory:
         return replace(self, history=self.unbuilt.with_changes(commits, context.cancellation), unbuilt=None)
 
     def layout(self, context: ToolContext) -> Layout:
-        """Return paths of all changes, those of merged subtrees where they were merged to."""
+        """Return the paths of all changes; paths of a merged subtree are those in the tree that it was merged to."""
         return layout_of(self.history, self.repository, self.commits[0], context.cancellation)
 
 
 @dataclass(slots=True)
 class OpenedHistories:
-    """Opened histories, and what the reader has to know about those that are missing or not whole."""
+    """Opened histories, with notices about missing and incomplete ones."""
 
     partial: PartialResult
     selections: list[OpenedHistory] = field(default_factory=list)
@@ -81,11 +81,11 @@ class OpenedHistories:
 
     @property
     def complete(self) -> bool:
-        """Whether all of them are here and whole."""
+        """Whether all histories are available and complete."""
         return self.partial.complete
 
     def part(self, results: dict[str, Any], dates: dict[str, str] | None = None) -> PartialResult:
-        """Return the results of each history, with what is missing or not whole."""
+        """Return the results of each history, with the notices about gaps."""
         self.partial.results, self.partial.dates = results, dates or {}
         return self.partial
 
@@ -118,7 +118,7 @@ def gather_dated(
     *,
     commits_alone: bool = False,
 ) -> PartialResult:
-    """Make a partial result of what `find` gives for each repository between two dates; see `open_histories`."""
+    """Call `find` for each repository between two dates, and return a partial result; see `open_histories`."""
     after, before, echoed = dates_of(call, arguments.after, arguments.before)
     revisions, without = revisions_of(arguments.revisions)
     histories = open_histories(call, context, arguments.repos or (), revisions, without, commits_alone=commits_alone)
@@ -131,7 +131,7 @@ def gather_each(
     find: Callable[[OpenedHistory], Any],
     echoed: dict[str, str] | None = None,
 ) -> PartialResult:
-    """Make a partial result of what `find` gives for each history."""
+    """Call `find` for each history, and return a partial result."""
     results = {}
     for selection in histories.selections:
         context.cancellation.check()
@@ -140,7 +140,7 @@ def gather_each(
 
 
 def revisions_of(revisions: Sequence[str] | None) -> tuple[list[str], list[str]]:
-    """Part the argument `revisions` into what counts and what, with ``^`` before it, does not count."""
+    """Split the argument `revisions` into revisions that count and, by their ``^``, those that don't."""
     names = revisions or ()
     return [name for name in names if name[:1] != "^"], [name[1:] for name in names if name[:1] == "^"]
 
@@ -166,29 +166,29 @@ def open_histories(
     call
         Name of the call, for errors.
     context
-        Whose permissions hold.
+        The context, whose viewer's permissions apply.
     repos
-        Exact names; none: every repository that the viewer may see.
+        Exact names; if empty, every repository that the viewer may see.
     revisions
-        Branches, tags or commits; what is behind any of them counts. None: the default branch.
+        Branches, tags or commits, whose ancestors count. If empty, the default branch.
     without
-        Branches, tags or commits; what is behind any of them does not count.
+        Branches, tags or commits, whose ancestors don't count.
     commits_alone
-        Whether commits are needed without their changes: a history that isn't built is then not built, and commits
-        whose changes can't be read are not told.
+        Whether only commits are needed, without changes. Then an unbuilt history stays unbuilt, and there is no notice
+        about commits whose changes can't be read.
 
     Raises
     ------
     RepositoryNotFound
-        If no repository has this name, or the viewer may not see it.
+        No repository has this name, or the viewer may not see it.
     RevisionNotFound
-        When no repository has a revision.
+        No repository has one of the revisions.
     ToolError
-        When a served call names no repository.
+        A served call names no repository.
     Cancelled
-        After ``context.cancellation.cancel()``.
+        ``context.cancellation.cancel()`` was called.
     """
-    # All repositories would mean to build the histories of all of them before the first answer.
+    # Without names, the histories of all repositories would be built before the first answer.
     if not repos and context.served:
         raise ToolError(f"{call}: repos is empty; name the repositories, list_repos finds them", tool=call)
     repositories = named_repositories(context, repos)
@@ -206,6 +206,7 @@ def open_histories(
         )
         if commits:
             requests.append(_OpenRequest(repository, commits, denied))
+    # A worker sees some of the repositories only; the coordinator checks this over all.
     if not context.parted:
         partial.check_revisions()
     for request in requests:
@@ -235,7 +236,7 @@ class _OpenRequest:
 def _resolve(
     repository: Repository, revisions: Sequence[str], missing: dict[str, int], *, is_single: bool
 ) -> tuple[CommitId, ...]:
-    """Return the commits of revisions; missing ones are counted, or raise if there is no other."""
+    """Return the commits of revisions; a missing one is counted, or raises if there is only one repository."""
     commits: dict[CommitId, None] = {}
     for revision in revisions:
         try:
@@ -248,7 +249,7 @@ def _resolve(
 
 
 def _read_commits(context: ToolContext, request: _OpenRequest) -> UnbuiltHistory | None:
-    """Read the commits of a history that isn't built; None when it is, or when they can't be read."""
+    """Read the commits of an unbuilt history; None if it is built, or if they can't be read."""
     context.cancellation.check()
     commits = (*request.commits, *request.without)
     if context.observer is not None:
@@ -271,10 +272,11 @@ def _update(context: ToolContext, request: _OpenRequest, partial: PartialResult)
             )
 
     context.cancellation.check()
-    # A commit that the index has needs no update: its history never changes.
+    # A commit that the store has needs no update: the history behind a commit never changes.
     stale = [commit for commit in (*request.commits, *request.without) if not _holds(store, repository, commit)]
     if not stale:
         return
+    # HEAD as well, so that the next call on the default branch finds its history built.
     refs = ("HEAD", *stale)
     report = store.update([repository], refs=refs, progress=tell, cancellation=context.cancellation)
     context.cancellation.check()

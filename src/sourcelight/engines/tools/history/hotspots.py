@@ -1,7 +1,6 @@
 """`hotspots` and `coupling`: files that change often, or together; `commits_behind`: the commits of one such row.
 
-Names of files alone can't say which commits these are: a file has earlier names, and these may have been those of other
-files.
+A path isn't enough to select these commits: a file has earlier paths, and other files may have had them too.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ def _gather_hotspots(arguments: HotspotsArguments, context: ToolContext) -> Part
 
 @dataclass(frozen=True, slots=True)
 class _Hotspots:
-    """Files of one repository with their scores, as many as can be asked for, and how many there are."""
+    """Files of one repository with their scores, at most as many as the limit, and the total number."""
 
     scores: Any
     rows: Any
@@ -106,6 +105,7 @@ def _hot_files(
         count,
     )
     if limit and limit < count:
+        # Sorted back into row order: the coordinator ranks rows again, by scores of all repositories.
         best = np.sort(group_order((-scores,), columns_of(rows))[:limit].to_numpy())
         return _Hotspots(scores[best], tables.compact(rows.take(pa.array(best))), count)
     return _Hotspots(scores, rows, count)
@@ -118,9 +118,9 @@ def _countable_changes(
     file_kinds: Sequence[str] | None,
     context: ToolContext,
 ) -> tuple[Int64Array, Int64Array, CommitTree]:
-    """Return the changes that count, the place of the file of each among today's, and today's files.
+    """Return the changes that count, the index of each change's file in the current tree, and that tree.
 
-    A change may belong to two files: one that was renamed, and a later one of its former name.
+    A change may belong to two files: one that was renamed, and a later one with its former path.
     """
     layout = snapshot.layout(context)
     tree, file_changes = _today(snapshot, layout, context)
@@ -156,7 +156,7 @@ def commits_of_files(selection: OpenedHistory, context: ToolContext) -> dict[str
 def commits_beside(
     selection: OpenedHistory, path: str, other_paths: Sequence[str], context: ToolContext
 ) -> dict[str, tuple[int, int]]:
-    """For each of `other_paths`: how many commits changed it and the file `path`, and how many changed it."""
+    """Return, for each of `other_paths`, how many commits changed both it and `path`, and how many changed it."""
     change_rows, file_of, tree = _countable_changes(selection, ChangedFileFilter(), (None, None), None, context)
     changed_in = selection.history.changes.commit
     of_path = change_rows[np.isin(file_of, _files_named(tree, path))]
@@ -171,7 +171,7 @@ def commits_beside(
 def _common_commits(changed_in: AnyArray, changes: Int64Array, other_changes: Int64Array) -> Int64Array:
     """Return commits that changed two files, each by a change of its own."""
     common = np.intersect1d(changed_in[changes], changed_in[other_changes])
-    # Of a file and a later one of its former name, the shared past has one change a commit.
+    # A file and a later one with its former path share their past, with one change per commit. It isn't coupling.
     distinct = np.union1d(changes, other_changes)
     commits, counts = np.unique(changed_in[distinct], return_counts=True)
     return np.intersect1d(common, commits[counts > 1]).astype(np.int64)
@@ -188,12 +188,13 @@ def paired_commits(
         change_rows[np.isin(file_of, _files_named(tree, path))] for path in (arguments.path, arguments.other_path)
     )
     common = _common_commits(selection.history.changes.commit, changes, other_changes)
+    # `change_starts` has one entry more than there are commits, so differences are changes per commit.
     sizes = np.diff(selection.history.commits.change_starts)[common]
     return common[sizes <= (arguments.max_files or _LARGE)]
 
 
 def _files_named(tree: CommitTree, path: str | None) -> list[int]:
-    """Return places of the files that are shown under a name."""
+    """Return the indices of the files that are displayed with a path."""
     return [index for index, raw_name in enumerate(tree.paths) if raw_name.decode("utf-8", "replace") == path]
 
 
@@ -239,6 +240,7 @@ def _pairs(
     change_rows, file_of, tree = _countable_changes(snapshot, ChangedFileFilter(), dates, arguments.file_kinds, context)
     sizes = np.diff(starts)
     skipped = int((commit_mask(snapshot, *dates) & (sizes > max_files)).sum())
+    # Changes are numbered by commit, so this order has the changes of each commit together.
     order = np.lexsort((file_of, change_rows))
     change_rows, file_of = change_rows[order], file_of[order]
     numbers, first_rows = np.unique(history.changes.commit[change_rows], return_index=True)
@@ -319,7 +321,7 @@ def _today(snapshot: OpenedHistory, layout: Layout, context: ToolContext) -> tup
     def follow() -> FileChanges:
         return follow_files(snapshot.history, layout, snapshot.mask, tree.paths, context.cancellation)
 
-    # Kept with the snapshot: each row's commits are asked for one by one.
+    # Cached with the history, because readers request the commits of each row separately.
     return tree, snapshot.history.remember(f"file changes {snapshot.commits} {snapshot.without}", follow)
 
 

@@ -59,6 +59,7 @@ def _kind_of(snapshot: OpenedHistory, layout: Layout, path: str, revision: str) 
             raw = path.encode("utf-8", "surrogateescape")
             if raw in names:
                 return "file", False
+            # Git has no directories of its own in a diff: one existed if any file below it did.
             if any(name.startswith(raw + b"/") for name in names):
                 return "directory", False
             raise
@@ -110,8 +111,9 @@ def _paths(layout: Layout, numbers: Any) -> Any:
 
 
 def commit_columns(selection: OpenedHistory, commits: Any) -> dict[str, Any]:
-    """Return columns of the commits of rows; a commit may be in many rows, and its texts are read and sent once."""
+    """Return columns of the commits of rows; the texts of a commit in many rows are read and sent once."""
     history = selection.history
+    # `codes` maps each row to its commit in `distinct`, which is what a dictionary column stores.
     distinct, codes = np.unique(commits, return_inverse=True)
     distinct_commits = CommitNumbers(distinct)
     columns = history.commits

@@ -1,9 +1,9 @@
 """Answers over MCP within a number of tokens: whole items, best first, and a cursor that continues exactly.
 
-An answer is cut before it is rendered, so that text and structured content end at the same item. `Items` says what the
-items of a tool's answer are: rows of its table unless the tool says otherwise. A cursor names the next item, how much
-of it was shown if it alone is too long, and a digest of what came before; the same call made again is checked against
-that digest, so that two pages are never of different answers.
+An answer is cut before it is rendered, so that text and structured content end at the same item. `Items` defines the
+items of a tool's answer; by default these are the rows of its table. A cursor has the number of the next item, the
+characters of it that were shown if it is too long for a page, and a digest of all items before it. The next call must
+give the same digest, so that two pages never come from different answers.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from sourcelight.core.tools.tool import (
 from sourcelight.engines.tools.pages.items import ItemMark, Items
 
 _RESERVE = 150
-"""Tokens of the sentence about what was left out, and of what names the commits."""
+"""Tokens reserved for the sentence about what was left out, and for names of commits."""
 _FULL = 0.9
 _SHORT = 200
 
@@ -45,11 +45,11 @@ class PageRequest:
     Parameters
     ----------
     max_tokens
-        Most tokens; None: all.
+        Maximum number of tokens; None without a limit.
     cursor
-        Where it begins; empty: at the start.
+        The cursor of an earlier answer; empty for the start.
     with_structure
-        Whether structured content is sent beside the text, and must fit too.
+        Whether structured content is sent with the text, and must fit as well.
     """
 
     max_tokens: int | None = None
@@ -58,24 +58,26 @@ class PageRequest:
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing is cut."""
+        """Whether the whole answer is requested."""
         return self.max_tokens is None and not self.cursor
 
 
 def split_page_arguments(
     call: str, arguments: WireArguments, default: int | None, *, with_structure: bool = True
 ) -> tuple[PageRequest, WireArguments]:
-    """Return what part is wanted, and the other arguments.
+    """Return the requested page, and the other arguments.
 
     Raises
     ------
     ToolError
-        For a number of tokens or a cursor that can't be taken.
+        The number of tokens or the cursor is invalid.
     """
     remaining = {name: value for name, value in arguments.items() if name not in PAGE_SCHEMA}
     tokens, cursor = arguments.get(MAX_TOKENS_ARGUMENT), arguments.get(CURSOR_ARGUMENT)
+    # Some clients send all JSON numbers as floats.
     if isinstance(tokens, float) and tokens.is_integer():
         tokens = int(tokens)
+    # `True` is an int in Python, and would ask for one token.
     if tokens is not None and (isinstance(tokens, bool) or not isinstance(tokens, int)):
         raise _refusal(call, f"{MAX_TOKENS_ARGUMENT} must be of type integer, not {type(tokens).__name__}")
     if tokens is not None and not MIN_TOKENS <= tokens <= MAX_TOKENS:
@@ -105,7 +107,7 @@ class _Pager:
     _sizes: dict[ItemMark, int] = field(default_factory=dict)
 
     def size(self, end: ItemMark) -> int:
-        """Return the tokens from the start of the page up to a place."""
+        """Return the number of tokens from the start of the page to `end`."""
         if end not in self._sizes:
             payload, text = self.render(self.items.part(self.result, self.start, end))
             self._sizes[end] = measure(payload, text, self.request)
@@ -121,7 +123,7 @@ class _Pager:
             return ItemMark(last)
         fits, too_long = self.start.item, last
         size_so_far, size_over = 0, total
-        # Each look renders, so guesses take items for equally long, and nine tenths of a page are enough.
+        # Each measurement renders a page. So the guess assumes items of equal length, and nine tenths are full enough.
         while too_long - fits > 1 and size_so_far < _FULL * budget:
             guess = fits + (too_long - fits) * (budget - size_so_far) // max(1, size_over - size_so_far)
             guess = min(max(guess, fits + 1), too_long - 1)
@@ -135,7 +137,7 @@ class _Pager:
         return self._stop_within(budget)
 
     def _stop_within(self, budget: int) -> ItemMark:
-        """Return where the first item, which alone is too long, is cut: after whole lines if one of them fits."""
+        """Return where to cut the first item, which is too long for a page: after whole lines if one of them fits."""
         item, skip = self.start
         if self.size(ItemMark(item + 1)) <= budget:
             return ItemMark(item + 1)
@@ -144,7 +146,7 @@ class _Pager:
             index + 1 for index, character in enumerate(text) if character == "\n" and skip <= index < len(text) - 1
         ]
         end = self._longest(item, stops, budget) or self._longest(item, list(range(skip + 1, len(text))), budget)
-        # An item that can't be cut, or of which nothing fits, is shown whole: else no page would ever lead beyond it.
+        # An item that can't be cut, or of which no part fits, is shown whole: otherwise no page would get past it.
         return ItemMark(item, end) if end else ItemMark(item + 1)
 
     def _longest(self, item: int, stops: list[int], budget: int) -> int:
@@ -159,7 +161,7 @@ class _Pager:
 
 
 def measure(payload: Mapping[str, Any], text: str, request: PageRequest) -> int:
-    """Return the tokens of an answer: a client shows its text or its structured content, and neither is longer."""
+    """Return the tokens of an answer: the larger of text and structured content, since a client shows one of them."""
     tokens = estimate_tokens(text)
     if request.with_structure:
         json = orjson.dumps(payload, default=str).decode("utf-8", "replace")
@@ -170,7 +172,7 @@ def measure(payload: Mapping[str, Any], text: str, request: PageRequest) -> int:
 def render_page(
     call: str, result: ToolResult, items: Items | None, request: PageRequest, render: Callable[[ToolResult], Rendered]
 ) -> Rendered:
-    """Render the part of an answer that a caller wants.
+    """Render the requested part of an answer.
 
     Parameters
     ----------
@@ -179,16 +181,16 @@ def render_page(
     result
         The whole answer.
     items
-        How it is divided; None: by the lines of its text, without structured content.
+        The items to divide it into; None to divide its text by lines, without structured content.
     request
-        What part is wanted.
+        The requested part.
     render
-        Renders an answer.
+        The function that renders an answer.
 
     Raises
     ------
     ToolError
-        For a cursor that is not of this answer.
+        The cursor doesn't belong to this answer.
     """
     if request.is_whole:
         return render(result)
@@ -237,6 +239,7 @@ def _cut_text(call: str, payload: dict[str, Any], text: str, request: PageReques
     remaining = {"lines": len(lines) - fits, "tokens": estimate_tokens(text) - estimate_tokens(visible)}
     amount = f"{count_of(remaining['lines'], 'more line')}, about {remaining['tokens']:,} tokens,"
     note = f"({amount} are left out; pass a larger maxTokens.)"
+    # Short texts, such as names and commits, identify the answer; lists and long texts are what was too long.
     attributes = {name: value for name, value in payload.items() if isinstance(value, str) and len(value) <= _SHORT}
     return {**attributes, "text": f"{visible}\n", "limitHit": True, "leftOut": remaining}, f"{visible}\n\n{note}\n"
 
@@ -269,7 +272,7 @@ _IDENTIFYING = ("repository", "commit", "base", "head", "path", "query", "patter
 
 
 def _digest(result: ToolResult, items: Items, mark: ItemMark) -> str:
-    """Return a digest of the items up to and with the one of a cursor."""
+    """Return a digest of the items before a cursor, including the one that it divides."""
     digest = hashlib.sha256()
     digest.update(repr([result.attributes.get(name) for name in _IDENTIFYING]).encode("utf-8", "replace"))
     for item in range(mark.item + (1 if mark.offset else 0)):

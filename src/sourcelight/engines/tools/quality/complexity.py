@@ -51,6 +51,7 @@ def _complexity(arguments: ComplexityArguments, context: ToolContext) -> ToolRes
         commits = commits_of_files(snapshot, context)
         for row in rows:
             row["commits"] = commits.get(row["path"], 0)
+            # Complex code that never changes costs nothing: the product ranks files that are both.
             row["hotspot"] = row["cognitive"] * row["commits"]
     if arguments.dates:
         _add_dates(rows, snapshot, context)
@@ -86,8 +87,8 @@ def measure_files(
 ) -> Iterator[tuple[str, FileMeasures]]:
     """Yield the files of a commit that are measured, in the order of their paths.
 
-    `cache` are measures by blob and language, and gets those that are new. Raises `PathNotFound` where nothing is below
-    a path.
+    `cache` has measures by blob and language; new ones are added to it. Raises `PathNotFound` if no file is at or below
+    `below`.
     """
     with ObjectReader(repository) as reader:
         tree = reader.tree(commit)
@@ -100,6 +101,7 @@ def measure_files(
             context.cancellation.check()
             if context.observer is not None and number % _REPORT_EVERY == 0:
                 context.observer(ToolProgress("measuring", number, len(selected)))
+            # By blob, so that a caller that measures many commits parses a content once, under any path.
             key = tree.blob_id(index), language_of(names[index])
             if key not in cache:
                 data = reader.read(key[0], MAX_FILE_BYTES)
@@ -131,7 +133,7 @@ def file_row(path: str, measures: FileMeasures) -> _Row:
 
 
 def _add_dates(rows: list[_Row], snapshot: OpenedHistory, context: ToolContext) -> None:
-    """Dates of the oldest and the newest line of each row, by the commits that brought its lines."""
+    """Add the dates of the oldest and newest line to each row, from the commits that added its lines."""
     ownership = line_ownership(
         snapshot.history, snapshot.repository, snapshot.commits[0], cancellation=context.cancellation
     )
@@ -139,6 +141,7 @@ def _add_dates(rows: list[_Row], snapshot: OpenedHistory, context: ToolContext) 
     times: Int64Array = snapshot.history.commits.commit_time
     for row in rows:
         file = files.get(row["path"])
+        # `file.lines` has the number of the commit for each line, from 0; rows count lines from 1.
         lines = np.zeros(0, np.int64) if file is None else times[file.lines[row["line_number"] - 1 : row["end_line"]]]
         if len(lines):
             row["oldest_date"], row["newest_date"] = int(lines.min()), int(lines.max())
@@ -156,6 +159,7 @@ def _table(snapshot: OpenedHistory, rows: list[_Row]) -> Any:
     }
     for name in ("oldest_date", "newest_date"):
         seconds = np.array([row.get(name, 0) for row in rows], np.int64)
+        # A mask rather than None in a list: Arrow would infer the type from the first rows, which may be empty.
         missing = np.array([name not in row for row in rows], np.bool_)
         values[name] = pa.array(seconds * 1_000_000, mask=missing).cast(pa.timestamp("us", tz="UTC"))
     return tables.table("complexity", values, len(rows))

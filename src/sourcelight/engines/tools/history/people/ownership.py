@@ -1,4 +1,4 @@
-"""`ownership`, `bus_factor` and `survival`: whose lines there are, in how few hands, and how old they are."""
+"""`ownership`, `bus_factor` and `survival`: current lines by author, by number of owners, and by age."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _YEAR_S = 1970
 
 @dataclass(frozen=True, slots=True)
 class _Selected:
-    """Files to count: those at or below `path`, of `kinds` (None: all); `exact` proves each line."""
+    """Files to count: at or below `path`, and of `kinds` (None: all). With `exact`, git blame checks each line."""
 
     path: str
     kinds: frozenset[str] | None = None
@@ -53,10 +53,11 @@ def _selection(arguments: OwnershipArguments | BusFactorArguments) -> _Selected:
 
 @dataclass(slots=True)
 class _OwnedLines:
-    """Lines of the files of some histories, a row each run of lines that one commit brought to a file.
+    """Current lines of files, one row per file and commit that added lines to it.
 
-    Arrays: history, file (number in `names`), person, seconds of the commit, lines, whether exact, and the lines if the
-    commit names a coding assistant, else 0.
+    The arrays have one entry per row: `history` and `file` (an index into `names`), `person`, the commit's time in
+    seconds, the number of lines, and whether it is exact. `agent_lines` equals `lines` if the commit names a coding
+    assistant, else it is 0.
     """
 
     names: list[str]
@@ -131,6 +132,7 @@ def _files(
         return {raw: inside[raw] for raw, kind in of_each if kind in kinds}
 
     def tell(stage: str, done: int, of: int) -> None:
+        # The replay reports every 200 files or so; a fifth of these reports is enough for a progress bar.
         if observer is not None and done % 1000 < 200:
             observer(ToolProgress(stage, done, of, selection.name))
 
@@ -148,7 +150,7 @@ def _files(
 
     owned = replay(exact=None)
     inside = inside_of(owned)
-    # Of few files git blame is asked at once: comparing what all files were made of takes longer.
+    # For few files, git blame alone is faster than an exact replay, which compares the contents of all files.
     if exact and sum(not file.exact for file in inside.values()) > _FEW_FILES:
         owned = replay(exact=True)
         inside = inside_of(owned)
@@ -164,7 +166,8 @@ def _files(
             except GitFailed:
                 if not selection.repository.incomplete:
                     raise
-                continue  # a clone that lacks what blame needs: the row stays inexact, and the answer says so
+                continue  # the clone lacks objects that blame needs: the row stays inexact, and the answer says so
+            # Commits as numbers of the history, so that all later columns are lookups by index.
             numbers = [history.position(origin.oid) for origin in origins.commits]
             if None in numbers:
                 raise ToolError(
@@ -185,7 +188,7 @@ def _below(raw: bytes, path: str) -> bool:
 
 
 def _ownership(arguments: OwnershipArguments, context: ToolContext) -> ToolResult:
-    """Return lines of today's text by author, for each file, folder, or in all."""
+    """Return current lines by author, per file, per directory, or in total."""
     call = "ownership"
     histories = open_history(call, context, arguments.repo, arguments.revision)
     people = PersonNumbers(call, arguments.mailmap, join_addresses=arguments.join_addresses)
@@ -218,6 +221,7 @@ def _ownership(arguments: OwnershipArguments, context: ToolContext) -> ToolResul
         "exact": pa.array(proven),
         "agent_lines": pa.array(total(codes, owned.agent_lines, count)),
     }
+    # `lexsort` sorts by its last key first: by history, then path, then most lines, then person.
     order = np.lexsort((_ranks(people)[person], -lines, path, history))
     ownership_attributes = _answer_attributes(histories, people) | {
         "inexact_files": owned.inexact,
@@ -257,7 +261,7 @@ def _group_files(owned: _OwnedLines, by: str, depth: int, top: str) -> tuple[lis
 
 
 def _bus_factor(arguments: BusFactorArguments, context: ToolContext) -> ToolResult:
-    """For each folder the fewest authors who own more than half of its lines."""
+    """Return, per directory, the fewest authors who together own more than half of its lines."""
     call = "bus_factor"
     histories = open_history(call, context, arguments.repo, arguments.revision)
     people = PersonNumbers(call, arguments.mailmap, join_addresses=arguments.join_addresses)
@@ -266,6 +270,7 @@ def _bus_factor(arguments: BusFactorArguments, context: ToolContext) -> ToolResu
     below, at_depth = _group_files(owned, "directory", depth, "/")
     top = clean_path(arguments.path or "")
     bots = people.bots[owned.person] if len(owned.person) else np.zeros(0, np.bool_)
+    # A bot can't leave the team, so its lines say nothing about the risk that this number measures.
     human_rows = np.flatnonzero(~bots)
     rows: list[dict[str, Any]] = []
     displayed, ranks = people.display_pairs, _ranks(people)
@@ -274,6 +279,7 @@ def _bus_factor(arguments: BusFactorArguments, context: ToolContext) -> ToolResu
         folders: dict[str, Int64Array] = {f"{top}/" if top else "/": of_history}
         positions = at_depth[owned.file[of_history]]
         for position in np.unique(positions).tolist():
+            # The top directory is in the table already, with all rows; files directly in it must not replace these.
             folders.setdefault(below[position], of_history[positions == position])
         for folder, rows_of_folder in folders.items():
             codes, persons = group([owned.person[rows_of_folder]])
@@ -281,6 +287,7 @@ def _bus_factor(arguments: BusFactorArguments, context: ToolContext) -> ToolResu
             order = np.lexsort((ranks[persons[0]], -lines))
             running = np.cumsum(lines[order])
             line_count = int(running[-1]) if len(running) else 0
+            # `right`, because owners of exactly half of the lines are not yet more than half.
             factor = int(np.searchsorted(running, line_count / 2, side="right")) + 1 if line_count else 0
             owners = persons[0][order[:factor]].tolist()
             rows.append(
@@ -325,7 +332,7 @@ def _bus_factor(arguments: BusFactorArguments, context: ToolContext) -> ToolResu
 
 
 def _survival(arguments: SurvivalArguments, context: ToolContext) -> ToolResult:
-    """Return lines of today's text, and lines ever added, by year of birth."""
+    """Return surviving lines, and all lines ever added, by the year in which they were added."""
     call = "survival"
     histories = open_history(call, context, arguments.repo, arguments.revision)
     people = PersonNumbers(call)
@@ -334,11 +341,13 @@ def _survival(arguments: SurvivalArguments, context: ToolContext) -> ToolResult:
     rows: list[tuple[Any, ...]] = []
     for number, selection in enumerate(histories.selections):
         own_rows = owned.history == number
+        # Committer times in both sums, in UTC; a year of additions and one of living lines are then comparable.
         years = _years(owned.time[own_rows])
         history = selection.history
         inside = np.array([_below(raw, top) for raw in history.paths] or [False], np.bool_)
         mask = selection.mask[history.changes.commit] & inside[history.changes.path]
         born = _years(history.commits.commit_time[history.changes.commit[mask]])
+        # -1 means unknown, as for binary files.
         added = np.maximum(history.changes.additions[mask], 0)
         alive = owned.lines[own_rows]
         total = max(1, int(alive.sum()))
