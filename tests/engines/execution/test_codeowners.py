@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sourcelight as sl
+from sourcelight.core.errors import PatternError
 from sourcelight.engines.execution.results.owners import CodeOwners, owned_by
+from sourcelight.testing import RepositoryBuilder
 
 RULES = r"""
 # comment
@@ -69,10 +73,25 @@ def test_hostile_patterns_take_no_time() -> None:
     assert time.monotonic() - started < 5
 
 
-def test_rules_that_outgrow_the_memory_of_a_set_name_no_owner() -> None:
-    # RE2 refuses to compile them: a search by owner has to go through all the same.
-    rules = CodeOwners("* @all\n" + "\n".join(f"/{number}{'?' * 500}/* @x" for number in range(600)))
-    assert rules.owners("readme") == ()
+COMPLEX = "* @all\n" + "\n".join(f"/{number}{'?' * 500}/* @x" for number in range(600))
+"""Rules that RE2 refuses to compile as a set."""
+
+
+def test_rules_that_outgrow_the_memory_of_a_set_are_refused() -> None:
+    with pytest.raises(PatternError, match="64 MiB"):
+        CodeOwners(COMPLEX)
+
+
+@pytest.mark.filterwarnings("ignore::sourcelight.IncompleteResultWarning")
+@pytest.mark.parametrize("query", ["file:has.owner(@all)", "-file:has.owner(@all)"])
+@pytest.mark.parametrize("kind", ["file", "diff"])
+def test_a_search_names_a_codeowners_file_that_is_too_complex(tmp_path: Path, kind: str, query: str) -> None:
+    RepositoryBuilder(tmp_path / "src" / "one").commit({"CODEOWNERS": COMPLEX, "a.txt": "needle\n"}, "needle")
+    with sl.open(tmp_path / "src", index_dir=tmp_path / "index") as code:
+        result = code.search(f"type:{kind} needle {query}")
+        assert result.status != "complete"
+        (title,) = result.skipped.loc[result.skipped["reason"] == "document-missing", "title"]
+        assert "CODEOWNERS" in title
 
 
 @given(st.text(max_size=200), st.text(max_size=40))

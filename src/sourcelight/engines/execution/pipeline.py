@@ -191,6 +191,7 @@ class ResultPipeline:
             if matching_targets:
                 yield repository_batch([(target, ()) for target in matching_targets])
         self.ownership.later.update(self.histories.without_owners)
+        self.ownership.missing.update(self.histories.unread_owners)
 
     def _of_one(self, plan: Plan) -> Iterable[Any]:
         selector = self._selector(plan)

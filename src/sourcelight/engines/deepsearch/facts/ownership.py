@@ -47,7 +47,7 @@ def find_owners(work: Work, paths: PathNames) -> Fact | None:
         unit="owners",
     )
     fact.query = make_queries(work, "select:file.owners")[0]
-    fact.notes += [f"{name}: this clone lacks the CODEOWNERS file" for name in sorted(ownership.missing)]
+    fact.notes += [f"{name}: the CODEOWNERS file can't be read" for name in sorted(ownership.missing)]
     fact.rule = f"As CODEOWNERS says; {count_of(table.total, 'file')} with an owner."
     fact.tables = [table]
     return fact

@@ -9,6 +9,7 @@ import numpy as np
 from sourcelight.core.arrays import Int64Array
 from sourcelight.core.batches import CommitId
 from sourcelight.core.cancellation import Cancellation, ScanStopped
+from sourcelight.core.errors import PatternError
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query import Predicate
 from sourcelight.engines.execution.results.owners import PLACES, CodeOwners, owned_by
@@ -21,6 +22,9 @@ MAX_OWNERS_BYTES = 3 << 20
 
 _FEW_BLOBS = 50_000
 """Answers about contents that are remembered."""
+
+_FILE_MODES = frozenset({b"100644", b"100664", b"100755", b"120000"})
+"""Modes of entries with a content, in git's trees: files and links, but no folders and submodules."""
 
 
 class ChangedFilePredicates:
@@ -63,9 +67,14 @@ class ChangedFilePredicates:
         self._rules: dict[bytes, CodeOwners | None] = {}
         self._rules_of: dict[int, CodeOwners | None] = {}
         self.without_owners = False
+        self.unread_owners = ""
 
     def passing(self, changes: Int64Array) -> Int64Array:
-        """Those of some changes that pass; `without_owners` is set once a commit without a file of owners is met."""
+        """Return the changes that pass.
+
+        Sets `without_owners` at a commit without a CODEOWNERS file, and `unread_owners` to the path of a file that
+        can't be read.
+        """
         with self._reader:
             mask = [self._passes(change) for change in changes.tolist()]
         passing_changes: Int64Array = changes[np.array(mask, np.bool_)]
@@ -102,21 +111,31 @@ class ChangedFilePredicates:
     def _rules_at(self, commit: int) -> CodeOwners | None:
         if commit not in self._rules_of:
             self._rules_of[commit] = self._read_rules(self._history.oid(commit))
-            self.without_owners = self.without_owners or self._rules_of[commit] is None
+            self.without_owners = self.without_owners or (self._rules_of[commit] is None and not self.unread_owners)
         return self._rules_of[commit]
 
     def _read_rules(self, oid: CommitId) -> CodeOwners | None:
         root = self._reader.root(oid)
         for path in PLACES if root is not None else ():
-            blob = root
+            blob, mode = root, b""
             for name in path.encode().split(b"/"):
                 entries = self._reader.folder(blob) if blob is not None else None
-                blob = next((entry_blob for _, entry_name, entry_blob in entries or () if entry_name == name), None)
-            if blob is None:
+                mode, blob = next(((entry[0], entry[2]) for entry in entries or () if entry[1] == name), (b"", None))
+            if blob is None or mode not in _FILE_MODES or (self._reader.size(blob) or 0) > MAX_OWNERS_BYTES:
                 continue
             if blob not in self._rules:
                 text = self._reader.read(blob, MAX_OWNERS_BYTES)
-                self._rules[blob] = None if text is None else CodeOwners(text.decode(errors="replace"))
-            if self._rules[blob] is not None:
-                return self._rules[blob]
+                self._rules[blob] = None if text is None else _compile(text)
+            # A file that can't be read must not fall through to the next place: its rules are the ones that count.
+            if self._rules[blob] is None:
+                self.unread_owners = path
+            return self._rules[blob]
+        return None
+
+
+def _compile(text: bytes) -> CodeOwners | None:
+    """Return the rules of a file; None if they are too complex, as for a file that can't be read."""
+    try:
+        return CodeOwners(text.decode(errors="replace"))
+    except PatternError:
         return None

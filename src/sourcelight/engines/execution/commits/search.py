@@ -106,6 +106,8 @@ class CommitSearch:
         Repositories that were searched to the end.
     without_owners
         Repositories with a searched commit that has no CODEOWNERS file, if the query filters by owner.
+    unread_owners
+        Path of a CODEOWNERS file that can't be read, by repository.
     """
 
     updater: InitVar[HistoryUpdater]
@@ -117,6 +119,7 @@ class CommitSearch:
     histories: SearchedHistories = field(init=False)
     done: list[str] = field(default_factory=list)
     without_owners: set[str] = field(default_factory=set)
+    unread_owners: dict[str, str] = field(default_factory=dict)
     _yielded: dict[str, frozenset[str]] = field(init=False, default_factory=dict)
     _line_cells: LineCells | None = field(init=False, default=None)
 
@@ -390,6 +393,8 @@ class CommitSearch:
         passing_changes = ChangeNumbers(files.passing(changes))
         if files.without_owners:
             self.without_owners.add(history_commit.repository.name)
+        if files.unread_owners:
+            self.unread_owners[history_commit.repository.name] = files.unread_owners
         return passing_changes
 
     def note(self, history: History, name: str, revisions: Sequence[str], *, changes: bool = True) -> None:

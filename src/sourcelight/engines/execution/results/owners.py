@@ -25,7 +25,7 @@ import re2
 
 from sourcelight.core.batches import arrow_type
 from sourcelight.core.batches.rows import MatchRows
-from sourcelight.core.errors import SourcelightError
+from sourcelight.core.errors import PatternError, SourcelightError
 from sourcelight.core.query import Predicate
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.wire.events import Alert
@@ -68,6 +68,11 @@ class CodeOwners:
     ----------
     text
         The file's content. Lines that aren't rules are ignored, and so is everything after 20,000 rules.
+
+    Raises
+    ------
+    PatternError
+        If the rules together are too complex to be matched.
     """
 
     def __init__(self, text: str) -> None:
@@ -81,9 +86,8 @@ class CodeOwners:
             for rule in self._rules:
                 self._set.Add(rule.pattern)
             self._set.Compile()
-        except re2.error:
-            # A hostile file. Without rules its files are unowned, which the alert says; the search goes through.
-            self._rules = []
+        except re2.error as exc:
+            raise PatternError("CODEOWNERS", "its rules need more than 64 MiB") from exc
 
     def owners(self, path: str) -> tuple[str, ...]:
         """Owners of the file at `path`, as they are written in the file; none when it has no owner."""
@@ -208,7 +212,8 @@ class OwnerPredicate:
     later
         Repositories with a searched commit that has no CODEOWNERS file yet.
     missing
-        Path of the CODEOWNERS file whose content a partial clone lacks, by repository.
+        Path of the CODEOWNERS file that can't be read, by repository: a partial clone lacks its content, or its rules
+        are too complex.
     """
 
     def __init__(self, read: ReadFile, lacks: LacksFile) -> None:
@@ -236,6 +241,7 @@ class OwnerPredicate:
         return self._files_by_key[key]
 
     def _load(self, target: Target) -> FileOwners | None:
+        path = ""
         try:
             for path in PLACES:
                 text = self._read(target, path)
@@ -246,6 +252,9 @@ class OwnerPredicate:
                 if self._lacks(target, path):
                     self.missing[target.repository.info.name] = path
                     return None
+        except PatternError:
+            # Not the same as a file without rules: nobody can say here who owns a file.
+            self.missing[target.repository.info.name] = path
         except (SourcelightError, OSError):
             pass
         return None
