@@ -47,6 +47,7 @@ def show(rows: Iterable[Row], columns: Sequence[str], *, as_json: bool) -> int:
 
 def back_up(state: State, file: str) -> None:
     """Write a copy of the state."""
+    # Times of last use are collected in memory; the copy should have them.
     state.credentials.flush()
     state.database.copy_to(file)
     print_line(f"wrote {file}")
@@ -56,6 +57,7 @@ def restore(state: State, file: str, *, is_confirmed: bool) -> None:
     """Replace the state by a copy; keeps what was there in a copy beside it."""
     if not is_confirmed:
         raise ConfigurationError("this replaces all accounts, permissions and credentials; confirm it with --yes")
+    # The copy is made before anything is replaced, so that a failed restore loses nothing.
     before = f"{state.database.path}.before-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
     state.database.copy_to(before)
     state.database.replace_from(file)
@@ -107,6 +109,7 @@ def create_user(state: State, name: str, *, with_password: bool) -> None:
 
 def set_password(state: State, name: str, *, remove: bool) -> None:
     """Set or remove a password; sign-in sessions end."""
+    # Raises for an unknown account before anyone types a password.
     state.accounts.get(name)
     state.accounts.set_password(name, "" if remove else read_password())
     print_line(f"{'removed' if remove else 'set'} the password of {name} and ended its sessions")
@@ -162,6 +165,7 @@ def create_token(state: State, account: str, scopes: Sequence[str], *, expires: 
         print_line(json.dumps(result, indent=2))
         return
     until = f"until {_format_time(token.expires_at)}" if token.expires_at is not None else "without expiry"
+    # On standard error, so that `TOKEN=$(sourcelight admin …)` gets the secret alone.
     say(f"token {token.id} of {token.account}, scope {' '.join(token.scopes)}, {until}; shown only once")
     print_line(secret)
 

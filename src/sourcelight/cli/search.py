@@ -160,7 +160,7 @@ class SearchCommand:
         Raises
         ------
         typer.BadParameter
-            When the extension belongs to no format.
+            The extension belongs to no format.
         """
         if self.output_format or not self.output:
             return self.output_format or "table"
@@ -194,6 +194,7 @@ class SearchCommand:
 def search(query: str, command: SearchCommand) -> int:
     """Search and write the answer; checks the options before it opens anything."""
     output_format = command.effective_format
+    # Binary output on a terminal can change its state until it is reset.
     if output_format == "parquet" and not command.output and sys.stdout.isatty():
         raise typer.BadParameter("parquet is binary: name a file with -o, or redirect standard output")
     if command.spreadsheet and output_format != "csv":
@@ -237,7 +238,7 @@ def _print_matches(client: Client, query: str, command: SearchCommand) -> int:
     state = SearchState(query, pattern_type=command.pattern_type, display=command.display)
     with open_output(command.output) as file:
         printer = MatchPrinter(file, use_color=not command.output and wants_color(sys.stdout))
-        # On a terminal that shows matches, a status line would cover them.
+        # On a terminal with matches, a status line would overwrite them.
         line = StatusLine()
         shows_matches = sys.stdout.isatty() and not command.output
         events = client.stream(
@@ -253,6 +254,7 @@ def _print_matches(client: Client, query: str, command: SearchCommand) -> int:
         finally:
             line.clear()
     state.finish()
+    # A limit with -n stops the rows, while the service counts on; its count is then the larger one.
     total = max(state.matches, state.progress[-1].match_count if state.progress else 0)
     _say_alerts(state.alerts, state.reasons)
     return _finish(command, state.status, state.reasons, printer.rows, total)
@@ -309,6 +311,7 @@ def _say_partial_file(client: Client, command: SearchCommand) -> None:
 def _count(client: Client, query: str, columns: list[str], output_format: str, command: SearchCommand) -> int:
     line = StatusLine()
     with warnings.catch_warnings(record=True) as caught:
+        # Python shows a warning once per place by default, and each one here is a reason for an incomplete count.
         warnings.simplefilter("always")
         try:
             table = client.count_table(

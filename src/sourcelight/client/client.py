@@ -1,4 +1,4 @@
-"""The client, awaited. All of its logic is here."""
+"""The asynchronous client. `Client` wraps it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
     from pyarrow import Table
 
-_SHOWN_AFTER_S = 0.5  # most calls are over sooner, and a bar below each cell would say nothing
+_SHOWN_AFTER_S = 0.5  # most calls end sooner, and a bar that vanishes at once would only flicker
 
 
 @refuses_former_names("Client")
@@ -116,6 +116,7 @@ class AsyncClient(ShowsOverview, SearchMethods, Methods):
         self._last_frame = None
         self._read_last = lambda: self._last_frame
 
+        # Called while the exception of an interrupt passes: `last` then has the rows that had arrived.
         def keep(rows: Sequence[Any], attributes: Mapping[str, Any]) -> None:
             self._last_frame = partial_frame(rows, attributes)
 

@@ -41,7 +41,7 @@ class Asker(Protocol):
 
     @property
     def backend(self) -> Backend:
-        """What answers."""
+        """The backend."""
 
     async def deepsearch(self, question: str, *, conversation: DeepSearchAnswer | str | None = None) -> Any:
         """Ask a question in a conversation."""
@@ -83,6 +83,7 @@ class DeepSearchAnswer:
     ) -> None:
         self._attributes = answer
         self._base_url = base_url
+        # When this object was made, not the answer: a stored answer is older, and `cached` says so.
         self._made_at = now()
         self._asker = asker
         self._turns = tuple((str(activity), str(about)) for activity, about in (turns or answer.get("turns") or ()))
@@ -198,7 +199,7 @@ class DeepSearchAnswer:
 
     @property
     def _source(self) -> dict[str, Any]:
-        """The `attrs` of its frames."""
+        """Attributes for the `attrs` of its frames."""
         attrs = {"status": self.status} if self._asker is None else provenance(self._asker.backend, status=self.status)
         return {"call": "deepsearch", **attrs, "requested_at": self._made_at}
 
@@ -275,6 +276,7 @@ class DeepSearchAnswer:
         asker = self._asker_or_raise()
         attributes: Mapping[str, Any] = call(lambda: asker._deepsearch_change(self, **changes))  # noqa: SLF001 - one room
         url = str(attributes.get("share_url") or self.url)
+        # First without the part, then with it: services return either form, and the link for others has it once.
         return url.replace("/deepsearch/shared/", "/deepsearch/").replace("/deepsearch/", "/deepsearch/shared/")
 
     def apply_change(self, attributes: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
@@ -292,6 +294,7 @@ class DeepSearchAnswer:
         if changes.get("reset_link") and (url := address_of(attributes)):
             self.url = url
             token = str(attributes.get("read_token") or "")
+            # A copy, as `to_dict` has given the former mapping to callers.
             self._attributes = {**self._attributes, "url": url, "read_token": token, "title": self.title}
 
     def _asker_or_raise(self) -> Asker:
@@ -334,6 +337,7 @@ class DeepSearchAnswer:
         return {**self._attributes, "turns": [list(turn) for turn in self._turns]}
 
     def _view(self) -> AnswerView:
+        # A relative address leads nowhere outside of the service's own pages.
         url = self.url if "://" in self.url else ""
         links = links_of(self._source) if not self._base_url and self._asker is not None else LinkResolver()
         return AnswerView(self.status, self.title, self.questions, self._turns, self._base_url, url, links)
@@ -359,11 +363,12 @@ def conversation_facts(answer: ToolResult, question: str = "") -> dict[str, Any]
     answer
         Of `deepsearch` or `deepsearch_read`.
     question
-        The question without its filters, where the answer is to one.
+        The question without its filters; empty for the answer of `deepsearch_read`.
     """
     attributes = answer.attributes
     questions = attributes.get("questions")
     if questions is None:
+        # `deepsearch` answers one question with its facts on top; `deepsearch_read` has a list of them.
         questions = [{**attributes, "question": question}]
     status = str(
         attributes.get("state") or (questions[-1].get("state") if questions else "") or attributes.get("status")

@@ -263,8 +263,9 @@ async def _open_embedded(
                 engine.definitions.start(targets)
                 engine.term_updates.start(targets)
 
-        # Who opens a client can wait for an index as long as it takes; a service can't.
+        # The user of a notebook can wait for an index and interrupt it; a client of a service can't.
         engine.indexing.wait_s = math.inf
+        # A small index is built at once: a search that had to read files directly would be slower than the build.
         if engine.index_takes_a_moment():
             engine.update(progress=state.update, cancellation=cancellation)
             build_more()
@@ -276,10 +277,11 @@ async def _open_embedded(
         try:
             backend = await asyncio.to_thread(work)
         except asyncio.CancelledError:
+            # The thread doesn't see that its task was canceled; it stops at its next check of the signal.
             cancellation.cancel()
             state.interrupt()
             raise
-        except Cancelled:  # by the Stop button: what was built so far stays
+        except Cancelled:  # by the Stop button; finished indexes are kept
             state.interrupt()
             raise
         except Exception as exc:

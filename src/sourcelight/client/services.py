@@ -208,11 +208,11 @@ def federate(
     from sourcelight.client.federation.factory import make_backend
 
     def make(url: str, *, token: str | None) -> Client:
-        return connect(url, token, check=False)  # a service that is away costs its own rows only
+        return connect(url, token, check=False)  # an unreachable service must not fail the others
 
     async def close(clients: list[Client]) -> None:
         for client in clients:
-            await client._client.aclose()  # noqa: SLF001 - one room; its own way would block this loop
+            await client._client.aclose()  # noqa: SLF001 - one room; its own `close` would block this loop
             unregister(client)
 
     return Client(make_backend(services, Client, make, close, idle_timeout_s))
@@ -250,12 +250,13 @@ async def _signed_in(
 
 
 def _credential(url: str | None, *, client_id: str, scope: str, client_secret: str = "", **options: Any) -> Any:
-    """Return the endpoint and the credential of a sign-in; `options` are further ones of `SignInOptions`."""
+    """Return the endpoint and the credential of a sign-in; `options` are fields of `SignInOptions`."""
     from sourcelight.backends import remote
     from sourcelight.backends.remote.sign_in import OAuthCredential, SignInOptions
 
     endpoint, _ = remote.resolve_endpoint(url)
     secret = remote.Secret(client_secret) if client_secret else None
+    # A client that registers itself gets no wider scope than `mcp`; asking for more would fail the sign-in.
     scope = scope or ("user:all" if client_id else "mcp")
     return endpoint, OAuthCredential(endpoint, SignInOptions(client_id, secret, scope, **options))
 

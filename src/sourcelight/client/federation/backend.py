@@ -32,13 +32,13 @@ class FederatedBackend:
     Parameters
     ----------
     services
-        What is asked, in the order that decides between equals.
+        The services; for equal rows, the first one wins.
     clients
         A client of each service, by its name.
     close
-        Gives back what was opened for the federation alone.
+        Closes the clients that were opened for the federation only.
     idle_timeout_s
-        Seconds without news of a search after which a service that is not in this process is given up.
+        Seconds without an event after which a remote service is dropped from a search.
     """
 
     def __init__(
@@ -70,21 +70,21 @@ class FederatedBackend:
                 yield event
 
     async def count(self, request: SearchRequest, by: Sequence[str]) -> Any | None:
-        """None: rows of several services must not count twice, so the caller counts the merged stream."""
+        """Return None, so that the caller counts the merged stream: several services may have the same rows."""
         del request, by
         return None
 
     async def explain(self, request: SearchRequest) -> Mapping[str, Any] | None:
-        """Explanations of a query by each service, one after the other; None without any."""
+        """Return the explanations of a query by each service; None without any."""
         return await explanation_of(self.services, request)
 
     async def repositories(self) -> tuple[RepositoryInfo, ...]:
-        """Information about the repositories of all services; the first service that has one wins.
+        """Return the repositories of all services; attributes come from the first service that has one.
 
         Raises
         ------
         SourcelightError
-            When no service can tell: the error of the first.
+            No service answered: the error of the first one.
         """
         replies = await ask_all(self.services, lambda service: service.backend.repositories())
         info_by_name: dict[str, RepositoryInfo] = {}
@@ -118,9 +118,9 @@ class FederatedSearch(BackendWrapper):
     backend
         The federation.
     services
-        What is asked instead of its own services.
-    kept
-        Whether rows are kept, to be brought into order when the search has ended.
+        The services to search instead of its own.
+    keeps_rows
+        Whether rows are kept, so that `arrange` can sort them after the search.
     """
 
     def __init__(self, backend: FederatedBackend, services: Sequence[Service], *, keeps_rows: bool) -> None:
@@ -160,11 +160,11 @@ def federated_run(
     backend
         The federation.
     request
-        What is asked.
+        The request.
     exhaustive
-        Ask each service that caps its answers in as many parts as it takes.
+        Whether to search services that cap their answers in as many parts as necessary.
     keeps_rows
-        Whether all rows are kept, so that they can be brought into order.
+        Whether rows are kept, so that they can be sorted after the search.
     """
     services: Sequence[Service] = backend.services
     if exhaustive:
@@ -173,6 +173,7 @@ def federated_run(
     if exhaustive and not backend.local:
         searches = {s.name: ExhaustiveSearch(s.backend) for s in services if not s.backend.local}
         services = [_in_parts(service, searches.get(service.name)) for service in services]
+    # The plain backend is enough here: rows go to the caller as they arrive, and none is needed later.
     if not keeps_rows and not searches:
         return SearchRun(backend, request)
     search = FederatedSearch(backend, services, keeps_rows=keeps_rows)
@@ -188,11 +189,12 @@ def _in_parts(service: Service, search: ExhaustiveSearch | None) -> Service:
 
 
 def _sum_reports(report: Callable[[int, int, int], None]) -> Callable[[str], Callable[[int, int, int], None]]:
-    """Progress callbacks by service, whose numbers are reported as sums."""
+    """Return a function that makes a progress callback per service; `report` gets the sums of all services."""
     latest: dict[str, tuple[int, int, int]] = {}
 
     def of(name: str) -> Callable[[int, int, int], None]:
         def tell(done: int, parts: int, matches: int) -> None:
+            # The last report of each service, because a new one replaces its numbers rather than adding to them.
             latest[name] = done, parts, matches
             first, second, third = (sum(column) for column in zip(*latest.values(), strict=True))
             report(first, second, third)
@@ -212,8 +214,8 @@ def federated_tools(services: Sequence[Service]) -> FederatedServiceTools | None
 class FederatedServiceTools:
     """`core.backend.ServiceEndpoint` over several services.
 
-    A tool that one service alone has keeps its name. One that several have is named ``service:tool`` for each of them,
-    since the answer of one would not be the answer of all.
+    A tool that only one service has keeps its name. One that several have is named ``service:tool`` for each of them,
+    because the answer of one service would not be the answer of all.
     """
 
     services: Sequence[Service]
@@ -239,7 +241,7 @@ class FederatedServiceTools:
             try:
                 return await _endpoint_of(service).fetch_file(link)
             except (NotFound, ToolError) as exc:
-                # A missing file says more than an address that is another service's.
+                # `NotFound` is more specific: the other error may only mean that the address is another service's.
                 error = exc if error is None or isinstance(exc, NotFound) else error
         raise error or ToolError(f"no service of the federation has {link[:200]!r}")
 

@@ -1,7 +1,7 @@
 """Queries of a client: text or expressions, narrowed, or split into parts that match the same files.
 
-Each cut names what has been seen and adds one part for all the rest, so that no part of the answer can fall between,
-whatever a name or a language means to the service.
+Each split makes parts for the values seen so far, and one part that excludes all of them. So no match can be lost,
+however the service interprets a name or a language.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class ObservedValues:
 class QueryPart:
     """A part of a query.
 
-    `names` are the repositories, or the entries of a folder (``src/``, ``setup.py``), that it is about; none: it is
-    about all but `but`. `step` is what it can be cut by next.
+    `names` are the repositories, or entries of a directory (``src/``, ``setup.py``), that it covers. Without names, it
+    covers everything except `but`. `step` is the attribute that it can be split by next.
     """
 
     filters: tuple[tuple[str, str], ...] = ()
@@ -67,7 +67,7 @@ class QueryPart:
         return (*self.filters, *name_filters, *left_out)
 
     def split(self, query: Query, seen: ObservedValues) -> tuple[QueryPart, ...]:
-        """Smaller parts that together are this one; none when it can't be cut any further."""
+        """Return smaller parts that together equal this one; empty if it can't be split any further."""
         if len(self.names) > 1:
             return tuple(replace(self, names=names) for names in _batches(self.names))
         if self.step == "repository":
@@ -89,7 +89,7 @@ class QueryPart:
         if not all(_FILES & set(alternative.types) for alternative in query.plan):
             return ()
         path_part = QueryPart(self._all_filters(), step="path")
-        # A filter on files finds no repositories by name, so those are a part of their own.
+        # Queries with a filter on files don't match repository names, so these need a part of their own.
         names = () if not finds_names(query) else (QueryPart((*self._all_filters(), ("type", "repo")), step="end"),)
         languages = tuple(dict.fromkeys(name for name in seen.languages if name and find_language(name)))
         if not languages:
@@ -107,7 +107,7 @@ class QueryPart:
         if not inside:
             return ()
         folder = _common([path.rpartition("/")[0] for path in inside])
-        # Bytes that are not text can't be asked for: the entry ends before them.
+        # A query can't contain bytes that aren't text, so the entry ends before them.
         entries = dict.fromkeys(_entry(path, len(folder)).partition("\ufffd")[0] for path in inside)
         new = tuple(entry for entry in entries if entry and entry != below)
         if not new:
@@ -122,6 +122,7 @@ def finds_names(query: Query) -> bool:
 
 
 def _batches(names: Sequence[str]) -> list[tuple[str, ...]]:
+    # Rounded up: at most `_PIECES` batches, each one query.
     size = -(-len(names) // _PIECES)
     return [tuple(names[i : i + size]) for i in range(0, len(names), size)]
 
@@ -137,7 +138,8 @@ def _below(entries: Sequence[str]) -> str:
 
 
 def _common(folders: Sequence[str]) -> str:
-    """Return the deepest folder that holds all of `folders`, with its slash; empty for the top."""
+    """Return the deepest directory that contains all of `folders`, with its slash; empty for the root."""
+    # Whatever the first and the last path in sorted order share, all paths between them share too.
     first_parts, last_parts = min(folders).split("/"), max(folders).split("/")
     same = list(takewhile(lambda pair: pair[0] == pair[1], zip(first_parts, last_parts, strict=False)))
     return "".join(f"{name}/" for name, _ in same if name)

@@ -87,7 +87,8 @@ class SearchResult:
         self._other = state.other
         self._answerer = self._source = answerer
         self._asked_at = asked_at or now()
-        self._loop = loop  # where the lines around a match can be asked for later
+        # The loop of the client's connections: the explorer requests lines around a match through it later.
+        self._loop = loop
         self._rerun = rerun
         self._elapsed_s = state.elapsed_s
 
@@ -187,6 +188,7 @@ class SearchResult:
     @cached_property
     def repositories(self) -> Frame:
         """DataFrame of the repositories with matches, by name, with their counts."""
+        # Counted from the batches, since `matches` may never be built: a million rows take seconds as a DataFrame.
         from sourcelight.display.frames.aggregates import MatchCounter
 
         counter = MatchCounter(["repository"])
@@ -194,6 +196,7 @@ class SearchResult:
             counter.add(batch)
         counts = {row["repository"]: row["matches"] for row in counter.table().to_pylist()}
         names = {f.name for f in self._infos}
+        # Services may send matches of a repository without sending its attributes.
         nameless = [RepositoryInfo(name) for name in counts if name is not None and name not in names]
         return self._with_source(frames.repositories_frame([*self._infos, *nameless], counts))
 
@@ -351,6 +354,7 @@ class SearchResult:
         from sourcelight import __version__
         from sourcelight.display.notebook.result_view import result_page
 
+        # Links to local directories would show the paths of this machine to readers of the page.
         view = replace(self._view(), page=max(rows, 0), links=self._links(no_folder))
         origin = f"Searched {self._asked_at} by sourcelight {__version__}"
         return text_or_path(result_page(view, origin), path)
@@ -383,7 +387,7 @@ class SearchResult:
     @property
     def links(self) -> LinkResolver:
         """Resolver of links for rows: at the service, at their code host, or in JupyterLab."""
-        # Only a backend of this process knows folders; a service must not.
+        # Only a backend of this process may link to local directories; a service must not.
         return self._links(no_folder if self._answerer is None else self._answerer.features.folder_of)
 
     def _links(self, folder_of: Callable[[str], str]) -> LinkResolver:
@@ -398,6 +402,7 @@ class SearchResult:
         return result_text(self._view())
 
     def __iter__(self) -> Iterator[Any]:
+        # Without this, Python would iterate by `__len__` and fail with a message about `__getitem__`.
         raise TypeError("a SearchResult is not a sequence: iterate over .matches.itertuples() or client.stream(query)")
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:  # noqa: ARG002

@@ -77,6 +77,7 @@ COMMANDS = ("open", "connect", "use", "status")
 
 def _document(*options: MagicOption) -> Callable[[Any], Any]:
     def add(method: Any) -> Any:
+        # IPython shows this text for `%search?`; generated, it can't differ from what the parser accepts.
         method.__doc__ = f"{method.__doc__.rstrip()}\n\n    Options, in front of the rest:\n\n{table(options)}\n    "
         return method
 
@@ -217,14 +218,14 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
             raise UsageError("\n".join([*getattr(exc, "__notes__", ()), str(exc)])) from None
         name = line_parts.last("out")
         if name is not None:
-            # What is kept of an explorer is the answer that it shows.
+            # Of an explorer, the variable gets the result that it displays.
             self._store(name, result if isinstance(result, SearchResult | DeepSearchAnswer) else result.result)
         return None if "quiet" in line_parts else result
 
     def _understand(
         self, magic: str, options: Sequence[MagicOption], line: str, cell: str | None
     ) -> tuple[MagicLine, str]:
-        """Return the options of a magic, and what it looks for."""
+        """Return the options of a magic, and its query or question."""
         line_parts = split(line, options, magic)
         text = _text(line_parts.rest, cell, "\n" if magic == "ask" else " ")
         text = replace_variables(text, line_parts.values.get("var", ()), self.shell.user_ns, magic)
@@ -270,6 +271,7 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
                 question, conversation=conversation, timeout_s=_seconds(timeout) if timeout is not None else None
             )
         finally:
+            # Also after an interrupt: the conversation exists at the service, and `--continue` should find it.
             last = client.last
             if isinstance(last, DeepSearchAnswer):
                 self._answer = last
@@ -300,6 +302,7 @@ def _seconds(text: str) -> float:
         seconds = float(text.removesuffix("s"))
     except ValueError:
         seconds = -1.0
+    # Refuses NaN and infinity as well, since every comparison with NaN is false.
     if not 0 < seconds < 1e9:
         raise ToolError(f"--timeout needs seconds, not {text!r}", argument="timeout")
     return seconds

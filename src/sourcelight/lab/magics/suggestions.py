@@ -23,14 +23,14 @@ Names = Callable[[str], tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A text that may replace the fragment, and what it is: ``filter`` or ``value``."""
+    """A text that may replace the fragment, and its kind: ``filter`` or ``value``."""
 
     text: str
     kind: str
 
 
 def term_of(query: str) -> str:
-    """Return the term that a query ends with, as far as it goes; empty behind a blank.
+    """Return the unfinished term at the end of a query; empty after a blank.
 
     Examples
     --------
@@ -48,6 +48,7 @@ def term_of(query: str) -> str:
                 position += 1
             elif char == closing:
                 closing = ""
+        # Behind a colon, parentheses belong to the value: `repo:has.path(…)`, or a group of a regular expression.
         elif char.isspace() or (char in "()" and ":" not in query[start:position]):
             start = position + 1
         elif (char in "\"'" and (position == start or query[position - 1] == ":")) or (
@@ -59,14 +60,14 @@ def term_of(query: str) -> str:
 
 
 def suggest(query: str, names: Names) -> tuple[str, list[Completion]]:
-    """Return the fragment at the end of `query`, and what may replace it, the likeliest first.
+    """Return the fragment at the end of `query`, and its possible replacements, likeliest first.
 
     Parameters
     ----------
     query
         Text of the query up to the cursor.
     names
-        Gives the names known of a kind: ``repository``, ``language``, ``author`` or ``path``.
+        Returns the known names of a kind: ``repository``, ``language``, ``author`` or ``path``.
     """
     term = term_of(query)
     match = _FIELD.fullmatch(term)
@@ -104,7 +105,7 @@ def _values(field: Field, typed: str, names: Names) -> Iterator[Completion]:
 
 
 def _of(field: Field, names: Names) -> Iterator[tuple[str, str]]:
-    """Yield names of values of a field, and how they are written behind its colon."""
+    """Yield the values of a field: the name to match, and the text to insert after the colon."""
     if field.name == "lang":
         from sourcelight.core.query.languages import LANGUAGES
 
@@ -131,10 +132,9 @@ _CLOSING = {")": "(", "]": "[", "}": "{"}
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A string that is not closed yet: the call it is an argument of, where it stands there, and its text so far.
+    """An unclosed string in the code: the call that it is an argument of, which argument, and its text so far.
 
-    `callee` is a dotted name; `argument` the parameter's name if it is given, else its position from 0 as text;
-    `in_value` tells whether it is the value of a mapping, or an item of a list, within that argument.
+    `callee` is a dotted name. `argument` is the parameter's name if it is given, else its position from 0 as text.
     """
 
     callee: str
@@ -157,6 +157,7 @@ def literal_at(code: str) -> Literal | None:
     position = 0
     while position < len(code):
         opening = _OPENING.match(code, position)
+        # A letter before it means that the prefix is the end of a name, as in `tab"`, which isn't a string.
         if opening and (position == 0 or not (code[position - 1].isalnum() or code[position - 1] == "_")):
             raw = "r" in opening["prefix"].lower()
             end = _end(code, opening.end(), opening["quote"])
@@ -176,6 +177,7 @@ def literal_at(code: str) -> Literal | None:
             name = _NAME.search(code, 0, position) if char == "(" else None
             open_.append(_Bracket(char, re.sub(r"\s", "", name[0]) if name else ""))
         elif char in _CLOSING:
+            # Code under the cursor is often wrong: a bracket closes what was opened after its partner.
             while open_ and open_.pop().sign != _CLOSING[char]:
                 pass
         elif char == "," and open_:
@@ -205,6 +207,7 @@ def _literal(code: str, position: int, open_: list[_Bracket], text: str, quote: 
     if not calls or not calls[-1].callee:
         return None
     call = calls[-1]
+    # A key of a mapping is a name of the caller's choice, not a query.
     if open_[-1].sign == "{" and not re.search(r":\s*$", code[:position]):
         return None
     keyword = re.search(r"([A-Za-z_]\w*)\s*=\s*$", code[:position]) if open_[-1] is call else None
@@ -217,7 +220,7 @@ def decode_literal(text: str, *, raw: bool) -> str:
 
 
 def encode_literal(text: str, quote: str, *, raw: bool) -> str | None:
-    """`text` as it must be written in such a literal; None when it can't be."""
+    """Return `text` escaped for such a literal; None if the literal can't contain it."""
     if raw:
         return None if quote in text or text.endswith("\\") else text
     escaped = text.replace("\\", "\\\\")
@@ -228,9 +231,9 @@ _LINE = re.compile(r"^(?P<before>\s*(?:[A-Za-z_]\w*\s*=\s*)?)%(?P<magic>search|c
 
 
 def keep_question_marks(lines: Sequence[str]) -> list[str]:
-    """Return the lines of a cell with such magics as IPython's calls of them, for IPython's transformers.
+    """Replace magics that end with a question mark by calls that run them; an input transformer for IPython.
 
-    Lines inside of a text over several lines stay as they are.
+    Lines inside a multi-line string stay unchanged.
     """
     cell_lines: list[str] = []
     in_string = False
@@ -240,5 +243,7 @@ def keep_question_marks(lines: Sequence[str]) -> list[str]:
             cell_lines.append(f"{match['before']}get_ipython().run_line_magic({match['magic']!r}, {match['rest']!r})\n")
         else:
             cell_lines.append(line)
+            # An odd number of triple quotes opens or closes a string; exact parsing isn't possible before IPython's
+            # own.
             in_string ^= (line.count('"""') + line.count("'''")) % 2 == 1
     return cell_lines

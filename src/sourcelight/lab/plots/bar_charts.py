@@ -77,6 +77,7 @@ def bars(
     if split is not None:
         groups = text_column(data.frame, split)
         parts = data.amounts.groupby([keys, groups]).sum()
+        # The same heads for all bars, so that a color means one value in the whole figure.
         heads, tail = largest_first(_positive(data.amounts.groupby(groups).sum()), len(colors.series))
         layers = _layers(
             colors, heads, tail, lambda members: [sum(float(parts.get((n, m), 0)) for m in members) for n in names]
@@ -139,6 +140,7 @@ def ownership(
     author_column = _author_column(data.frame)
     authors = text_column(data.frame, author_column)
     author_totals = _positive(data.amounts.groupby(authors).sum())
+    # A row with blame is a line: counting it as a match would name the unit of the search, not of the figure.
     unit = "lines" if author_column == "blame_author" and data.unit in {"matches", "rows"} else data.unit
     repositories: Any = data.frame["repository"].dropna().unique() if "repository" in data.frame.columns else ()
     scope = f" of {repositories[0]}" if len(repositories) == 1 else ""
@@ -154,6 +156,7 @@ def ownership(
 
     def shares_of(members: Sequence[str]) -> list[float]:
         rows = [parts[name] for name in names]
+        # By `isin`: an author without lines in a directory has no entry there, and a lookup would fail.
         amounts = [float(row[row.index.isin(members)].sum()) for row in rows]
         return [100 * amount / float(totals[name]) for amount, name in zip(amounts, names, strict=True)]
 

@@ -173,8 +173,9 @@ def write_figure(
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
+    # A fixed salt, because ids in an SVG are random otherwise, and equal figures would differ.
     with warnings.catch_warnings(), mpl.rc_context({"svg.hashsalt": "sourcelight"}):
-        # The font lacks some scripts and draws boxes; the table beside the figure has the name in full.
+        # The font lacks some scripts and draws boxes for them; the table next to the figure has the names.
         warnings.filterwarnings("ignore", message=r".*[Gg]lyph.*")
         # `savefig` draws a figure twice, the first time for its layout alone, which drawing it once does too.
         if format == "svg":
@@ -190,7 +191,7 @@ _AUTHORS = frozenset({"author", "blame_author", "last_author"})
 def text_column(frame: DataFrame, name: str) -> Series[Any]:
     """Return a column as texts, ``unknown`` for null; raises ValueError if there is none.
 
-    Authors are distinguished as in tables, by address: of several with one name, all but the first have it in the text.
+    Authors are distinguished by address, as in tables: of several with one name, all but the first show the address.
     """
     check_column(frame, name)
     texts = frame[name].astype("object").where(frame[name].notna(), "unknown").astype("str")
@@ -198,6 +199,7 @@ def text_column(frame: DataFrame, name: str) -> Series[Any]:
     if name not in _AUTHORS or addresses not in frame.columns or not frame[addresses].notna().any():
         return texts
     keys = frame[addresses].astype("object").where(frame[addresses].notna(), texts).astype("str").str.casefold()
+    # A person may have several names: the most frequent one, which comes first, becomes the label.
     pairs = texts.groupby([keys, texts], sort=False).size().sort_values(ascending=False, kind="stable")
     labels: dict[str, str] = {}
     existing_names: set[str] = set()
@@ -251,16 +253,16 @@ def short_label(text: Any, width: int = MAX_LABEL_CHARS) -> str:
 
 
 def new_sheet(theme: Theme, height_in: float, title: str, counts: str, limits: str = "") -> tuple[Any, Any]:
-    """Return a figure with a head and a foot, and its axes between them.
+    """Return a figure with a header and a footer, and the axes between them.
 
     Parameters
     ----------
     theme
-        Its colors.
+        The colors.
     height_in
-        Height of the axes with their labels, inches.
+        Height of the axes with their labels, in inches.
     title, counts, limits
-        What it is, what its numbers count, what they exclude; untrusted text, shortened to a few lines.
+        The title, what the numbers count, and what they exclude. The texts may be untrusted; they are shortened.
     """
     require_notebook("matplotlib", "a figure")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -271,6 +273,7 @@ def new_sheet(theme: Theme, height_in: float, title: str, counts: str, limits: s
     foot_in = 0.1 + 0.17 * len(foot_lines)
     total_in = min(height_in, _MAX_HEIGHT_IN) + head_in + foot_in
     figure = MatplotlibSheet(figsize=(WIDTH_IN, total_in), layout="constrained", facecolor=theme.background)
+    # Attached directly rather than through pyplot, which would keep each figure in a global list.
     FigureCanvasAgg(figure)
     engine: Any = figure.get_layout_engine()
     engine.set(rect=(0.012, foot_in / total_in, 0.976, (total_in - head_in - foot_in) / total_in))
@@ -292,6 +295,7 @@ def _wrap(text: str) -> list[str]:
 
 
 def _add_text(figure: Any, text: str, y: float, color: str, **style: Any) -> None:
+    # Dollar signs in repository names and queries are text: as formulas they fail or draw nonsense.
     figure.text(0.014, y, text, color=color, ha="left", parse_math=False, **style)
 
 

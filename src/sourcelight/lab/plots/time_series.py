@@ -156,10 +156,12 @@ def _period_bars(data: PlotData, by: str | None, period: str | None, column: str
     import pandas as pd
 
     has_date = is_plausible(data.frame[column])
+    # Periods of pandas have no time zone. Converted to UTC first, or days would depend on the machine.
     dates = data.frame[column][has_date].dt.tz_convert("UTC").dt.tz_localize(None)
     name = _period_of(data.frame[has_date], column, period) or _fitting_period((dates.max() - dates.min()).days)
     frequency = PERIODS[name][0]
     steps = dates.dt.to_period(frequency)
+    # All periods in between, since a gap without commits must be as wide as it lasted.
     periods = pd.period_range(steps.min(), steps.max(), freq=frequency)
     amounts = data.amounts[has_date]
     if by is None:
@@ -181,6 +183,7 @@ def _period_of(frame: Any, column: str, period: str | None) -> str | None:
     if column != "period" or "period_end" not in frame.columns:
         return period
     days = float(((frame["period_end"] - frame["period"]).dt.total_seconds() / 86_400).median())
+    # By the median, because the first and last period of an answer may be cut at its dates.
     row_period = min(PERIODS, key=lambda name: abs(PERIODS[name][1] - days))
     if period not in {None, row_period, *_LONGER[row_period]}:
         raise ValueError(f"each row is a {row_period}, which can't be divided into a {period}")
@@ -246,6 +249,8 @@ def calendar(
     older = totals[totals.index.year <= last_year - years]
     drawn_years = sorted({int(year) for year in recent.index.year}, reverse=True)
     positive = recent[recent > 0]
+    # Quantiles rather than equal steps: one day with a huge import would make all others the lightest color. A set, as
+    # few distinct amounts give equal bounds.
     bounds = sorted(set(np.quantile(positive, _QUANTILES, method="nearest").tolist())) if len(positive) else []
     words = title or f"{data.unit.capitalize()} by day"
     total = format_amount(float(recent.sum()), data.unit)
@@ -261,7 +266,7 @@ def calendar(
     def draw() -> Any:
         from matplotlib.collections import PatchCollection
 
-        # As high as the squares are at the width of the sheet: more would be a gap below the title.
+        # The height of the squares at the width of the sheet; a higher sheet would have a gap below the title.
         rows = len(drawn_years) * _YEAR_HEIGHT + 2.5
         height_in = 0.1 + rows * 0.976 * WIDTH_IN / _YEAR_WIDTH
         figure, axes = new_sheet(colors, height_in, words, sentences(counts, data.query), limits)
@@ -276,7 +281,7 @@ def calendar(
                 step = sum(amount > bound for bound in bounds)
                 fills.append(colors.steps[min(step, len(colors.steps) - 1)] if amount > 0 else colors.empty)
                 squares.append(square)
-        # One collection: thousands of single patches take seconds.
+        # As one collection, because thousands of single patches take seconds to draw.
         axes.add_collection(PatchCollection(squares, facecolors=fills, linewidths=0))
         _draw_legend(axes, colors, bounds, len(drawn_years) * _YEAR_HEIGHT - 0.9)
         axes.set_xlim(-6.2, 54)

@@ -88,7 +88,7 @@ _PATHS_COUNTED = {
     False: "Distinct paths of all changes, both names of renamed files, as git log --name-only --no-renames has them.",
     True: "Distinct paths of the changes that count, renamed files under their new names.",
 }
-# The numbers and tables say these themselves.
+# Notices that the report's own numbers and tables already express.
 _SAID = (
     "Merges are ",
     "Only files of these kinds",
@@ -180,11 +180,13 @@ def contributors(  # noqa: PLR0913 - what a reader can ask, each by its name
 def _make(code: Client, stages: ReportProgress, request: Request, by: str, title: str, *, ownership: bool) -> Report:
     notices: list[str] = []
     all_commits = stages.ask("commits", code.commit_search, repos=request.repos, **request.dates)
+    # Only a filter on paths needs the files of each commit, and a service sends a row for each of them.
     changes = touched_files(code, stages, request) if request.paths and len(all_commits) else None
     counted_commits = (
         all_commits if changes is None else limit_to_changes(all_commits, changes[changes["path"].map(request.paths)])
     )
     if not len(counted_commits):
+        # Only now are the extra calls made that tell the reader where the nearest commits are.
         reason = _reason(code, stages, request, all_commits, changes)
         names = _names(all_commits)
         no_rows = commits_frame(counted_commits, by)
@@ -212,6 +214,7 @@ def _make(code: Client, stages: ReportProgress, request: Request, by: str, title
             counted_commits, partial(stages.ask, "folders", code.churn), repos=request.repos, **request.dates
         )
     )
+    # The service has joined identities already; names in rows of commits follow it, so that tables agree.
     commits = unify_names(commits_frame(sized_commits, by), contributors_frame, join_addresses=request.join_addresses)
     commits = with_organizations(commits)
     names = _names(commits)
@@ -245,7 +248,7 @@ def _make(code: Client, stages: ReportProgress, request: Request, by: str, title
     for name, owners_frame, _ in owners:
         subject = "Ownership" if len(names) == 1 else f"Ownership of {name}"
         answers += name_subject(subject, [without_notices(owners_frame, _SAID)])
-    # Before the next notice: a part that nobody requested is no limit.
+    # Collected before the next notice: a part that was not requested doesn't limit the report.
     limits = [*notices, *limited_notices(answers)]
     if not ownership:
         notices.append("Ownership was not requested.")
@@ -306,9 +309,10 @@ def _heads(all_commits: Frame) -> dict[str, str]:
 
 
 def _span(commits: Frame, newest: Any) -> Span:
-    """Return the time that is known: up to `until`, or now, or, where the repositories are old, their newest commit."""
+    """Return the time that the report covers: until `before`, now, or the newest commit of old repositories."""
     now = datetime.now(UTC)
     end_times = [end for end in (date_bound(commits, "before"), now) if end is not None]
+    # Without this, charts of a repository that was cloned once and never fetched would end in empty months.
     if newest is not None and (now - newest).days >= OLD_DAYS:
         end_times.append(newest)
     return Span(date_bound(commits, "after"), min(end_times))

@@ -43,7 +43,7 @@ _LOG_COLUMNS = ["kind", "title", "request", "author", "commits", "commit_date", 
 
 
 def infos_of(commits: Frame) -> list[CommitInfo]:
-    """Return commits as they are put together by merges."""
+    """Return commits in the form that changes are grouped from."""
     columns = (commits[name].astype("str") for name in ("commit", "subject", "message"))
     return [
         CommitInfo(commit, subject, message, tuple(map(str, () if parents is None else parents)))
@@ -52,20 +52,22 @@ def infos_of(commits: Frame) -> list[CommitInfo]:
 
 
 def changelog(merged_list: Sequence[Change], all_commits: Frame, commits: Frame, links: Links) -> tuple[Frame, Section]:
-    """Return the changes as they were merged, by kind: a frame with a row a change, and a section with a list a kind.
+    """Return the merged changes: a frame with one row per change, and a section with one list per kind.
 
-    `all_commits` are all commits between the revisions, `commits` those that the report counts, whose authors count.
+    `all_commits` has all commits between the revisions, `commits` only those that the report counts.
     """
     import pandas as pd
 
     ids = all_commits["commit"].astype("str").tolist()
     row_of = {commit: row for row, commit in enumerate(ids)}
     authors = dict(zip(all_commits["commit"].astype("str"), all_commits["author"].astype("str"), strict=True))
+    # Counted commits have joined names; these replace the names of the same commits above.
     authors |= dict(zip(commits["commit"].astype("str"), commits["author"].astype("str"), strict=True))
     counted_ids = set(commits["commit"].astype("str"))
     rows = []
     for change in merged_list:
         members = [member for member in change.members if member in counted_ids]
+        # A merge may have only commits that the report doesn't count; then its own author stands for it.
         writers = Counter(authors[member] for member in members or [change.commit])
         # The person with the most commits of the change; the name breaks ties, so that a report is the same every time.
         author = min(writers, key=lambda name: (-writers[name], name))
@@ -73,10 +75,12 @@ def changelog(merged_list: Sequence[Change], all_commits: Frame, commits: Frame,
         kind = kind_of(change.title, change.message)
         rows.append((kind, change.title, change.request, author, len(members), date, change.commit))
     frame = pd.DataFrame(rows, columns=_LOG_COLUMNS)
+    # pandas makes a column with missing numbers floats, which would show a request as `12.0`.
     frame["request"] = frame["request"].astype("Int64")
     frame["commit_date"] = pd.to_datetime(frame["commit_date"], utc=True)
     order = {kind: number for number, kind in enumerate(KINDS)}
     frame = frame.assign(_kind=frame["kind"].map(order).astype("float64"))
+    # Sorted by number, because texts of kinds would sort by the alphabet; stable keeps the order of merges.
     frame = frame.sort_values(["_kind", "commit_date"], ascending=[True, False], kind="stable")
     frame = frame.drop(columns="_kind").reset_index(drop=True)
     repository = str(all_commits["repository"].iloc[0]) if len(all_commits) else ""
@@ -120,7 +124,7 @@ def _item(row: Mapping[Any, Any], repository: str, urls: dict[str, str], links: 
 
 
 def files_section(code: Client, repo: str, head: str, diffs: Frame, link: LinkOf) -> Section:
-    """Return files that differ, by file, folder and ending."""
+    """Return the section of files that differ, by file, directory and extension."""
     if not len(diffs):
         return Section("Files", "No file differs.")
     frame = diffs.drop(columns=[column for column in _UNSHOWN if column in diffs])
@@ -138,6 +142,7 @@ def files_section(code: Client, repo: str, head: str, diffs: Frame, link: LinkOf
     is_apart = "file_kind" in frame and not is_written(frame).all()
     other_kinds = "vendored, generated and lock files, " if is_apart else ""
     is_counted = is_written(frame) if is_apart else frame["path"].notna()
+    # Rows of a filtered table are numbered anew; this leads each back to its row in `names`.
     rows = [row for row, is_own in enumerate(is_counted) if is_own]
     files = ReportTable(
         "files",
@@ -239,7 +244,7 @@ def people_section(commits: Frame, earlier_people: AbstractSet[Pair], link: Link
 
 
 def log_section(commits: Frame, link: LinkOf) -> Section:
-    """Return the commits that are no merges."""
+    """Return the section of commits that aren't merges."""
     columns = ["commit", "subject", "author", "commit_date", "files", "additions", "deletions", "repository", "url"]
     rows = commits.loc[~commits["merge"], columns].reset_index(drop=True)
     table = ReportTable(
@@ -266,6 +271,7 @@ _PLURALS = {"fixes": "fixes", "docs": "changes of documentation", "tests": "chan
 
 def metrics(diffs: Frame, commits: Frame, people: Frame, log: Frame, before: Frame | None) -> list[Metric]:
     """Return the numbers of the report."""
+    # Null is unknown, zero is counted: a sum over nulls alone would show a false 0.
     unknown_count = int(diffs["additions"].isna().sum())
     excludes = f"{count_of(unknown_count, 'file')} whose content is missing or unknown." if unknown_count else ""
     binary = int(diffs["binary"].fillna(value=False).sum())
@@ -301,7 +307,7 @@ def _sum(frame: Frame, column: str) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """The two revisions as they were asked for, the date of base, and how many commits only base has."""
+    """The two revisions as requested, the date of base, and the number of commits that only base has."""
 
     base: str
     head: str
@@ -316,7 +322,7 @@ def lead(ends: Ends, diffs: Frame, commits: Frame, people: Frame, log: Frame, be
 
 
 def nothing(revisions: Ends) -> str:
-    """That head has no commit of its own, and why."""
+    """Return the sentence for a head without commits of its own, with the reason."""
     text = f"{revisions.head} has no commit that {revisions.base} lacks"
     return (
         f"{text}: it is {count_of(revisions.undone, 'commit')} behind. Swap the two."
@@ -351,6 +357,7 @@ def _size_text(diffs: Frame) -> str:
     text = f"{count_of(len(diffs), 'file')} {'differs' if len(diffs) == 1 else 'differ'}"
     if additions is None or deletions is None:
         return f"{text}."
+    # By the first directory only: deeper ones have too small shares for a sentence.
     size = (diffs["additions"].fillna(0) + diffs["deletions"].fillna(0)).astype("int64")
     folder = diffs["path"].map(lambda path: f"{path.partition('/')[0]}/" if "/" in path else "the top")
     totals = size.groupby(folder).sum()

@@ -61,6 +61,7 @@ def people_section(people: Frame | None, commits: Frame, request: Request, link:
     ):
         frame = people.loc[mask, _PEOPLE_COLUMNS].reset_index(drop=True)
         if name == "co_authors":
+            # The other columns count a person's own commits, and would be 0 in every row.
             frame = frame[["author", "author_email", "co_authored", "first_date", "last_date"]]
             frame = frame.sort_values("co_authored", ascending=False, kind="stable").reset_index(drop=True)
         table_excludes = f"{table_excludes.rstrip('.')}{', ' if other_kinds else ''}{other_kinds}."  # noqa: PLW2901 - the same, with more
@@ -75,6 +76,7 @@ def people_section(people: Frame | None, commits: Frame, request: Request, link:
         f"Bars of commits of the {len(labels)} people with the most.",
         lambda: stacked_bars(labels, {"commits": counts}, "commits"),
     )
+    # Of commits by people: with bots in the denominator, busy bots would make a team look evenly spread.
     share = top["commits"].head(5).sum() / max(int((~commits["bot"]).sum()), 1)
     text = (
         f"The five people with the most commits wrote {share_text(share)} of those by people."
@@ -146,7 +148,7 @@ def ownership_sections(code: Client, owners: list[Owned], request: Request, link
 
     other_kinds = "" if request.table_kinds is None else LEFT_OUT["without"]
     lines = pd.concat([frame for _, frame, _ in owners], ignore_index=True)
-    # The first rows are those that a reader sees, so they must not be all of the repository that comes first.
+    # Readers see only the first rows, so these must not all be of the first repository.
     lines = lines.sort_values("lines", ascending=False, kind="stable", ignore_index=True)
     columns = ["repository", "author", "author_email", "lines", "share", "oldest_date", "newest_date", "bot", "exact"]
     tables = [
@@ -191,12 +193,12 @@ def ownership_sections(code: Client, owners: list[Owned], request: Request, link
 
 
 def _hidden_columns(frame: Frame) -> tuple[str, ...]:
-    """``exact`` where most rows would be marked: a footnote says it of all of them."""
+    """Return ``exact`` if it would mark more than half of the rows: then a footnote is enough for all."""
     return ("exact",) if len(frame) and (~frame["exact"]).mean() > 1 / 2 else ()
 
 
 def _behind_each(code: Client, frames: list[Frame]) -> Callable[[int], Frame]:
-    """Return the way from a row of frames one behind the other to its commits."""
+    """Return a function from a row of concatenated frames to its commits."""
 
     def find(row: int) -> Frame:
         for frame in frames:
@@ -225,7 +227,7 @@ def lead(
 ) -> list[str]:
     """Return the introduction: people, commits, files, a comparison with the period before, the newest commit's age.
 
-    `compared` is about the time of the report where that has a start, else (`is_full_history`) about its last year.
+    `compared` covers the time of the report, or its last year if the report has no start (`is_full_history`).
     """
     sentences = [
         _who(names, commits, people),
@@ -273,12 +275,13 @@ def _top_authors_text(commits: Frame) -> str:
 
 
 def _places_text(files: Frame | None) -> str:
-    """Return the largest places of files that people write, and how much of all changed lines is in others."""
+    """Return a sentence about the directories with the most changed lines, and the share of vendored files."""
     if files is None or not len(files):
         return ""
     lines = files["additions"] + files["deletions"]
     is_written = files["file_kind"].astype("str").isin(WRITTEN) if files["file_kind"].notna().any() else lines >= 0
     names = files["path"].astype("str").map(lambda path: f"{path.partition('/')[0]}/" if "/" in path else "the top")
+    # Directories of several repositories may share a name, and would be added up.
     if len(files["repository"].unique()) > 1:
         names = files["repository"].astype("str")
     totals = lines[is_written].groupby(names[is_written]).sum()
@@ -308,7 +311,7 @@ def _comparison_text(comparison: Turnover | None, *, is_full_history: bool) -> s
 
 
 def stale(newest: Any, now: datetime | None = None) -> str:
-    """That the newest commit of the repositories is old, if it is; a clone that is not fetched tells no news."""
+    """Return a sentence if the newest commit is old, as in a clone that was not fetched; else an empty text."""
     import pandas as pd
 
     if newest is None or pd.isna(newest):
