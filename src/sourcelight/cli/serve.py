@@ -195,7 +195,6 @@ def _serve_on(
         sys.stdout.flush()
         if local is not None:
             local.start_indexing(partial(_end_indexing, local))
-        app.state.mcp.preload()
         try:
             run(app, listener)
         finally:

@@ -36,9 +36,6 @@ if TYPE_CHECKING:
     from sourcelight.engines.tools import Conversations
     from sourcelight.server.mcp.calls import CallIdentity, ToolRunner
 
-PRELOAD_DELAY_S = 10.0
-"""Seconds that a service has to answer and to index before it loads the SDK, which takes a second of a core."""
-
 _CALLER = "sourcelight.mcp.caller"
 _REQUEST_HEADERS = (
     "authorization, content-type, accept, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name, last-event-id"
@@ -89,7 +86,7 @@ class McpEndpoints:
         self._calls: ToolRunner | None = None
         self._servers: Mapping[str, Any] = {}
         self._loading = threading.Lock()
-        self._preload: threading.Timer | None = None
+        self._load_thread: threading.Thread | None = None
         self._stopping = False
 
     @staticmethod
@@ -100,8 +97,6 @@ class McpEndpoints:
     def stop(self) -> None:
         """Stop running calls and refuse new ones. Callable from any thread."""
         self._stopping = True
-        if self._preload is not None:
-            self._preload.cancel()
         if self._calls is not None:
             self._calls.stop()
 
@@ -151,18 +146,10 @@ class McpEndpoints:
         )
         return orjson.dumps(tools)
 
-    def preload(self) -> None:
-        """Load in a thread, `PRELOAD_DELAY_S` from now or as soon as a client has introduced itself."""
-        if self._options.enabled:
-            self._preload = threading.Timer(PRELOAD_DELAY_S, self.load)
-            self._preload.daemon = True
-            self._preload.start()
-
-    def _preload_now(self) -> None:
-        preload, self._preload = self._preload, None
-        if preload is not None:
-            preload.cancel()
-            threading.Thread(target=self.load, name="sourcelight-mcp-load", daemon=True).start()
+    def _start_loading(self) -> None:
+        if self._load_thread is None:
+            self._load_thread = threading.Thread(target=self.load, name="sourcelight-mcp-load", daemon=True)
+            self._load_thread.start()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -202,8 +189,9 @@ class McpEndpoints:
             answer, receive = await answer_first(scope, receive, partial(self._list_tools, suite))
             if answer is not None:
                 await answer(scope, receive, send)
-                # A call follows soon, so its modules load now. Earlier, the imports would have delayed the answer.
-                self._preload_now()
+                # A call follows soon, so its modules load now. Earlier, the imports would have delayed the answer, and
+                # taken a second of CPU time in services that no agent uses.
+                self._start_loading()
                 return
             await anyio.to_thread.run_sync(self.load)
         from sourcelight.server.mcp.protocol import serve_request
