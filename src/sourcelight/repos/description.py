@@ -40,13 +40,13 @@ class RepositoryDescription:
     Parameters
     ----------
     folder
-        Where a reader sees it: its work tree, else its git directory.
+        The directory to show: its work tree, else its git directory.
     home, git_common_dir, real_folder
-        Real paths: of the repository (`home_of`), of the directory with its objects, and of `folder`.
+        Real paths of the repository (`home_of`), of the directory with its objects, and of `folder`.
     is_own_folder
-        Whether `folder` is known to belong to it, and does not merely name its git directory.
+        Whether the git directory names `folder` as its work tree, and not only the other way round.
     sources
-        Real paths outside of its git directory that it reads objects from.
+        Real paths of other directories that it reads objects from.
     """
 
     repository: Repository
@@ -72,7 +72,7 @@ def describe(discovered: DiscoveredRepository, boundary: Boundary | None = None)
     Raises
     ------
     UnusableRepository
-        If it is empty, damaged, unreadable, of a format that can't be read, or reaches out of `boundary`.
+        It is empty, damaged, unreadable, in an unsupported format, or reads from outside of `boundary`.
     """
     limits = boundary or Boundary()
     # Identities are compared before and after: if a link replaces the git directory meanwhile, the checks were made on
@@ -90,7 +90,7 @@ def describe(discovered: DiscoveredRepository, boundary: Boundary | None = None)
 
 
 def _file_identities(discovered: DiscoveredRepository) -> tuple[tuple[int, int], ...]:
-    """Return device and inode of the git directories, to detect a link that replaces one meanwhile."""
+    """Return device and inode of the git directories, to detect a link that replaces one during a read."""
     identities = []
     for path in dict.fromkeys((discovered.git_dir, discovered.git_common_dir)):
         try:
@@ -136,6 +136,7 @@ def _describe(discovered: DiscoveredRepository, sources: tuple[str, ...]) -> Rep
         shallow = handle.is_shallow
     except (pygit2.GitError, KeyError, ValueError) as error:
         raise UnusableRepository("corrupt", f"its configuration can't be read: {error}") from error
+    # Git marks a partial clone by the extension, by a promisor remote, or by both.
     partial = "extensions.partialclone" in settings or any(
         name.startswith("remote.") and name.endswith(".promisor") and value.lower() in {"true", "1", "yes", "on"}
         for name, value in settings.items()
@@ -161,6 +162,7 @@ def _describe(discovered: DiscoveredRepository, sources: tuple[str, ...]) -> Rep
         canonical_path_of(discovered.git_common_dir),
     )
     with ObjectReader(repository) as reader:
+        # A commit without its tree can be opened, but every search of it would fail later, with less to say.
         if not reader.holds_tree(commit):
             raise UnusableRepository("corrupt", f"the files of commit {commit[:12]} can't be read")
     warning = f"HEAD names a branch that does not exist; {branch} is searched instead" if branch else ""
@@ -252,6 +254,7 @@ def stamp_files(files: tuple[str, ...]) -> tuple[Stamp, bool]:
             continue
         stamps.append((info.st_mtime_ns, info.st_ino, info.st_size))
         newest = max(newest, info.st_mtime_ns)
+    # A file that changed just now may change again with the same time stamp, so the caller looks again later.
     return tuple(stamps), time.time_ns() - newest < RACY_NS
 
 
@@ -260,6 +263,7 @@ def replaced_objects(git_common_dir: str) -> int:
     names: set[bytes] = set()
     try:
         with os.scandir(f"{git_common_dir}/{_REPLACE}") as entries:
+            # A set, because a replacement may be both a loose and a packed ref.
             names.update(os.fsencode(entry.name) for entry in entries)
     except OSError:
         pass

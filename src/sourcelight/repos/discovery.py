@@ -67,24 +67,24 @@ class Discovery:
     Parameters
     ----------
     boundary
-        Where links may lead.
+        The directories that links may lead to.
     repositories
         One entry per git directory, by the real path of its shared part; the main work tree is preferred.
     skipped
         Directories that can't be read and broken ``.git`` files.
     folders
-        Directories that may get further repositories, with their time stamps: all that lie outside of work trees.
+        Directories outside of work trees, with their time stamps: new repositories may appear in them.
     settings
         Files named ``repos.toml`` in directories below the given ones and outside of work trees. They are listed for
         a warning.
     lookalikes
-        Directories below a work tree that look like git directories: they are read as its files.
+        Directories in a work tree that look like git directories, and count as its files.
     outside
-        Links that lead out of `boundary`, with where they lead.
+        Targets of links that lead out of `boundary`, by path.
     visited
-        How many directories were read.
+        Number of directories that were read.
     has_repository
-        Whether there was anything of git at all, readable or not.
+        Whether there was any repository, readable or not.
     """
 
     boundary: Boundary = field(default_factory=Boundary)
@@ -110,19 +110,22 @@ class Discovery:
         Parameters
         ----------
         path
-            A directory that exists. One that a repository around it tracks is a part of that work tree.
+            An existing directory. If an enclosing repository tracks it, it is part of that work tree.
         cancellation
             Checked for every directory; raises `Cancelled`.
         progress
             Called with directories read and repositories found, after every 200 directories.
         """
         top = os.path.realpath(path)
+        # Only work trees that track `path`: an ignored directory, such as a build folder, may hold its own
+        # repositories.
         enclosing = tuple(tree for tree in enclosing_work_trees(top) if tree.has_entry(top))
         pending = [_Step(path, top, enclosing, is_named=True)]
         while pending:
             step = pending.pop()
             if cancellation is not None:
                 cancellation.check()
+            # By real path, which ends cycles of links and visits a directory once under its first path.
             if step.real in self._seen:
                 continue
             self._seen.add(step.real)
@@ -222,11 +225,12 @@ class Discovery:
 
     def _put(self, repository: DiscoveredRepository) -> None:
         previous = self.repositories.get(repository.git_common_dir, repository)
+        # Linked work trees share one set of objects and refs, and so are one repository with one index.
         best = min(previous, repository, key=_preference)
         self.repositories[repository.git_common_dir] = replace(best, is_named=previous.is_named or repository.is_named)
 
     def add(self, repository: DiscoveredRepository) -> None:
-        """Add a repository that was found in another way."""
+        """Add a repository that another search has found."""
         self.has_repository = True
         self._put(repository)
 
@@ -327,6 +331,7 @@ def holds_files(path: str) -> bool:
     for _, folders, files in os.walk(path):
         if files:
             return True
+        # `os.walk` reads this list again before it goes down.
         folders[:] = [folder for folder in folders if folder not in CACHE_FOLDERS]
     return False
 
@@ -345,7 +350,7 @@ def warn_of_settings(walk: Discovery, settings: Sequence[str]) -> list[str]:
 def warn_of_directories(walk: Discovery) -> list[str]:
     """Warn of directories that the walk left out and that a reader may miss."""
     warnings = []
-    # One that is also below a path that the operator named is searched as a repository.
+    # A directory that the operator also named is searched as a repository, so it needs no warning.
     lookalikes = [path for path in walk.lookalikes if os.path.realpath(path) not in walk.repositories]
     if lookalikes:
         count = len(lookalikes)

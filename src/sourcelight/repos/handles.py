@@ -37,7 +37,7 @@ _ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
 
 
 def unfit_file(git_dir: str, git_common_dir: str) -> str:
-    """Name the first file of a git directory that must not be read, and why; empty if all may be read.
+    """Return the first file of a git directory that must not be read, with the reason; empty if all may be read.
 
     Parameters
     ----------
@@ -45,6 +45,7 @@ def unfit_file(git_dir: str, git_common_dir: str) -> str:
         The git directory, and the one that holds objects and refs (the same but for a linked work tree).
     """
     for name, limit in MAX_BYTES.items():
+        # A linked work tree has HEAD and index of its own, and shares the other files.
         for directory in dict.fromkeys((git_dir, git_common_dir)):
             problem = _file_problem(os.path.join(directory, name), limit)
             if problem:
@@ -65,9 +66,9 @@ def _file_problem(path: str, limit: int) -> str:
 def _unfit_include(configs: list[str]) -> str:
     """Check the files that configurations include, counting each time a file is included.
 
-    Every ``path`` of a configuration that includes anything counts, of whatever section: what stands around a section's
-    name can be written in too many ways. Files count once for each time that they are read, since nine files that
-    include the next one ten times each would be read a thousand million times.
+    If a configuration includes anything, every ``path`` in it counts, in any section, because a section's name can be
+    written in too many ways. A file counts each time that it is read: nine files that each include the next one ten
+    times would be read a thousand million times.
     """
     count = 0
     while configs:
@@ -83,6 +84,7 @@ def _unfit_include(configs: list[str]) -> str:
                 text = file.read(MAX_BYTES["config"])
         except OSError:
             continue
+        # Most configurations include nothing, and are not searched for paths.
         if "include" in text.lower():
             values = map(_plain_value, _PATH.findall(_CONTINUATION.sub("", text)))
             configs += [os.path.join(os.path.dirname(config), os.path.expanduser(value)) for value in values]
@@ -109,7 +111,7 @@ def _plain_value(text: str) -> str:
 
 _READ_ALIKE = ("partialclone", "noop-v1", "compatobjectformat")
 """Extensions (gitrepository-layout) that libgit2 doesn't know and that don't change how objects are read. Objects that
-a partial clone lacks count as missing. Compatible names of objects are stored beside the regular ones."""
+a partial clone lacks count as missing. Compatible names of objects are stored next to the regular ones."""
 
 _UNKNOWN_EXTENSION = re.compile(r"unsupported extension name (?:extensions\.)?(\S+)")
 _UNKNOWN_VERSION = re.compile(r"unsupported repository version (\d+)")
@@ -147,6 +149,7 @@ def open_handle(git_dir: str) -> pygit2.Repository:
     if problem:
         raise UnusableRepository("unsupported", problem)
     with _open_lock:
+        # Read and restored: the embedding program may have its own setting, for its own use of libgit2.
         previous = pygit2.settings.owner_validation
         pygit2.settings.owner_validation = False
         _accept_extensions()
@@ -241,6 +244,7 @@ def mailmap_blob(git_dir: str) -> str:
     try:
         handle = open_handle(git_dir)
         commit = handle.revparse_single("HEAD").peel(pygit2.Commit)
+        # libgit2 loads a tree as a whole, so its size is checked before an entry is read.
         if handle.odb.read_header(commit.tree_id)[1] > _MAX_FOLDER_BYTES:
             return ""
         blob = commit.tree[".mailmap"].id

@@ -16,10 +16,10 @@ from sourcelight.core.batches import RepositoryInfo
 from sourcelight.repos.boundary import read_small_file
 
 UNKNOWN_LENDER = "\0"
-"""In place of the name of a private directory that is no repository of the catalog: no grant can name it."""
+"""Stands for a private directory that is not a repository of the catalog. No grant can have this name."""
 
 RepositoryKey = NewType("RepositoryKey", str)
-"""Identity of a repository on this machine, safe as a file name. Not its name, which a service may show."""
+"""Identity of a repository on this machine, safe as a file name. It isn't the name, which a service may show."""
 
 Reason = Literal["unreadable", "empty", "corrupt", "unsupported", "not found", "gone", "outside"]
 
@@ -45,9 +45,9 @@ class Repository:
     canonical_path
         Where it is on this machine, as `canonical_path_of` gives it: what grants refer to. Empty for others.
     lenders
-        Canonical paths of the private repositories whose objects this one reads: only who may see them all may see it.
+        Canonical paths of the private repositories whose objects this one reads. A viewer must be granted all of them.
     lender_names
-        The same for a repository of a cluster, where grants are to names; ``UNKNOWN_LENDER`` for one without a name.
+        The same as names, for a cluster, whose grants are to names; ``UNKNOWN_LENDER`` for one without a name.
     """
 
     info: RepositoryInfo
@@ -68,7 +68,7 @@ class Repository:
 
 @dataclass(frozen=True, slots=True)
 class SkippedRepository:
-    """A place that looks like a repository but can't be searched, and why."""
+    """A directory that looks like a repository but can't be searched, and the reason."""
 
     path: str
     reason: Reason
@@ -77,6 +77,7 @@ class SkippedRepository:
 
 def key_of(path: str) -> RepositoryKey:
     """Return the file-name-safe identity of a real path: a readable stem and a hash of the whole path."""
+    # The stem is for people who look into the index directory; the hash alone makes the key unique.
     stem = os.path.basename(path.removesuffix("/.git").removesuffix("\\.git"))
     return readable_key(stem, hashlib.sha256(os.fsencode(path)).hexdigest())
 
@@ -180,6 +181,7 @@ class Viewer:
 def visible(repositories: Iterable[Repository], viewer: Viewer) -> tuple[Repository, ...]:
     """Return the repositories that exist for `viewer`, in the order given."""
     if viewer.only is not None:
+        # Lists are faster than generators, and this runs for thousands of repositories.
         return tuple([repository for repository in repositories if viewer.may_see(repository)])
     if viewer.sees_private:
         return tuple(repositories)

@@ -1,6 +1,6 @@
-"""The engine of a cluster, and the view of it that its administrator gets.
+"""The engine of a cluster, and the view for its administrator.
 
-It plans queries from the facts of a generation; workers answer, and estimate from their indexes what a query reads.
+It plans queries from the metadata of a generation. Workers answer, and estimate the work of a query from their indexes.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class ClusterView:
         return self._fleet.generation.number
 
     def replicas(self, repository: str) -> list[str]:
-        """Addresses of the workers that hold a repository, the preferred one first: for ``workers=`` of Dask.
+        """Return the addresses of the workers that hold a repository, the preferred one first, for Dask's ``workers=``.
 
         Raises `RepositoryNotFound` if no repository has the name.
         """
@@ -108,7 +108,7 @@ class ClusterView:
 class ClusterEngine:
     """`Engine` over the repositories of a cluster's newest generation.
 
-    This machine has only the facts of each repository; files and indexes are on the workers.
+    This machine has only the metadata of each repository; files and indexes are on the workers.
 
     Parameters
     ----------
@@ -148,13 +148,15 @@ class ClusterEngine:
     def snapshot(self) -> ClusterSnapshot:
         """Return the newest generation for one search or call; later ones don't affect it."""
         newest = self.fleet.generation
+        # Compared and replaced under one lock, so that two threads don't make two snapshots of one generation, each
+        # with a plan cache of its own.
         with self._swapping:
             if newest.id != self._snapshot.generation.id:
                 self._snapshot = replace(self._snapshot, generation=newest)
             return self._snapshot
 
     def answer_at_once(self, request: SearchRequest, viewer: Viewer) -> None:
-        """Return None: workers are waited for."""
+        """Return None: the answer needs requests to workers."""
 
     def stream(self, request: SearchRequest, viewer: Viewer, cancellation: Cancellation) -> Iterator[Event]:
         """Search and yield events as they arrive; see `LocalEngine.stream`."""
@@ -200,9 +202,9 @@ class ClusterEngine:
         Raises
         ------
         QueryError
-            When the query can't be read, or holds what is not supported.
+            The query can't be parsed, or has an unsupported feature.
         ClusterError
-            When no worker answers for any repository.
+            No worker answers for any repository.
         """
         cluster = self.snapshot()
         query, scoped = self._queries.parse(request, cluster.catalog.contexts)

@@ -33,25 +33,25 @@ class WorkerRequest:
     Parameters
     ----------
     generation
-        Of which `names` are.
+        Id of the generation of `names`.
     names
-        The repositories that exist for this request: what the viewer may see and the plan needs, of those placed here.
+        Repositories of this worker that the plan needs and the viewer may see. No others exist for the request.
     viewer
-        Name of the account, for what is the account's own.
+        Name of the account, for data that belongs to it.
     allowed_s
-        Seconds that it may take; None: no limit.
+        Seconds that it may take; None without a limit.
     request, limit
-        A search: what is asked, and the matches after which enough were found.
+        Of a search: the request, and the number of matches after which it stops.
     counts, by
-        Whether only counts are asked for, and by which columns.
+        Whether only counts are requested, and the columns to count by.
     tool, arguments, served, base_url
         A call of a tool or an analysis.
     step
-        Of a call: empty for all of it, `PART` for what these repositories give, `REST` for all of it with
-        those of them that can be had, `RANK` for ranking them as a part of
-        all that are asked, `EXPLAIN` for what their indexes leave to be read, `RESEARCH` for a step of deep search.
+        Of a call: empty for the whole call, `PART` for a partial result, `REST` for the whole call without the
+        repositories that the worker can't get, `RANK` for a part of a ranking over all workers, `EXPLAIN` for an
+        estimate from the indexes, `RESEARCH` for a step of deep search.
     token
-        By which numbers reach a ranking that waits for those of all.
+        Identifies a ranking that waits for the numbers of all workers.
     """
 
     generation: str
@@ -72,14 +72,14 @@ class WorkerRequest:
     versions: str = ""
 
     def to_plain(self) -> dict[str, Any]:
-        """As values of JSON, with the versions of this side."""
+        """Return the request as JSON values, with the versions of the sender."""
         payload = {field.name: getattr(self, field.name) for field in fields(self)}
         request = None if self.request is None else asdict(self.request)
         return {**payload, "arguments": dict(self.arguments), "request": request, "versions": versions()}
 
     @classmethod
     def from_plain(cls, payload: Mapping[str, Any]) -> WorkerRequest:
-        """Return the order that `to_plain` gave; raises `WorkersUnreachable` for one of another version."""
+        """Return the request from `to_plain`; raises `WorkersUnreachable` if its sender has another version."""
         if (payload.get("protocol"), payload.get("versions")) != (PROTOCOL, versions()):
             sender = payload.get("versions") or f"protocol {payload.get('protocol')}"
             raise WorkersUnreachable("worker", f"it runs {versions()}, but the request comes from {sender}")
@@ -107,7 +107,7 @@ def versions() -> str:
 
 
 def error_to_plain(error: BaseException) -> dict[str, Any]:
-    """Convert an error to plain values: errors of this package keep their kind and facts, others become text."""
+    """Convert an error to plain values: errors of this package keep their type and attributes, others become text."""
     if not isinstance(error, SourcelightError):
         return {"error": "ClusterError", "message": f"{type(error).__name__}: {error}", "facts": {}, "ours": False}
     attributes = {name: value for name, value in vars(error).items() if _is_plain(value)}
@@ -143,7 +143,7 @@ def answer_from_plain(payload: Mapping[str, Any]) -> ToolResult:
 
 
 def non_default_fields(record: Any) -> dict[str, Any]:
-    """Fields of a dataclass that differ from their defaults, by name."""
+    """Return the fields of a dataclass that differ from their defaults, by name."""
     values = {}
     for item in fields(record):
         value = getattr(record, item.name)
@@ -160,7 +160,7 @@ def _is_plain(value: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ResultBatch:
-    """Rows of some repositories in one phase, in order of name; `ends` holds the end of each."""
+    """Rows of some repositories in one phase, in order of name; `ends` has the row after the last of each."""
 
     phase: int
     repositories: tuple[str, ...]
@@ -177,9 +177,10 @@ class RepositoriesDone:
 
 @dataclass(frozen=True, slots=True)
 class RepositoriesFailed:
-    """Repositories that this worker can't search, and why; sent before anything that follows them in the order.
+    """Repositories that this worker can't search, with reasons; sent before results of later repositories.
 
-    `unfit`: it has no shard of them that it can read, and another may have; else its engine failed at them.
+    `unfit` is True if the worker has no readable shard of them, so that another worker may answer. Otherwise its
+    engine failed.
     """
 
     reasons: dict[str, str]

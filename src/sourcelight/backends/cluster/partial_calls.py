@@ -27,7 +27,7 @@ _DATES = ("after", "before")
 
 @dataclass(frozen=True, slots=True)
 class ClusterToolCall:
-    """A call, and for whom."""
+    """A call of a tool with its context."""
 
     cluster: ClusterSnapshot
     name: str
@@ -49,7 +49,7 @@ class ClusterToolCall:
         )
 
     def on_message(self, message: Mapping[str, Any]) -> None:
-        """Pass on how far a worker is."""
+        """Report the progress of a worker to the observer."""
         if message["kind"] == "progress" and self.context.observer is not None:
             self.context.observer(ToolProgress(**message["progress"], rows=message.get("rows")))
 
@@ -74,7 +74,7 @@ def in_parts(
     unnamed = not call.arguments.get("repos")
     if not repositories or (call.context.served and tool.takes_repos and unnamed):
         return split(tool.parse(call.arguments), call.nowhere())
-    # What is asked in words, such as a week ago, is the same moment for every worker.
+    # A relative date, such as "1 week ago", must be the same time for every worker.
     call = replace(call, arguments=_with_dates(call))
     asking = call.holders([repository.name for repository in repositories], PART)
     messages = wait_for(call.cluster.fleet, asking.last_messages(), call.context.cancellation)
@@ -113,7 +113,7 @@ def names_of_question(call: ClusterToolCall, text: str) -> list[str]:
 
 
 def _with_dates(call: ClusterToolCall) -> Mapping[str, Any]:
-    """Return the arguments with dates as the moments that they are."""
+    """Return the arguments with relative dates replaced by absolute times."""
     if not any(call.arguments.get(name) for name in _DATES):
         return call.arguments
     from sourcelight.engines.tools.history.filters import dates_of
@@ -151,7 +151,7 @@ def with_skipped_rows(answer: ToolResult, skipped: Mapping[str, str]) -> ToolRes
 
 
 def wait_for(fleet: ClusterConnection, work: Any, cancellation: Cancellation) -> Any:
-    """Wait for work on the fleet's loop; cancelling ends it there."""
+    """Wait for work on the fleet's event loop; a cancellation also cancels the work."""
     future = fleet.start(work)
     while True:
         try:

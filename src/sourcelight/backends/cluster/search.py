@@ -38,9 +38,9 @@ from sourcelight.repos import Catalog, Viewer
 def make_cluster_plans(
     cluster: ClusterSnapshot, viewer: Viewer, scopes: Sequence[ScopedAlternative]
 ) -> tuple[ScopeSelector, list[Plan], list[str]]:
-    """Return the selector, plans for the repositories that the viewer may see, and the names of these.
+    """Return the selector, the plans over repositories that the viewer may see, and the names of these.
 
-    Raises `QueryError` for a pattern that can't be searched for.
+    Raises `QueryError` for an invalid pattern.
     """
     scoper = ScopeSelector(cluster.catalog, viewer)
     repositories = cluster.catalog.repositories
@@ -83,7 +83,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ShardAccounting:
-    """Outcome of the shards of a search: each shard is in exactly one of the three sets.
+    """Outcome of the shards of a search: each planned shard is in exactly one of the other sets.
 
     Attributes
     ----------
@@ -125,6 +125,7 @@ class ClusterSource:
         self._slots = OrderedMerge((), ())
         self._streams: WorkerStreams | None = None
         self._counts = AlternativeCounts(())
+        # Only its counters and its alert are used here: workers read the CODEOWNERS files.
         self._owners = OwnerPredicate(lambda *_: None, lambda *_: False)
         self._late_repositories: set[str] = set()
         self._searched = 0
@@ -139,7 +140,7 @@ class ClusterSource:
         return iter(())
 
     def resolve(self) -> Iterator[Skipped]:
-        """Choose the visible repositories that the query names, and make plans for them."""
+        """Select the visible repositories of the query, and make plans for them."""
         self._scope, self.plans, self._names = make_cluster_plans(self.cluster, self.task.viewer, self.task.scoped)
         self.summary = summary_of(self.plans)
         return iter(())
@@ -173,11 +174,14 @@ class ClusterSource:
                 place_batches = (rows for batch in batches for rows in by_file(batch))
                 batches = self._ranking(limit).rank(place_batches)
             for batch in batches:
+                # Workers add scores for the ranking here; they are no column of an answer.
                 column = batch.schema.get_field_index(SCORE)
                 yield batch.remove_column(column) if column >= 0 else batch
         finally:
             if not self._slots.is_settled:
                 work.cancel()
+                # The caller has stopped, perhaps by an exception of its own, which an error of the ending work must not
+                # replace.
                 with suppress(BaseException):
                     work.result(timeout=1.0)
 
@@ -219,6 +223,7 @@ class ClusterSource:
         """Merge the outcomes of workers; of each, only the given repositories count."""
         gaps, scope = self._gaps, self._scope
         for outcome, names in outcomes:
+            # A worker that gave up on a repository has reported on it, too; only the one that completed it counts.
             gaps.excluded += names & set(outcome.excluded)
             gaps.name_only |= _of(outcome.name_only, names)
             gaps.missing |= _of(outcome.missing, names)

@@ -57,11 +57,11 @@ def route(
     Raises
     ------
     RepositoryNotFound
-        If no repository has this name, or the viewer may not see it.
+        No repository has this name, or the viewer may not see it.
     ClusterError
-        When no worker answers, or a call on one worker needs more than `GATHER_BYTES` of shards.
+        No worker answers, or a call on one worker needs more than `GATHER_BYTES` of shards.
     Cancelled
-        After ``context.cancellation.cancel()``.
+        ``context.cancellation.cancel()`` was called.
     """
     from sourcelight.engines.tools import Split
 
@@ -76,7 +76,7 @@ def route(
 
 
 def _gather(call: ClusterToolCall, repositories: tuple[Repository, ...]) -> ToolResult:
-    """Answer a call on one worker that has all shards which it needs."""
+    """Answer a call on one worker that has, or fetches, all shards of the call."""
     cluster = call.cluster
     total = size_of(cluster, repositories)
     if total > GATHER_BYTES:
@@ -120,6 +120,7 @@ def count_on_workers(
     names = [repository.name for repository in cluster.catalog.visible(viewer)]
     groups: dict[WorkerInfo, list[str]] = {}
     for name in names:
+        # A count is exact or None: without a holder, a stream of rows at least says what is missing.
         if not holders.get(name):
             return None
         groups.setdefault(holders[name][0], []).append(name)
@@ -154,9 +155,9 @@ async def _together(work: Sequence[Any]) -> list[Mapping[str, Any]]:
 
 
 def _without_dictionaries(table: Any) -> Any:
-    """Return the table with texts instead of dictionaries, whose codes differ from worker to worker; a copy of its own.
+    """Return a copy of the table with texts instead of dictionaries, because the codes of workers differ.
 
-    Buffers from a message may not be aligned, and Arrow warns about that on standard error when it sums them.
+    A copy, because buffers of a message may not be aligned, and Arrow warns about that when it sums them.
     """
     fields = [pa.field(f.name, f.type.value_type if pa.types.is_dictionary(f.type) else f.type) for f in table.schema]
     return table.cast(pa.schema(fields)).take(pa.array(range(table.num_rows), pa.int64()))
@@ -184,7 +185,7 @@ def _required_repositories(
 
 
 def size_of(cluster: ClusterSnapshot, repositories: Sequence[Repository]) -> int:
-    """Return bytes of the shards of some repositories."""
+    """Return the size of the shards of some repositories, in bytes."""
     sizes = {entry.name: entry.size for entry in cluster.generation.searchable}
     return sum(sizes[repository.name] for repository in repositories)
 
@@ -215,10 +216,10 @@ _OWN = frozenset({"check", "lines"})
 
 
 def run_step(cluster: ClusterSnapshot, step: str, request: Any, context: Any, on_event: Callable[[Any], None]) -> Any:
-    """Run a step of a question: pinning where each repository is, other steps on one worker that fetches what it lacks.
+    """Run a step of a question: pinning on all workers, other steps on one worker that fetches missing shards.
 
-    Raises what the step raises, and `ClusterError` when no worker answers, or the repositories of the question are
-    more than one worker takes.
+    Raises errors of the step, and `ClusterError` if no worker answers, or if the repositories of the question are too
+    large for one worker.
     """
     from sourcelight.engines.deepsearch.evidence.pins import StepResult
 
@@ -261,7 +262,7 @@ def _pin(call: ClusterToolCall, request: StepRequest) -> Any:
 
 
 def _needed_workers(call: ClusterToolCall, step: str, request: Any) -> tuple[Repository, ...]:
-    """Return the repositories that a worker has to have: all that the viewer may see, or the question's alone.
+    """Return the repositories that a worker needs: all that the viewer may see, or only those of the question.
 
     Repositories that could not be pinned are left out; the answer names them.
     """

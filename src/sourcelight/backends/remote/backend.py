@@ -1,7 +1,7 @@
 """The remote backend: events of a service's stream, with matches as record batches.
 
-A service lists matched lines with the spans inside each line. A match across lines has no exact span there, so such
-queries ask for chunks, which have the start and end of each match.
+A service sends matched lines with the spans inside each line. A match across lines has no exact span in this form, so
+queries that may have one request chunks, which have the start and end of each match.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def portable(request: SearchRequest) -> SearchRequest:
     Raises
     ------
     QueryError
-        When no text expresses the query with its timeout.
+        The query can't be written with its timeout.
     """
     # The wire has no parameter for a timeout; the filter works on every service.
     text = with_timeout(request.query, request.pattern_type, request.version, request.timeout_s)
@@ -153,6 +153,7 @@ class RemoteBackend:
         self._tools: RemoteTools | None = None
         self.name = self._endpoint.url
         secret = secret_token(token)
+        # A digest rather than the token: it tells stored answers of two accounts apart, and may be written to disk.
         digest = "" if secret is None else blake2b(secret.reveal().encode(), digest_size=8).hexdigest()
         self.features = Features(credential_id=digest, is_recorded=lambda: route() is not LIVE, service=self)
 
@@ -169,11 +170,11 @@ class RemoteBackend:
         Raises
         ------
         QueryError
-            When the query can't be sent, or the service can't parse it or a parameter; before the first event.
+            The query can't be sent, or the service can't parse it or a parameter; raised before the first event.
         StreamBroken
-            When the stream ends or becomes unreadable before ``done``, after all events that arrived.
+            The stream ended or became unreadable before ``done``; raised after all events that arrived.
         TransportError, ServiceError, ProtocolError
-            When there is no stream at all.
+            There was no stream.
         """
         reader = EventReader(request.query, request.display)
         crossing = not request.chunk_matches and may_cross_lines(request)
@@ -205,14 +206,14 @@ class RemoteBackend:
         return None
 
     async def explain(self, request: SearchRequest) -> Mapping[str, Any] | None:
-        """Return what a query means to the service; None if the service is another product, or too old.
+        """Return the service's explanation of a query; None if the service doesn't explain queries.
 
         Raises
         ------
         QueryError
-            When the service can't read the query.
+            The service can't parse the query.
         ProtocolError
-            When what it tells is no explanation.
+            The response isn't an explanation.
         """
         if not await self._analyses.offers("explain"):
             return None
@@ -221,20 +222,20 @@ class RemoteBackend:
         try:
             answer = await self._analyses.call("explain", arguments_of(request), None)
         except ToolError:
-            return None  # it takes the query alone, and would read it as another type of pattern
+            return None  # it has no parameter for the pattern type, so its explanation could be of another query
         return explanation_of(answer)
 
     async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> ToolResult:
-        """Answer an analysis that the service has, else call its MCP tools as often as it takes to get all rows.
+        """Answer by the analysis of the service, or by MCP tools, called as often as necessary to get all rows.
 
         Raises
         ------
         UnsupportedTool
-            When the service has neither this tool nor a substitute; the message lists its tools.
+            The service has neither this tool nor a substitute; the message lists its tools.
         ToolError, RepositoryError, QueryError
-            When the service or its tool refuses the arguments.
+            The service or its tool refuses the arguments.
         TransportError, ServiceError, ProtocolError
-            When there is no response at all.
+            There was no response.
         """
         if name in ASKING and not SCOPE.isdisjoint(arguments) and not await self._analyses.takes_scope():
             arguments = with_scope_as_text(arguments)
@@ -275,6 +276,7 @@ class RemoteBackend:
         if parts.netloc and (parts.scheme, parts.netloc) != (base.scheme, base.netloc):
             raise ToolError(f"{parts.scheme}://{parts.netloc} is another host than {self.name}")
         path = parts.path if parts.netloc or link.startswith(f"{base.path}/") else base.path + parts.path
+        # The link comes from an answer, whose text is not trusted, and the request carries the credential.
         if not path.startswith("/") or ".." in path.split("/"):
             raise ToolError(f"not an address of a file at {self.name}: {link[:200]!r}")
         return await self._connection.fetch(path + (f"?{parts.query}" if parts.query else ""))

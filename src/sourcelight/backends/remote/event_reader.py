@@ -1,7 +1,7 @@
-"""From the bytes of a stream to events, with what is missing in it named.
+"""Decode the bytes of a stream to events, and report what is missing in it.
 
-A service counts matches, and sends them apart from the count: it leaves out events that are too large, and sends types
-of matches that this version doesn't know. The reader compares the numbers, and adds the difference to the skipped work.
+A service counts all matches, but leaves out events that are too large, and may send types of matches that this version
+doesn't know. The reader compares the count with the matches that arrived, and reports the difference as skipped.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class EventReader:
     query
         Text of the query, for errors.
     display
-        Matches that were to be returned; -1: all.
+        Number of matches that the request asked for; -1 for all.
     """
 
     def __init__(self, query: str, display: int = -1) -> None:
@@ -84,6 +84,7 @@ class EventReader:
                     return
             yield from self._decode_matches(pending)
         except ProtocolError as exc:
+            # The matches before the unreadable one arrived intact, and the user keeps them.
             yield from self._decode_readable(pending)
             message = f"the stream became unreadable: {exc}"
             raise self.with_reason(StreamBroken(message, events_seen=self.seen)) from exc
@@ -124,12 +125,13 @@ class EventReader:
             self._progress = event
         elif isinstance(event, ErrorEvent):
             self._said_error = event.message
-        # An error before anything else is a rejected query; the reader then raises it, instead of an event.
+        # An error before any other event means a rejected query, which is raised instead of yielded.
         if isinstance(event, Alert | ErrorEvent) and not self._is_running:
             self._delayed.append(event)
             return
         if isinstance(event, Done):
             self.done = True
+            # Some services answer 200 and put the reason of a refusal into an alert, with nothing else in the stream.
             if not self._is_running and not self._service_failed() and (message := self._query_error()):
                 raise QueryError(message, query=self._query)
         self._is_running = True
@@ -140,7 +142,7 @@ class EventReader:
             yield event
 
     def _with_former(self, progress: Progress) -> Progress:
-        """Return statistics without taking back what former ones said: counts only grow, and a final word stays."""
+        """Return statistics that never contradict earlier ones: counts only grow, and a final statement stays."""
         previous = self._progress
         self._received_matches = max(self._received_matches, progress.match_count)
         if previous is None or not (previous.done and progress.done):
@@ -149,7 +151,7 @@ class EventReader:
         return replace(progress, match_count=max(previous.match_count, progress.match_count), skipped=skipped)
 
     def _notices(self) -> Iterator[Event]:
-        """Yield what is missing in a stream that reached its end, as skipped work, and what was replaced."""
+        """Yield alerts and skipped items for matches that are missing or changed in a complete stream."""
         if self._matches.replaced_events:
             events = count_of(self._matches.replaced_events, "event")
             yield Alert("Invalid UTF-8 was replaced", f"{events} had invalid UTF-8, which is shown as U+FFFD.", "info")

@@ -63,7 +63,7 @@ class PartialResult:
         results: dict[str, Any] = {}
         for part in parts:
             results |= part.results
-            # All parts resolved the same texts, so the times of the first one are shown.
+            # Workers get dates as absolute times, so all parts have the same ones.
             merged.dates = merged.dates or part.dates
             merged.omissions += part.omissions
             for revision, count in part.missing_revisions.items():

@@ -1,7 +1,7 @@
 """Read the `repos.toml` of served directories, and keep the last good text while a file can't be read.
 
-While a file is faulty, its last good text stays in force. For a service with accounts it also stays in force while the
-file is gone or empty: otherwise an accident would make private repositories public.
+While a file is faulty, its last good text applies. For a service with accounts, it also applies while the file is
+missing or empty. Otherwise an accident could make private repositories public.
 
 The form of `repos.toml`:
 
@@ -77,15 +77,15 @@ class ReposConfig:
     Parameters
     ----------
     repositories
-        By name or directory, as written: the keys given for it.
+        Keys by name or directory of a repository, as written in the file.
     contexts
-        By name: `description`, and `repositories` or `query`.
+        `description`, and `repositories` or `query`, by name of the context.
     path
-        The file; empty when there is none.
+        Path of the file; empty without a file.
     default_visibility
-        ``private`` or ``public``, of repositories that have no key `private`; empty: not given.
+        ``private`` or ``public``, for repositories without a key `private`; empty if it isn't set.
     text
-        The file as it was read.
+        Text of the file.
     """
 
     repositories: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -135,8 +135,8 @@ def read_annotations(path: str) -> ReposConfig:
     Raises
     ------
     ConfigurationError
-        For a file that can't be read or is not TOML, an unknown key or a wrong type; names file, line and what is
-        accepted.
+        The file can't be read or isn't TOML, or it has an unknown key or a wrong type. The message has the file, the
+        line and the accepted values.
     """
     try:
         raw = _read_stable(path)
@@ -153,6 +153,7 @@ def _read_stable(path: str) -> bytes:
     """Read a consistent version of a file: retry while it is being written, then raise."""
     for _ in range(_ATTEMPTS):
         before = _file_state(path)
+        # One byte more than allowed, to tell a file of the maximum size from a larger one.
         raw = read_small_file(path, _MAX_BYTES + 1)
         if len(raw) > _MAX_BYTES:
             raise OSError(f"larger than {_MAX_BYTES:,} bytes")
@@ -197,7 +198,7 @@ def parse_annotations(text: str, path: str) -> ReposConfig:
 
 
 class _TomlChecker:
-    """Checks values and finds the line of an error: TOML's values carry no position."""
+    """Checks values and finds the line of an error, because parsed TOML has no positions."""
 
     def __init__(self, path: str, text: str) -> None:
         self.path = path
@@ -229,6 +230,7 @@ class _TomlChecker:
             self.fail(table, key, f"{key} of {table!r} must be {_WORDS[expected]}, not {value!r}")
 
     def fail(self, table: str, key: str, message: str) -> NoReturn:
+        # A search in the text, good enough for a message: it finds the table, then the key below it.
         start = next((n for n, line in enumerate(self.lines) if line.lstrip().startswith("[") and table in line), 0)
         pattern = re.compile(r"[\"'\[\s.]*" + re.escape(key) + r"[\"'\s.=\]]")
         spots = (n for n in range(start, len(self.lines)) if key and pattern.match(self.lines[n]))
@@ -241,7 +243,7 @@ class SettingsFiles:
     Parameters
     ----------
     given
-        A file that the caller named, and that must be there; None: the one in or beside each directory.
+        Path of a file that must exist; None for the files in or next to each directory.
     """
 
     def __init__(self, file: str | None) -> None:
@@ -303,7 +305,7 @@ class SettingsFiles:
             try:
                 config = self._read_one(path)
             except ConfigurationError as error:
-                # At the start nothing older can apply, so the operator must mend the file first.
+                # At the start there are no earlier settings, so the operator must correct the file first.
                 if previous is None and first:
                     raise
                 self._use_previous(path, previous, str(error))
@@ -333,6 +335,7 @@ class SettingsFiles:
         self._ignored.discard(path)
         if not os.path.lexists(path) or os.path.isdir(path):
             return None
+        # Someone who can commit to a repository must not decide who may see it.
         if _is_content(path):
             self._ignored.add(path)
             return None
@@ -345,9 +348,8 @@ class SettingsFiles:
 
     def _store(self, path: str, annotations: ReposConfig) -> None:
         if self._register is not None and not annotations.is_empty:
-            with contextlib.suppress(
-                StateUnusable
-            ):  # the settings stay in force in this process; only a restart would lose them
+            # The settings apply in this process even if they can't be stored; only a restart would lose them.
+            with contextlib.suppress(StateUnusable):
                 self._register.save_settings(_path_text(path), annotations.text)
 
     def _load_stored(self, path: str) -> ReposConfig | None:
@@ -361,6 +363,7 @@ class SettingsFiles:
 
 
 def _is_content(path: str) -> bool:
+    # The link itself, not its target, is what a repository may track.
     real = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
     return any(tree.has_entry(real) for tree in enclosing_work_trees(real))
 

@@ -127,6 +127,7 @@ class Roles:
         holders = self._database.all(
             "SELECT name FROM accounts JOIN account_roles ON account = id WHERE role = ? ORDER BY 1", role_id
         )
+        # Not from the table: permissions of later versions then belong to administrators without a migration.
         permissions = PERMISSIONS if role_id == ADMINISTRATOR_ID else tuple(row[0] for row in rows)
         return Role(role_id, name, permissions, bool(built_in), tuple(row[0] for row in holders))
 
@@ -232,6 +233,7 @@ class Accounts:
         roles: dict[int, list[str]] = {}
         for row in rows:
             roles.setdefault(row[0], []).extend([row[5]] if row[5] is not None else [])
+        # The join has a row per role; all rows of an account have the same columns besides.
         first = {row[0]: row for row in reversed(rows)}
         return [
             Account(
@@ -291,7 +293,7 @@ class Sessions:
         return None if row is None else BrowserSession(*row)
 
     def reader(self, secret: str) -> str:
-        """Return a read-only stand-in for `secret`, from which the session can't be derived.
+        """Return a read-only substitute for `secret`, from which the session can't be derived.
 
         It names the same account and ends with the session, but decides nothing: no page that takes a decision knows
         it.

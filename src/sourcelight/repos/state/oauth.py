@@ -209,7 +209,7 @@ class Authorizations:
         ]
 
     def issue(self, connection: sqlite3.Connection, account: int, client: str, scopes: tuple[str, ...]) -> TokenPair:
-        """Store a consent in the caller's transaction, and return its tokens: a device code has no other code."""
+        """Store a consent in the caller's transaction and return its tokens; the device flow needs no second code."""
         now_s = int(self._clock())
         _forget(connection, now_s)
         family = connection.execute(
@@ -242,6 +242,7 @@ def _revoke(connection: sqlite3.Connection, family: int, now_s: int) -> None:
 def _forget(connection: sqlite3.Connection, now_s: int) -> None:
     """Delete expired codes and tokens, and families without any."""
     connection.execute("DELETE FROM oauth_tokens WHERE expires_at < ?", (now_s,))
+    # Used codes stay until their access token has expired: a second use must still be recognized and end the family.
     connection.execute("DELETE FROM oauth_codes WHERE expires_at < ?", (now_s - ACCESS_S,))
     connection.execute(
         "DELETE FROM oauth_grants WHERE created_at < ? AND id NOT IN (SELECT family FROM oauth_tokens) "

@@ -1,11 +1,11 @@
-"""Parse what a service answers a tool with: structured content, plain text, and errors. No I/O.
+"""Parse the answers of a service's tools: structured content, plain text, and errors. No I/O.
 
-Three forms are in use: typed JSON objects (those of `sourcelight serve` have more keys), an object with a ``text``,
-and plain text. They are tried in this order: known keys of the structured content, its ``text``, the text block as
-JSON, the text block as it is.
+Services use three forms: typed JSON objects (those of `sourcelight serve` have more keys), an object with a ``text``,
+and plain text. The parser tries known keys of the structured content, then its ``text``, then the text block as JSON,
+and last the text block itself.
 
-A heading is ``#``, a repository, a dash and a path. A line of a file always carries its number in front, so no line of
-code can be taken for a heading. A number that does not follow the one before it begins a new chunk.
+A heading is ``#``, a repository, a dash and a path. Each line of a file begins with its number, so no line of code can
+be taken for a heading. A number that doesn't follow the previous one starts a new chunk.
 """
 
 from __future__ import annotations
@@ -81,11 +81,12 @@ def says_nothing(text: str) -> bool:
     lines = sum(bool(line.strip()) for line in text.split("\n"))
     if not lines:
         return True
+    # A longer text that begins with "No" may be a file, and one with a word of trouble is an error.
     return lines <= _MAX_NOTHING_LINES and _NOTHING.match(text) is not None and _TROUBLE.search(text) is None
 
 
 def unnumbered_lines(text: str) -> tuple[str, ...]:
-    """Return the lines that are neither of a file nor a heading: sentences of the service about the text."""
+    """Return the lines that are neither numbered nor headings: sentences of the service about the answer."""
     lines = (line.strip() for line in text.split("\n"))
     about = (line for line in lines if line and not any(form.fullmatch(line) for form in (_LINE, _HEADING, _FENCE)))
     return tuple(note[1] if (note := _NOTE.fullmatch(line)) else line for line in about)
@@ -101,7 +102,7 @@ def keep_text(tool: str, text: str, *reasons: str, **attributes: Any) -> ToolRes
     text
         Its text.
     reasons
-        Why nothing else could answer; they precede the notice.
+        Reasons why no other tool could answer; they precede the notice.
     attributes
         Attributes of the result, such as the repository.
     """
@@ -216,7 +217,7 @@ def blob(url: str) -> Blob | None:
 class Payload:
     """The result of one tool call: structured content, and the texts of its content blocks.
 
-    `other` are the kinds of blocks that have no text. `doubts` receives why the answer may lack something.
+    `other` has the kinds of blocks without text. `doubts` collects reasons why the answer may be incomplete.
     """
 
     structured: Mapping[str, Any] | None
@@ -231,7 +232,7 @@ class Payload:
         return value if isinstance(value, str) else str(value.get("text") or "")
 
     def check(self) -> None:
-        """Note an answer without any content, and content that is no text."""
+        """Record a doubt about an answer without content, and about content that isn't text."""
         if self.other:
             kinds = join_words(sorted(set(self.other)))
             self.doubts.append(f"The service sent {kinds} content, which isn't read.")
@@ -257,7 +258,7 @@ class Payload:
         return self._readable(value) if isinstance(value, Mapping) else value
 
     def _readable(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return a typed object without entries that are no objects, or name nothing."""
+        """Return a typed object without list entries that aren't objects or lack their identifying field."""
         readable = dict(value)
         for key in _LISTS.keys() & value:
             entries = value[key] if isinstance(value[key], list) else ()
@@ -316,7 +317,7 @@ def is_cut(payload: Mapping[str, Any]) -> bool:
     return any(bool(payload.get(key)) for key in ("limitHit", "truncated", "hasMoreResults", "hasMore"))
 
 
-# Sentences of our own service; those of others stay as they are.
+# Sentences of `sourcelight serve`; sentences of other services stay unchanged.
 _NEAR = r"(?:; did you mean ([^\n;]+)\?)?"
 _ERROR_REPOSITORY = re.compile(rf"repository not found: (\S[^\n]*?){_NEAR}")
 _REVISION = re.compile(rf"revision not found: (\S[^\n]*?)@([^\n]*?){_NEAR}")

@@ -42,7 +42,7 @@ logging.getLogger("client").addHandler(logging.NullHandler())
 
 @dataclass(frozen=True, slots=True)
 class ServerTool:
-    """A tool of a server: its name there, the JSON Schema of its arguments, and what it says of itself."""
+    """A tool of a server: its name there, the JSON Schema of its arguments, and its description."""
 
     name: str
     schema: Mapping[str, Any]
@@ -83,11 +83,11 @@ class McpSession:
         Raises
         ------
         TransportError, ServiceError, ProtocolError
-            As their names say; `NotFound` without such an endpoint.
+            The request failed; `NotFound` if the service has no such endpoint.
         """
         async with self._listing:
             current = route()
-            # A recording must have the list, and a replay must not see another one.
+            # A recording must contain the list of tools, and a replay must use the recorded one.
             if self._tools is None or current is not self._tools_of:
                 self._tools = await self._ask_tools(current)
                 self._tools_of = current
@@ -104,6 +104,7 @@ class McpSession:
     async def _list_tools(self) -> Mapping[str, ServerTool]:
         tools: dict[str, ServerTool] = {}
         cursor = None
+        # Bounded, because a broken service may send a next cursor without end.
         for _ in range(_MAX_PAGES):
             page = await self._ask(lambda client, cursor=cursor: client.list_tools(cursor=cursor))
             for tool in page.tools:
@@ -119,9 +120,9 @@ class McpSession:
         Raises
         ------
         ToolError, RepositoryError
-            When the tool refuses the call.
+            The tool refuses the call.
         TransportError, ServiceError, ProtocolError
-            When there is no response at all.
+            There was no response.
         """
         tool = (await self.tools())[name]
         current = route()
@@ -130,6 +131,7 @@ class McpSession:
             def on_progress(event: ToolProgress) -> None:
                 note([event.stage, event.done, event.total])
 
+            # A recording keeps progress even if nobody watches it now: a replay may have an observer.
             wants_progress = observer is not None or current is not LIVE
             payload = await self._live_call(name, tool, arguments, on_progress if wants_progress else None)
             reply = {"structured": payload.structured, "texts": list(payload.texts)}
@@ -167,6 +169,7 @@ class McpSession:
 
     async def aclose(self) -> None:
         """Close the connection."""
+        # Cleared before anything is awaited, so that a call in the meantime opens a new connection.
         owner, self._owner = self._owner, None
         if self._closing is not None:
             self._closing.set()
@@ -177,8 +180,8 @@ class McpSession:
     async def _ask(self, send: Any) -> Any:
         """Send a request with the SDK's client.
 
-        Connecting is tried again. A call is so only after 429 and 503, with which a service says that it did nothing;
-        after anything else it may have done it.
+        Connecting is retried. A call is retried only after 429 and 503, which mean that the service did nothing. After
+        any other error, it may have done the work.
         """
         for attempt in count():
             connected = False
@@ -236,6 +239,7 @@ class McpSession:
         from mcp.client.streamable_http import streamable_http_client
 
         async def note(response: httpx2.Response) -> None:
+            # The SDK reports a refusal as a broken connection, without status or text, so they are noted here.
             if response.status_code >= httpx2.codes.BAD_REQUEST:
                 text = (await response.aread())[:_MAX_REFUSAL_CHARS].decode(errors="replace").strip()
                 self._refusal = (response.status_code, text, response.headers.get("Retry-After", ""))
@@ -257,7 +261,7 @@ class McpSession:
                 await closing.wait()
 
     def _to_error(self, exc: BaseException | None) -> SourcelightError:
-        """Convert a foreign error; the service's refusal, if there was one, explains most."""
+        """Convert an error of the SDK; if the service refused the request, use its response instead."""
         from sourcelight.backends.remote.mcp.sdk_errors import to_error
 
         parts = urlsplit(self.url)
