@@ -24,7 +24,7 @@ REFERENCE_CACHE_BYTES = 16 * 1024 * 1024
 """Maximum bytes of cached Arrow tables; 10,000 references take about 1 MB."""
 
 _TEMPORARY_NOTICES = frozenset({"symbols-pending", "not-indexed", "time", "limit", "unlikely", "missing"})
-"""Notices of answers that may be better next time."""
+"""Notices of answers that may be more complete next time, and so aren't cached."""
 
 Table = Any
 
@@ -38,11 +38,11 @@ class CachedReferences:
     table
         Rows in the order in which they were found.
     order
-        Places of the rows in the order in which they are shown.
+        Row numbers in display order.
     definitions, left_out
-        As `References` counts them.
+        Counts of `References`.
     notices
-        What the reader has to know, as in `Workspace.notices`.
+        Notices for the reader, as in `Workspace.notices`.
     """
 
     table: Table
@@ -161,9 +161,9 @@ class ProjectCache:
     parser_of
         Parses the files of a language; None for one that can't be parsed.
     target_of
-        What the default revision of a repository is; None: its HEAD.
+        Returns the target of a repository's default revision; None for its HEAD.
     cache_bytes
-        Source bytes of the parsed files that are kept.
+        Maximum source bytes of cached parsed files.
     """
 
     def __init__(
@@ -198,9 +198,9 @@ class ProjectCache:
         return self._target_of(repository).commit
 
     def project(self, repository: Repository, revision: str, budget: TimeBudget) -> Project:
-        """Open a repository at a revision, indexing that commit first if that was never done.
+        """Open a repository at a revision; a commit that isn't indexed is indexed first.
 
-        One commit is one project, under whatever revision it was opened first.
+        All revisions with the same commit share one project.
 
         Raises
         ------
@@ -223,6 +223,7 @@ class ProjectCache:
     def forget_project(self, project: Project) -> None:
         """Open a project again for the next call, and forget all answers."""
         self._projects.pop((project.key, project.commit))
+        # Answers refer to files of the project; which of them do isn't recorded.
         self.answers.clear()
 
     def _open(self, target: Target, budget: TimeBudget) -> Project:
@@ -246,9 +247,9 @@ class ProjectCache:
 class Workspace:
     """The workspace of one call: the repositories of a viewer, each at a commit, within a budget.
 
-    `unparsed` collects files that were needed but could not be parsed, with the reason; `notices` what else a reader
-    of the answer has to know, one sentence for each key. Resolvers add to `outside` the occurrences (file and offset)
-    whose meaning is known to be in no repository, so that no name is guessed for them.
+    `unparsed` collects files that were needed but could not be parsed, with reasons. `notices` has other sentences for
+    the reader, one per key. Resolvers add occurrences (file and offset) to `outside` if their definition is known to be
+    in no repository, so that it isn't guessed by name.
     """
 
     navigator: ProjectCache
@@ -301,7 +302,7 @@ class Workspace:
         return [project for project in self._projects.values() if project.name == name]
 
     def note_unreadable(self, document: Document) -> None:
-        """Note a notebook that can't be read as one: no cell of it is known."""
+        """Note a notebook that can't be parsed, so that its cells are unknown."""
         if document.unread_reason:
             self.unparsed[document] = document.unread_reason
 
@@ -369,6 +370,7 @@ class Workspace:
                 self.unparsed[document] = "too-large"
                 return None
             self._facts_bytes += len(text)
+            # The shared cache of parsed files can't free trees that inferred values of this call still refer to.
             if self._facts_bytes > self.navigator.cache_bytes:
                 self._cache.clear()
                 self._facts_bytes = 0

@@ -79,6 +79,8 @@ class CRules:
         if kind == "enumerator" and is_field(parent, "name", leaf):
             enum = nearest(path, {"enum_specifier"})
             scope = nearest(path, _SCOPES) or path[0]
+            # Members of `enum class` need their enum before `::`; those of a plain enum are names of the scope around
+            # it.
             owner = enum.start_byte if enum is not None and b"class" in text_of(enum)[:12] else -1
             declared_type = enum.child_by_field_name("name") if enum is not None else None
             return Declaration(
@@ -90,6 +92,7 @@ class CRules:
         if kind == "preproc_params":
             return Declaration("parameter", leaf.start_byte, leaf.end_byte, parent, path[-3])
         if kind == "labeled_statement" and is_field(parent, "label", leaf):
+            # Labels have function scope (C standard, scopes of identifiers).
             scope = nearest(path, {"function_definition"}) or path[0]
             return Declaration("variable", leaf.start_byte, leaf.end_byte, parent, scope)
         if kind in {"namespace_definition", "alias_declaration"} and is_field(parent, "name", leaf):
@@ -115,6 +118,7 @@ class CRules:
             kind = node.type
             if kind == "qualified_identifier" and is_field(node, "name", child):
                 qualifier = node.child_by_field_name("scope")
+                # The climb starts inside, so the first qualifier is the innermost: the class in `space::Class::method`.
                 owner_name = owner_name or text_of(self.type_leaf(qualifier) if qualifier is not None else None)
             elif kind == "init_declarator" and is_field(node, "declarator", child):
                 value = node.child_by_field_name("value")
@@ -152,6 +156,7 @@ class CRules:
             return Declaration("parameter", leaf.start_byte, leaf.end_byte, node, holder, type=declared_type)
         if node.type == "for_range_loop":
             right = node.child_by_field_name("right")
+            # With `auto`, the type is an element of the range; otherwise it is written.
             is_inferred = declared_type is not None and declared_type.type == "placeholder_type_specifier"
             return Declaration(
                 "variable", leaf.start_byte, leaf.end_byte, node, node, leaf.start_byte, declared_type, right,
@@ -178,6 +183,7 @@ class CRules:
             return self._make_declaration(path, "field", node, index, declared_type)
         scope = nearest(path, _SCOPES, index) or path[0]
         is_top_level = scope.type in {"translation_unit", "namespace_definition"}
+        # At the top level, other files see the name through a header, whatever the order here.
         visible = 0 if is_top_level else leaf.start_byte
         sketch = is_top_level and any(child.type == "storage_class_specifier" and child.text == b"extern"
                              for child in node.named_children)  # fmt: skip
@@ -205,6 +211,7 @@ class CRules:
             kind = "method" if kind == "function" else kind
         if scope.type in {"translation_unit", "namespace_definition", "field_declaration_list"}:
             visible = 0
+        # In C, a struct inside a struct is visible in the whole file.
         if kind in TYPES and scope.type == "field_declaration_list":
             scope = path[0]
         return Declaration(
@@ -228,10 +235,13 @@ class CRules:
         for index in range(len(path) - 2, 0, -1):
             if path[index].type == "call_expression" and is_field(path[index], "function", expression):
                 is_called, count = True, _count(path[index])
+            # Only nodes that begin with the expression can be a call of it; any other has it as an argument.
             if path[index].start_byte != expression.start_byte or path[index].type == "call_expression":
                 break
             expression = path[index]
         if receiver is None:
+            # Tags have a name space of their own (C standard, name spaces of identifiers): `struct s` never means a
+            # typedef `s`.
             preferred_nodes = _TAGGED if kind in _SPECIFIERS else _ALIASED
             return NameUse(
                 is_called=is_called,
@@ -250,7 +260,7 @@ class CRules:
         )
 
     def type_step(self, node: Node) -> TypeStep | None:  # noqa: PLR0911 - a case a return
-        """Return where the type of an expression comes from."""
+        """Return the step that leads to the type of an expression."""
         kind = node.type
         if kind == "this":
             return TypeStep("this", node)
@@ -268,6 +278,8 @@ class CRules:
             operand = node.child_by_field_name("type")
             return TypeStep("type", operand)
         if kind in _THROUGH or kind in {"assignment_expression", "subscript_expression", "conditional_expression"}:
+            # In this order: the operand of a unary expression, the target of an assignment, the first result of a
+            # condition.
             for field in ("argument", "left", "consequence"):
                 if (operand := node.child_by_field_name(field)) is not None:
                     return TypeStep("same", operand)
@@ -333,6 +345,7 @@ class CRules:
         if parameter_list is None:
             return None
         kinds = [child.type for child in parameter_list.named_children if child.type != "comment"]
+        # Anything else is a default value or `...`, with which the number of arguments may differ.
         return len(kinds), any(kind != "parameter_declaration" for kind in kinds)
 
     def lookup_outside(
@@ -347,6 +360,7 @@ class CRules:
         hidden_refs: list[DeclarationRef] = []
         is_announced = False
         for other, start, kind, _, _ in names.definitions_in(document.project, name):
+            # A check by kind before the file is parsed: common names have thousands of definitions.
             if (use.is_type and kind in CODE) or (use.is_called and kind in {"field", "method"} and other != document):
                 continue
             is_visible = other.key in seen or other == document
@@ -367,8 +381,10 @@ class CRules:
             (visible_refs if is_visible else hidden_refs).append(
                 DeclarationRef(other, declaration, "scope" if other == document else "import", reason)
             )
+        # A visible definition is what the compiler would use, so others of that name are unrelated.
         if any(not ref.declaration.is_prototype for ref in visible_refs):
             hidden_refs = []
+        # A `static` function is visible in its own file only (C standard, linkages of identifiers).
         bodies = [ref for ref in hidden_refs if not ref.declaration.is_prototype and not _static(ref.declaration.node)]
         return sorted(
             [*(bodies if is_announced or use.preferred_nodes == _TAGGED else ()), *visible_refs],
@@ -378,6 +394,7 @@ class CRules:
                 else ref.declaration.kind in TYPES,
                 ref.declaration.is_prototype,
                 ref.document != document,
+                # Of several definitions, the one in the nearest directory is most likely linked with this file.
                 -_common(ref.document.path, document.path),
                 ref.document.path,
                 ref.declaration.start,
@@ -387,7 +404,7 @@ class CRules:
     def _of_class_around(
         self, names: NameResolver, document: Document, name: bytes, use: NameUse, offset: int
     ) -> list[DeclarationRef]:
-        """Members that the body of ``Type::name`` sees by themselves."""
+        """Return the members that the body of ``Type::name`` uses without a receiver."""
         model = names.model(document) if document.language == "C++" else None
         scope = self.implied_class(model.path_to(offset)) if model is not None else None
         if scope is None or scope.start_byte <= offset < scope.end_byte:
@@ -412,6 +429,7 @@ class CRules:
                     and (declaration := names.declaration(other, name, start)) is not None
                     and not _static(declaration.node)
                 ]  # fmt: skip
+                # Headers of another repository have prototypes; the bodies are in files that are not included.
                 if refs and all(ref.declaration.is_prototype for ref in refs):
                     refs = bodies + refs
         return refs
@@ -436,7 +454,7 @@ class CRules:
 
 
 def _heads(scope: Node, parameter: Node) -> bool:
-    """Return whether a parameter is one of the function's own, not of a function pointer among them."""
+    """Return whether a parameter belongs to the function itself, and not to a function pointer among its parameters."""
     body = scope.child_by_field_name("body")
     if body is None or parameter.start_byte > body.start_byte:
         return False

@@ -89,6 +89,7 @@ class CSharpRules:
             )
         if kind == "foreach_statement" and is_field(parent, "left", leaf):
             declared_type = parent.child_by_field_name("type")
+            # With `var`, the type is an element of the collection; otherwise it is written.
             is_inferred = declared_type is not None and declared_type.type == "implicit_type"
             return Declaration(
                 "variable", leaf.start_byte, leaf.end_byte, parent, parent, 0, declared_type,
@@ -120,6 +121,7 @@ class CSharpRules:
         """Return how an identifier is used."""
         leaf, parent = path[-1], path[-2] if len(path) > 1 else path[-1]
         imported = nearest(path, {"using_directive"})
+        # First, because a namespace in a `using` looks like any other qualified name.
         if imported is not None:
             return NameUse(role="import", path=_dotted_parts(parent, leaf), is_import=True)
         kind = parent.type
@@ -167,7 +169,7 @@ class CSharpRules:
         )
 
     def type_step(self, node: Node) -> TypeStep | None:  # noqa: PLR0911 - a case a return
-        """Return where the type of an expression comes from."""
+        """Return the step that leads to the type of an expression."""
         kind = node.type
         if kind in {"this", "this_expression"}:
             return TypeStep("this", node)
@@ -205,7 +207,7 @@ class CSharpRules:
             elif node.type in {"generic_name", "nullable_type", "array_type", "ref_type"} and node.named_children:
                 name_node = node.named_children[0]
                 arguments = self.arguments(node)
-                # What code works with is the value inside, after `await` or `.Value`.
+                # Code uses the value inside, after `await` or `.Value`.
                 if text_of(name_node) in {b"Task", b"ValueTask", b"Lazy"} and arguments:
                     name_node = arguments[0]
             if name_node is None:
@@ -235,8 +237,8 @@ class CSharpRules:
         if parameters is None:
             return None
         count = sum(child.type == "parameter" for child in parameters.named_children)
-        # By text, as a default value stands in various nodes; all that matters is that another number of arguments may
-        # fit.
+        # By text, because default values have several kinds of nodes. Only one thing matters: another number of
+        # arguments may fit.
         return count, b"=" in text_of(parameters) or b"params " in text_of(parameters)
 
     def lookup_outside(
@@ -254,6 +256,7 @@ class CSharpRules:
             for parts in _ends(declared_namespace.split(b"."))
         ]
         for statement in imports_of(document, names.session.workspace):
+            # An alias of the file hides types of all namespaces (C# specification, namespace and type names).
             if statement.alias.encode() == name:
                 path = tuple(statement.module.encode().split(b"."))
                 refs = self.lookup_qualified(names, document, path, -1)
@@ -270,6 +273,7 @@ class CSharpRules:
                 declaration = names.declaration(other, name, start) if rank < 999 else None
                 if declaration is not None:
                     ranked_refs.append((rank, DeclarationRef(other, declaration, "import", "in an imported namespace")))
+            # The own repository comes first; only if it lacks the type may it come from a dependency.
             if ranked_refs:
                 break
         return [ref for _, ref in sorted(ranked_refs, key=lambda pair: pair[0])]
@@ -281,7 +285,7 @@ class CSharpRules:
         path: tuple[bytes, ...],
         offset: int,  # noqa: ARG002 - see above
     ) -> list[DeclarationRef | ModuleRef]:
-        """Return the type that a dotted name means."""
+        """Return the type with a qualified name."""
         if not path:
             return []
         namespace, name = b".".join(path[:-1]), path[-1]
@@ -342,6 +346,7 @@ def _member(
 def _dotted_parts(node: Node, leaf: Node) -> tuple[bytes, ...]:
     text = (node.text or b"")[: leaf.end_byte - node.start_byte]
     parts = re.sub(rb"\s+", b"", text).split(b".")
+    # Parts with calls or indexes are no name, and the receiver's type decides instead.
     return tuple(parts) if all(re.fullmatch(rb"[\w@\x80-\xff]+", part) for part in parts) else ()
 
 
@@ -353,6 +358,7 @@ def namespaces(document: Document) -> tuple[bytes, ...]:
     """Return the namespaces that a file declares; one empty name where it declares none."""
 
     def read_namespaces() -> tuple[bytes, ...]:
+        # By a regular expression: this runs for every file of a repository, and parsing all would take minutes.
         return tuple(dict.fromkeys(_NAMESPACE.findall(document.text[:_MAX_HEAD]))) or (b"",)
 
     return document.project.remember(("c-sharp-namespaces", document.number), read_namespaces)

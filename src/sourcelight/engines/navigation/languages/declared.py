@@ -26,7 +26,7 @@ class Declaration:
     kind
         One of `sourcelight.engines.symbols.KINDS`, or ``parameter``.
     start, end
-        Bytes of the name.
+        Byte offsets of the name.
     node
         The node that declares it.
     scope
@@ -34,13 +34,13 @@ class Declaration:
     visible
         The byte from which it is visible there.
     type, value
-        The declared type (of a function: of its result), and an expression that has the type, if there is none.
+        The declared type (of a function, its return type); without one, an expression that has the type.
     is_element
-        The type is an element of that of `value`: in a loop over it, or inside a pattern.
+        Whether the type is that of an element of `value`, as in a loop over it, or inside a pattern.
     owner
-        First byte of the class that it is a member of; -1 for none, -2 for one that is only named by `owner_name`.
+        First byte of its class; -1 if it isn't a member, -2 if only the name of the class is known (`owner_name`).
     is_prototype
-        Its definition is elsewhere.
+        Whether its definition is elsewhere.
     """
 
     kind: str
@@ -83,9 +83,9 @@ class ModuleRef:
 class NameUse:
     """The use of a name.
 
-    `receiver` is the expression before the dot, `fields_of` the type whose field a literal or a pattern names, `path`
-    the qualified name up to this one, in an import (`is_import`) or elsewhere. `argument_count` is -1 outside of calls.
-    `is_type`: only a type can be here; `preferred_nodes` are the node types that declare it most likely.
+    `receiver` is the expression before the dot. `fields_of` is the type whose field is named, in a literal or a
+    pattern. `path` is the qualified name up to this one. `argument_count` is -1 outside of calls. `is_type` means that
+    only a type can be here, and `preferred_nodes` are the node types that most likely declare it.
     """
 
     role: Role = "name"
@@ -105,7 +105,7 @@ class TypeStep:
 
     `kind`: ``name`` (of the identifier `node`), ``this``, ``super``, ``type`` (`node` is the type), ``same`` (type of
     `node`), ``element`` (an element of `node`'s), ``auto`` (the compiler infers it).
-    `otherwise` is the next step to try if this one finds nothing.
+    `otherwise` is the step to try if this one finds nothing.
     """
 
     kind: str
@@ -139,7 +139,7 @@ class SyntaxRules(Protocol):
         ...
 
     def type_step(self, node: Node) -> TypeStep | None:
-        """Return where the type of an expression comes from."""
+        """Return the step that leads to the type of an expression."""
         ...
 
     def type_leaf(self, node: Node) -> Node | None:
@@ -159,7 +159,7 @@ class SyntaxRules(Protocol):
         ...
 
     def parameters(self, node: Node) -> tuple[int, bool] | None:
-        """Count the parameters of a function; and tell whether it takes more or fewer as well."""
+        """Count the parameters of a function; also return whether another number of arguments may fit."""
         ...
 
 
@@ -200,6 +200,7 @@ class DeclarationModel(ParsedFile):
         declarations = self._declarations.get(name)
         if declarations is None:
             declarations = []
+            # Only occurrences of the name are looked at: declarations of a whole file are rarely needed.
             for offset in islice(self.words(name), MAX_DECLARATION_WORDS):
                 path = self.path_to(offset)
                 if path[-1].type in self.rules.identifiers:
@@ -216,6 +217,7 @@ def misfit(declaration: Declaration, use: NameUse, *, separate_function_names: b
         is_preferred = not use.preferred_nodes or declaration.node.type in use.preferred_nodes
         return 0 if declaration.kind in TYPES and is_preferred else 1 if declaration.kind in TYPES else 2
     if use.role == "attribute" and not use.path:
+        # A member that is called is likely a method, and one that isn't is likely a field.
         return int((declaration.kind in CODE) is not use.is_called)
     if use.is_called:
         return (

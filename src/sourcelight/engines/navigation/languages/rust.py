@@ -54,7 +54,7 @@ _LOOPS = frozenset({"loop_expression", "while_expression", "for_expression", "bl
 _MAX_USES = 12
 
 RustModule = tuple[Document, "Node | None"]
-"""A module: a file, and the node in it; None for the file's own."""
+"""A module: its file, and its node there; None for the module that is the whole file."""
 
 
 class RustRules:
@@ -93,6 +93,7 @@ class RustRules:
             )  # fmt: skip
         if kind in {"type_parameter", "const_parameter"} and is_field(parent, "name", leaf) and len(path) > 3:
             return Declaration("typeparameter", leaf.start_byte, leaf.end_byte, parent, path[-4])
+        # A label of a loop is visible in the loop alone; `break 'name` outside of it is an error.
         if kind == "label" and path[-3].type in _LOOPS:
             return Declaration("variable", leaf.start_byte, leaf.end_byte, parent, path[-3])
         return self._pattern_declaration(path)
@@ -104,6 +105,7 @@ class RustRules:
         owner, owner_name = -1, b""
         if block_owner is not None and block_owner.type == "impl_item":
             implemented = block_owner.child_by_field_name("type")
+            # -2, because an `impl` may be in another file than its type, so the owner is known by name only.
             owner, owner_name = -2, text_of(self.type_leaf(implemented) if implemented is not None else None)
         elif block_owner is not None and block_owner.type == "trait_item":
             owner, owner_name = block_owner.start_byte, text_of(block_owner.child_by_field_name("name"))
@@ -111,6 +113,7 @@ class RustRules:
             kind = "method"
         scope = nearest(path, _SCOPES, len(path) - 2) or path[0]
         result_type = node.child_by_field_name("return_type") or node.child_by_field_name("type")
+        # `mod name;` only announces a module, whose code is in a file of that name.
         is_prototype = kind == "module" and node.child_by_field_name("body") is None
         return Declaration(
             kind, leaf.start_byte, leaf.end_byte, node, scope, 0, result_type,
@@ -128,10 +131,13 @@ class RustRules:
         index, child, is_element = len(path) - 2, leaf, False
         while index > 0 and path[index].type in _PATTERNS:
             node = path[index]
+            # The name of a struct in its pattern, or part of a guard: both are uses.
             if is_field(node, "type", child) or is_field(node, "condition", child):
                 return None
+            # In `Point { x: a }`, `x` names the field and `a` is the variable; in `Point { x }`, the one node is both.
             if node.type == "field_pattern" and is_field(node, "name", child) and child.type == "field_identifier":
                 return None
+            # The value is a whole, and the variable gets a part of it.
             is_element = is_element or node.type in {
                 "tuple_struct_pattern",
                 "tuple_pattern",
@@ -153,6 +159,7 @@ class RustRules:
         if node.type == "let_declaration":
             visible = node.end_byte
             scope = nearest(path, _SCOPES, index) or path[0]
+        # A variable of an arm has the type of what is matched, a part of it if it is inside a pattern.
         elif node.type == "match_arm":
             match = nearest(path, {"match_expression"}, index)
             value = match.child_by_field_name("value") if match is not None else None
@@ -166,6 +173,7 @@ class RustRules:
         """Return how an identifier is used."""
         leaf, parent = path[-1], path[-2] if len(path) > 1 else path[-1]
         kind = parent.type
+        # First, because paths inside a `use` look like other paths, but may have lists and aliases.
         if nearest(path, {"use_declaration"}) is not None:
             return NameUse(role="import", path=_use_path(path), is_import=True)
         if kind == "field_initializer" and is_field(parent, "field", leaf):
@@ -188,6 +196,7 @@ class RustRules:
         elif kind in {"scoped_identifier", "scoped_type_identifier"} and is_field(parent, "name", leaf):
             expression, segments = parent, self._segments(parent)
         call = path[-3] if expression is not leaf and len(path) > 2 else parent
+        # `parse::<u8>()`: the type arguments have a node between the name and the call.
         if call.type == "generic_function":
             call = call.parent or call
         is_called = (
@@ -205,6 +214,7 @@ class RustRules:
                 parts.append(text_of(current.child_by_field_name("name")))
                 current = current.child_by_field_name("path")
                 continue
+            # These are keywords, which `type_leaf` doesn't take for names.
             leaf = current if current.type in {"crate", "self", "super"} else self.type_leaf(current)
             if leaf is None:
                 return ()
@@ -213,7 +223,7 @@ class RustRules:
         return tuple(reversed(parts))
 
     def type_step(self, node: Node) -> TypeStep | None:  # noqa: PLR0911, PLR0912 - a case per kind of node
-        """Return where the type of an expression comes from."""
+        """Return the step that leads to the type of an expression."""
         kind = node.type
         if kind == "self":
             return TypeStep("this", node)
@@ -227,6 +237,8 @@ class RustRules:
             function = node.child_by_field_name("function")
             if function is not None and function.type == "field_expression":
                 name = text_of(function.child_by_field_name("field"))
+                # Methods of the standard library, whose sources aren't indexed. The method of the repository is tried
+                # first, since it may have one of that name.
                 if name in _INNER or name in _SAME:
                     inner_step = TypeStep(
                         "element" if name in _INNER else "same", function.child_by_field_name("value")
@@ -241,6 +253,7 @@ class RustRules:
                         "same",
                         arguments.named_children[0] if arguments is not None and arguments.named_children else None,
                     )
+            # The wrapped value stands for `Option` and `Result`, as `_INNER` methods return it.
             if function is not None and function.type == "identifier" and text_of(function) in {b"Some", b"Ok"}:
                 arguments = node.child_by_field_name("arguments")
                 return TypeStep(
@@ -268,6 +281,8 @@ class RustRules:
             if node.type in {"reference_type", "pointer_type", "generic_type", "generic_type_with_turbofish"}:
                 name_node = node.child_by_field_name("type")
                 arguments = self.arguments(node)
+                # Members are found through `Deref` (Rust reference, method-call expressions), or after `lock` or
+                # `borrow`, so the type inside counts.
                 if node.type == "generic_type" and arguments and text_of(name_node).rpartition(b"::")[2] in _POINTERS:
                     name_node = arguments[0]
             elif node.type in {"scoped_type_identifier", "scoped_identifier"} or node.type in _ITEMS:
@@ -284,7 +299,7 @@ class RustRules:
         return None
 
     def arguments(self, node: Node) -> list[Node]:
-        """Return the arguments of a type; of a result that of success."""
+        """Return the arguments of a type; of a ``Result`` only the first one."""
         for _ in range(4):
             if node.type != "reference_type":
                 break
@@ -306,6 +321,7 @@ class RustRules:
         """Return the bounds of a trait or of a type parameter."""
         bounds_node = node.child_by_field_name("bounds")
         types = list(bounds_node.named_children) if bounds_node is not None else []
+        # Bounds may also be in the `where` clause of the item that has the type parameter.
         item = node.parent.parent if node.type == "type_parameter" and node.parent is not None else None
         where_clause = (
             next((c for c in item.named_children if c.type == "where_clause"), None) if item is not None else None
@@ -333,6 +349,7 @@ class RustRules:
         model = names.model(document)
         if model is None:
             return []
+        # `Self` is the type of the `impl` or trait around it, and is declared nowhere.
         if name == b"Self":
             class_node = nearest([*model.path_to(offset), model.root], _CLASSES)
             leaf = self.type_leaf(class_node) if class_node is not None else None
@@ -341,11 +358,14 @@ class RustRules:
         imported = self._follow_uses(names, document, name, 0)
         if imported:
             return imported
+        # A plain name may also be a crate, or a module of the file; a call can't mean one.
         if not use.is_called:
             modules, _ = self._start_scopes(names, document, (name, b""), offset, 0)
             return [ModuleRef(module[0]) for module in modules if isinstance(module, tuple) and module[1] is None]
         for other, start, kind, _, _ in names.definitions_in(document.project, name):
             declaration = names.declaration(other, name, start) if kind == "function" else None
+            # Macros by `macro_rules!` are visible by textual order or `#[macro_use]` (Rust reference, macros by
+            # example), so any of the repository may be meant.
             if declaration is not None and declaration.node.type == "macro_definition":
                 imported.append(DeclarationRef(other, declaration, "import", "macro of the repository"))
         return imported
@@ -389,6 +409,8 @@ class RustRules:
         scopes, remaining = self._start_scopes(names, document, path, offset, depth)
         for name in remaining:
             next_scopes: list[DeclarationRef | ModuleRef | RustModule] = []
+            # Two at most: a name is a type and a value in two namespaces. More would multiply with each part of the
+            # path.
             for scope in scopes[:2]:
                 next_scopes += self._lookup_in(names, scope, name, depth)
             scopes = next_scopes
@@ -414,6 +436,7 @@ class RustRules:
             return [(crate_root(document), None)], remaining
         if first in {b"self", b"super"}:
             module: RustModule | None = self._module_at(names, document, offset)
+            # Each further `super` goes up one more module.
             while first == b"super" and module is not None:
                 module = self._parent(names, module)
                 if not remaining or remaining[0] != b"super":
@@ -435,6 +458,7 @@ class RustRules:
         imported = self._follow_uses(names, document, first, depth) if remaining else []
         if imported:
             return [self._as_module(ref) for ref in imported], remaining
+        # A crate of the same repository, then one of another repository that the manifest names.
         root_number = crates(document.project).get(first)
         if root_number is not None:
             return [(document.project.document_at(root_number), None)], remaining
@@ -491,6 +515,7 @@ class RustRules:
             if declaration.owner != -1 or module_node is None:
                 continue
             scope_node = declaration.scope
+            # Nodes of two parses are different objects, so they are compared by their place.
             if scope_node.start_byte == module_node.start_byte and scope_node.type == module_node.type:
                 scopes += self._scope_of(document, declaration)
         if not scopes:
@@ -504,6 +529,7 @@ class RustRules:
         path = [part for part in module.encode().split(b"::") if part]
         if member and member != "*":
             path.append(member.encode())
+        # The last parts may be a type or a function: the longest prefix that leads to a file counts.
         for length in range(len(path), 0, -1):
             refs = self._follow_path(names, document, tuple(path[:length]), 0, 0)
             if refs:
@@ -532,6 +558,7 @@ def _use_path(path: Sequence[Node]) -> tuple[bytes, ...]:
             parts = [*_split(text_of(node.child_by_field_name("path"))), *parts]
         elif node.type in {"scoped_identifier", "scoped_use_list"} and is_field(node, "name", child):
             parts = [*_split(text_of(node.child_by_field_name("path"))), *(parts or [text_of(leaf)])]
+        # An alias means the item that it renames, so its path is that of the item.
         elif node.type == "use_as_clause" and is_field(node, "alias", child):
             parts = _split(text_of(node.child_by_field_name("path")))
         elif not parts and child is leaf:
@@ -547,6 +574,7 @@ def _split(path: bytes) -> list[bytes]:
 
 def _macro_declaration(leaf: Node, tree: Node) -> Declaration | None:
     """Return the declaration of a ``let`` or a closure parameter among the tokens of a macro."""
+    # Inside a macro there are only tokens, so a declaration is recognized by its neighbors.
     before = leaf.prev_sibling
     while before is not None and before.type in {"mut", "mutable_specifier", "ref"}:
         before = before.prev_sibling
@@ -555,6 +583,7 @@ def _macro_declaration(leaf: Node, tree: Node) -> Declaration | None:
     previous_type = before.type if before is not None else ""
     if previous_type not in {"let", "for", "|"} and not (previous_type == "," and next_type == ":"):
         return None
+    # A bar also means "or": only between bars, commas and colons is the name a closure's parameter.
     if previous_type == "|" and next_type not in {":", ",", "|"}:
         return None
     type_node = after.next_sibling if after is not None and next_type == ":" else None
@@ -572,6 +601,7 @@ def _macro_use(leaf: Node) -> NameUse:
     follows = leaf.next_sibling
     called = follows is not None and follows.type == "token_tree"
     if before is not None and before.type == ".":
+        # If the receiver isn't a plain name, the dot stands for it: the use has a receiver of unknown type.
         receiver = before.prev_sibling
         simple = receiver is not None and receiver.type in {"identifier", "self"}
         return NameUse("attribute", receiver if simple else before, None, is_called=called)
