@@ -1,6 +1,6 @@
-"""The tools as a model uses them: within the scope, every result turned into evidence with an id.
+"""The tools for a model, limited to the scope of the question; results become evidence with ids.
 
-What a model is told. No text of a repository is ever part of the instructions.
+Also the instructions for a model. They never contain text of a repository.
 """
 
 from __future__ import annotations
@@ -92,6 +92,7 @@ def describe(name: str, item: Evidence, boundary: str) -> str:
     if isinstance(item, CommitEvidence):
         text = f"{item.subject}\n\n{item.text}".strip()
         return f"[{name}] " + frame_text(redact(text), f"{item.label}, {item.author}, {item.date}", boundary)
+    # Redacted as a whole before lines are numbered, because a secret may span lines.
     lines = redact(item.text).split("\n")
     numbered = "\n".join(f"{number}: {line}" for number, line in enumerate(lines, item.begin_line))
     return f"[{name}] " + frame_text(numbered, item.label, boundary)
@@ -155,6 +156,7 @@ class Toolbox:
                 self.emit(ResearchEvent("turn", {"tool": name, "result": "refused: the number of calls is used up"}))
                 return "The number of tool calls is used up: answer now with what you have."
             key = json.dumps([name, dict(arguments)], sort_keys=True, default=str)
+            # Models repeat calls. Instead of the text, which they have, they get a hint to stop.
             if key in self._results_by_call:
                 return f"You made this very call before: {self._results_by_call[key]}. {self._nudge(new=False)}".strip()
             before = len(self.ledger.items)
@@ -180,20 +182,20 @@ class Toolbox:
         return ""
 
     def _look_up(self, question: str) -> str:
-        """Answer a question by the routes that need no model; each line that proves the answer gets an id."""
+        """Answer a question without a model; each line that proves the answer gets an id."""
         names = sorted({pin.repository for pin in self.inquiry.pins})
         scope = read_scope(question, RepositoryNames(names, frozenset(names)), by_word=True)
         selected = scope.named_scope.repositories or names
         targets = tuple(target for target in self.inquiry.pins.targets if target.repository.name in selected)
         pins = Pins(targets, self.inquiry.pins.failed)
         inquiry = replace(self.inquiry, question=question, pins=pins, scope=scope)
-        # The routes write their searches with the filters of the inquiry; repositories named here narrow them.
+        # Lookups search with the filters of the inquiry, narrowed by the repositories of this question.
         inquiry = replace(inquiry, filters=f"{self.inquiry.filters} {scope.named_scope.filters}".strip())
         draft = ExtractiveResearcher().counted_draft(inquiry, self.emit)
         if draft is None:
             return "No line proves an answer to a question of this form: search and read instead."
         before = len(self.ledger.items)
-        # The last section says what was searched.
+        # Without the last section, which describes the searched scope.
         parts = adopt_parts(draft, self.ledger)[:-2]
         text = "\n\n".join(part.text for part in parts if isinstance(part, Paragraph | Heading))[:RESULT_BYTES]
         visible: list[str] = []
@@ -231,6 +233,7 @@ class Toolbox:
                 by_revision = {target.revision: target for target in targets} | {
                     target.commit: target for target in targets
                 }
+                # An answer is about pinned commits; a branch that moves in between must not mix in another one.
                 selected = by_revision.get(revision) if revision else targets[0]
                 if selected is None and not any(target.commit.startswith(revision) for target in targets):
                     return f"Error: only {', '.join(target.commit[:12] for target in targets)} is in scope"
@@ -268,6 +271,7 @@ class Toolbox:
                     yield from _excerpts(texts, target, row["path"], start, end)
 
     def _target(self, row: Mapping[str, Any]) -> Target | None:
+        # Files such as `.env` may hold secrets, which must not reach a model.
         if not row.get("path") or is_hidden_file(row["path"]):
             return None
         return self.inquiry.pins.of(row["repository"], row.get("commit") or "")
@@ -283,6 +287,7 @@ class Toolbox:
         parts: list[str] = []
         size, left_out = 0, 0
         for item in items:
+            # Evidence keeps its first id: two ids for one place would look like two proofs.
             is_known = self.ledger.knows(item)
             text = f"Already seen as {is_known}: {item.label}" if is_known else ""
             if not text:
@@ -299,7 +304,7 @@ class Toolbox:
         return "\n".join(parts)
 
     def _other(self, name: str, answer: ToolResult) -> str:
-        """Format a result that is no evidence: names of files, comparisons."""
+        """Format a result that isn't evidence, such as file names and comparisons."""
         rows = [row for row in answer.table.to_pylist() if self._in_scope(row)]
         if len(rows) < answer.table.num_rows:
             lines = [" ".join(str(value) for value in row.values() if value not in {None, ""}) for row in rows]
@@ -324,7 +329,7 @@ def name_only(row: Mapping[str, Any]) -> bool:
 
 
 def _lines(columns: str, row: Mapping[str, Any]) -> tuple[int, int]:
-    """Return first and last line of a row of a table of places; 0 if it has none."""
+    """Return the first and last line of a row; 0 if the table has no lines."""
     if columns == "found_chunks":
         return row["start_line"] or 0, row["end_line"] or 0
     if columns == "definitions":
@@ -336,6 +341,7 @@ def _lines(columns: str, row: Mapping[str, Any]) -> tuple[int, int]:
 
 def _excerpts(texts: FileTexts, target: Target, path: str, start: int, end: int) -> Iterator[Evidence]:
     last = min(end, len(texts.lines(target, path)))
+    # Cut into blocks, so that a citation points to few lines.
     for block_start in range(start, last + 1, MAX_LINES):
         yield texts.evidence(target, path, block_start, min(block_start + MAX_LINES - 1, last), "read")
 

@@ -66,6 +66,7 @@ from sourcelight.engines.deepsearch.question.vocabulary import (
 
 def read_modules(marked_text: MarkedText, text: str) -> tuple[Term, ...]:
     """Return the modules of a list such as "fmt, `os` and net/http"."""
+    # Not by "/", which is part of module paths in Go.
     items = re.split(r"\s*,\s*(?:and\s+|or\s+)?|\s+(?:and|or|&)\s+", text.strip())
     return tuple(
         Term(marked_text.get_mark(item).text if item.startswith("⟨") else item.strip('<>"')) for item in items if item
@@ -95,18 +96,23 @@ class CountReader:
         marked_text = self.marked_text
         marked_text.text = CODE_LINES.sub(" lines in ", marked_text.text)
         many, list_match = MANY.search(marked_text.text), LIST.search(marked_text.text)
+        # "Total" may occur beside "how many", which says more about what is counted.
         many = many or TOTAL.search(marked_text.text)
         trigger = many or list_match
         if trigger is None:
             return None
         self.fields["is_list"] = many is None
+        # Before the noun is read, since "TODOs" would be an unknown one. It shifts the text, so the trigger is searched
+        # again.
         marked_text.text = TODO.sub(self._todo, marked_text.text)
         pattern = LIST if many is None else MANY if MANY.search(marked_text.text) is not None else TOTAL
         trigger = pattern.search(marked_text.text) or trigger
         marked_text.text = f"{marked_text.text[: trigger.start()]} · {marked_text.text[trigger.end() :]}"
         kind = self._kind(trigger)
+        # "How much Go is there" means lines of that language.
         if kind is None and trigger[0].lower() == "how much" and "⟨G" in marked_text.text:
             kind = "lines"
+        # "How many `foo`?" without a noun counts the text itself.
         if kind is None and not self.fields["is_list"] and re.search(TERMS, marked_text.text):
             kind = "occurrences"
         if kind is None and not self.fields["is_list"]:
@@ -118,6 +124,7 @@ class CountReader:
             return {**self.fields, "kind": "unsupported", "subject": self.noun}
         self._set_kind(kind)
         self._relate()
+        # Grouped by something, but of what? The ranking then finds places that explain it.
         if self.fields.get("group") and self.fields["kind"] == "occurrences" and not self.fields.get("terms"):
             return None
         return self._of_file_kind()
@@ -137,12 +144,13 @@ class CountReader:
         elif "notebook" in word and not self.fields.get("languages"):
             self.fields["languages"] = ("Jupyter Notebook",)
         elif "header" in word or not self.fields.get("languages"):
-            # Paths are alternatives to one another, so "headers in src" can't be both.
+            # Paths are alternatives, so "headers in src" can't require both; "headers" is named as not applied.
             self.marked_text.text += f" · {self.marked_text.add(Mark('N', word, self.noun))} "
         return self.fields
 
     def _todo(self, match: re.Match[str]) -> str:
-        """A TODO is a word to look for; as a thing, in "TODO comments" or "TODOs", it is a line that has it."""
+        """Replace a TODO by a term to search for, or by "lines with" it if it is a thing, as in "TODO comments"."""
+        # "TODO/FIXME comments" means either of them.
         markers = re.findall(r"TODO|FIXME|XXX|HACK", match["word"].upper())
         name = " or ".join(self.marked_text.add(Mark("N", word, word)) for word in markers)
         if not (match["noun"] or match["many"]):
@@ -183,11 +191,12 @@ class CountReader:
                 position = skipped.end()
             noun = HEAD.match(text, position)
             if noun is None and kind is None and (described := ADJECTIVE.match(text, position)) is not None:
-                # "Public functions": the word before the noun stays, and is named as one that was not applied.
+                # "Public functions": the adjective stays in the text, and is named as not applied.
                 noun = HEAD.match(text, described.end())
             if noun is None:
                 break
             word = noun["noun"].lower()
+            # Some nouns are verbs, too: in "files import `os`", the second one isn't counted.
             if kind is not None and word in VERBS and FOLLOWED.match(text, noun.end()):
                 break
             if kind == "lines" and kind_of_noun(noun) == "other":
@@ -198,10 +207,12 @@ class CountReader:
                 self.fields["tests"] = True
             elif kind in SYMBOLS and noun_kind == "definition":
                 noun_kind = kind
+            # The earlier noun narrows the later one, so it goes back into the text as a condition.
             elif kind not in {None, noun_kind} and (kind, noun_kind) not in TOGETHER:
                 text = text[:before] + self.noun + text[before + len(self.noun) :]
             self.noun, kind = noun["noun"], noun_kind
             before = noun.start("noun")
+            # Blanks of the same length, so that positions in the text stay valid.
             text = text[:before] + " " * (noun.end() - before) + text[noun.end() :]
         self.marked_text.text = text
         return kind
@@ -347,6 +358,7 @@ class CountReader:
     def _graph(self) -> None:
         if self.fields["kind"] == "dependents" and not self._import(DEPENDENTS):
             self.fields["terms"] = ()
+        # Words such as "package" are part of the noun, and would be named as conditions not applied.
         while self.marked_text.take(PACKAGE_WORDS) is not None:
             pass
 
@@ -359,6 +371,7 @@ class CountReader:
             self._use("define", match)
             return
         if fields["kind"] == "files" and self._read_name():
+            # A name of an empty text is any name: it is no condition.
             if fields["relation"] == "name" and fields["terms"][0].text == "":
                 fields.pop("relation")
             return
@@ -372,6 +385,7 @@ class CountReader:
             return
         if fields["kind"] == "languages":
             marked_text.take(r"\b(?:use[ds]?|written|spoken|programmed)\b")
+        # "But not" before a plain negation, because its "not" would negate the whole condition.
         if lacking := self._lacking():
             self._content()
             fields["lacking"] = lacking
@@ -381,16 +395,18 @@ class CountReader:
         if negation is not None:
             first_word = negation[0].lower()
             is_verb = first_word.startswith(("without", "lack")) or first_word.endswith("no")
+            # "Files without `x`" loses its verb with the negation, so one is put in for the patterns below.
             verb = " contain " if is_verb else " "
             marked_text.text = f"{marked_text.text[: negation.start()]} · {verb}{marked_text.text[negation.end() :]}"
         if self._content():
             fields["is_negated"] = negation is not None
             return
+        # Nothing was negated, so the word stays, and is named as not applied.
         marked_text.text = before
         marked_text.take(DEFINE)
 
     def _imports_or_has(self) -> bool:
-        """Take what files import, or which files repositories have; or do not."""
+        """Take imports of files, or files of repositories, also negated ones."""
         negated = NEGATED_VERB.search(self.marked_text.text)
         if negated is not None:
             before = self.marked_text.text
@@ -414,6 +430,7 @@ class CountReader:
 
     def _lines(self) -> None:
         fields, marked_text = self.fields, self.marked_text
+        # "How often does X change" counts commits, while "how often is `x` used" counts places.
         if self.often and not self._has_terms() and CHANGE.search(marked_text.text) is not None:
             marked_text.take(CHANGE)
             fields["kind"] = "commits"

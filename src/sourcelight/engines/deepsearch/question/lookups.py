@@ -1,6 +1,6 @@
-"""Read questions that a line of code answers: where something is defined, its value or default, who calls it.
+"""Read questions that a line of code answers: where something is defined, its value or default, its callers.
 
-What is read here is only a proposal: `lookups` finds the lines that prove it, or leaves the question to the ranking.
+A `Lookup` is only a proposal. `lookups` finds the lines that prove an answer, or leaves the question to the ranking.
 """
 
 from __future__ import annotations
@@ -50,19 +50,19 @@ class Lookup:
         ``difference``, ``tests``, ``example``, ``parameters``, ``purpose``, ``key``, ``environment``, ``variable``,
         ``throws``, ``dependency``, ``dependencies``, ``runtime`` or ``line``.
     name
-        What it is about, as it is written, without quotation marks: a definition, a setting, a package, a language; of
-        a variable of the environment, what it is for.
+        The subject as written, without quotation marks: a definition, a setting, a package or a language. Of a
+        ``variable``, its purpose.
     owner
-        Of a default: the function, class or program whose it is; of a difference: the other name; of a dependency: the
-        package of a repository with several; empty for none.
+        Of a default, the function, class or program that has it; of a difference, the other name; of a dependency, the
+        package in a repository with several. Empty without one.
     symbol_kind
-        The noun beside the name, such as ``class``; empty for none.
+        The noun next to the name, such as ``class``; empty without one.
     path, line
-        Of a line: its file and number.
+        Of a line, its file and number.
     is_when
-        Whether a date is asked for, not a person.
+        Whether the question asks for a date rather than a person.
     bound
-        Of a default in prose: ``max`` or ``min`` where the greatest or least value is asked for instead.
+        Of a default in prose, ``max`` or ``min`` if the question asks for the largest or smallest value.
     """
 
     kind: str
@@ -79,6 +79,7 @@ def _pattern(text: str) -> re.Pattern[str]:
     return re.compile(rf"^{text}$", re.IGNORECASE)
 
 
+# "Who last changed line 12 of setup.py?", "When was setup.py:12 written?". Seven digits are enough for any line.
 _LINE = (
     _pattern(
         r"(?P<asks>who|when|which commit|what commit)\s+(?:was\s+|were\s+|did\s+)?(?:(?:has|have|last|originally|first|"
@@ -91,6 +92,7 @@ _LINE = (
         r"touched|edited|authored)\s+(?P<path>`[^`]+`|[^\s`]+?)(?::|,?\s+(?:at\s+)?line\s+)(?P<line>\d{1,7})"
     ),
 )
+# "Which Python version does it need?", "What is the minimum version of Node?", "Go version".
 _RUNTIME_FORMS = (
     _pattern(
         rf"(?:which|what)\s+(?:(?:is\s+the\s+)?(?:minimum|minimal|lowest|oldest)\s+)?(?:version\s+of\s+)?"
@@ -107,6 +109,7 @@ _RUNTIME_FORMS = (
 )  # fmt: skip
 _DEPENDS = r"(?:depends?\s+(?:up)?on|requires?|needs?|uses?|imports?|pins?)"
 _DEPENDENCY_NOUN = r"(?:\s+(?:package|library|module|crate|gem|dependency))?"
+# "Which version of requests is used?", "Does the api package depend on lodash?".
 _DEPENDENCY = (
     _pattern(
         rf"(?:does|do)\s+(?:the\s+)?(?P<owner>{_PACKAGE})\s+(?:package|crate|module|workspace|library)\s+"
@@ -127,6 +130,7 @@ _DEPENDENCY = (
         rf"is\s+(?:the\s+)?(?P<name>{_TICKED}|{_PACKAGE})\s+(?:a|one\s+of\s+the)\s+dependenc(?:y|ies)(?:\s+(?:of|in))?"
     ),
 )
+# "Is there a class called Session?", "Does it have a parse_url function?".
 _EXISTENCE = (
     _pattern(rf"(?:is|are)\s+there\s+{_DET}(?P<kind>{KINDS})\s+(?:called\s+|named\s+)(?P<name>{_NAME})"),
     _pattern(rf"(?:is|are)\s+there\s+{_DET}(?P<name>{_NAME})\s+(?P<kind>{KINDS})"),
@@ -138,6 +142,7 @@ _EXISTENCE = (
         rf"(?:does|do)\s+(?:it\s+)?(?:have|contain|define|declare|provide|export)\s+{_DET}(?P<name>{_NAME})\s+(?P<kind>{KINDS})"
     ),
 )
+# "Where is the class Session defined?", "Which file implements parse_url?".
 _DEFINITION = (
     _pattern(
         rf"where\s+(?:is|are|was|were)\s+{_DET}(?:(?P<kind>{KINDS})\s+)?(?:called\s+|named\s+)?(?P<name>{_NAME})"
@@ -164,7 +169,8 @@ _LOCATED = (
     _pattern(rf"where(?:'s|\u2019s|\s+is|\s+are)\s+the\s+(?P<kind>{KINDS})\s+(?:called\s+|named\s+)?(?P<name>{_NAME})"),
     _pattern(rf"where(?:'s|\u2019s|\s+is|\s+are)\s+the\s+(?P<name>{_NAME})\s+(?P<kind>{KINDS})"),
 )
-"""Where a definition is, without a verb: "where is the Session class?"."""
+"""A definition without a verb: "Where is the Session class?"."""
+# "What calls parse_url?", "Where is parse_url called from?".
 _CALLERS = (
     _pattern(
         rf"(?:what|who|which\s+(?:functions?|methods?|code|places?))\s+(?:calls?|invokes?)\s+{_DET}{_OF_KIND}"
@@ -173,6 +179,7 @@ _CALLERS = (
     _pattern(rf"where\s+(?:is|are)\s+{_DET}{_OF_KIND}(?P<name>{_NAME}){_AFTER_KIND}\s+(?:called|invoked)(?:\s+from)?"),
     _pattern(rf"(?:what|who)\s+are\s+the\s+callers\s+of\s+{_DET}{_OF_KIND}(?P<name>{_NAME}){_AFTER_KIND}"),
 )
+# "What is the value of MAX_RETRIES?". The last form, "What is X?", is tried after all others.
 _VALUE = (
     _pattern(
         rf"{_WHAT}\s+(?:the\s+)?(?:current\s+)?value\s+of\s+{_DET}(?:(?P<kind>{KINDS})\s+)?(?P<name>{_NAME}){_AFTER_KIND}"
@@ -181,6 +188,7 @@ _VALUE = (
     _pattern(rf"{_WHAT}\s+(?P<name>{_NAME})"),
 )  # fmt: skip
 _OF = r"(?:of|for|in|to|on)"
+# "What is the default timeout of get?", "What does retries default to?", "What is X by default?".
 _DEFAULT = (
     _pattern(
         rf"{_WHAT}\s+(?:the\s+)?default(?:\s+(?:value|setting))?\s+(?:{_OF}\s+)?{_DET}(?P<name>{_SETTING}){_PARAMETER}"
@@ -213,6 +221,7 @@ _PROSE_VALUE = (
     ),
 )
 """A value that prose names: "the default read buffer size", "the maximum number of retries"."""
+# "What does parse_url call?", "Which functions are called by parse_url?".
 _CALLEES = (
     _pattern(rf"what\s+(?:does|do)\s+{_DET}{_OF_KIND}(?P<name>{_NAME}){_AFTER_KIND}\s+(?:call|invoke)"),
     _pattern(
@@ -227,6 +236,7 @@ _CALLEES = (
 )
 _BASE = r"(?:(?:base|parent|super)[\s-]?(?:class(?:es)?|interfaces?|types?)|superclass(?:es)?|parents?|bases?)"
 _INHERIT = r"(?:inherit(?:\s+from)?|extend|subclass|derive\s+from|implement)"
+# "What are the base classes of Session?", "What does Session inherit from?".
 _BASES = (
     _pattern(
         rf"(?:{_WHAT}|which\s+are)\s+(?:the\s+)?(?:direct\s+)?{_BASE}\s+(?:of|for)\s+{_DET}{_OF_KIND}(?P<name>{_NAME}){_AFTER_KIND}"
@@ -235,6 +245,7 @@ _BASES = (
         rf"(?:what|which\s+(?:classes|class|interfaces?))\s+(?:does|do)\s+{_DET}{_OF_KIND}(?P<name>{_NAME}){_AFTER_KIND}\s+{_INHERIT}"
     ),
 )
+# "What is the difference between get and fetch?", "How does get differ from fetch?".
 _DIFFERENCE = (
     _pattern(
         rf"(?:{_WHAT}\s+)?(?:the\s+)?differences?\s+between\s+{_DET}{_OF_KIND}(?P<name>{_NAME}){_AFTER_KIND}\s+(?:and|vs\.?)\s+"
@@ -246,6 +257,7 @@ _DIFFERENCE = (
     ),
 )
 _TEST_VERB = r"(?:test|cover|exercise|check|use)s?"
+# "Which tests cover parse_url?", "Is parse_url tested?".
 _TESTS = (
     _pattern(
         rf"(?:which|what)\s+(?:unit\s+)?(?:tests?|test\s+files?)\s+{_TEST_VERB}\s+{_DET}{_OF_KIND}(?P<name>{_NAME}){_AFTER_KIND}"
@@ -261,6 +273,7 @@ _TESTS = (
     ),
 )
 _USING = r"(?:how\s+to\s+use|using|use|calling|creating)"
+# "Show an example of Session", "How do I use Session?".
 _EXAMPLE = (
     _pattern(
         rf"(?:(?:show|give)\s+(?:me\s+)?|find\s+|(?:is|are)\s+there\s+|where\s+(?:is|are)\s+|{_WHAT}\s+)?(?:an?\s+|any\s+|some\s+|the\s+)?"
@@ -272,6 +285,7 @@ _EXAMPLE = (
     ),
     _pattern(rf"how\s+(?:is|are)\s+{_DET}{_OF_KIND}(?P<name>{_NAME}){_AFTER_KIND}\s+used"),
 )
+# "What does parse_url do?", "What is the purpose of Session?".
 _PURPOSE = (
     _pattern(rf"what\s+does\s+{_DET}{_OF_KIND}(?P<name>{_NAME})(?:\s+(?P<kind>{KINDS}))?\s+do"),
     _pattern(rf"what\s+does\s+{_DET}(?P<kind>{KINDS})\s+(?P<name>{_NAME})\s+do"),
@@ -280,6 +294,7 @@ _PURPOSE = (
     ),
     _pattern(rf"what\s+is\s+{_DET}(?:(?P<kind>{KINDS})\s+)?(?P<name>{_NAME}){_AFTER_KIND}\s+(?:used\s+)?for"),
 )
+# "What arguments does get take?", "What is the signature of get?".
 _PARAMETERS = (
     _pattern(
         rf"(?:what|which)\s+(?:parameters|arguments|options|args|params)\s+(?:does|do|can)\s+{_DET}{_OF_KIND}(?P<name>{_NAME})"
@@ -295,6 +310,7 @@ _KEY_NOUN = (
     r"|config(?:uration)?\s+value|command[\s-]line\s+(?:option|flag|argument))"
 )
 _HANDLED = r"(?:read|used|defined|set|handled|parsed|looked\s+up|registered|declared|checked|added|evaluated)"
+# "Where is the setting `max_size` read?", "Which code handles the --quiet flag?".
 _KEY = (
     _pattern(rf"where\s+(?:is|are)\s+(?:the\s+)?{_KEY_NOUN}\s+(?P<name>{_SETTING})\s+{_HANDLED}"),
     _pattern(rf"where\s+(?:is|are)\s+(?:the\s+)?(?P<name>{_SETTING})\s+{_KEY_NOUN}\s+{_HANDLED}"),
@@ -305,12 +321,14 @@ _KEY = (
         rf"(?:what|which\s+(?:code|functions?|files?))\s+(?:reads|uses|handles|checks|sets|defines)\s+(?:the\s+)?(?P<name>{_SETTING})\s+{_KEY_NOUN}"
     ),
 )
+# "Which environment variables does it read?".
 _ENVIRONMENT = (
     _pattern(
         r"(?:(?:which|what)\s+|list\s+(?:all\s+)?(?:the\s+)?)(?P<name>environment|env)\s+(?:variables|vars)(?:\s+(?:does|do|are|is|can)"
         r"(?:\s+(?:it|(?:the|this|its)(?:\s+(?:program|project|library|cli|tool|code|app|server|command|package))?))?\s+(?:read|use|used|supported?|understood|respected|honou?r(?:ed)?|checked?|consulted|set))?(?:\s+by)?"
     ),
 )
+# "Which environment variable sets the log level?", "How can I set the proxy from the environment?".
 _VARIABLE = (
     _pattern(
         r"(?:which|what)\s+(?:environment|env)\s+(?:variable|var)\s+(?:can\s+|is\s+used\s+to\s+)?(?:sets?|controls?|changes?"
@@ -322,6 +340,7 @@ _VARIABLE = (
         r"(?:\s+(?:variable|var))?"
     ),
 )
+# "Where is TimeoutError raised?", "What throws ParseError?".
 _THROWS = (
     _pattern(
         rf"where\s+(?:is|are|does)\s+{_DET}{_OF_KIND}(?P<name>{_NAME}){_AFTER_KIND}\s+(?:thrown|raised)(?:\s+from)?"
@@ -331,6 +350,7 @@ _THROWS = (
     ),
     _pattern(rf"when\s+is\s+{_DET}{_OF_KIND}(?P<name>{_NAME}){_AFTER_KIND}\s+(?:thrown|raised)"),
 )
+# "What is line-length set to?": the value in a configuration file, rather than in code.
 _CONFIGURED = (
     _pattern(rf"what\s+(?:is|are)\s+(?:the\s+)?{_KEY_NOUN}\s+(?P<name>{_SETTING})\s+set\s+to"),
     _pattern(rf"what\s+(?:is|are)\s+(?:the\s+)?(?P<name>{_SETTING})(?:\s+{_KEY_NOUN})?\s+set\s+to"),
@@ -342,6 +362,7 @@ _CONFIGURED_OF = (
     ),
 )
 _PACKAGES = r"(?:(?:third[\s-]party\s+|external\s+)?(?:packages?|librar(?:y|ies)|modules?|crates?|gems?|dependencies))"
+# "What does it depend on?", "List the dev dependencies".
 _DEPENDENCIES = (
     _pattern(r"what\s+(?:does|do)\s+(?:it\s+)?(?P<name>depend)\s+(?:up)?on"),
     _pattern(rf"(?:which|what)\s+{_PACKAGES}\s+(?:does|do)\s+(?:it\s+)?(?P<name>depend)\s+(?:up)?on"),
@@ -365,23 +386,25 @@ def read_lookup(text: str) -> Lookup | None:
     """Read a question without its repository names; None if no line of code can answer it alone."""
     words = text.replace(GAP.strip(), " ").replace("\u2019", "'")
     words = " ".join(_ENDING.sub("", _OPENING.sub("", words)).split())
+    # Nested repetitions of long texts take time, and a question of one line's answer is short.
     if len(words) > 300:
         return None
-    # Prepositions remain where the name of a repository was taken from behind them.
+    # A preposition is left over if the repository name after it was taken out.
     words = re.sub(r"\b(of|in|for|by|from)\s+in\b", r"\1", words)
     words = re.sub(r"\s+(?:of|in|for|from|within|by)$", "", words)
-    # "Response's initialize" is one name, where it is not followed by what it has: "Response's status parameter".
+    # "Response's initialize" is one name, unless a noun follows it: "Response's status parameter".
     words = POSSESSIVE.sub(r"\1.", words)
     words = re.sub(r"\s+in\s+(?=(?:defines|declares|implements|calls|invokes|requires?|needs?|uses?|by)\b)", " ", words)
     words = expand_wording(words)
     lookup = _match(words)
+    # Spelling is corrected only if nothing fits, because names in code may look like mistakes.
     if lookup is None and (mended := expand_wording(mend_spelling(words))) != words:
         lookup = _match(mended)
     return lookup
 
 
 def _match(words: str) -> Lookup | None:
-    """Return the first form that the words of a question have."""
+    """Return the lookup of the first form that the question has."""
     for kind, patterns in _FORMS:
         for pattern in patterns:
             match = pattern.match(words)
@@ -404,12 +427,13 @@ def _make(kind: str, match: re.Match[str]) -> Lookup | None:  # noqa: PLR0911 - 
         return Lookup("runtime", _RUNTIMES[name.lower()])
     owner = _bare(groups.get("owner") or "")
     if kind == "configured_of":
+        # "The line-length of ruff" is the key `ruff.line-length`, as nested tables are joined.
         return Lookup("configured", f"{owner}.{name}")
     if kind == "default" and name.lower() in {"number", "amount", "count"} and not OF_NUMBER.search(match[0]):
-        return None  # of what is said behind it
+        return None  # "the default number of retries": the words after it name the value
     if kind == "prose":
         bound = groups["bound"].lower()[:3]
-        if " " not in name and bound == "def":  # the forms of defaults had it, and left it
+        if " " not in name and bound == "def":  # the forms of `_DEFAULT` come first, and rejected it
             return None
         return Lookup("default", f"{name} " if " " not in name else name, owner, bound="" if bound == "def" else bound)
     noun = (groups.get("kind") or groups.get("after") or "").lower()
@@ -451,4 +475,4 @@ _FORMS: Sequence[tuple[str, Sequence[re.Pattern[str]]]] = (
     ("configured_of", _CONFIGURED_OF),
     ("value", _VALUE),
 )
-"""In the order in which they are tried: a default is a value too."""
+"""All forms in the order of trial, special ones first: a default is a value, too."""

@@ -31,6 +31,7 @@ _NOUN_OF = r"(?:occurrences?|mentions?|uses?|usages?|references?|instances?|appe
 _CALL_VERB = (
     r"(?:calls?(?: (?:of|to|for))?|calling|invokes?|invoking|invocations? of|callers? of|call sites? (?:of|for))"
 )
+# Words that end a bare text: in "use malloc in src", the text is "malloc".
 _BARE_ENDS = (
     r"in|on|at|of|by|for|from|since|before|after|and|or|that|which|there|are|is|do|does|per|with|within|across|under"
     r"|inside|more|less|than|files?|lines?|directly|anywhere|somewhere|exactly|as|into|over|to|not|but|without|outside"
@@ -40,6 +41,7 @@ _BARE_ENDS = (
     r"|too|just|twice|once|times?|both|either|here|again|recently|lately|instead|like|versus|vs|using|right|presently"
     r"|nowadays|actually|really|at all|best|worst|alone|elsewhere|everywhere|non-tests?|tests?"
 )
+# At most four words: more of them are rarely a text, and nearly always the rest of the sentence.
 _BARE = (
     r"(?P<bare>(?!(?:the|a|an|any|some|been|to|in|on|at|of|by|we|it|they)\b)[A-Za-z_$][\w$-]*"
     rf"(?:\s+(?!(?:{_BARE_ENDS})\b)[\w$-]+){{0,3}})"
@@ -47,7 +49,7 @@ _BARE = (
 _ANY_NOUN = re.sub(r"\?P<\w+>", "?:", NOUN.pattern)
 _LISTED_WORD = rf"(?:⟨[NQ]\d+⟩|(?!(?:{_BARE_ENDS}|been|we|it|they|{_ANY_NOUN})\b)[A-Za-z_$][\w$]*)"
 _CONTENT_VERB = r"contain(?:s|ed|ing)?|mention(?:s|ed|ing)?|us(?:e|es|ed|ing)|say(?:s|ing)?|referenc(?:e|es|ed|ing)"
-# Words without marks are a list of texts only where the sentence ends behind them or continues with a preposition.
+# Words without marks are a list of texts only if the sentence ends after them or continues with a preposition.
 _LISTED = (
     rf"{DET}(?P<listed>{_LISTED_WORD}(?:\s*,\s*{_LISTED_WORD})*\s*,?\s+(?:and|or)\s+{_LISTED_WORD})"
     r"(?=[\W·]*$|\s*·|\s*,|\s+(?:in|of|from|within|across|under|inside|outside|except|excluding|but|there|at|on)\b)"
@@ -91,7 +93,7 @@ LACKING = re.compile(
     r"(?=[\W·]*$|\s*·|\s+(?:in|of|from|within|across)\b))",
     re.IGNORECASE,
 )
-"""Texts that the same file must not hold: "use `a` but not `b`"."""
+"""Texts that the same file must not contain: "use `a` but not `b`"."""
 
 _WORD_PREPOSITION = (
     r"(?:in|under|inside|below|beneath|within|of|to|from|for|on|at|across|into|throughout|touch(?:ed|es|ing)?"
@@ -99,6 +101,7 @@ _WORD_PREPOSITION = (
     r"|does|do|has|have|did)"
 )
 _PATH_NOUN = r"(?:files?|folder|directory|subdirectory|dir|path|package|module|subtree|tree|header)"
+# "Outside of tests", "excluding vendor/", "non-test".
 _WITHOUT = re.compile(
     rf"\b(?:(?:outside(?: of)?|except(?: for| in| those in)?|excluding|not (?:in|counting|including|under)"
     rf"|without(?: counting)?|ignoring|other than|apart from|leaving out"
@@ -107,6 +110,7 @@ _WITHOUT = re.compile(
     rf"|(?P<word>[\w.-]+)(?:\s+{_PATH_NOUN}\b)?)|(?P<non>non-test)\b)",
     re.IGNORECASE,
 )
+# "In tests", "test files". Without a noun only the plural, since "test" may be a verb.
 _TESTS = re.compile(
     r"\b(?:(?:in|inside|within|of|across|by|from)\s+)?(?:the\s+|our\s+)?(?:(?:unit\s+)?tests?\s+(?:files?"
     r"|code|suites?|modules?)|tests)\b|\btest (?=files?|scripts?|⟨G)",
@@ -117,12 +121,14 @@ _IN_PATH = re.compile(
     rf"|or)\s*⟨P\d+⟩)*)(?:\s+{_PATH_NOUN}\b)?",
     re.IGNORECASE,
 )
+# "In the src folder", "under directory src".
 _IN_FOLDER = re.compile(
     rf"(?:\b{_WORD_PREPOSITION}\s+)?(?:\bthe\s+)?(?P<word>[\w.-]+|⟨[NQ]\d+⟩)\s+(?:folder|directory"
     rf"|subdirectory|dir|subtree|package|tree)\b|\b{_WORD_PREPOSITION}\s+(?:the\s+)?(?:folder|directory"
     rf"|subdirectory|dir|package)\s+(?P<named>[\w.-]+|⟨[NQ]\d+⟩)",
     re.IGNORECASE,
 )
+# "In src": only a word that is a directory is taken, or a file if it has a dot.
 _IN_WORD = re.compile(
     r"\b(?:in|under|inside|below|within|from|of|to|touch(?:ed|es|ing)?)\s+(?:the\s+)?(?P<word>[\w.-]*\w"
     r"|⟨[NQ]\d+⟩)(?![\w/])",
@@ -135,6 +141,7 @@ _LANGUAGES = re.compile(
 )
 
 _PERSON = r"(?P<person>[\w.+\[\]-]+@[\w.-]+\.\w+|⟨[QN]\d+⟩|{name}(?:\s+{name}){{0,3}})"
+# A capital begins a name of a person, except in these words.
 _CAPITAL = (
     r"(?!(?:I|The|A|An|Q[1-4]|January|February|March|April|May|June|July|August|September|October|November"
     r"|December|Go|Python)\b)[^\W\d_a-z][\w'\u2019.-]*\w"
@@ -143,6 +150,7 @@ _BY = re.compile(
     rf"\b(?:(?:authored|written|made|done|pushed|contributed|added|committed|introduced|changed|touched"
     rf"|removed|created) )?by (?:the author |author )?{_PERSON.format(name=_CAPITAL)}(?:['\u2019]s)?"
 )
+# Handles are lower case, so all words that may follow "by" must be excluded.
 _HANDLE = (
     r"(?!(?:we|i|you|they|it|he|she|the|a|an|this|that|people|anyone|someone|somebody|everyone|there|each|any"
     r"|last|first|been|ever|who|not|most|its|their|authors?|contributors?|developers?|commits?"
@@ -155,6 +163,7 @@ _BY_HANDLE = re.compile(
     rf"(?P<person>{_HANDLE})|(?:·|\b(?:commits?|changes|are|were|authored|made|written|pushed|done))\s*\bby "
     rf"(?P<plain>{_HANDLE})(?=[\W·]*$)"
 )
+# "Did Ann commit", "has ann@example.org ever changed". The verb stays for later patterns.
 _DID = re.compile(
     rf"\b(?:did|has|have|does) (?P<person>[\w.+\[\]-]+@[\w.-]+\.\w+|⟨[QN]\d+⟩"
     rf"|{_CAPITAL}(?:\s+{_CAPITAL}){{0,3}}|{_HANDLE})\s+(?P<adverb>ever\s+|last\s+"
@@ -186,6 +195,7 @@ _REVISION = (
     r"(?:(?:the\s+)?(?:version|release|tag|branch|commit)\s+)?(?P<{0}>⟨[PQN]\d+⟩|v?\d+(?:\.\d+)+[\w.+-]*\w|v\d+"
     r"|[0-9a-f]{{7,40}}|[\w./-]*\w)"
 )
+# "Between v1.0 and v2.0", "from v1.0 to HEAD".
 _SPAN = re.compile(
     rf"\b(?:between|from)\s+{_REVISION.format('base')}\s+(?:and|to|until|till|\.\.)\s+{_REVISION.format('head')}",
     re.IGNORECASE,
@@ -194,11 +204,13 @@ _DOTS = re.compile(r"(?P<base>[\w./+-]*?\w)\.\.\.?(?P<head>\w[\w./+-]*)")
 _SINCE = re.compile(rf"\b(?:since|after|behind)\s+{_REVISION.format('base')}", re.IGNORECASE)
 _UNTIL = re.compile(rf"\b(?:before|until|up to|in|at|by)\s+{_REVISION.format('head')}", re.IGNORECASE)
 
+# "Not yet in main", "missing from v2".
 _NOT_IN = re.compile(
     r"\b(?:(?:that|which)\s+)?(?:(?:are|is)\s+)?(?:not\s+(?:yet\s+)?(?:in|on|behind|part of)|missing (?:from|in))\s+"
     rf"{_REVISION.format('base')}",
     re.IGNORECASE,
 )
+# "By commit 1a2b3c4": the changes of one commit, as a span from its parent.
 _OF_COMMIT = re.compile(
     r"\b(?:(?:by|in|did|does)\s+)?commit\s+(?P<head>[0-9a-f]{7,40})\b(?:\s+(?=chang|touch|modif|edit|add|remov))?",
     re.IGNORECASE,
@@ -235,6 +247,7 @@ def take_range(marked_text: MarkedText, paths: QuestionPaths) -> tuple[str, str]
         if match is None:
             continue
         names = {name: revision(text) for name, text in match.groupdict().items() if text}
+        # The patterns take any word; only a revision that exists makes it a span.
         if all(paths.is_revision(name) for name in names.values()):
             marked_text.text = marked_text.text[: match.start()] + " · " + marked_text.text[match.end() :]
             if pattern is _OF_COMMIT:
@@ -246,6 +259,7 @@ def take_range(marked_text: MarkedText, paths: QuestionPaths) -> tuple[str, str]
 def take_authors(marked_text: MarkedText) -> tuple[str, ...]:
     """Take the authors of the commits."""
     authors: list[str] = []
+    # One person for each form at most: further ones stay in the text, and are named as not applied.
     for pattern in (_BY, _BY_HANDLE, _DID, _POSSESSIVE, _FROM):
         match = pattern.search(marked_text.text)
         if match is None:
@@ -268,7 +282,7 @@ def take_messages(marked_text: MarkedText) -> dict[str, Any]:
 
 
 def take_changed_text(marked_text: MarkedText) -> dict[str, Any]:
-    """Take the texts that a commit adds or removes, and which of both; empty if there are none."""
+    """Take the texts that commits add or remove, and which of the two; empty without such texts."""
     match = marked_text.take(_CHANGED_TEXT)
     if match is None:
         return {}
@@ -281,12 +295,13 @@ def take_changed_text(marked_text: MarkedText) -> dict[str, Any]:
 def take_paths(
     marked_text: MarkedText, question_paths: QuestionPaths, *, of_history: bool, removed: bool = False
 ) -> dict[str, Any]:
-    """Take which files count: paths and directories, tests, languages; and which don't.
+    """Take the files that count, by path, directory, test and language, and those that don't.
 
-    A path that no commit searched has counts where history is asked; otherwise it is left in the text. Where a
-    removal is asked for (`removed`), a path that was there once is meant before today's paths that end with it.
+    A path that isn't in the searched commits counts only in questions about history (`of_history`); otherwise it stays
+    in the text. In questions about removals (`removed`), a former path comes before current paths that end with it.
     """
     fields: dict[str, Any] = {}
+    # First, because "outside of src" contains "of src".
     _take_without(marked_text, question_paths, fields)
     paths: list[PathScope] = []
     position = 0

@@ -206,7 +206,7 @@ class RustRules:
         return NameUse(role, receiver, None, segments, is_called=is_called, is_type=is_type)  # type: ignore[arg-type]
 
     def _segments(self, node: Node) -> tuple[bytes, ...]:
-        """Return the parts of a coloned path; empty if one of them is no name."""
+        """Return the parts of a path with ``::``; empty if one of them isn't a name."""
         parts: list[bytes] = []
         current: Node | None = node
         while current is not None:
