@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sourcelight.engines.navigation import Navigator
-from sourcelight.engines.navigation.model import Document
+from sourcelight.engines.navigation.model import Document, is_time_spent, time_limit
 from sourcelight.engines.search import IndexStore, Target
 from sourcelight.repos import Catalog, Viewer
 from sourcelight.testing import make_repo
@@ -73,3 +73,15 @@ def test_what_a_call_remembers_goes_with_the_files_that_it_is_of(navigator: Navi
         workspace.parsed_file(document)
     workspace.remember("key", make)
     assert len(result) == 2
+
+
+def test_an_inner_limit_does_not_lengthen_the_outer_one() -> None:
+    with time_limit(-1.0):
+        with time_limit(60.0):
+            assert is_time_spent()
+        assert is_time_spent()
+    with time_limit(60.0):
+        with time_limit(-1.0):
+            assert is_time_spent()
+        assert not is_time_spent()
+    assert not is_time_spent()
