@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -134,6 +135,20 @@ def test_an_index_can_be_handed_over(tmp_path: Path) -> None:
     file.write_bytes(INDEX)
     assert engine.navigation.keep_scip(repository, str(file)) == (1, {"files": 1, "places": 1})
     assert rows(call(engine, "go_to_definition", **arguments))[0]["precise"]
+
+
+def test_several_processes_may_hand_over_an_index_at_once(tmp_path: Path) -> None:
+    """Each writes a file of its own, so none replaces what another one has half written."""
+    make_repo(tmp_path / "code" / "one", {"m.py": TEXT})
+    engine = open_engine(tmp_path)
+    (repository,) = engine.catalog.repositories
+    file = tmp_path / "given.scip"
+    file.write_bytes(INDEX)
+    with ThreadPoolExecutor(8) as threads:
+        counts = list(threads.map(lambda _: engine.navigation.keep_scip(repository, str(file))[0], range(80)))
+    assert counts == [1] * 80
+    (folder,) = (tmp_path / "index").rglob("scip")
+    assert [path.name for path in folder.iterdir()] == [f"{repository.info.commit}.scip"]
 
 
 def test_a_broken_index_in_the_repository_is_told(tmp_path: Path) -> None:

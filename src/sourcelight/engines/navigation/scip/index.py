@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +20,7 @@ from sourcelight.engines.navigation.scip.decode import (
     read_documents,
 )
 from sourcelight.repos import ObjectReader
-from sourcelight.repos.private_files import make_private_folder, open_private
+from sourcelight.repos.private_files import make_private_folder
 
 if TYPE_CHECKING:
     from sourcelight.engines.navigation.model import Document, Occurrence, Project
@@ -165,11 +167,17 @@ def keep(project: Project, file: str | Path, store_folder: Path) -> ScipIndex:
     index = ScipIndex.read(project, data)
     target = given_path(store_folder, project.key, project.commit)
     make_private_folder(target.parent)
-    # Other threads read the file without a lock. A rename replaces it at once, so they never read half of it.
-    temporary = target.with_suffix(".tmp")
-    with open_private(temporary, "wb") as file_object:
-        file_object.write(data)
-    temporary.replace(target)
+    # Others read the file without a lock, and may import one at the same time. A rename replaces it at once, so they
+    # never read half of it. `mkstemp` chooses a name of its own, and lets only this user read the file.
+    handle, name = tempfile.mkstemp(prefix=f"{target.stem}-", suffix=".tmp", dir=target.parent)
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file_object:
+            file_object.write(data)
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
     return index
 
 
