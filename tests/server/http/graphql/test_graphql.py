@@ -125,6 +125,17 @@ def test_repositories_are_those_that_the_caller_may_see(service: Service, ann: h
     assert second["pageInfo"]["endCursor"] is None
 
 
+def test_a_descending_list_continues_after_its_cursor(service: Service) -> None:
+    page = (
+        "query Page($after: String) { repositories(first: 1, after: $after, descending: true) "
+        "{ nodes { name } pageInfo { hasNextPage endCursor } } }"
+    )
+    first = data(service.client, page)["repositories"]
+    second = data(service.client, page, after=first["pageInfo"]["endCursor"])["repositories"]
+    assert [first["nodes"][0]["name"], second["nodes"][0]["name"]] == [SECRET, PUBLIC]
+    assert second["pageInfo"] == {"hasNextPage": False, "endCursor": None}
+
+
 def test_what_is_private_does_not_exist_for_others(ann: httpx2.Client) -> None:
     hidden = data(ann, "query($name: String!) { repository(name: $name) { id } }", name=SECRET)
     absent = data(ann, "query($name: String!) { repository(name: $name) { id } }", name="example.org/a/nothing")

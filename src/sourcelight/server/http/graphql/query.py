@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,10 +110,11 @@ class QueryRoot:
         if not cloned or not indexed:
             sources = []
         del not_cloned, not_indexed
-        if descending and after:
-            raise GraphQLError("after: is for lists in ascending order.")
         # A cursor holds a name, not a position, so a list continues correctly after repositories were added or removed.
-        start = bisect_right(sources, _position(after), key=lambda source: source.name) if after else 0
+        if after and descending:
+            start = len(sources) - bisect_left(sources, _position(after), key=lambda source: source.name)
+        else:
+            start = bisect_right(sources, _position(after), key=lambda source: source.name) if after else 0
         if descending:
             sources.reverse()
         end = start + max(DEFAULT_PAGE if first is None else first, 0)
