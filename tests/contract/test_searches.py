@@ -220,6 +220,15 @@ def test_display_limits_rows_and_not_the_count(embedded: sl.Client, other: sl.Cl
     assert local.progress["match_count"].iloc[-1] == remote.progress["match_count"].iloc[-1] > 10
 
 
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_a_limit_keeps_all_lines_of_a_match(embedded: sl.Client, other: sl.Client, limit: int) -> None:
+    query = f'repo:pytide file:client.py$ /:\\n +"""/ count:{limit}'
+    local, remote = (client.search(query).matches for client in (embedded, other))
+    assert local["line"].str.contains('"""').sum() == local["match_count"].sum() == limit
+    columns = ["path", "line_number", "line", "start", "end", "match_count"]
+    assert local[columns].to_numpy().tolist() == remote[columns].to_numpy().tolist()
+
+
 @pytest.mark.parametrize("query", ["retry", "type:commit retry", "type:diff retry"])
 def test_filters_narrow_to_what_they_count(code: sl.Client, query: str) -> None:
     filters = code.search(f"{query} count:all").filters

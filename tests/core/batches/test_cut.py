@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from sourcelight.core.batches import arrow_type
-from sourcelight.core.batches.rows import first_matches, match_count
+from sourcelight.core.batches.rows import MatchRows, boundaries, first_matches, match_count
 
 
 def lines(*spans: list[tuple[int, int]], counts: list[int] | None = None) -> Any:
@@ -51,3 +51,33 @@ def test_a_continued_match_does_not_count_twice() -> None:
     prefix = first_matches(batch, 2)
     assert prefix.column("start").to_pylist() == [[5], [0, 5]]
     assert match_count(prefix) == 2
+
+
+def test_rows_that_continue_the_last_match_stay_with_it() -> None:
+    batch = lines([(5, 41)], [(0, 41)], [(0, 3)], [(8, 9)], counts=[1, 0, 0, 1])
+    prefix = first_matches(batch, 1)
+    assert prefix.column("start").to_pylist() == [[5], [0], [0]]
+    assert match_count(prefix) == 1
+
+
+def test_a_row_after_the_last_match_keeps_only_the_end_of_it() -> None:
+    batch = lines([(5, 41)], [(0, 3), (5, 6), (8, 9)], [(0, 1)], counts=[1, 2, 1])
+    prefix = first_matches(batch, 1)
+    assert prefix.column("start").to_pylist() == [[5], [0]]
+    assert prefix.column("end").to_pylist() == [[41], [3]]
+    assert prefix.column("match_count").to_pylist() == [1, 0]
+
+
+def test_a_batch_without_rows_has_no_runs_and_no_bytes() -> None:
+    rows = MatchRows(lines([(0, 1)]).slice(0, 0))
+    assert boundaries(0, [rows.codes("path")]) == []
+    assert rows.files() == []
+    assert rows.text_bytes(chunks=False).tolist() == []
+
+
+def test_an_empty_batch_with_chunks_has_no_bytes() -> None:
+    batch = pa.record_batch(
+        {"line": pa.array(["x"]), "chunk": pa.array(["x\ny"], type=arrow_type("dict32"))},
+    )
+    assert MatchRows(batch).text_bytes(chunks=True).tolist() == [4]
+    assert MatchRows(batch.slice(0, 0)).text_bytes(chunks=True).tolist() == []

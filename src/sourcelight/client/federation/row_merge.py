@@ -74,7 +74,7 @@ class DuplicateFilter:
 
 def files_of(rows: MatchRows) -> list[tuple[int, int]]:
     """Return the runs of rows of one file, from and to; none for no rows."""
-    return boundaries(len(rows), [rows.codes(name) for name in FILE]) if len(rows) else []
+    return boundaries(len(rows), [rows.codes(name) for name in FILE])
 
 
 def _keys(rows: MatchRows, starts: list[int]) -> list[_Key]:

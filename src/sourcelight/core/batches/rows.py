@@ -17,7 +17,9 @@ _SPANS = ("start", "end", "byte_start", "byte_end")
 
 
 def boundaries(rows: int, codes: list[Int64Array]) -> list[tuple[int, int]]:
-    """Return the runs (start, stop) of rows in which none of `codes` changes."""
+    """Return the runs (start, stop) of rows in which none of `codes` changes; no rows have none."""
+    if not rows:
+        return []
     # True where a run starts: at the first row, and where a code differs from that of the row before.
     changed = np.zeros(rows, bool)
     changed[0] = True
@@ -241,9 +243,10 @@ def first_matches(batch: Any, limit: int) -> Any:
     """Return the rows of `batch` that hold its first `limit` matches.
 
     If the limit falls within a row, the row keeps its whole text but only its first spans, so that the counts add up.
-    A row that only continues a match of the row before it goes with that row.
+    Rows that continue the last match stay with it.
     """
-    counts = MatchRows(batch).numbers("match_count")
+    rows = MatchRows(batch)
+    counts = rows.numbers("match_count")
     total = np.cumsum(counts)
     if not len(total) or total[-1] <= limit:
         return batch
@@ -252,10 +255,16 @@ def first_matches(batch: Any, limit: int) -> Any:
     # The first row at which the running total reaches the limit.
     last = int(np.searchsorted(total, limit, side="left"))
     keep_in_last = int(limit - (total[last - 1] if last else 0))
-    head = batch.slice(0, last + 1)
-    if keep_in_last == counts[last]:
-        return head
-    return _cut_last_row(head, keep_in_last)
+    if keep_in_last < counts[last]:
+        return _cut_last_row(batch.slice(0, last + 1), keep_in_last)
+    # A row with more spans than matches begins inside the last match of the row before it. One without matches of its
+    # own lies in it as a whole; the first one with some has its end.
+    is_continued = rows.lists("start")[0][last + 1 :] > counts[last + 1 :]
+    is_inside = is_continued & (counts[last + 1 :] == 0)
+    inside = int(np.argmin(is_inside)) if not is_inside.all() else len(is_inside)
+    if inside < len(is_continued) and is_continued[inside]:
+        return _cut_last_row(batch.slice(0, last + inside + 2), 0)
+    return batch.slice(0, last + inside + 1)
 
 
 def _cut_last_row(batch: Any, keep: int) -> Any:
