@@ -1,8 +1,8 @@
 """The cells of Jupyter notebooks: nbformat 4, and nbformat 3 with its worksheets.
 
-A reader of nbformat joins the strings of a source and shows the result; so does this one, and it remembers where each
-string stands. What a notebook may lack or get wrong (no metadata, a source that is a number) leaves that part empty: a
-broken cell must not hide the others.
+Like any reader of nbformat, this one joins the strings of a source. It also remembers the place of each string in the
+file. A missing or invalid part, such as a source that is a number, is read as empty: a broken cell must not hide the
+others.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from sourcelight.core.query.languages import find_language
 _SOURCES = ("source", "input")
 _SOURCE_TYPES = frozenset({str, list, type(None)})
 _WORKSHEETS_BEFORE = 4
-"""The version of nbformat that gave up worksheets."""
+"""The first version of nbformat without worksheets."""
 
 _KINDS = {"code": CODE, "markdown": MARKDOWN, "heading": MARKDOWN, "html": MARKDOWN, "raw": RAW}
 _READABLE_DATA = ("text/plain", "text/markdown", "text/latex")
-"""Mime types of outputs that are text for readers. HTML, JSON and images are for programs."""
+"""Mime types of outputs that people read as text. HTML, JSON and images are for programs."""
 
 
 _ESCAPES = re.compile(rb"\\(?:u[0-9a-fA-F]{4}|.)")
@@ -53,9 +53,9 @@ def read_notebook(data: bytes, *, with_outputs: bool = True) -> CellDocument:
     Raises
     ------
     InvalidJson
-        For what is no JSON, or too much of it.
+        The data isn't JSON, or is too large.
     NoNotebook
-        For JSON that has no cells.
+        The JSON has no cells.
     """
     try:
         return _read_quickly(data, with_outputs=with_outputs)
@@ -65,9 +65,9 @@ def read_notebook(data: bytes, *, with_outputs: bool = True) -> CellDocument:
 
 
 def quick_text(data: bytes, kinds: frozenset[str]) -> bytes | None:
-    """Return all lines of all texts of some kinds; None for a notebook that is not read quickly.
+    """Return all lines of all texts of some kinds; None for a notebook that needs the slow reader.
 
-    A text without places takes a third of the time of `read_notebook`.
+    Without the places of strings, it takes a third of the time of `read_notebook`.
     """
     root = load_json(data)
     if type(root) is not dict:
@@ -95,7 +95,7 @@ def quick_text(data: bytes, kinds: frozenset[str]) -> bytes | None:
 
 
 def read_slowly(data: bytes) -> CellDocument:
-    """Return the cells of any notebook, also with repeated keys, invalid bytes or slips that readers forgive."""
+    """Return the cells of any notebook, also with repeated keys, invalid bytes or errors that other readers accept."""
     root = read_json(data)
     if not isinstance(root, dict):
         raise NoNotebook("it has no cells")
@@ -116,7 +116,7 @@ def read_slowly(data: bytes) -> CellDocument:
             malformed += 1
             continue
         kind = _KINDS.get(file.text(cell.get(b"cell_type")).decode("utf-8", "replace"), RAW)
-        # nbformat 3 names the source of code and its language otherwise.
+        # nbformat 3 has other keys for the source of code and its language.
         source = cell.get(b"source", cell.get(b"input"))
         malformed += not _is_source(data, source)
         own_language = find_language(file.text(cell.get(b"language")).decode("utf-8", "replace")) or language
@@ -126,7 +126,7 @@ def read_slowly(data: bytes) -> CellDocument:
         output = file.join(_output_texts(_items(cell.get(b"outputs")))) if kind == CODE else (b"", ())
         if output[0]:
             of_cell.append(CellText(number, OUTPUT, own_language, *output))
-        # Keys are sorted in most notebooks, so outputs stand above their source.
+        # Keys are sorted in most notebooks, so outputs come before their source.
         texts += sorted(of_cell, key=lambda text: text.file_start)
     return CellDocument(tuple(texts), language, len(cells), malformed)
 
@@ -147,11 +147,13 @@ def _read_quickly(data: bytes, *, with_outputs: bool) -> CellDocument:
     Raises
     ------
     UnknownPlaces
-        For any other one.
+        The notebook needs the slow reader.
     """
     root = load_json(data)
     if type(root) is not dict:
         raise UnknownPlaces
+    # The table has the places of all strings in the order of the file. The parsed values come in the same order, so
+    # counting strings while walking them leads from a value to its place.
     table = string_table(data)
     is_old = _is_old(root)
     language = _language_named(_kernel_names(root.get("metadata")))
@@ -165,7 +167,7 @@ def _read_quickly(data: bytes, *, with_outputs: bool) -> CellDocument:
             number = reader.add_sheets(value, number) if is_old else reader.add_cells(value, number)
         else:
             number += count_strings(value)
-    # Of a repeated key the values are gone, and what follows would be misplaced.
+    # JSON parsers drop the earlier values of a repeated key, and the numbers of all later strings would be wrong.
     if not is_notebook or number != len(table.starts) or number != len(table.ends):
         raise UnknownPlaces
     return CellDocument(tuple(reader.texts), reader.language, reader.cells, reader.malformed, weight=table.nbytes)
@@ -214,6 +216,7 @@ class _QuickReader:
                 self.language = self.language or language
             for key, value in cell.items():
                 number += 1
+                # The most frequent case, without the call: a notebook may have a million strings.
                 if type(value) is str and key not in _SOURCES:
                     number += 1
                 elif key == "source" or (key == "input" and "source" not in cell):
@@ -262,7 +265,7 @@ class _OutputWalk:
     number: int
 
     def runs(self, outputs: list[Any]) -> Iterator[StringRun]:
-        """Yield what each output shows as text, as `_output_texts` does."""
+        """Yield the text of each output, like `_output_texts`."""
         for output in outputs:
             if type(output) is not dict:
                 self.number += count_strings(output)
@@ -280,6 +283,8 @@ class _OutputWalk:
                     yield run_of(value, self.number)
                 elif key == "traceback":
                     run = run_of(value, self.number)
+                    # Lines of a traceback are separate strings without newlines; each is a run, which starts on a line
+                    # of its own.
                     yield from (StringRun([line], run.first + index) for index, line in enumerate(run.strings))
 
                 self.number += 1 if type(value) is str else count_strings(value)
@@ -321,11 +326,11 @@ def _is_source(data: bytes, node: JsonNode | None) -> bool:
 
 
 def _output_texts(outputs: Iterable[JsonNode]) -> Iterator[list[JsonString]]:
-    """Yield what each output shows as text, as runs of strings that are joined, in the order of the file."""
+    """Yield the text of each output, as runs of strings to join, in the order of the file."""
     for output in outputs:
         if not isinstance(output, dict):
             continue
-        # ``text`` is that of a stream, and in nbformat 3 of any output.
+        # ``text`` is the key of streams; in nbformat 3, of any output.
         runs = [_strings(output.get(b"text")), _strings(output.get(b"evalue"))]
         runs += [[line] for line in _strings(output.get(b"traceback"))]
         data = output.get(b"data")
@@ -357,6 +362,7 @@ class _NotebookFile:
 
     def _breaks(self, string: JsonString) -> tuple[int, ...]:
         escapes = _ESCAPES.finditer(self.data, string.start, string.end)
+        # Newlines inside a JSON string are escapes: these are the places where lines of the cell begin in the file.
         ends = tuple(escape.end() for escape in escapes if escape[0][1:].lower() in {b"n", b"u000a"})
         return ends[:-1] if ends and ends[-1] == string.end else ends
 
@@ -384,6 +390,7 @@ class _NotebookFile:
             if parts and any(string.end > string.start for string in run) and not parts[-1].endswith(b"\n"):
                 parts.append(b"\n")
                 size += 1
+            # By the first string: writers either ended all strings of a source with a newline, or none.
             first = unescape(self.data[run[0].start : run[0].end]) if self.is_old and len(run) > 1 else b"\n"
             is_separated = not first.endswith((b"\n", b"\r"))
             for position, string in enumerate(run):
@@ -391,7 +398,7 @@ class _NotebookFile:
                     parts.append(b"\n")
                     size += 1
                 text = unescape(self.data[string.start : string.end])
-                # An empty string is a line, where the newline after it was left out.
+                # If newlines were left out, an empty string is an empty line.
                 if text or is_separated:
                     line = self.line_of(string.start)
                     breaks = self._breaks(string) if b"\n" in text[:-1] else ()

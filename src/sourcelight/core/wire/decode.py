@@ -1,7 +1,7 @@
 """Decode the JSON of an event to typed values; tolerates fields that services omit, add or rename.
 
-Absent and null are the same; a value of another type than expected counts as absent; unknown keys are ignored,
-unknown events and kinds of matches are kept as they came. Only text that is not JSON is refused.
+Absent and null mean the same. A value with an unexpected type counts as absent. Unknown keys are ignored; unknown
+events and types of matches are kept as they arrived. Only text that isn't JSON raises an error.
 """
 
 from __future__ import annotations
@@ -114,8 +114,10 @@ def _text(o: _Object, key: str) -> str:
 
 
 def _number(value: Json) -> int:
+    # Also of a bool, which is an int in Python: a column needs a number.
     if isinstance(value, int):
         return int(value)
+    # A huge float would become an integer of hundreds of digits, which no column can hold.
     return int(value) if isinstance(value, float) and abs(value) < 2**63 else 0
 
 
@@ -133,6 +135,7 @@ def _texts(o: _Object, key: str) -> tuple[str, ...]:
 
 def _numbers(value: Json, size: int) -> tuple[int, ...]:
     numbers = [_number(v) for v in value[:size]] if isinstance(value, list) else []
+    # Always `size` numbers, so that callers can unpack them whatever the service sent.
     return tuple(numbers + [0] * (size - len(numbers)))
 
 
@@ -168,7 +171,7 @@ def _chunk_match(value: Json) -> ChunkMatch:
 def _file_facts(o: _Object) -> dict[str, Any]:
     return {
         "repository": _text(o, "repository"),
-        # Services of 2021 say name and version.
+        # Services of 2021 have the keys `name` and `version`.
         "path": _text(o, "path") or _text(o, "name"),
         "branches": _texts(o, "branches"),
         "commit": _text(o, "commit") or _text(o, "version"),
@@ -225,6 +228,7 @@ def _repo(o: _Object) -> RepoMatch:
         fork=_flag(o, "fork"),
         archived=_flag(o, "archived"),
         private=_flag(o, "private"),
+        # Null is a key without a value, which is what a tag is.
         metadata={k: v if isinstance(v, str) else None for k, v in metadata.items()},
         topics=_texts(o, "topics"),
         **_repository_facts(o),
@@ -269,7 +273,7 @@ _MAX_DIGITS = 19
 
 
 def _decode_skipped(value: Json) -> Skipped:
-    # Whatever its form, an item says that something was left out.
+    # In any form, an item means that something was left out.
     o = {"reason": value} if isinstance(value, str) else _object(value)
     suggested = o.get("suggested")
     s = _object(suggested)
@@ -285,6 +289,7 @@ def _decode_skipped(value: Json) -> Skipped:
 
 
 def _count(value: Json) -> int:
+    # A count may arrive as text. The length is limited, because the text may have millions of digits.
     is_digits = isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < _MAX_DIGITS
     return int(str(value)) if is_digits else _number(value)
 
@@ -304,7 +309,7 @@ def _progress(value: Json) -> Progress:
 
 def _filter(value: Json) -> SuggestedFilter:
     o = _object(value)
-    # Older services say limitHit, the opposite.
+    # Older services have `limitHit`, which means the opposite.
     exhaustive = _flag(o, "exhaustive") if "exhaustive" in o else o.get("limitHit") is False
     return SuggestedFilter(_text(o, "value"), _text(o, "label"), _int(o, "count"), exhaustive, _text(o, "kind"))
 

@@ -1,7 +1,7 @@
-"""From typed events to the bytes of the stream, in the exact form that clients in the field accept.
+"""Encode typed events as bytes of the stream, in the exact form that existing clients accept.
 
-One ``event`` line, one ``data`` line, LF ends, one blank after each colon, no comments or ids; JSON in one line of
-UTF-8 in which ``<``, ``>``, ``&``, U+2028 and U+2029 are escaped.
+An event is one ``event`` line and one ``data`` line, which end with LF and have one blank after the colon. There are no
+comments or ids. JSON is one line of UTF-8 in which ``<``, ``>``, ``&``, U+2028 and U+2029 are escaped.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from sourcelight.core.wire.events import (
 )
 
 ChunkText = Literal["both", "context", "content"]
-"""Under which key the text of a chunk travels."""
+"""The key, or both keys, of a chunk's text."""
 
 MAX_EVENT_BYTES = 10 * 1024 * 1024
-"""The largest event, framing included, that clients in the field read."""
+"""Maximum bytes of an event, with its framing, that existing clients read."""
 
 _ESCAPES = ((b"<", b"\\u003c"), (b">", b"\\u003e"), (b"&", b"\\u0026"))
 _RARE_ESCAPES = ((b"\xe2\x80\xa8", b"\\u2028"), (b"\xe2\x80\xa9", b"\\u2029"))
@@ -75,6 +75,7 @@ def dump(value: Json) -> bytes:
     try:
         return escape(orjson.dumps(value))
     except orjson.JSONEncodeError:
+        # Only after a failure: half surrogate pairs are rare, and mending walks through the whole value.
         return escape(orjson.dumps(_mend(value)))
 
 
@@ -82,6 +83,7 @@ def escape(json: bytes) -> bytes:
     """Add the stream's escapes to JSON text; they only ever replace characters inside strings."""
     for raw, escaped in _ESCAPES:
         json = json.replace(raw, escaped)
+    # Both separators begin with these bytes, and most JSON has neither.
     if not json.isascii() and b"\xe2\x80" in json:
         for raw, escaped in _RARE_ESCAPES:
             json = json.replace(raw, escaped)
@@ -189,12 +191,14 @@ def _content(match: ContentMatch, chunk_text: ChunkText) -> Json:
     return (
         _file(match)
         | _non_empty(pathMatches=_ranges(match.path_matches))
+        # Null when line matches are used (streaming search API, content match).
         | {"hunks": None}
         | _non_empty(lineMatches=lines, chunkMatches=chunks)
     )
 
 
 def _chunk(chunk: ChunkMatch, chunk_text: ChunkText) -> Json:
+    # Documented as `context`, sent as `content` by services, so both are sent unless the client is known to read one.
     keys = ("context", "content") if chunk_text == "both" else (chunk_text,)
     return (
         dict.fromkeys(keys, chunk.content)

@@ -40,11 +40,11 @@ def is_ranked(request: SearchRequest) -> bool:
 def ranked_events(
     engine: Engine, request: SearchRequest, viewer: Viewer, cancellation: Cancellation
 ) -> Iterator[Event]:
-    """Yield the files that fit a description best, best first, with the lines that share a word with it.
+    """Yield the best files for a description, best first, with the lines that share a word with it.
 
     Rows are made from the ranked chunks, so no path is written as a query.
 
-    Raises `QueryError` for filters that can't be read, and for a text without a word to look for.
+    Raises `QueryError` for invalid filters, and for a text without a word to search for.
     """
     from sourcelight.engines import tools
     from sourcelight.engines.execution.natural_language import split_filters
@@ -54,6 +54,7 @@ def ranked_events(
     started = time.monotonic()
     query = _PATTERN_TYPE.sub(" ", request.query)
     bounds = {name.lower(): value for name, value in _BOUND.findall(query)}
+    # Ranking takes a description: left in, `count:` and `timeout:` would be filters that it doesn't know.
     text = " ".join(_BOUND.sub(" ", query).split())
     count = int(bounds["count"]) if bounds.get("count", "").isdecimal() else sys.maxsize
     asked_s = [s for s in (request.timeout_s, duration_s(bounds.get("timeout", ""))) if s is not None]
@@ -206,6 +207,7 @@ def _batch(
     ]
     matching = [row for row in rows if row.spans]
     if not matching and rows:
+        # A chunk may fit by its definitions or synonyms alone; clients need a line with a span to show it.
         first = next((row for row in rows if row.text.strip()), rows[0])
         first.spans = [(len(first.text) - len(first.text.lstrip()), len(first.text.rstrip()))]
         matching = [first] if first.spans[0][1] > first.spans[0][0] else []
@@ -241,7 +243,7 @@ def _batch(
 def _chunk_columns(
     matching: Sequence[_RankedLine], available: Mapping[int, str], offsets: Mapping[int, int], request: SearchRequest
 ) -> dict[str, Any]:
-    """Return each line with those around it; lines whose surroundings touch share a chunk."""
+    """Return the chunk columns: each line with its context; lines whose contexts touch share a chunk."""
     from sourcelight.engines.search.scan.chunks import truncate_line
 
     chunks: list[list[int]] = []

@@ -61,8 +61,8 @@ def make_server(
     caller_of
         Returns the identity of a request.
     offers_pages
-        Whether schemas name the arguments of pages, and answers the commits that they were read from. The arguments
-        are taken anyway; the specification's suites have neither.
+        Whether schemas list the arguments for pages, and answers name the commits that they were read from. Calls may
+        have these arguments in any case. The specification's suites have neither.
     """
     schemas = advertised_schemas(tools, offers_pages=offers_pages)
     listing = types.ListToolsResult.model_validate(
@@ -124,6 +124,8 @@ async def serve_request(server: Server[Any], scope: Scope, receive: Receive, sen
 
 
 async def _end_when_gone(receive: Receive, scope: anyio.CancelScope) -> None:
+    # The single JSON body is sent at the end. Without this check, work for a client that is gone would go on until
+    # then.
     while (await receive())["type"] != "http.disconnect":
         pass
     scope.cancel()
@@ -149,7 +151,8 @@ async def serve_after(
     read: ReadStream[SessionMessage | Exception],
     write: WriteStream[SessionMessage],
 ) -> None:
-    """Serve the messages of `first` and then what is read, without a second answer to the one that has one."""
+    """Serve the messages of `first` and then those of `read`; drop the answer to a message that was answered early."""
+    # Size 0: a sender waits for its receiver, so that input isn't read faster than it is served.
     to_server, messages = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     answers, from_server = anyio.create_memory_object_stream[SessionMessage](0)
     are_written = anyio.Event()
@@ -202,7 +205,7 @@ def serve_stdio(
 
     async def run() -> None:
         opening.start()
-        # Two readers would take parts of messages from each other, so the SDK reads what is left.
+        # Two readers would take parts of messages from each other, so the SDK starts only after the early reader ends.
         first = await anyio.to_thread.run_sync(early.wait, abandon_on_cancel=True)
         async with stdio_server() as (read, write):
             await serve_after(first, server, read, write)

@@ -15,7 +15,7 @@ from sourcelight.core.query.syntax.lexer import Lexer, RawFilter, RawPattern
 
 MAX_DEPTH = 100
 MAX_STRUCTURE_QUERY = 20_000
-"""Characters of a query whose patterns are code: its brackets are read again for each group that they may be."""
+"""Maximum characters of a query of structural patterns: each bracket is scanned again for each group it may open."""
 
 _UNCLEAR_KEYWORD = (
     "unsupported expression. The combination of parentheses in the query has an unclear meaning. "
@@ -67,7 +67,7 @@ def parse_tree(text: str, pattern_type: str) -> Raw | None:
     Raises
     ------
     QueryError
-        The query has no reading; `position` is a byte offset.
+        The query can't be parsed; `position` is a byte offset.
     """
     if pattern_type == STRUCTURE and len(text) > MAX_STRUCTURE_QUERY:
         message = f"a query of type {STRUCTURE} has at most {MAX_STRUCTURE_QUERY:,} characters, this has {len(text):,}"
@@ -88,17 +88,20 @@ def parse_tree(text: str, pattern_type: str) -> Raw | None:
 
 
 def operator(kind: str, args: list[Raw]) -> Raw:
-    """Return `args` under one operator: nested ones of the same kind merged, empty neighbours dropped."""
+    """Return `args` under one operator; merges nested ones of the same kind, and drops empty terms."""
     flat: list[Raw] = []
     for arg in args:
         flat.extend(arg.args if isinstance(arg, Group) and arg.kind == kind else [arg])
     merged: list[Raw] = []
     for arg in flat:
+        # `repo:` without a value selects nothing in particular; filters that need one keep it, so that planning can
+        # refuse it.
         if isinstance(arg, RawFilter) and not arg.value and arg.field.lower() not in NEED_VALUES:
             continue
         if isinstance(arg, RawPattern) and not arg.value and merged:
             continue
         merged.append(arg)
+    # One term stays in any case: an operator without terms has no form in the tree.
     if not merged:
         merged = flat[-1:]
     return merged[0] if len(merged) == 1 else Group(kind, merged, any(has_pattern(arg) for arg in merged))
@@ -155,6 +158,8 @@ class _Parser:
         if len(self._stack) > MAX_DEPTH:
             hint = "write the query with fewer parentheses"
             raise self.lexer.error(f"groups are nested deeper than {MAX_DEPTH} levels", position, hint)
+        # An `or` beside parentheses, in either order: filters then apply in their own group only, without hoisting
+        # (rule 6).
         self.is_ambiguous |= self._seen_or
         self._stack.append(_Frame())
         return position + 1
@@ -164,6 +169,7 @@ class _Parser:
             message = _UNCLEAR_KEYWORD if self.lexer.pattern_type == "keyword" else _UNCLEAR
             raise self.lexer.error(message, position)
         if self._stack[-1].is_empty:
+            # Empty parentheses are the text `()`, as in a search for calls without arguments.
             group: Raw = RawPattern(position - 1, "()", self.lexer.plain_kind, value_start=position - 1)
         else:
             group = self._close(position)
@@ -176,6 +182,7 @@ class _Parser:
         frame = self._stack[-1]
         self._finish_run(frame, position)
         if word == "or":
+            # AND binds tighter than OR, so the operands so far are finished.
             frame.ors.append(operator("and", frame.ands))
             frame.ands = []
             self._seen_or = True
@@ -188,6 +195,7 @@ class _Parser:
         filtered = lexer.filter(term)
         if filtered is None:
             pattern, end = lexer.pattern(term)
+            # The term begins with its NOT: positions of messages, and the comparison of hoisting, count from there.
             pattern.negated, pattern.start = True, position
             frame.run.append(pattern)
             return end
@@ -207,6 +215,7 @@ class _Parser:
         if not frame.run:
             offset = len(self.lexer.text[:position].encode("utf-8", "surrogatepass"))
             raise self._missing(f"expected operand at {offset}", position)
+        # Filters between patterns don't separate them: in `a repo:x b` the pattern is `a b`.
         filters = [term for term in frame.run if not has_pattern(term)]
         patterns = [term for term in frame.run if has_pattern(term)]
         if patterns:
@@ -229,6 +238,7 @@ def _hoist(tree: Raw) -> Raw:
         while leading < len(tree.args) and isinstance(tree.args[leading], RawFilter):
             leading += 1
         remaining = tree.args[leading:]
+        # Several operands after the leading filters: there is no single expression that these could be moved out of.
         if len(remaining) != 1:
             return operator("and", [*outer, tree]) if outer else tree
         outer.extend(tree.args[:leading])
@@ -241,6 +251,7 @@ def _hoist(tree: Raw) -> Raw:
 
 def _hoist_or(tree: Group) -> list[Raw] | None:
     first, last = tree.args[0], tree.args[-1]
+    # Only filters of the first and the last operand move; one in between applies to its own operand.
     if not all(_is_pure(arg) for arg in tree.args[1:-1]):
         return None
     left, right = _split(first), _split(last)
@@ -249,6 +260,7 @@ def _hoist_or(tree: Group) -> list[Raw] | None:
     # The comparison is strict from 0, as in the reference: a pattern at offset 0 keeps its filters inside.
     if max([0, *(leaf.start for leaf in left[0])]) >= min(leaf.start for leaf in _leaves(left[1])):
         return None
+    # On the right, filters must come after all patterns of their operand.
     if right[0] and max([0, *(leaf.start for leaf in _leaves(right[1]))]) >= min(leaf.start for leaf in right[0]):
         return None
     return [*left[0], *right[0], operator("or", [left[1], *tree.args[1:-1], right[1]])]

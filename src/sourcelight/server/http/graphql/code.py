@@ -88,17 +88,17 @@ class GitRepository:
 
     @property
     def updated_at(self) -> str | None:
-        """When it was last fetched."""
+        """Time of the last fetch."""
         return self.source.info.last_fetched or None
 
     @property
     def label(self) -> Markdown:
-        """Name as text that leads to the repository."""
+        """Name as a link to the repository."""
         return Markdown(f"[{self.name}]({self.url})", f'<p><a href="{escape(self.url)}">{escape(self.name)}</a></p>')
 
     @property
     def detail(self) -> Markdown:
-        """Nothing more."""
+        """Empty text, as the schema requires the field."""
         return Markdown("", "")
 
     @property
@@ -119,7 +119,7 @@ class GitRepository:
 
     @property
     def mirror_info(self) -> Fields:
-        """All repositories of this service are at hand."""
+        """Always cloned: the service has all of its repositories."""
         return Fields(cloned=True, clone_in_progress=False, updated_at=self.updated_at)
 
     @property
@@ -131,6 +131,7 @@ class GitRepository:
     def commit(self, rev: str, input_revspec: str | None = None) -> GitCommit | None:
         """Find a commit by revision."""
         del input_revspec
+        # Charged before reading: a query may ask for thousands of commits by aliases.
         self.request.budget.take_objects()
         try:
             return GitCommit(self, self.request.reader.resolve(self.source, rev))
@@ -154,14 +155,14 @@ class GitRef:
 
     @property
     def target(self) -> Fields:
-        """The commit that it leads to."""
+        """The commit of the ref."""
         commit = self.repository.commit(self.name)
         return Fields(oid=commit.oid if commit else "", commit=commit)
 
 
 @dataclass(frozen=True)
 class GitCommit:
-    """``GitCommit``; its text is read when a field of it is asked for."""
+    """``GitCommit``; the commit is read when a field needs it."""
 
     repository: GitRepository
     oid: CommitId
@@ -270,7 +271,7 @@ class _Entry:
 
 @dataclass(frozen=True)
 class GitBlob(_Entry):
-    """``GitBlob``: a file, or a symbolic link, whose content is where it leads."""
+    """``GitBlob``: a file, or a symbolic link, whose content is its target."""
 
     is_directory = False
 
@@ -350,7 +351,7 @@ class GitTree(_Entry):
     canonical_url = url
 
     def entries(self, first: int | None = None, recursive: bool = False) -> list[_Entry]:  # noqa: FBT001, FBT002 - the schema's
-        """List what it holds, directories first, then by name; submodules are left out, as they hold nothing here."""
+        """List its entries, directories first, then by name; without submodules, whose files are elsewhere."""
         entries = list(self._walk(self.entry, recursive=recursive or self.recursive))
         return entries if first is None else entries[: max(first, 0)]
 
@@ -369,9 +370,11 @@ class GitTree(_Entry):
         pending = [folder]
         while pending:
             children = request.reader.list_folder(self.repository.source, self.commit.oid, pending.pop())
+            # One more for the directory itself, so that a chain of empty directories isn't free.
             request.budget.take_objects(len(children) + 1)
             folders = [entry for entry in children if entry.kind == "directory"]
             yield from (GitTree(self.commit, entry) for entry in folders)
             yield from (GitBlob(self.commit, entry) for entry in children if entry.kind in {"file", "symlink"})
             if recursive:
+                # Reversed, as the stack is read from its end: directories come in the order of their names.
                 pending.extend(reversed(folders))

@@ -1,7 +1,8 @@
-"""Commits, directories and files for the objects of the schema: from git here, or by tools where an engine has them.
+"""Read commits, directories and files for the objects of the schema, from git or by tools.
 
-In a cluster, the engine runs tools where the repositories are, so a cluster gives the same answers as one machine.
-`list_files` resolves revisions and lists, `read_file` reads, `commit_search` and `list_refs` give everything else.
+In a cluster, the engine runs tools on the machines with the repositories, so its answers equal those of one machine.
+`list_files` resolves revisions and lists directories, `read_file` reads files, `commit_search` and `list_refs` give
+the rest.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ from sourcelight.repos.revisions import head_target
 from sourcelight.server.http.graphql.limits import Budget
 
 _SNIFFED_BYTES = 8_000
-"""Git takes a file for binary if its first 8,000 bytes hold a NUL."""
+"""Git treats a file as binary if its first 8,000 bytes contain a NUL."""
 
 _BEHIND = 1_000
-"""Commits among which one is searched for behind itself: clocks may say that some of them are newer."""
+"""Number of commits to search for a commit in its own history: by wrong clocks, some of them seem newer."""
 
 _MINUTES_A_DAY = 24 * 60
 
@@ -46,7 +47,7 @@ class BlobContent:
 
 
 class CodeReader(Protocol):
-    """Reads what the repositories of one request hold."""
+    """Reads commits, directories and files for one request."""
 
     def resolve(self, source: Repository, revision: str) -> CommitId:
         """Return the commit of a revision; raises `RevisionNotFound`."""
@@ -55,13 +56,13 @@ class CodeReader(Protocol):
         """Return the full name of the branch that HEAD names; empty without one."""
 
     def read_commit(self, source: Repository, commit: CommitId) -> CommitHeader | None:
-        """Return what a commit says of itself; None if it can't be read."""
+        """Return the header of a commit; None if it can't be read."""
 
     def find(self, source: Repository, commit: CommitId, path: str) -> TreeEntry:
         """Return the entry at a path; raises `PathNotFound`."""
 
     def find_file(self, source: Repository, commit: CommitId, path: str) -> TreeEntry:
-        """Return the file at a path that a search gave; raises `PathNotFound` if it is known to be gone."""
+        """Return the file at a path from a search; raises `PathNotFound` if it is known to be missing."""
 
     def list_folder(self, source: Repository, commit: CommitId, folder: TreeEntry) -> list[TreeEntry]:
         """List a directory."""
@@ -139,8 +140,8 @@ class GitReader:
 class ToolReader:
     """Reads by tools, which the engine runs where the repositories are; see `CodeReader`.
 
-    Tools read text: a binary file has a size and no content. Names of people are those of the mailmap, and messages
-    have no white space around them. Directories are kept for the rest of the request.
+    Tools read text, so a binary file has a size but no content. Names of people come from the mailmap, and messages are
+    stripped. Directories are cached for the rest of the request.
     """
 
     engine: Engine
@@ -181,7 +182,7 @@ class ToolReader:
         raise PathNotFound(source.name, commit, path, "the commit has no such file or directory")
 
     def find_file(self, source: Repository, commit: CommitId, path: str) -> TreeEntry:
-        """See `CodeReader.find_file`; the search read the file at this commit, so that no worker is asked again."""
+        """See `CodeReader.find_file`; the search has just read the file at this commit, so no worker is asked again."""
         del source, commit
         return TreeEntry(path, "file")
 
@@ -251,7 +252,7 @@ def _as_unreadable(source: Repository, entry: TreeEntry) -> Iterator[None]:
 
 
 def _header(row: Mapping[str, Any]) -> CommitHeader:
-    """Return what a row of `commit_search` says of its commit."""
+    """Return the header of a commit from its row of `commit_search`."""
     author = row["author"], row["author_email"], _instant(row["author_date"], row["author_utc_offset_min"])
     committer = row["committer"], row["committer_email"], _instant(row["commit_date"], row["commit_utc_offset_min"])
     return CommitHeader(tuple(row["parents"] or ()), author, committer, row["message"])
@@ -274,11 +275,11 @@ class GraphRequest:
     Parameters
     ----------
     engine
-        Answers searches, and has the catalog.
+        The engine, with its catalog.
     viewer
-        Whose repositories exist.
+        The account whose permissions apply.
     budget
-        What the request may still do.
+        The remaining budget of the request.
     reader
         Reads commits, directories and files.
     """
