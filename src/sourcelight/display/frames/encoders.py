@@ -12,9 +12,9 @@ from sourcelight.core.batches.schema import Column
 from sourcelight.display.frames.tables import SHOWN, list_values, pandas_metadata, shown_table
 
 FORMULA_SIGNS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\t", "\r", "\n")
-"""With these at its start, a spreadsheet runs a text as a formula, or does so once it stripped blanks.
+"""A spreadsheet runs a text that begins with one of these as a formula, in some cases after stripping blanks.
 
-Those of double width are taken for the plain ones where East Asian input is set (OWASP, CSV injection).
+With East Asian input, full-width characters count as well (OWASP, CSV injection).
 """
 
 
@@ -87,7 +87,7 @@ def _cells(column: Any, *, spreadsheet: bool) -> Any:
         return pa.chunked_array([pa.array(texts, pa.string())])
     if pa.types.is_timestamp(kind):
         zone = "Z" if kind.tz else ""
-        # Arrow's strftime prints nanoseconds otherwise, which no reader expects.
+        # In microseconds, because Arrow's strftime prints all digits of the unit, and few readers parse nanoseconds.
         column = column.cast(pa.timestamp("us", tz="UTC" if kind.tz else None), safe=False)
         return pc.replace_substring_regex(
             pc.strftime(column, format=f"%Y-%m-%dT%H:%M:%S{zone}"), pattern=_NO_FRACTION, replacement=r"\1"
@@ -110,7 +110,7 @@ def format_of(path: str, format: str | None) -> Format:  # noqa: A002 - the name
     Raises
     ------
     ValueError
-        For a format or an ending that is not known; names those that are.
+        The format or extension is unknown; the message lists the known ones.
     """
     name = format or _ENDINGS.get(Path(path).suffix.lower(), "")
     for accepted in FORMATS:
@@ -188,6 +188,7 @@ class Parquet:
 
     def write(self, batch: Any) -> None:
         """Collect batches until a row group is full, then write it."""
+        # Batches may have a few rows each, and a row group per batch would make the file slow to read.
         self._waiting.append(batch)
         self._rows += batch.num_rows
         self._bytes += batch.nbytes

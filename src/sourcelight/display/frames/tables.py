@@ -27,7 +27,7 @@ _CUT = ("limitHit", "truncated", "hasMoreResults", "hasMore")
 
 
 def with_first_frame(action: Callable[[], None]) -> None:
-    """Run an action when the first frame is made, which loads pandas; at once if pandas is loaded."""
+    """Run an action when the first frame is made, which loads pandas; immediately if pandas is loaded."""
     if sys.modules.get("pandas") is not None:
         action()
     else:
@@ -48,7 +48,7 @@ def shown_table(batches: Sequence[Any], first: Sequence[Column] = ()) -> Table:
 
 
 def matches_table(batches: Sequence[Any], *, served: bool = False) -> Table:
-    """`shown_table` with dictionaries unified so that equal values have equal codes; `served`: with `SERVICE`."""
+    """Return `shown_table` with unified dictionaries, so equal values have equal codes; `served` adds `SERVICE`."""
     import pyarrow as pa
 
     table = shown_table(batches, (SERVICE,) if served else ())
@@ -94,7 +94,7 @@ def to_pandas(table: Table, columns: Sequence[Column] = SHOWN, attrs: Mapping[st
     Raises
     ------
     MissingExtra
-        Where pandas is not installed.
+        pandas is not installed.
     """
     require_notebook("pandas", "a DataFrame")
     import pandas as pd
@@ -132,7 +132,7 @@ def _array(values: Any, column: Column) -> Any:
 
 
 def pandas_metadata(columns: Sequence[Column]) -> dict[bytes, bytes]:
-    """Metadata of a file's schema from which pandas gives `columns` the dtypes of a frame; none without pandas."""
+    """Return schema metadata from which pandas restores the dtypes of `columns`; empty without pandas."""
     import pyarrow as pa
 
     if not has_library("pandas"):
@@ -144,7 +144,7 @@ def pandas_metadata(columns: Sequence[Column]) -> dict[bytes, bytes]:
 
 
 def list_values(values: Any) -> list[list[Any] | None]:
-    """Python lists of an Arrow column of lists; makes no Arrow scalar per row."""
+    """Return the Python lists of an Arrow column of lists, without an Arrow scalar per row."""
     import pyarrow as pa
 
     rows: list[list[Any] | None] = []
@@ -185,7 +185,7 @@ def _copy(values: Any) -> Any:
 
 
 def to_polars(table: Table) -> Any:
-    """Polars DataFrame; raises `MissingExtra` where polars is not installed."""
+    """Return a polars DataFrame; raises `MissingExtra` if polars is not installed."""
     try:
         import polars as pl
     except ImportError as exc:
@@ -200,7 +200,7 @@ def explode(table: Any) -> Any:
     """Return Arrow table of `SPANS`: each span of each row of `table`, in order.
 
     Spans in a path or a repository name are listed only for rows without a line, because rows of lines repeat them. The
-    text of the line is left out: it can be megabytes long and have thousands of matches. `row` leads back to it.
+    text of the line is left out: it can be megabytes long and have thousands of matches. `row` is its row in `table`.
     """
     import pyarrow as pa
 
@@ -227,6 +227,7 @@ def _part(table: Any, kind: str, column: str, start: str, end: str) -> Any:
     # One array: an empty table has no chunk, and before pyarrow 26 the indices of none end the interpreter.
     rows = pc.indices_nonzero(has_spans.combine_chunks())
     selected = table.select([*_CARRIED, start, end]).take(rows)
+    # For each span the number of its row in `selected`; `rows` then leads from there to `table`.
     parents = pc.list_parent_indices(selected[start].combine_chunks())
     starts = _flat(selected[start])
     ends = _flat(selected[end])
@@ -240,6 +241,7 @@ def _part(table: Any, kind: str, column: str, start: str, end: str) -> Any:
         "start": starts,
         "end": ends,
         "match": pa.array([texts[p][a:b] for p, a, b in pairs], type=pa.string()),
+        # A match over several lines ends behind the newline of its line, which the text doesn't have.
         "continues": pa.array([b > len(texts[p]) for p, _, b in pairs], type=pa.bool_()),
     }
     schema = table_schema(SPANS)
@@ -259,10 +261,10 @@ def _texts(column: Any, rows: Any) -> list[str]:
 
 
 def payload_frame(structured: Mapping[str, Any] | None, texts: Sequence[str]) -> tuple[Frame, bool]:
-    """Return what a tool answered as a DataFrame, and whether it says nothing of more.
+    """Return the answer of a tool as a DataFrame, and whether it is complete as far as the answer says.
 
-    Rows are the one list of objects in its structured content; else the object itself is a row. Of a text, the links to
-    code are the rows; without any, the text is.
+    Rows are the only list of objects in its structured content; otherwise the object itself is a row. If there is only
+    text, rows are its links to code; without links, the text is the row.
     """
     require_notebook("pandas", "a DataFrame")
     import pandas as pd

@@ -1,7 +1,7 @@
 """Answers of deep search and explanations of queries as text and HTML.
 
-An answer may come from anyone: nothing in it acts, and links stay at the service. Every text is escaped before it gets
-tags.
+An answer isn't trusted: nothing in it runs, and links lead only to the service. Every text is escaped before tags are
+added.
 """
 
 from __future__ import annotations
@@ -53,19 +53,19 @@ _COLORS = {
     "failed": "var(--jp-error-color1,#d32f2f)",
 }
 METHOD_SECTIONS = frozenset({"Looked up", "Counted", "Searched"})
-"""Sections that say how an answer came about: folded, since few readers want them first."""
+"""Titles of sections about the method of an answer. They are collapsed, because few readers need them first."""
 
 OPEN_LINES = 24
-"""Lines of an answer that are shown before its sections are folded: about a screen with headings and margins."""
+"""Number of lines of an answer above which its sections are collapsed: about a screen with headings and margins."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerView:
     """The parts of an answer's display.
 
-    `questions` have `question`, `answer` (Markdown), `sources` (label and link) and `rejected`; `turns` is what was
-    done when there is no answer; `base_url` and `url` are empty in this process, where `links` has the code hosts and
-    directories of repositories.
+    `questions` have `question`, `answer` (Markdown), `sources` (label and link) and `rejected`. `turns` are the steps
+    so far, for a view without an answer. In this process, `base_url` and `url` are empty, and `links` has the code
+    hosts and directories of repositories.
     """
 
     status: str
@@ -78,7 +78,7 @@ class AnswerView:
 
     @property
     def heading(self) -> str:
-        """The status as a reader meets it above the answer: one that begins by saying it is none is not "complete"."""
+        """The status above the answer; an answer that isn't confident is shown as uncertain, not as complete."""
         stats = (self.questions[-1].get("stats") or {}) if self.questions else {}
         is_doubtful = self.status == "complete" and stats.get("confident") is False
         return _UNCERTAIN if is_doubtful else self.status
@@ -108,7 +108,7 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 def _with_addresses(text: str, view: AnswerView) -> str:
     """Return Markdown whose links to files and commits work outside a notebook: to a service or a code host.
 
-    Where neither is known the label stands alone, which names the repository, the path and the lines.
+    Without either, only the label remains, which has the repository, the path and the lines.
     """
 
     def address(match: re.Match[str]) -> str:
@@ -128,6 +128,8 @@ def _replace_links(text: str, address: Callable[[re.Match[str]], str]) -> str:
         opening = _FENCE.match(line)
         if opening and not fence:
             fence = opening[1]
+        # A fence ends with at least as many characters as it began with, and nothing else in the line (CommonMark,
+        # fenced code).
         elif opening and opening[1].startswith(fence) and not line.strip().strip(fence[0]):
             fence = ""
         elif not fence:
@@ -137,17 +139,17 @@ def _replace_links(text: str, address: Callable[[re.Match[str]], str]) -> str:
 
 
 def _address_of(url: str, view: AnswerView, *, in_notebook: bool) -> str:
-    """Return the target of a link in an answer; empty if none. A link of JupyterLab works only beside the notebook."""
+    """Return the target of a link in an answer, or an empty text. Links of JupyterLab work only in a notebook."""
     address = own_address(url, view.base_url)
     if not address.startswith("/"):
         return address
-    # Nothing answers a relative address in this process.
+    # In this process, there is no server for a relative address.
     links = view.links.of_address(address)
     return next((link.href for link in links if in_notebook or link.kind != "lab"), "")
 
 
 def _source_links(question: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Label and link of the sources that other services list under an answer; ours cite them in the text."""
+    """Return label and link of the sources that other services list; answers of sourcelight cite them in the text."""
     if question.get("researcher"):
         return []
     answer = str(question.get("answer") or "")
@@ -213,9 +215,9 @@ def _body(view: AnswerView, top: int, *, in_notebook: bool = False) -> str:
 
 
 def _citation_shower(question: Mapping[str, Any]) -> Callable[[str, str, str], str]:
-    """Return what shows a citation: as a link, else as its lines, which unfold in place; its title is its full label.
+    """Return a function that renders a citation as a link, or as expandable lines; its tooltip is the full label.
 
-    In this process there is no page of the file to lead to.
+    Without a service, there is no page of the file to link to.
     """
     excerpts = {source.get("link"): source for source in question.get("sources") or () if source.get("excerpt")}
 
@@ -243,7 +245,7 @@ _MAX_CHARS = 300
 
 
 def explanation_html(data: Mapping[str, Any], note: str = "") -> str:
-    """Return the whole view of the plain data of an explanation; `note` says what is not known."""
+    """Return the view of an explanation; `note` says what is unknown."""
     blocks = [
         f"<div><code>{_text(data['query'])}</code> read as <b>{_text(data['pattern_type'])}</b></div>",
         f'<pre tabindex="0" style="text-align:left">{escape(str(data["tree_text"]))}</pre>',

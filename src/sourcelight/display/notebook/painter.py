@@ -1,6 +1,6 @@
-"""Painters of long work: a widget, plain lines, a user's callable, or none.
+"""Painters for the progress of long work: a widget, plain lines, a user's callable, or none.
 
-A painter is made anywhere and touches nothing until `paint`, which only the thread that called may run.
+A painter can be made in any thread, and draws nothing until `paint`, which must run in the calling thread.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class ProgressState(Protocol):
     """The state that a painter draws."""
 
     def snapshot(self) -> ProgressSnapshot:
-        """Read one moment."""
+        """Return the current state."""
 
     def interrupt(self) -> None:
         """Record an interrupt by the caller."""
@@ -35,7 +35,7 @@ class Surface(Protocol):
     """The surface on which a painter draws."""
 
     def draw(self, snapshot: ProgressSnapshot) -> None:
-        """Show a moment."""
+        """Draw a snapshot."""
 
 
 class Painter:
@@ -46,11 +46,11 @@ class Painter:
     watched
         The work.
     open_surface
-        Makes the surface at the first paint, in the thread that paints, or gives None; None: nothing is drawn.
+        Makes the surface at the first paint, in the painting thread; may return None. None to draw nothing.
     clock
-        Seconds that only grow; tests pass their own.
+        Returns monotonic seconds; tests pass their own.
     after_s
-        Work that is over sooner is never drawn.
+        Seconds before the first paint; shorter work is never drawn.
     """
 
     def __init__(
@@ -87,14 +87,16 @@ class Painter:
     def _draw(self) -> None:
         if self._surface is None and self._open_surface is not None:
             self._surface = self._open_surface()
+            # Opened once: a surface that can't be made, such as a missing widget, isn't tried ten times a second.
             self._open_surface = None
         if self._surface is not None:
             self._surface.draw(self.watched.snapshot())
+        # After drawing, so that a slow front end gets pauses as well.
         self._due = self._clock() + INTERVAL_S
 
 
 class CallbackSurface:
-    """Hands each moment to a callable of the user."""
+    """Passes each snapshot to a callable of the user."""
 
     def __init__(self, call: Callable[[ProgressSnapshot], object]) -> None:
         self._call = call
@@ -136,14 +138,14 @@ def make_painter(
     watched
         The work.
     progress
-        None: a widget in a notebook, plain lines on a terminal, else nothing. True: also where standard error is no
-        terminal. False: nothing. A callable: called with each `ProgressSnapshot`.
-        The environment variable ``SOURCELIGHT_PROGRESS`` chooses for a whole process: ``off``, ``widget``, ``html``
+        None: a widget in a notebook, plain lines on a terminal, else nothing. True: lines also if standard error isn't
+        a terminal. False: nothing. A callable: called with each `ProgressSnapshot`.
+        The environment variable ``SOURCELIGHT_PROGRESS`` sets it for a whole process: ``off``, ``widget``, ``html``
         or ``lines``.
     on_stop
-        What a Stop button calls; None: no button. Only `await` calls can have one.
+        Called by a Stop button; None for no button. Only awaited calls can have one.
     after_s
-        Unless `progress` asks for it, work that is over sooner is not drawn.
+        Seconds before the first paint, unless `progress` is set.
     """
     after_s = after_s if progress is None else 0.0
     if progress is not None and not isinstance(progress, bool):
@@ -151,7 +153,7 @@ def make_painter(
         return Painter(watched, lambda: CallbackSurface(call))
     if progress is False or progress_setting() == "off":
         return Painter(watched, None)
-    # Only the thread that paints can tell where it is: marimo knows its cells by their threads.
+    # Opened in the painting thread, because marimo identifies the cell by its thread.
     return Painter(watched, lambda: _surface(on_stop, lines=bool(progress)), after_s=after_s)
 
 
@@ -170,7 +172,7 @@ def _is_terminal() -> bool:
 
 
 def _widget(on_stop: Callable[[], None] | None) -> Surface:
-    """Return the box of a notebook; where its widgets are missing or not asked for, its page of plain HTML."""
+    """Return the progress widget of a notebook, or a page of plain HTML if widgets are missing or switched off."""
     if progress_setting() == "html" and in_kernel():
         return ProgressPage()
     try:

@@ -38,7 +38,7 @@ class Settings:
         ``auth.public``: whether anyone may search the repositories that are not private. Default False.
     diff_match_type
         ``search.diffMatchType``: ``diff`` or ``commit``, the type of diff matches for every client. Empty: ``commit``
-        for clients that are known not to know ``diff`` (`sourcelight.server.http.requests`), else ``diff``.
+        for clients that don't support ``diff`` (`sourcelight.server.http.requests`), else ``diff``.
     chunk_text
         ``search.chunkText``: the fields that carry the text of a chunk: ``both``, ``context`` or ``content``.
     max_timeout_s
@@ -54,8 +54,8 @@ class Settings:
     mcp_tools_disabled
         ``mcp.tools.disabled``: names of tools that no MCP endpoint has.
     mcp_default_max_tokens
-        ``mcp.defaultMaxTokens``: tokens of an MCP answer for which a call gives no number; what does not fit is counted
-        and can be read on. None: the limits of each tool alone.
+        ``mcp.defaultMaxTokens``: maximum tokens of an MCP answer if the call has no limit; the rest is counted and can
+        be read with a cursor. None: only the limits of each tool.
     mcp_structured_content
         ``mcp.structuredContent``: whether MCP answers have structured content beside their text. Default True.
     mcp_allowed_origins
@@ -64,27 +64,27 @@ class Settings:
         The environment's ``SRC_MCP_DISABLE_DEEPSEARCH_TOOL``: whether the tool ``deepsearch`` is absent from
         ``/.api/mcp`` and ``/.api/mcp/v1``.
     dynamic_client_registration
-        ``auth.idpDynamicClientRegistrationEnabled``: whether OAuth clients may register themselves, and those that did
-        are served. Default True; counts as False while `mcp_enabled` is False: see `registers_clients`.
+        ``auth.idpDynamicClientRegistrationEnabled``: whether OAuth clients may register themselves, and registered ones
+        may sign in. Default True; False while `mcp_enabled` is False: see `registers_clients`.
     device_sign_in
         ``auth.deviceAuthorizationEnabled``: whether command-line clients may sign in by device authorization
         (RFC 8628). Default True.
     deepsearch_sharing
         ``deepSearch.sharing.enabled``: whether owners of deep search conversations may share them by link. Default
-        True; what is shared is open to no one else while it is False.
+        True; while it is False, shared conversations are closed to others.
     deepsearch_model
-        ``deepSearch.model``: name of the model that answers questions; empty: none is asked.
+        ``deepSearch.model``: name of the model that answers questions; empty for answers without a model.
     trusted_proxies
-        ``service.trustedProxies``: addresses or networks of proxies whose ``X-Forwarded-For`` tells whom a request
-        comes from.
+        ``service.trustedProxies``: addresses or networks of proxies whose ``X-Forwarded-For`` is used as the address of
+        the client.
     reader_timeout_s
         ``service.readerTimeoutSeconds``: seconds for which a reader may take no byte before its connection is closed.
     credential_uses_bytes, credential_uses_files
-        ``service.credentialUses.maxFileBytes`` and ``service.credentialUses.maxFiles``: size at which a new file of
-        uses of credentials is begun, in bytes, and how many earlier ones are kept.
+        ``service.credentialUses.maxFileBytes`` and ``service.credentialUses.maxFiles``: size in bytes at which the log
+        of credential uses starts a new file, and the number of earlier files that are kept.
     default_visibility
-        ``defaultVisibility``: ``private`` or ``public``, of repositories for which no `repos.toml` says anything.
-        Empty: private below a folder in which anything is or was private, else public.
+        ``defaultVisibility``: ``private`` or ``public``, for repositories that no `repos.toml` mentions. Empty: private
+        below a directory in which anything is or was private, else public.
     trusted_paths
         ``repositories.trustedPaths``: absolute paths outside the served directories that repositories may read objects
         from, and that links in the served folders may lead to.
@@ -198,6 +198,7 @@ def _origins(value: Any) -> tuple[str, ...]:
 def _networks(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(network, str) for network in value):
         raise TypeError
+    # Raises ValueError for an address with host bits, such as 10.0.0.1/8, which is nearly always a mistake.
     return tuple(str(ipaddress.ip_network(network)) for network in value)
 
 
@@ -218,6 +219,7 @@ def _address(value: Any) -> str:
     if parts.scheme not in {"http", "https"} or not parts.hostname or not clean:
         raise ValueError
     _ = parts.port  # raises ValueError for a port that is no number
+    # Paths are appended with a slash, and two in a row would be another address.
     return text.rstrip("/")
 
 
@@ -328,6 +330,7 @@ def load_settings(path: str | None = None, environ: Mapping[str, str] | None = N
 
 def _read_file(path: str) -> list[tuple[str, Any, int]]:
     try:
+        # Editors on Windows write a byte order mark, which JSON doesn't allow.
         text = Path(path).read_text(encoding="utf-8-sig")
     except OSError as exc:
         raise ConfigurationError(f"{path}: can't be read: {exc.strerror or exc}") from exc
@@ -360,6 +363,7 @@ def without_comments(text: str) -> str:
     """
 
     def blank(match: re.Match[str]) -> str:
+        # Strings are matched too, so that `//` inside an address isn't taken for a comment.
         return match[0] if match[0].startswith('"') else _VISIBLE.sub(" ", match[0])
 
     return _LAST_COMMA.sub(blank, _COMMENT.sub(blank, text))

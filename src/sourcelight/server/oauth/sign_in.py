@@ -88,6 +88,7 @@ class SignInPages:
         cookie = request.cookies.get(FORM_COOKIE, "")
         sealed = form.get("request", "")
         if (
+            # Both checks: a token proves the form, the Origin stops a foreign page that got hold of one.
             not is_same_site(request, self._options.base_of(request.scope))
             or not cookie
             or not self._sealer.has_csrf_token(form.get("mark", ""), "sign-in", cookie)

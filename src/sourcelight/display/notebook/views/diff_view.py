@@ -35,7 +35,7 @@ class FileDiffRow:
 
 
 def changes(patch: str) -> Iterator[FileDiffRow]:
-    """Yield the lines of a patch as git words it, its head left out."""
+    """Yield the lines of a patch in git's format, without its header."""
     old = new = 0
     inside = False
     for line in patch.split("\n"):
@@ -44,6 +44,7 @@ def changes(patch: str) -> Iterator[FileDiffRow]:
             inside = True
             old, new = int(match[1]), int(match[2])
             yield FileDiffRow("hunk", None, None, line)
+        # Lines before the first hunk name the files and their modes; `---` there isn't a removed line.
         elif not inside:
             continue
         elif line.startswith("+"):
@@ -63,8 +64,8 @@ def changes(patch: str) -> Iterator[FileDiffRow]:
 class DiffContent:
     """The data of a view of changes.
 
-    `files` are rows of ``file_diffs``; `base` and `head` are commits; of a commit, `about` has its author, address,
-    date and message, and is empty for a comparison. `notebooks` has the cells that differ, by path.
+    `files` are rows of ``file_diffs``, and `base` and `head` are commits. For a view of one commit, `about` has its
+    author, address, date and message; it is empty for a comparison. `notebooks` has the changed cells by path.
     """
 
     repository: str
@@ -172,6 +173,7 @@ def _cells(diff: NotebookDiff, file: Mapping[str, Any], content: DiffContent) ->
             break
         rows.append(f'<tr class="sl-hunk"><td colspan="4">{escape(text.heading)}</td></tr>')
         language = text.text.language if text.text.kind == CODE else ""
+        # Numbers are those of the cell's text: lines of the notebook's JSON mean nothing to a reader.
         rows += [_row(line.side, line.old, line.new, line.text, language) for line in text.lines[:LINES]]
     notes = [f"{LINES} of {total:,} lines"] if total > LINES else []
     notes.append(f"{count_of(diff.equal_cells, 'cell')} unchanged" if diff.texts else "no cell changed")
@@ -208,7 +210,7 @@ def _patch(file: Mapping[str, Any], content: DiffContent) -> str:
 
 
 def _table(rows: Sequence[str], notes: Sequence[str], file: Mapping[str, Any], content: DiffContent) -> str:
-    """Return rows in a region that scrolls, with notes and links below."""
+    """Return rows in a scrollable region, with notes and links below."""
     links = open_links(content.links.file(content.repository, content.head, file["path"]))
     end = f'<div class="sl-dim">{", ".join(notes)} {links}</div>' if notes or links else ""
     label = escape(f"Changes of {_file_name(file)}")

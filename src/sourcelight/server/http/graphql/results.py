@@ -27,17 +27,17 @@ from sourcelight.server.http.graphql.schema import symbol_kinds
 from sourcelight.server.http.producer import query_error_events
 
 DEFAULT_MATCHES = 30
-"""Matches of a query without ``count:``, as the public API gives (wire reference, defaults)."""
+"""Maximum matches of a query without ``count:``, as in the public API (wire reference, defaults)."""
 
 MAX_RESULTS = 5_000
-"""Results that one search returns; beyond them it counts on and says that it was limited."""
+"""Maximum results that one search returns; further ones are only counted, and the answer is marked as limited."""
 
 _FENCE = re.compile(r"\A```(\w*)\n(.*?)\n?```\Z", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Search:
-    """``Search``: runs when its results are asked for."""
+    """``Search``: runs when a query selects its results."""
 
     request: GraphRequest
     query: str
@@ -45,7 +45,7 @@ class Search:
     pattern_type: str | None
 
     def results(self) -> SearchResults:
-        """Run the search. A query that can't run is an answer without results, with an alert that says why."""
+        """Run the search. For an invalid query, the answer has no results, and an alert with the reason."""
         self.request.budget.take_search()
         results = SearchResults(self.request)
         pairs = [("q", self.query), ("v", self.version), ("t", self.pattern_type or "")]
@@ -65,6 +65,7 @@ class Search:
             for event in stream:
                 if isinstance(event, MatchBatch):
                     infos.update((info.name, info) for info in event.repositories)
+                    # The schema has one type for both kinds of results about commits.
                     for payload in encode_matches(event, infos, diff_type="commit"):
                         results.add(orjson.loads(payload))
                 elif isinstance(event, Progress):
@@ -108,7 +109,7 @@ class SearchResults:
 
     @property
     def match_count(self) -> int:
-        """Matches of the search, those counted only included."""
+        """Number of matches, including those that are only counted."""
         return self.progress.match_count if self.progress is not None else 0
 
     result_count = match_count
@@ -141,7 +142,7 @@ class SearchResults:
 
     @property
     def cloning(self) -> list[GitRepository]:
-        """None: repositories are at hand, or unknown."""
+        """Always empty: the service has its repositories, and doesn't know others."""
         return []
 
     missing = cloning
@@ -230,6 +231,7 @@ class FileMatch:
 
     def _symbol(self, symbol: Mapping[str, Any]) -> Fields:
         kind = str(symbol["kind"]).upper()
+        # Lines of this API count from 0, those of the stream's symbols from 1.
         line = int(symbol.get("line", 1)) - 1
         return Fields(
             name=symbol["name"],

@@ -1,4 +1,4 @@
-"""The page of a directory: its entries at once, and what takes a look at history or at all files later.
+"""The page of a directory: its entries immediately, and parts that need history or all files later.
 
 A page doesn't wait for its slow parts. Each slow part is a link to the same page with that part; the script follows
 these links one after the other. A part that was computed once is cached for a while and then shown immediately.
@@ -42,7 +42,7 @@ _TITLES = {
     CONTRIBUTORS: "Contributors",
     OWNERS: "Owners of lines",
 }
-"""Parts beside the entries of a repository, in their order, with their titles."""
+"""Parts next to the entries of a repository, in display order, with their titles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +52,13 @@ class Part:
     Parameters
     ----------
     rows
-        Rows of the tool that gave them.
+        Rows of the tool's answer.
     notices
-        What is left out of them.
+        Notices of the answer, such as about omitted rows.
     problem
-        Why they are missing; empty: they are not.
+        Why the rows are missing; empty if they aren't.
     is_late
-        Whether they only need more time.
+        Whether the rows only need more time.
     """
 
     rows: Sequence[Mapping[str, Any]] = ()
@@ -123,9 +123,10 @@ class Directory:
 
 
 class DirectoryParts:
-    """Makes the parts of pages, and stores those made lately.
+    """Makes the parts of pages, and caches recent ones.
 
-    A part is stored by the place of its repository and by commit, and read after `list_files` has let the reader in.
+    A part is cached by the key of its repository and by commit. It is read only after `list_files` has checked that the
+    reader may see the repository.
 
     Parameters
     ----------
@@ -157,6 +158,7 @@ class DirectoryParts:
         except Cancelled:
             answer = None
         except (ToolError, RepositoryError, QueryError, PatternError) as exc:
+            # Errors aren't cached: the next page may find the repository again, or more time.
             return Part(problem=str(exc).removeprefix(f"{name}: "))
         if context.cancellation.cancelled:
             return Part(problem=f"This takes longer than {seconds:g} s.", is_late=True)
@@ -164,7 +166,7 @@ class DirectoryParts:
             return Part(problem="This can't be counted.")
         rows = answer.table.to_pylist()
         if name == README:
-            # As HTML, since parsing takes far longer than looking it up: 4 ms for a kilobyte.
+            # Cached as HTML, because rendering takes 4 ms for a kilobyte.
             rows = [{"html": readme_html([row["line"] for row in rows], directory.readme_place, self._prefix)}]
         part = Part(rows, answer.notices)
         # Branches and tags move while the commit of the page stays.
@@ -174,6 +176,7 @@ class DirectoryParts:
 
 
 def _changes(directory: Directory, context: ToolContext) -> ToolResult:
+    # Of this page only: a directory may have a hundred thousand entries.
     paths = [row["path"].rstrip("/") for row in directory.entries]
     arguments = {"repo": directory.name, "paths": paths, "revision": directory.commit}
     return tools.call("last_changes", arguments, context)
@@ -215,7 +218,7 @@ _MAKERS: Mapping[str, Callable[[Directory, ToolContext], ToolResult | None]] = {
 
 
 def directory_page(directory: Directory, *, prefix: str, use: str = "") -> Response:
-    """Render a directory with its entries, and what is known beside them."""
+    """Render a directory with its entries and the parts that are known."""
     info, path = directory.answer.attributes, directory.path
     notes = "".join(f'<p class="quiet">{escape(notice)}</p>' for notice in directory.answer.notices)
     aside = "".join(_section(directory, name, prefix) for name in _TITLES) if not path else ""
