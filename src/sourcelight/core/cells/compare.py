@@ -1,6 +1,6 @@
-"""Two versions of a notebook, cell by cell: which cells came, went or changed, and in which lines.
+"""Compare two versions of a notebook cell by cell: added, removed and changed cells with their lines.
 
-Cells are aligned by their sources. Execution counts, metadata, images and the layout of the JSON are no changes.
+Cells are aligned by their sources. Execution counts, metadata, images and the layout of the JSON don't count.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from sourcelight.core.cells.reading import read_lines
 from sourcelight.core.query.fields import OUTPUT, RAW
 
 MAX_CELLS = 2_000
-"""Cells of a version above which notebooks are not compared: alignment takes up to the square of it."""
+"""Maximum cells of a version; notebooks with more aren't compared, because alignment takes quadratic time."""
 
 _MAX_PAIRS, _ALL_PAIRS = 40_000, 400_000
-"""Pairs of lines, or of cells, that are aligned at once and for a notebook: at worst 0.2 s and 2 s of work.
+"""Maximum pairs of lines, or of cells, per alignment and per notebook: at worst 0.2 s and 2 s of work.
 
-What is beyond counts as replaced.
+Beyond that, everything counts as replaced.
 """
 
 _MAX_CANDIDATES = 20
-"""Cells among which a version of one is searched for."""
+"""Number of old cells that are tried as the former version of a new one."""
 
 _MAX_NOTEBOOKS = 10
-"""Notebooks of a change that are shown by their cells: each is read before and after it."""
+"""Maximum notebooks of a change that are shown by cells, because both versions of each are read."""
 
 _CONTEXT_LINES = 3
 _MIN_SHARE = 0.3
-"""Share of equal lines from which two cells at the same place are versions of one."""
+"""Minimum share of equal lines for two cells to be versions of one cell."""
 
 
 class ComparedLine(NamedTuple):
-    """A line of a comparison; `old` and `new` are its numbers in both texts, from 1. A gap is of unchanged lines."""
+    """A line of a comparison; `old` and `new` are its numbers in both texts, from 1. A gap replaces unchanged lines."""
 
     side: Literal["added", "removed", "context", "gap"]
     old: int | None
@@ -73,7 +73,7 @@ class ChangedText:
 
 
 class NotebookDiff(NamedTuple):
-    """The sources and outputs that differ, in the order of the newer version, and how many cells are equal."""
+    """The sources and outputs that differ, in the order of the newer version, and the number of equal cells."""
 
     texts: list[ChangedText]
     equal_cells: int
@@ -102,7 +102,7 @@ _NO_CELL = _NotebookCell(RAW, None, None)
 
 
 def changed_notebooks(rows: Iterable[Mapping[str, Any]], base: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the notebooks of a change to show by their cells: path, old path and new path; empty for no version.
+    """Yield path, old path and new path of the notebooks to show by cells; a path is empty without that version.
 
     Parameters
     ----------
@@ -120,9 +120,9 @@ def changed_notebooks(rows: Iterable[Mapping[str, Any]], base: str) -> Iterator[
 def compare_versions(
     old: tuple[str, Sequence[str]] | None, new: tuple[str, Sequence[str]] | None
 ) -> NotebookDiff | None:
-    """Return what differs between two versions of a file, each its path and lines, None if there is none.
+    """Compare two versions of a file, each given as path and lines, or None if it doesn't exist.
 
-    None for a file that is no Jupyter notebook, can't be read, or has more cells than can be aligned.
+    Returns None for a notebook that can't be read, or that has too many cells to be aligned.
     """
     try:
         documents = [
@@ -135,7 +135,7 @@ def compare_versions(
 
 
 def compare_cells(old: CellDocument, new: CellDocument) -> NotebookDiff | None:
-    """Return what differs between two versions of a notebook; None for more cells than can be aligned."""
+    """Compare two versions of a notebook; returns None if it has too many cells to be aligned."""
     if max(old.cells, new.cells) > MAX_CELLS:
         return None
     texts: list[ChangedText] = []
@@ -174,7 +174,7 @@ class _Alignment:
     def pairs(
         self, old: Sequence[_NotebookCell], new: Sequence[_NotebookCell]
     ) -> Iterator[tuple[_NotebookCell, _NotebookCell]]:
-        """Yield pairs of cells, in the order of the newer version; what came or went has none on one side."""
+        """Yield pairs of cells, in the order of the newer version; added and removed ones have `_NO_CELL`."""
         keys = [cell.key for cell in old], [cell.key for cell in new]
         for tag, old_start, old_end, new_start, new_end in self._opcodes(*keys):
             old_cells, new_cells = old[old_start:old_end], new[new_start:new_end]
@@ -184,13 +184,13 @@ class _Alignment:
                 yield from _versions(old_cells, new_cells)
 
     def compare(self, old: CellText | None, new: CellText | None) -> ChangedText | None:
-        """Return what differs between two texts; None for nothing."""
+        """Return the differences between two texts; None without any."""
         if (b"" if old is None else old.text) == (b"" if new is None else new.text):
             return None
         return ChangedText(old, new, tuple(self._lines(_lines(old), _lines(new))))
 
     def _lines(self, old: Sequence[str], new: Sequence[str]) -> Iterator[ComparedLine]:
-        """Yield changed lines with three around; a gap stands for unchanged lines between two places."""
+        """Yield changed lines with three lines of context; a gap replaces the unchanged lines between."""
         for tag, old_start, old_end, new_start, new_end in self._opcodes(old, new):
             if tag != "equal":
                 for number in range(old_start, old_end):
@@ -210,7 +210,8 @@ class _Alignment:
                 yield ComparedLine("context", number + 1, new_start + number - old_start + 1, old[number])
 
     def _opcodes(self, old: Sequence[object], new: Sequence[object]) -> Iterator[tuple[str, int, int, int, int]]:
-        """Yield how `new` follows from `old`, as `difflib` says it, in bounded time."""
+        """Yield opcodes that turn `old` into `new`, as `difflib` has them, in bounded time."""
+        # Equal ends are cut off first: most edits touch few lines, and this takes linear time.
         start = 0
         while start < min(len(old), len(new)) and old[start] == new[start]:
             start += 1
@@ -224,7 +225,9 @@ class _Alignment:
         if pairs > min(_MAX_PAIRS, self.remaining_pairs):
             yield "replace", start, old_end, start, new_end
         elif old_end > start or new_end > start:
+            # Shared by all texts of a notebook, so that many changed cells can't take long either.
             self.remaining_pairs -= pairs
+            # Without `autojunk`, which ignores frequent lines of long texts, such as `}`.
             matcher = SequenceMatcher(None, old[start:old_end], new[start:new_end], autojunk=False)
             for tag, *bounds in matcher.get_opcodes():
                 old_first, old_last, new_first, new_last = (bound + start for bound in bounds)
@@ -236,7 +239,7 @@ class _Alignment:
 def _versions(
     old: Sequence[_NotebookCell], new: Sequence[_NotebookCell]
 ) -> Iterator[tuple[_NotebookCell, _NotebookCell]]:
-    """Pair cells that replace others with the first later one that is alike; what has no pair came or went."""
+    """Pair each new cell with the first similar old one; cells without a pair were added or removed."""
     position = 0
     for cell in new:
         candidates = range(position, min(len(old), position + _MAX_CANDIDATES))
@@ -246,6 +249,7 @@ def _versions(
             continue
         yield from ((other, _NO_CELL) for other in old[position:match])
         yield old[match], cell
+        # Pairs never cross: a moved cell counts as removed and added, as in a diff of lines.
         position = match + 1
     yield from ((other, _NO_CELL) for other in old[position:])
 
@@ -254,7 +258,7 @@ def _is_version(old: _NotebookCell, new: _NotebookCell) -> bool:
     if old.kind != new.kind:
         return False
     longest = max(len(old.lines), len(new.lines))
-    # Of a cell with one or two lines nothing may be equal but words.
+    # Cells of one or two lines may have no equal line, so their words are compared.
     if longest <= 2:
         return len(old.words & new.words) >= _MIN_SHARE * max(len(old.words), len(new.words), 1)
     return len(old.lines & new.lines) >= _MIN_SHARE * longest

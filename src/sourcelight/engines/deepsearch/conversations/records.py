@@ -1,8 +1,6 @@
-"""Conversations as tool results: a table of sources, and all other values as attributes.
+"""Records of conversations, the part that a viewer may see, and tool results: a table of sources with attributes.
 
-What is kept of conversations.
-
-What a reader may see of a question: permissions are checked when it is read, not when it was asked.
+Permissions are checked when a question is read, not when it was asked.
 """
 
 from __future__ import annotations
@@ -53,10 +51,10 @@ class ConversationRecord:
 
 @dataclass(frozen=True, slots=True)
 class StoredSource:
-    """A source of an answer; of a citation, also its role, how its check ended, and the hash of its text.
+    """A source of an answer; a citation also has its role, the result of its check, and the hash of its text.
 
-    A rejected citation has no link; its label says why it was rejected. Its type is ``unknown`` when it names nothing
-    that a tool gave.
+    A rejected citation has no link, and its label has the reason. Its type is ``unknown`` if no tool returned such a
+    source.
     """
 
     type: str
@@ -74,10 +72,10 @@ class StoredSource:
 
 @dataclass(frozen=True, slots=True)
 class QuestionRecord:
-    """A question and, once it ended, its answer in segments.
+    """A question and, after it has ended, its answer in segments.
 
-    `earlier_repositories` are those that the questions before it in its conversation were about: what was answered then
-    is a basis of this answer, too.
+    `earlier_repositories` are the repositories of earlier questions in the conversation: their answers are a basis of
+    this one, too.
     """
 
     id: int
@@ -117,8 +115,8 @@ class QuestionEvent:
 class VisibleQuestion:
     """A question as one viewer may see it.
 
-    `withheld` counts citations that were left out for that reader; `rejected` are those that did not hold;
-    `is_partial` tells that something is behind the question that the reader may not see.
+    `withheld` is the number of citations that were left out for this viewer. `rejected` are citations that failed their
+    check. `is_partial` is True if the question involves a repository that the viewer may not see.
     """
 
     question: QuestionRecord
@@ -133,7 +131,7 @@ class VisibleQuestion:
 
 
 LEGACY = {"pending": "processing", "canceled": "error"}
-"""Stored states that the tools don't define, and the states to read in their place."""
+"""Stored states that the tools don't define, with the states to show instead."""
 
 
 def moment(at_ms: int) -> str:
@@ -284,10 +282,10 @@ _EXTRACTIVE = "extractive"
 def visible_to(question: QuestionRecord, viewer: Viewer, catalog: Catalog) -> VisibleQuestion:
     """Remove parts about repositories that the viewer may not see.
 
-    As soon as one repository behind the question is invisible, an answer that was not put together from quotes alone is
-    withheld whole: no part of what a model wrote can be said to rest on one repository only. Of the others only fixed
-    headings and pieces stay that speak of visible repositories alone; what speaks of none (counts, suggestions) might
-    tell of the invisible ones too, and goes with them. One line says how many citations were withheld.
+    If one repository of the question is invisible, an answer of a model is withheld as a whole, because any sentence of
+    it may use that repository. Of an extractive answer, only fixed headings and segments about visible repositories
+    remain. Parts that name no repository, such as counts and suggestions, are removed: they may reveal invisible ones.
+    A line says how many citations were withheld.
     """
     accepted = [source for source in question.sources if source.status != "rejected"]
     rejected = tuple(source for source in question.sources if source.status == "rejected")
@@ -306,6 +304,7 @@ def visible_to(question: QuestionRecord, viewer: Viewer, catalog: Catalog) -> Vi
         tables=(),
         followups=(),
         stats={},
+        # The message of an error may quote names and paths of hidden repositories.
         error={name: text for name, text in question.error.items() if name in {"kind", "title"}},
         earlier_repositories=(),
         requested_scope=NamedScope(),
@@ -332,20 +331,21 @@ def visible_to(question: QuestionRecord, viewer: Viewer, catalog: Catalog) -> Vi
 
 
 def _hidden_repositories(question: QuestionRecord, viewer: Viewer, catalog: Catalog) -> set[str]:
-    """Return the repositories of a question that the viewer may not see; none for a viewer who sees all."""
+    """Return the repositories of a question that the viewer may not see; empty for a viewer who sees all."""
     if viewer.sees_private:
         return set()
     visible_names = {repository.name for repository in catalog.visible(viewer)}
     names = {pin.repository for pin in question.pins} | {source.repository for source in question.sources}
+    # A follow-up may repeat facts from earlier answers, so their repositories count, too.
     names |= set(question.earlier_repositories)
     return {name for name in names if name and name not in visible_names}
 
 
 def read_excerpts(sources: Sequence[StoredSource], context: ToolContext) -> Mapping[str, str]:
-    """Return the lines that file citations stand for, by their links; of what a service answers, none.
+    """Return the cited lines of files by link; empty for answers of a service.
 
-    Lines are read from git at the cited commit, with the viewer's permissions and without secrets. A file that can't be
-    read has none.
+    Lines are read at the cited commit, with the viewer's permissions and without secrets. Files that can't be read are
+    left out.
     """
     if context.served or not isinstance(context.engine, LocalEngine):
         return {}

@@ -1,6 +1,6 @@
-"""Find the commits that answer a question, in histories that are opened if it asks who, when or why.
+"""Find the commits that answer a question about who, when or why, and rank commits by their messages.
 
-Commits ranked by what their messages say: votes for the files they changed, and evidence of who, when and why.
+The best commits are evidence themselves, and votes for the files that they changed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from sourcelight.engines.search.ranking.terms.tokenizer import stem, terms_of
 from sourcelight.repos import packed_objects
 
 MAX_FILES = 30
-"""Files beyond which a commit is a sweep that says nothing of any of them."""
+"""Maximum files of a commit whose message counts; larger commits say little about each file."""
 
 TOP = 40
 _TRAILERS = re.compile(
@@ -41,14 +41,14 @@ _TRAILERS = re.compile(
 
 @dataclass(slots=True)
 class CommitRanker:
-    """Ranks the commits behind one pin.
+    """Ranks the commits reachable from one pin.
 
     Parameters
     ----------
     history
-        The repository's history; its messages are read once, whatever the pins are.
+        The repository's history, whose messages are read once for all pins.
     tip
-        The pinned commit; later ones are not looked at.
+        The pinned commit; later ones are ignored.
     """
 
     history: History
@@ -62,19 +62,21 @@ class CommitRanker:
         return messages, self._cached
 
     def best(self, terms: Mapping[str, float], limit: int, check: Callable[[], None]) -> list[tuple[int, float]]:
-        """Return the commits whose messages fit best, with their scores; newer ones first if equal."""
+        """Return the commits whose messages fit best, with their scores; newer ones first at equal scores."""
         messages, prepared = self._prepare(check)
         scores = messages.index.scores(terms, prepared)
         matching = np.flatnonzero(scores > 0.0)
+        # `lexsort` sorts by its last key first; larger numbers are newer commits.
         order = matching[np.lexsort((-messages.commits[matching], -scores[matching]))][:limit]
         return [(int(messages.commits[index]), float(scores[index])) for index in order.tolist()]
 
     def votes(self, terms: Mapping[str, float], check: Callable[[], None]) -> Iterator[tuple[bytes, float]]:
-        """Return votes for the files that the best commits changed: (score of the best)^3 / sqrt(files) each."""
+        """Yield votes for the files that the best commits changed: (score / best score)^3 / sqrt(files) each."""
         ranked = self.best(terms, TOP, check)
         changes, starts = self.history.changes, self.history.commits.change_starts
         for number, score in ranked:
             start, end = int(starts[number]), int(starts[number + 1])
+            # The cube lets few commits decide, the root keeps large commits from voting for all of their files.
             vote = (score / ranked[0][1]) ** 3 / math.sqrt(end - start)
             for path in changes.path[start:end].tolist():
                 yield self.history.paths[path], vote
@@ -95,7 +97,7 @@ class CommitRanker:
 
 @dataclass(frozen=True, slots=True)
 class CommitMessages:
-    """The messages of a history, without merges and sweeping changes. `commits` are their numbers."""
+    """The messages of a history, without merges and very large commits. `commits` has the commits' numbers."""
 
     commits: Int64Array
     index: MessageIndex
@@ -111,7 +113,7 @@ class CommitMessages:
 
 
 SMALL_OBJECTS = 400_000
-"""Objects of a repository up to which its history is read without being requested: it improves ranking."""
+"""Maximum objects of a repository whose history is read for any question, because it improves the ranking."""
 
 _FEW = 5
 _MAX_NAMES = 3
@@ -119,7 +121,7 @@ ASKING = frozenset(
     map(stem, ("changed", "last", "latest", "introduced", "commit", "author", "wrote", "written", "modified", "touched",
                "recent", "recently", "history", "blame", "version", "release", "date", "person", "people", "first"))
 )  # fmt: skip
-"""Stems of words that ask for history, and are searched for neither in code nor in messages."""
+"""Stems of words that ask for history. They are searched neither in code nor in messages."""
 
 _LAST = re.compile(r"\b(?:last|latest|most recent|recently)\b", re.IGNORECASE)
 
@@ -131,9 +133,9 @@ class HistoryEvidence:
     Attributes
     ----------
     commits
-        Commits chosen, best first.
+        Selected commits, best first.
     notes
-        What could not be read, a sentence each.
+        Sentences about histories that could not be read.
     """
 
     engine: LocalEngine
@@ -147,7 +149,7 @@ class HistoryEvidence:
     def prepare(self, *, is_asked: bool) -> None:
         """Build missing histories; raises `Cancelled`.
 
-        Unless the question asks for history (`is_asked`), only few small repositories are read, which takes seconds.
+        Unless the question asks for history (`is_asked`), only a few small repositories are read, which takes seconds.
         """
         few = len(self.pins) <= _FEW
         for target in self.pins.targets:
@@ -176,7 +178,7 @@ class HistoryEvidence:
             return False
 
     def ranker(self, target: Target) -> CommitRanker | None:
-        """Return the commits behind a pin; None without a history."""
+        """Return the ranker of a pin's commits; None without a history."""
         key = target.repository.key, target.commit
         if key not in self._rankers:
             self._rankers[key] = self._open(target)
@@ -192,10 +194,10 @@ class HistoryEvidence:
         return CommitRanker(history, target.commit)
 
     def find(self, question: RankQuery, names: Sequence[str], files: Sequence[tuple[Target, str]], limit: int) -> None:
-        """Select commits: the first and last with one of `names`, then by words, then of files.
+        """Select commits: the first and last that touched one of `names`, then by words, then by file.
 
-        Where the question asks for the last change, that of the best file comes first. Where it says more than
-        `names`, commits whose messages say so come before those that touched a name.
+        If the question asks for the last change, that of the best file comes first. If it has more words than `names`,
+        commits with these words in their messages come before commits that touched a name.
         """
         by_key: dict[tuple[str, str], CommitEvidence] = {}
         newest = bool(_LAST.search(question.text))
@@ -251,6 +253,7 @@ class HistoryEvidence:
             self.cancellation.check()
             pattern = compile_pattern(name, kind="literal", case_sensitive=True)
             commits = np.unique(history.changes.commit[changes_with(history, pattern)])
+            # `reached` is a mask over commits of the history, which may have branches beyond the pin.
             commits = commits[reached[commits]]
             if len(commits):
                 order = _oldest_first(history, commits)

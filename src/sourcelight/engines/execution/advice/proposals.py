@@ -31,14 +31,18 @@ from sourcelight.core.query.syntax.quoting import quote_value, slash_regexp
 from sourcelight.engines.execution.advice.cut_filters import cut_filters, escaped_parentheses
 from sourcelight.engines.execution.commits.query import keeps_no_commits
 
+# Lower case only: in upper case, an operator is written on purpose.
 _OPERATOR = re.compile(r"(?<=[\s)])(and|or)(?=[\s(])|(?:^|(?<=[\s()]))(not)(?=\s)")
 _EDGE_OPERATOR = re.compile(r"^\s*(and|or)\b|(?<=\s)(and|or|not)\s*$", re.IGNORECASE)
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|/(?:[^/\\\s]|\\.)+/')
+# No `::`, `:/` or `:\` after the name, as in `std::string`, addresses and paths of Windows.
 _LIKE_FILTER = re.compile(r"(-?)([A-Za-z][A-Za-z.]{0,20}):(?![:/\\])(\S+)\Z")
 _LOOKS_REGEXP = re.compile(r"\.[*+]|\\[wWdDsSb]|\[[^\]]+\][*+?]?|\w\|\w|\(\?|\w[+*]\w")
+# A dot between letters or digits, as in `setup.py`: such a dot is rarely meant as any character.
 _BARE_DOT = re.compile(r"(?<=[A-Za-z0-9_-])\.(?=[A-Za-z0-9])")
 _GLOB = re.compile(r"(?:^|/)\*|\*\.\w|\*\*")
 _LIKE_PREDICATE = re.compile(r"(?i)(?<![^\s(])-?(repo|r|file|f|path):((?:has|contains)[\w.]*)\(")
+# Result types that each `select:` can convert (query-language reference, select).
 _SELECTABLE = {
     ("repo",): frozenset(RESULT_TYPES),
     ("file",): frozenset({"file", "path", "symbol"}),
@@ -70,7 +74,7 @@ _ELSEWHERE = {
 """Names of filters in other tools."""
 _MAX_ADVICE = 20
 _TYPED = frozenset("\"'()/\\")
-"""Signs that types of patterns read in their own ways."""
+"""Characters with different meanings in the pattern types."""
 
 
 def advise(query: Query) -> tuple[Advice, ...]:
@@ -119,7 +123,7 @@ def cut_short(query: Query) -> Iterator[Advice]:
 
 
 def read_as_text(query: Query) -> Iterator[Advice]:
-    """Parentheses of regular expressions that are read as text."""
+    """Yield advice about parentheses of regular expressions that are read as text."""
     for kind, message, fix in escaped_parentheses(query):
         yield Advice(kind, message, fix)
 
@@ -172,7 +176,7 @@ def _unknown_types(alternative: Alternative, query: Query) -> Iterator[Advice]:
 
 
 def _operators(query: Query) -> Iterator[Advice]:
-    # Quoted text can't hold operators; it is replaced by as many characters, so that positions stay.
+    # Quoted text can't contain operators. It is replaced by a text of the same length, which keeps all positions.
     bare = _QUOTED.sub(lambda match: "_" * len(match.group()), query.text)
     words = {word for groups in _OPERATOR.findall(bare) for word in groups if word}
     for word in sorted(words):
@@ -224,7 +228,7 @@ def _contradictions(alternative: Alternative, query: Query) -> Iterator[Advice]:
 
 
 def _kinds(alternative: Alternative) -> Iterator[Advice]:
-    """Kinds of results that the rest of an alternative never lets through."""
+    """Yield advice about types of results that other parts of the alternative exclude."""
     types, select = set(alternative.types), alternative.select()
     if select and not types & _SELECTABLE[select[:2] if select[:2] == ("commit", "diff") else select[:1]]:
         selector = ".".join(select)
@@ -250,6 +254,7 @@ def _kinds(alternative: Alternative) -> Iterator[Advice]:
             "use author: to find the author of a commit" if keeping == "has.contributor" else "use type:diff",
         )
     for item in (*alternative.all("author"), *alternative.all("committer")):
+        # On some code hosts, `@name` is an account, which a repository doesn't know.
         if item.value.startswith("@"):
             yield Advice(
                 "account",
@@ -275,6 +280,7 @@ def _pattern(leaf: Pattern, query: Query, *, sensitive: bool) -> Iterator[Advice
     if leaf.kind == "regexp":
         yield from _regexp(leaf, sensitive=sensitive)
         return
+    # Quotes and `content:` say that the text is meant as it is.
     if leaf.quoted or leaf.content:
         return
     if '"' in leaf.value and query.pattern_type in {"standard", "literal"}:
@@ -308,7 +314,7 @@ def _pattern(leaf: Pattern, query: Query, *, sensitive: bool) -> Iterator[Advice
 
 
 def _with_choice(query: Query, languages: Sequence[str]) -> str:
-    """Return the query in which files may be in any of some languages; empty when no text says so."""
+    """Return the query with an `or` of languages; empty if it can't be written."""
     try:
         return with_choice(query, "lang", languages)
     except QueryError:
@@ -316,7 +322,7 @@ def _with_choice(query: Query, languages: Sequence[str]) -> str:
 
 
 def _with_pattern(query: Query, leaf: Pattern, node: Node, typed: str, replacement: str) -> str:
-    """Return the query with another meaning of one pattern; empty when no text says so, or it has no meaning."""
+    """Return the query with `node` in place of one pattern; empty if it can't be written or parsed."""
     try:
         proposed = with_pattern(query, leaf, node, typed, replacement)
         parse(proposed, query.pattern_type)
@@ -334,7 +340,7 @@ def _with_filter(query: Query, leaf: Pattern, word: str, intended: str) -> str:
     nodes = list(root.args if isinstance(root, And) else () if root is None else (root,))
     filters: list[Node] = [node for node in nodes if isinstance(node, Filter)]
     names = [node.value for node in nodes if isinstance(node, Pattern)]
-    # Words beside each other are one literal if there are no quotes.
+    # Adjacent words without quotes are one literal.
     remaining_words = " ".join(
         text
         for word_of_pattern in leaf.value.split()
@@ -353,7 +359,7 @@ def _with_filter(query: Query, leaf: Pattern, word: str, intended: str) -> str:
 
 
 def _in_keyword(text: str) -> str:
-    """Return the query in keyword type; empty when it has no meaning in it."""
+    """Return the query in the keyword type; empty if it can't be parsed as such."""
     try:
         return in_pattern_type(text, "keyword")
     except QueryError:
@@ -378,6 +384,7 @@ def _regexp(leaf: Pattern, *, sensitive: bool) -> Iterator[Advice]:
     quoted = f"/{leaf.value}/"
     if pattern.required == NEVER:
         yield Advice("never", f"{quoted} can't match any text", "check its character classes and anchors")
+    # From the worst to the least: one advice for each pattern is enough.
     elif pattern.matches_empty:
         yield Advice(
             "empty", f"{quoted} matches the empty text, so it matches every file", "use + instead of *, or add a word"
@@ -394,7 +401,7 @@ def _regexp(leaf: Pattern, *, sensitive: bool) -> Iterator[Advice]:
 def _other_type(query: Query) -> Iterator[Advice]:
     if query.pattern_type not in {"standard", "literal"} or "patterntype:" in query.text.lower():
         return
-    # Without these signs, both types differ in words side by side alone, which are one pattern here.
+    # Without these characters, the types differ only in adjacent words, which are one pattern here.
     if _TYPED.isdisjoint(query.text) and not any(" " in leaf.value for leaf in _leaves(query)):
         return
     try:

@@ -1,4 +1,4 @@
-"""Scopes and bindings of one Python file, each scope worked out when it is first read."""
+"""Scopes and bindings of one Python file; each scope is computed when it is first read."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ _PARAMETERS = frozenset({
 class PythonBinding:
     """A place that binds a name.
 
-    `node` is the definition, assignment or import; the name is bound from byte `bound_from` on. `steps` are indexes
-    through an unpacking (-1: the rest after a star). For imports `module` is the dotted name, with `level` leading
-    dots, and `member` the imported name. `unchecked`: in a branch that ``if TYPE_CHECKING`` hides.
+    `node` is the definition, assignment or import. The name is bound from byte `bound_from` on. `steps` are the indexes
+    of an unpacking (-1 for the rest after a star). Of an import, `module` is the dotted name without its `level` dots,
+    and `member` the imported name. `unchecked` is True in a branch that type checkers skip.
     """
 
     kind: BindingKind
@@ -77,6 +77,7 @@ class PythonScope:
     def bindings(self) -> dict[bytes, list[PythonBinding]]:
         """All bindings of this scope itself, by name."""
         if self._bindings is None:
+            # Not at the start: most lookups end in a few scopes of a file.
             walk = _ScopeWalk(self)
             walk.walk()
             self.globals, self.nonlocals = frozenset(walk.globals), frozenset(walk.nonlocals)
@@ -94,7 +95,7 @@ class PythonScope:
 
     @property
     def enclosing_class(self) -> PythonScope | None:
-        """The nearest class around, this one included."""
+        """The nearest class, which may be this scope itself."""
         scope: PythonScope | None = self
         while scope is not None and scope.kind != "class":
             scope = scope.parent
@@ -113,6 +114,7 @@ class PythonModel(ParsedFile):
 
     def scope(self, node: Node, parent: PythonScope) -> PythonScope:
         """Return the scope that a definition, lambda or comprehension opens."""
+        # By place, because the parser makes a new object for a node each time.
         key = node.start_byte, node.end_byte, node.type
         scope = self._scopes.get(key)
         if scope is None:
@@ -133,6 +135,7 @@ def _is_inside(path: list[Node], index: int) -> bool:
     node, child = path[index], path[index + 1]
     kind = node.type
     if kind == "class_definition":
+        # Bases, keywords and decorators of a class are evaluated outside of it (Python reference, class definitions).
         return child.type in {"block", "type_parameter"}
     if kind in {"function_definition", "lambda"}:
         # Names of parameters are inside; defaults and annotations are evaluated in the enclosing scope.
@@ -144,6 +147,7 @@ def _is_inside(path: list[Node], index: int) -> bool:
     first = next((part for part in node.named_children if part.type == "for_in_clause"), None)
     if first is None or child.start_byte != first.start_byte or index + 2 >= len(path):
         return True
+    # The first iterable of a comprehension is evaluated in the enclosing scope (Python reference, displays).
     right = first.child_by_field_name("right")
     return right is None or not right.start_byte <= path[-1].start_byte < right.end_byte
 
@@ -172,6 +176,7 @@ class _ScopeWalk:
         self.globals: set[bytes] = set()
         self.nonlocals: set[bytes] = set()
         self.stars: list[tuple[bytes, int, int]] = []
+        # Only `:=` binds inside expressions, so without one in the file only statements are visited.
         self.deep = scope.model.has_walrus
         self._unchecked: list[tuple[int, int]] = []
 
@@ -242,6 +247,7 @@ class _ScopeWalk:
         condition = node.child_by_field_name("condition")
         text = b" ".join((condition.text or b"").split()) if condition is not None else b""
         if text.rpartition(b".")[2].removeprefix(b"not ") == b"TYPE_CHECKING":
+            # Type checkers take the constant for true (PEP 484), so its other branch is dead for them.
             dead = "consequence" if text.startswith(b"not ") else "alternative"
             self._unchecked += [(part.start_byte, part.end_byte) for part in node.children_by_field_name(dead)]
         pending += reversed(node.named_children)
@@ -260,7 +266,9 @@ class _ScopeWalk:
     def _assignment(self, node: Node, pending: list[Node]) -> None:
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
         if left is not None:
+            # From the end of the statement: in `x = x + 1`, the right side means the earlier `x`.
             self.targets("variable", left, node, node.end_byte)
+        # `a = b = 1` is an assignment inside an assignment.
         if right is not None and (self.deep or right.type == "assignment"):
             pending.append(right)
 
@@ -337,6 +345,7 @@ class _ScopeWalk:
             pattern = patterns.pop()
             if pattern.type == "case_pattern" and len(pattern.named_children) == 1:
                 inner = pattern.named_children[0]
+                # A single name captures, a dotted one is a value to compare with (PEP 634).
                 if inner.type == "dotted_name" and len(inner.named_children) == 1:
                     self.bind("capture", inner.named_children[0], node, node.end_byte)
                     continue
@@ -365,6 +374,7 @@ class _ScopeWalk:
                 children = part.named_children
                 pending += [(child, (*steps, index)) for index, child in reversed(list(enumerate(children)))]
             elif part.type in {"list_splat_pattern", "list_splat"} and part.named_children:
+                # The index before a star is replaced: how many values it takes depends on the length of the sequence.
                 pending.append((part.named_children[0], (*steps[:-1], -1)))
             elif part.type == "parenthesized_expression" and part.named_children:
                 pending.append((part.named_children[0], steps))

@@ -40,7 +40,7 @@ class TsMembers(TsAnnotations):
     """Look up members."""
 
     def member_refs(self, value: TsValue, name: bytes) -> list[TsRef]:
-        """Return the members of a value by name, imports not followed."""
+        """Return the members of a value by name, without following imports."""
         return self._members(value, name, set())
 
     def _members(self, value: TsValue, name: bytes, visited: set[object]) -> list[TsRef]:
@@ -63,7 +63,7 @@ class TsMembers(TsAnnotations):
         return []
 
     def overridden(self, value: TsValue, name: bytes) -> list[TsRef]:
-        """Return the members that one of a class or interface implements or overrides, up to the top."""
+        """Return the members that a member of a class or interface implements or overrides, in all of its bases."""
         members: list[TsRef] = []
         visited: set[object] = {value.key}
         pending = [value]
@@ -91,6 +91,7 @@ class TsMembers(TsAnnotations):
         model = self.model(value.document)
         if model is None:
             return []
+        # The kind is part of the key: static members belong to the class, others to its instances.
         key = node.start_byte, node.end_byte, value.kind
         members = model.members.get(key)
         if members is None:
@@ -112,6 +113,7 @@ class TsMembers(TsAnnotations):
             if name is not None:
                 # TypeScript merges all declarations of an interface, and those of a class with the same name.
                 yield from self._merged_declarations(document, node, name, value.bound_types)
+        # Members of a spread object come after own ones, which win here whatever the order: usually they override.
         elif value.kind == "object":
             for child in node.named_children:
                 if child.type == "spread_element" and child.named_children:
@@ -120,7 +122,7 @@ class TsMembers(TsAnnotations):
     def _merged_declarations(
         self, document: Document, node: Node, name: Node, bound_types: BoundTypes
     ) -> Iterator[TsValue]:
-        """Other declarations of the same interface."""
+        """Yield other declarations of the same interface."""
         for ref in self.lookup(document, name.text or b"", node.start_byte, as_type=True):
             binding = ref.binding
             if (
@@ -134,6 +136,7 @@ class TsMembers(TsAnnotations):
         document = value.document
         heritage = next((child for child in node.named_children if child.type == "class_heritage"), None)
         for clause in heritage.named_children if heritage is not None else ():
+            # The grammar of JavaScript has no clause, but the base itself.
             base = clause.child_by_field_name("value") if clause.type == "extends_clause" else clause
             if clause.type == "implements_clause" or base is None:
                 continue
@@ -193,9 +196,10 @@ def is_static(node: Node) -> bool:
 
 
 def _parameter_fields(constructor: Node) -> Iterator[TsBinding]:
-    """Parameters of a constructor that are fields too."""
+    """Yield the parameters of a constructor that are also fields."""
     parameters = constructor.child_by_field_name("parameters")
     for parameter in parameters.named_children if parameters is not None else ():
+        # A modifier declares a field of the same name (TypeScript handbook, parameter properties).
         marks = {child.type for child in parameter.children}
         pattern = parameter.child_by_field_name("pattern")
         if marks & {"accessibility_modifier", "readonly", "override_modifier"} and pattern is not None:
@@ -203,7 +207,7 @@ def _parameter_fields(constructor: Node) -> Iterator[TsBinding]:
 
 
 def _this_fields(body: Node) -> Iterator[TsBinding]:
-    """Fields that methods assign, as JavaScript declares them; each where it is assigned first."""
+    """Yield the fields that methods assign to ``this``, as in JavaScript; each at its first assignment."""
     if b"this." not in (body.text or b""):
         return
     seen: set[bytes] = set()
@@ -284,6 +288,8 @@ class TsGenerics(TsMembers):
             )
             for parameter, argument in zip(parameters_of(node), given_values, strict=False):
                 expected = parameter.child_by_field_name("type")
+                # Inferring a callback may need the parameter types that are bound here, so the caller may leave
+                # callbacks out.
                 is_informative = callbacks or argument.type not in FUNCTIONS
                 if is_informative and expected is not None and any(name in (expected.text or b"") for name in names):
                     self.unify(expected, self.infer(document, argument), names, bindings)
@@ -299,6 +305,7 @@ class TsGenerics(TsMembers):
         self, expected: Node, values: list[TsValue], names: dict[bytes, DeclarationKey], bindings: MutableBoundTypes
     ) -> None:
         """Bind type parameters so that `values` have the type `expected`."""
+        # Bounded, since each round goes one type deeper, and types of hostile files nest without end.
         for _ in range(6):
             if not values:
                 return
@@ -337,6 +344,7 @@ class TsGenerics(TsMembers):
         given_types = list(arguments.named_children) if arguments is not None else []
         items = [item for value in values for item in value.items]
         if items and given_types:
+            # The last type argument has the elements: `Array<T>`, but also the values of `Map<K, T>`.
             self.unify(given_types[-1], items, names, bindings)
         for value in values:
             if value.kind == "instance" and value.node is not None:
