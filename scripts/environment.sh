@@ -58,8 +58,8 @@ make_environment() {
     if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then
         echo "Installing sourcelight[$2] into it (a minute or two the first time) ..."
         # uv takes seconds for 230 packages where pip takes minutes; pip does it where it has an index of its own, which
-        # uv does not know, and where uv can't be had.
-        if ! install_with_uv "$1" "$ROOT[$2]" 2>/dev/null &&
+        # uv does not know, and where uv can't be had or fails.
+        if ! install_with_uv "$1" "$ROOT[$2]" &&
             ! environment_python "$1" -m pip install --quiet --disable-pip-version-check --no-compile -e "$ROOT[$2]"; then
             echo "pip could not install the packages that pyproject.toml names; its message stands above." >&2
             exit 1
@@ -71,8 +71,9 @@ make_environment() {
 # install_with_uv FOLDER REQUIREMENT
 install_with_uv() {
     case $(environment_python "$1" -m pip config list) in *index-url*) return 1 ;; esac
+    # Behind a proxy with an authority of its own, uv trusts it, as pip does, only where it reads the system's certificates.
     environment_python "$1" -m pip install --quiet --disable-pip-version-check uv &&
-        environment_python "$1" -m uv pip install --quiet --python "$1" -e "$2"
+        UV_SYSTEM_CERTS=1 environment_python "$1" -m uv pip install --quiet --python "$1" -e "$2"
 }
 
 # environment_python FOLDER ARGUMENT...: run the interpreter of an environment.
