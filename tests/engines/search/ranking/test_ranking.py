@@ -187,6 +187,29 @@ def test_scores_are_those_of_the_formula(engine: LocalEngine, revision: str) -> 
     )
 
 
+@pytest.mark.parametrize("revision", ["", "v1"])
+def test_chunks_have_the_definitions_that_begin_in_their_lines(engine: LocalEngine, revision: str) -> None:
+    repository = engine.catalog.repositories[0]
+    target = Target(repository, revision, resolve(repository, revision or "HEAD"))
+    engine.update_terms([target], Cancellation())
+    collection = make_collection([engine.terms.open(target)], [None])
+    names = collection.definition_names(np.arange(collection.chunks))
+    assert len(names) == collection.chunks
+    for number, block in enumerate(collection.blocks):
+        symbols = collection.symbols_of(number)
+        for chunk in range(block.chunks) if symbols is not None else ():
+            row = chunk if block.source is None else int(block.source[chunk])
+            first, last = block.lines_of(row)
+            definitions = symbols.definitions(int(block.table.chunk_doc[row]))
+            expected = [
+                name
+                for name, line in zip(definitions.names, definitions.rows[:, 1], strict=True)
+                if first <= line <= last
+            ]
+            assert list(names[collection.chunk_base[number] + chunk]) == expected
+    assert b"Ledger" in {name for of_chunk in names for name in of_chunk}
+
+
 def test_a_revision_ranks_as_a_repository_that_has_only_it(
     engine: LocalEngine, builder: RepositoryBuilder, tmp_path: Path
 ) -> None:

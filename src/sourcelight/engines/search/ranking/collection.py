@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from sourcelight.core.arrays import AnyArray, BoolArray, Float64Array, Int64Array, UInt8Array
 from sourcelight.engines.search.ranking.buffers import ScratchBuffers
 from sourcelight.engines.search.ranking.chunk_block import ChunkBlock, Entries, make_block
+from sourcelight.engines.search.ranking.chunk_definitions import chunk_definitions
 from sourcelight.engines.search.ranking.import_scores import import_scores
 from sourcelight.engines.search.ranking.paths import PathWords, path_words
 from sourcelight.engines.search.ranking.terms.term_files import OpenedTerms
@@ -92,6 +94,25 @@ class ChunkCollection:
         target_terms = self.open_terms[block.target]
         shard = next(index for index, table in enumerate(target_terms.terms) if table is block.table)
         return target_terms.symbols[shard]
+
+    def definition_names(self, chunks: Int64Array) -> list[Sequence[bytes]]:
+        """Return the names of the definitions that begin in each of some chunks, ascending."""
+        names_by_chunk: list[Sequence[bytes]] = []
+        bounds = chunks.searchsorted(self.chunk_base).tolist()
+        for number, (start, end) in enumerate(pairwise(bounds)):
+            symbols = self.symbols_of(number) if start < end else None
+            if symbols is None:
+                names_by_chunk += [()] * (end - start)
+                continue
+            block, within = self.blocks[number], chunks[start:end] - self.chunk_base[number]
+            rows_of_table = within if block.source is None else block.source.take(within)
+            definitions = chunk_definitions(self.open_terms[block.target].snapshot, block.table, symbols)
+            rows, counts = definitions.rows_in(rows_of_table)
+            names, position = symbols.texts(symbols.name.take(rows)), 0
+            for count in counts.tolist():
+                names_by_chunk.append(names[position : position + count])
+                position += count
+        return names_by_chunk
 
     @cached_property
     def imported(self) -> Float64Array:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,9 +13,6 @@ from sourcelight.engines.search.ranking.collection import ChunkCollection
 from sourcelight.engines.search.ranking.model import StatsExchange
 from sourcelight.engines.search.ranking.question import RankQuery
 from sourcelight.engines.search.ranking.terms.tokenizer import parts_of, stem
-
-if TYPE_CHECKING:
-    from sourcelight.engines.symbols import SymbolTable
 
 
 def _masses(collection: ChunkCollection, words: WordScores, question: RankQuery) -> Mapping[str, float]:
@@ -72,11 +68,15 @@ def definition_name_scores(
     (count,) = exchange.add([len(chunks)])
     if count > MAX_NAMING_CHUNKS:
         return scores
-    for chunk in chunks.tolist():
-        value = max((_share(name, masses) for name in _names_in(collection, chunk)), default=0.0) / total
-        if value >= MIN_DEFINITION_SCORE:
-            file = collection.file_of[chunk]
-            scores[file] = max(scores[file], value)
+    shares: dict[bytes, float] = {}
+    files = collection.file_of.take(chunks).tolist()
+    for file, names in zip(files, collection.definition_names(chunks), strict=True):
+        for name in names:
+            value = shares.get(name)
+            if value is None:
+                value = shares[name] = _share(name, masses) / total
+            if value >= MIN_DEFINITION_SCORE and value > scores[file]:
+                scores[file] = value
     return scores
 
 
@@ -94,37 +94,26 @@ def _chunks_of_definitions(words: WordScores, masses: Mapping[str, float], min_s
 
 
 def _share(name: bytes, masses: Mapping[str, float]) -> float:
-    """Return the share of a name's words that are in a question, times the weight of these."""
+    """Return the share of a name's words that are in a question, times the weight of these; 0 for too small a share."""
     stems = _stems(name)
-    covered = {term: masses[term] for term in stems if term in masses}
-    return sum(term in masses for term in stems) / len(stems) * sum(covered.values()) if covered else 0.0
+    unknown = len(stems) * (1.0 - MIN_DEFINITION_SCORE)
+    covered: dict[str, float] = {}
+    for term in stems:
+        mass = masses.get(term)
+        if mass is not None:
+            covered[term] = mass
+            continue
+        unknown -= 1.0
+        # Most names have other words, too, and there are hundreds of them.
+        if unknown < 0.0:
+            return 0.0
+    return sum(term in covered for term in stems) / len(stems) * sum(covered.values()) if covered else 0.0
 
 
 @functools.lru_cache(maxsize=1 << 14)
 def _stems(name: bytes) -> tuple[str, ...]:
     # Half of the time of a short question went into this, and a repository has the same names for each of them.
     return tuple(stem(part) for part in parts_of(name.decode("utf-8", "replace")) if len(part) > 1)
-
-
-def _names_in(collection: ChunkCollection, chunk: int) -> list[bytes]:
-    """Return the names of the definitions that begin in a chunk."""
-    number = collection.block_of_chunk(chunk)
-    block = collection.blocks[number]
-    symbols = collection.symbols_of(number)
-    if symbols is None:
-        return []
-    within = chunk - collection.chunk_base[number]
-    row = within if block.source is None else int(block.source[within])
-    rows = definitions_in(symbols, int(block.table.chunk_doc[row]), *block.lines_of(row))
-    return symbols.texts(symbols.name[rows])
-
-
-def definitions_in(symbols: SymbolTable, document: int, start_line: int, end: int) -> Int64Array:
-    """Return the rows of the definitions of a document that begin in some lines, the last one included."""
-    start, end_row = (int(index) for index in symbols.doc_first[document : document + 2])
-    lines = symbols.line[start:end_row]
-    rows: Int64Array = start + ((lines >= start_line) & (lines <= end)).nonzero()[0]
-    return rows
 
 
 MIN_DEFINITION_SCORE = 0.7

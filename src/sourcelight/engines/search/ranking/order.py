@@ -20,7 +20,6 @@ from sourcelight.engines.search.ranking.model import (
     StatsExchange,
     coverage,
 )
-from sourcelight.engines.search.ranking.name_scores import definitions_in
 from sourcelight.engines.search.ranking.paths import reported_kind
 from sourcelight.engines.search.ranking.question import RankQuery
 
@@ -227,13 +226,15 @@ class RankOrder:
     ) -> list[RankedChunk]:
         """Describe chunks, whose files are described already."""
         positions = {file: position for position, file in enumerate(files)}
+        ascending = np.array(sorted(chunk for chunk, _ in selected), dtype=np.int64)
+        names_by_chunk = dict(zip(ascending.tolist(), self.collection.definition_names(ascending), strict=True))
         described_chunks = []
         for chunk, value in selected:
             number, within, file = self._chunk_position(chunk)
             block, described_file = self.collection.blocks[number], described[positions[file]]
             row = within if block.source is None else int(block.source[within])
             start, end = block.lines_of(row)
-            symbols = self._symbols(number, row)
+            symbols = tuple(name.decode(errors="replace") for name in names_by_chunk[chunk])
             described_chunks.append(
                 RankedChunk(
                     described_file.target,
@@ -247,13 +248,6 @@ class RankOrder:
                 )
             )
         return described_chunks
-
-    def _symbols(self, number: int, row: int) -> tuple[str, ...]:
-        symbols, table = self.collection.symbols_of(number), self.collection.blocks[number].table
-        if symbols is None:
-            return ()
-        rows = definitions_in(symbols, int(table.chunk_doc[row]), *self.collection.blocks[number].lines_of(row))
-        return tuple(text.decode(errors="replace") for text in symbols.texts(symbols.name[rows]))
 
 
 def coverage_of(
