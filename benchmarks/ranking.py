@@ -9,7 +9,8 @@ chunks, where the place of a file is that of its first chunk; of written ones (*
 recall@10 and MRR by file; of *issue* the share with all files in the first 1, 5 and 10 (acc@k), and with all changed
 functions, and any one of them, in the first ten functions of the chunks.
 
-Methods: *ours*; *less X* is ours without X; *bm25* is BM25 over the same chunks and stems. ``--answers`` adds what
+Methods: *ours*; *less X* is ours without X; *bm25* is BM25 over the same chunks and stems. The last table has the
+difference of each from ours, with the 95 % interval of a paired bootstrap over the questions. ``--answers`` adds what
 another program answered: lines of JSON with the ``repository``, ``kind`` and ``text`` of a question, its ``files``, and
 its ``chunks`` (path, first and last line), best first.
 """
@@ -153,6 +154,7 @@ def methods_of(chunk_space: Space) -> Mapping[str, Callable[[], Method]]:
         "less imports": less(imported_short=0, imported_long=0),
         "less tests": less(tested=0),
         "less subjects": less(subjects=0),
+        "less comments": less(comments=0),
         "less best chunk": less(best_alone=0),
         "less weight of files": less(file_short=lists.file_long),
         "less damped repeats": less(repeat_short=1.0),
@@ -281,6 +283,7 @@ def report(results: Table, cost: Mapping[str, float], *, languages: bool) -> Non
                     rows.append([name, of, str(len(merged[names[0]])), *(f"{np.mean(merged[n]):.3f}" for n in names)])
         if rows:
             print(markdown(["method", "kind", "questions", *names], rows, left=2) + "\n")
+    differences(results, methods)
     requests: dict[str, int] = defaultdict(int)
     for (name, _, _), values in results.items():
         requests[name] += len(next(iter(values.values())))
@@ -297,6 +300,41 @@ def report(results: Table, cost: Mapping[str, float], *, languages: bool) -> Non
                 for language, v in sorted(by.items())]  # fmt: skip
         print("\nours by language: files NDCG@10 of short kinds, hit@1 of written ones, functions acc@10 of issues\n")
         print(markdown(["language", *columns], rows))
+
+
+_COMPARED = ((SHORT, "files NDCG"), (WRITTEN, "hit@1"), (WRITTEN, "r@10"), (BUGS, "files acc@1"),
+             (BUGS, "functions acc@10"))  # fmt: skip
+_RESAMPLES = 2000
+
+
+def differences(results: Table, methods: Sequence[str]) -> None:
+    """Print the mean difference of each method from ours, question by question, with its interval."""
+    rows = []
+    for name in methods if "ours" in methods else ():
+        row = []
+        for kinds, measured in _COMPARED if name != "ours" else ():
+            # Every method answered the same questions of a kind and a language, in the same order.
+            pairs = [
+                (values[measured], results[name, kind, language][measured])
+                for (method, kind, language), values in results.items()
+                if method == "ours" and kind in kinds
+            ]
+            values = np.concatenate([np.subtract(theirs, of_ours) for of_ours, theirs in pairs] or [np.zeros(0)])
+            row.append(_interval(values) if len(values) else "")
+        if row:
+            rows.append([name, *row])
+    if rows:
+        heads = [f"{kinds[0] if len(kinds) == 1 else 'written' if kinds is WRITTEN else 'short'}: {measured}"
+                 for kinds, measured in _COMPARED]  # fmt: skip
+        print("difference from ours, and the 95 % interval of a paired bootstrap\n")
+        print(markdown(["method", *heads], rows) + "\n")
+
+
+def _interval(values: Any) -> str:
+    generator = np.random.default_rng(22)
+    means = values[generator.integers(0, len(values), (_RESAMPLES, len(values)))].mean(axis=1)
+    low, high = np.percentile(means, (2.5, 97.5))
+    return f"{values.mean():+.3f} [{low:+.3f}, {high:+.3f}]"
 
 
 if __name__ == "__main__":

@@ -71,6 +71,7 @@ def test_parts_rank_as_all_of_them(tmp_path: Path) -> None:
                 f"{('src', 'tests', 'docs')[number % 3]}/{WORDS[(number + name) % 5]}/part_{number}.py": "".join(
                     f"def close_{WORDS[(number * part) % 5]}_{part}():\n"
                     + f"    {WORDS[(name + number) % 4]} = {WORDS[part % 3]}\n" * (2 + number * part % 9)
+                    + ("    # The account balance of a closed period is opened by an invoice.\n" if number == 5 else "")
                     for part in range(1 + (number + name) % 4)
                 )
                 for number in range(12)
@@ -82,7 +83,8 @@ def test_parts_rank_as_all_of_them(tmp_path: Path) -> None:
     targets = [engine.target_of(repository) for repository in engine.catalog.repositories]
     assert engine.update_terms(targets, Cancellation()) == {}
     indexes = [engine.terms.open(target) for target in targets]
-    for text in ("close the ledger period", "`close_account_2` in part_7.py", "test of the balance", "zebra"):
+    sentence = "why is the balance of a closed period opened by an invoice of the ledger"
+    for text in ("close the ledger period", "`close_account_2` in part_7.py", "test of the balance", "zebra", sentence):
         question = analyze(text)
         for limits in (RankLimits(), RankLimits(files=3, per_file=2), RankLimits(4)):
             expected = Ranker().rank(question, indexes, [None] * 4, limits, Cancellation())

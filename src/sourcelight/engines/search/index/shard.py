@@ -221,6 +221,13 @@ class Shard:
         start = int(self.doc_start[document])
         return bytes(self.content[start : start + int(self.doc_size[document])])
 
+    def lines(self, document: int, first: int, last: int) -> memoryview:
+        """Return some lines of a document, the last one included; both count from 1."""
+        # `doc_line` is the newline before the first line of the document.
+        line = int(self.doc_line[document])
+        start, end = (int(offset) for offset in self.newlines[[line + first - 1, line + last]])
+        return self.content[start + 1 : end]
+
     def lines_of(self, offsets: Int64Array) -> Int64Array:
         """Return the line of each offset; a newline belongs to the line that it ends."""
         # uint32 like the table, which `searchsorted` would else copy to a common type.

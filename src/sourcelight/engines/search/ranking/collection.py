@@ -90,10 +90,13 @@ class ChunkCollection:
 
     def symbols_of(self, number: int) -> SymbolTable | None:
         """Return the definitions beside the table of a block; None while they are not known."""
+        return self.open_terms[self.blocks[number].target].symbols[self.shard_of(number)]
+
+    def shard_of(self, number: int) -> int:
+        """Return the shard of a block, by its place among those of its target."""
         block = self.blocks[number]
-        target_terms = self.open_terms[block.target]
-        shard = next(index for index, table in enumerate(target_terms.terms) if table is block.table)
-        return target_terms.symbols[shard]
+        tables = self.open_terms[block.target].terms
+        return next(index for index, table in enumerate(tables) if table is block.table)
 
     def definition_names(self, chunks: Int64Array) -> list[Sequence[bytes]]:
         """Return the names of the definitions that begin in each of some chunks, ascending."""

@@ -11,6 +11,7 @@ from sourcelight.core.arrays import Float64Array, Int64Array
 from sourcelight.engines.search.ranking.bm25 import WordScores, chunks_of, run_starts
 from sourcelight.engines.search.ranking.chunk_block import ChunkBlock
 from sourcelight.engines.search.ranking.collection import ChunkCollection
+from sourcelight.engines.search.ranking.comment_scores import scores_of_comments
 from sourcelight.engines.search.ranking.list_weights import ListWeights
 from sourcelight.engines.search.ranking.model import LOCAL_ONLY, StatsExchange
 from sourcelight.engines.search.ranking.name_scores import definition_name_scores, name_scores
@@ -157,8 +158,8 @@ def _further_lists(
     defined: Sequence[int] | None,
     exchange: StatsExchange,
 ) -> dict[str, Float64Array]:
-    """Return the lists that may raise a file whatever its words: by definitions, paths, names, tests and commits."""
-    names = ("definitions", "mentioned", "names", "tests", "subjects")
+    """Return the lists that may raise a file whatever its words: by names, paths, tests, commits and comments."""
+    names = ("definitions", "mentioned", "names", "tests", "subjects", "comments")
     lists: dict[str, Float64Array] = {name: np.zeros(collection.files) for name in names}
     by_length = weights.of_length(question.length)
     for name_index, name in enumerate(question.all_names):
@@ -180,6 +181,8 @@ def _further_lists(
         lists["tests"] += by_length.tested * scores_of_tests(collection, words, top)
     if by_length.subjects:
         lists["subjects"] += by_length.subjects * scores_of_commits(collection, words, question, exchange)
+    if by_length.comments:
+        lists["comments"] += by_length.comments * scores_of_comments(collection, words, question, top, exchange)
     return lists
 
 

@@ -34,6 +34,8 @@ class ListWeights:
         A test that is named after the file and matches the question, by its length: see `FEW`.
     subjects
         Commits that changed the file and whose subjects match the question, by its length as well.
+    comments
+        A comment that has words of the question one after another, by its length as well.
     file_short, file_long
         The score of a file beside that of a chunk, for short questions and for long ones.
     repeat_short, repeat_long
@@ -58,6 +60,7 @@ class ListWeights:
     best_alone: float = 2.0
     tested: float = 0.15
     subjects: float = 0.35
+    comments: float = 1.0
     file_short: float = 1.5
     file_long: float = 0.6
     repeat_short: float = 0.5
@@ -100,6 +103,7 @@ class ListWeights:
             self.best_alone * sentence,
             self.tested * sentence,
             self.subjects * sentence,
+            self.comments * sentence,
         )
 
 
@@ -114,6 +118,7 @@ class LengthWeights(NamedTuple):
     best_alone: float
     tested: float
     subjects: float
+    comments: float
 
 
 SHORT, LONG = 4, 10
@@ -121,4 +126,4 @@ SHORT, LONG = 4, 10
 
 FEW, SENTENCE = 3, 7
 """Words up to which a question is a name or a topic, and from which one passage may have all of it: in between, the
-best chunk of a file and the votes of tests and commits count more and more."""
+best chunk of a file, its comments, and the votes of tests and commits count more and more."""
