@@ -197,7 +197,8 @@ def test_chunks_have_the_definitions_that_begin_in_their_lines(engine: LocalEngi
     assert len(names) == collection.chunks
     for number, block in enumerate(collection.blocks):
         symbols = collection.symbols_of(number)
-        for chunk in range(block.chunks) if symbols is not None else ():
+        assert symbols is not None
+        for chunk in range(block.chunks):
             row = chunk if block.source is None else int(block.source[chunk])
             first, last = block.lines_of(row)
             definitions = symbols.definitions(int(block.table.chunk_doc[row]))

@@ -45,7 +45,8 @@ def chunk_definitions(snapshot: OpenedCommit, table: TermTable, symbols: SymbolT
 
 def _assign(table: TermTable, symbols: SymbolTable) -> ChunkDefinitions:
     lines = symbols.line.astype(np.int64)
-    documents = np.arange(symbols.documents).repeat(np.diff(symbols.doc_first.astype(np.int64)))
+    bounds = symbols.doc_first.astype(np.int64)
+    documents = np.arange(symbols.documents).repeat(bounds[1:] - bounds[:-1])
     if not table.chunks or not len(lines):
         return ChunkDefinitions(np.zeros(table.chunks + 1, dtype=np.uint32), np.zeros(0, dtype=np.uint32))
     chunk_documents, last_lines = table.chunk_doc.astype(np.int64), table.end_line.astype(np.int64)
