@@ -1,6 +1,6 @@
-"""A server that speaks OpenAI's chat completions and answers from a script, for tests without a model.
+"""A server with OpenAI's chat completions API that answers from a script, for tests without a model.
 
-A script is a list of turns; each request takes the next one, and the last one again when none is left.
+A script is a list of turns. Each request takes the next one; the last one is repeated.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Self, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """Answer with text; `pause_s` seconds pass before it, or before each of `chunks` pieces of a stream."""
+    """Answer with text after `pause_s` seconds; a stream has `chunks` pieces, with a pause before each."""
 
     text: str
     pause_s: float = 0.0
@@ -26,7 +26,7 @@ class Say:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """Call tools: pairs of a name and arguments; text instead of arguments is sent as it is."""
+    """Call tools, given as pairs of name and arguments; a text instead of arguments is sent unchanged."""
 
     calls: Sequence[tuple[str, Mapping[str, Any] | str]]
     tokens: tuple[int, int] = (100, 20)
@@ -46,7 +46,7 @@ Script: TypeAlias = Sequence[Turn | Callable[[dict[str, Any]], Turn]]
 
 
 class ScriptedModel:
-    """The server, on a port of its own while it is entered. `requests` are the bodies that came."""
+    """The server; listens on a free port inside its ``with`` block. `requests` has the received bodies."""
 
     def __init__(self, script: Script) -> None:
         self.script = list(script)
@@ -99,6 +99,7 @@ class ScriptedModel:
                 _send(handler, turn.status, json.dumps(turn.body).encode(), turn.headers)
             elif body.get("stream"):
                 self._stream(handler, turn, body["model"])
+            # Waiting for the event rather than sleeping: a test that ends early doesn't wait for the pause.
             elif not (isinstance(turn, Say) and turn.pause_s and self._stopped.wait(turn.pause_s)):
                 _send(handler, 200, json.dumps(_completion(turn, body["model"])).encode(), {})
         except OSError:  # the client hung up

@@ -1,9 +1,9 @@
-"""Read JSON of a stranger with the place of each string, without decoding what is not requested.
+"""Parse untrusted JSON with the place of each string, and decode strings only on request.
 
-A notebook is mostly base64: a string of megabytes is one step here. `json` gives no places, and a text that is found in
-a cell must be shown with its line of the file. What `json.loads` accepts is accepted, with the same result: repeated
-keys (the last one counts), NaN, a byte order mark. So are some slips within strings, such as tabs and unknown escapes.
-Depth and the number of values are bounded, and nothing recurses.
+Matches in a cell need their line in the file, and `json` has no places. A notebook is mostly base64; here a string of
+megabytes is one step. The parser accepts whatever `json.loads` accepts, with the same result: repeated keys (the last
+one counts), NaN, a byte order mark. It also accepts some errors in strings, such as tabs and unknown escapes. Depth and
+number of values are limited, and nothing recurses.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import re
 from typing import NamedTuple, TypeAlias
 
 MAX_DEPTH = 200
-"""Levels of lists and objects; a notebook has about ten."""
+"""Maximum levels of lists and objects; a notebook has about ten."""
 
 MAX_VALUES = 500_000
-"""Values of one file, numbers in lists excepted: a second of work, and some hundred megabytes at most."""
+"""Maximum values of one file, without numbers in lists: a second of work, and some hundred megabytes."""
 
 _NUMBER = rb"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?"
 _WHITE = rb"[ \t\n\r]*+"
@@ -27,9 +27,9 @@ _STRING, _CONTAINER, _OPENING, _SCALAR = 1, 2, 3, 4
 _KEY = re.compile(_WHITE + b'"')
 _COLON = re.compile(_WHITE + b":")
 _NEXT = re.compile(_WHITE + rb"([,}\]])")
-# Possessive quantifiers keep no states to go back to: a list of a million numbers takes no memory.
+# Possessive quantifiers store no states for backtracking, so a list of a million numbers takes no memory.
 _NUMBERS = re.compile(b"(?:" + _WHITE + _NUMBER + _WHITE + b",)++")
-# Sources are lists of short strings: one expression for each costs a fifth of the steps of a value.
+# Sources are lists of short strings: one expression per string takes a fifth of the time of the general steps.
 _ITEM = re.compile(_WHITE + rb'"([^"\\\n]*+(?:\\.[^"\\\n]*+)*+)"' + _WHITE + b",")
 _BACKSLASH = ord("\\")
 _ESCAPE = re.compile(
@@ -41,18 +41,18 @@ _SURROGATES = range(0xD800, 0xE000)
 
 
 class InvalidJson(ValueError):
-    """Raised for what is no JSON, or too much of it; the text says which."""
+    """Raised for invalid JSON, and for JSON that exceeds a limit; the message has the reason."""
 
 
 class JsonString(NamedTuple):
-    """A string that is not decoded: its bytes in the file, quotes excluded."""
+    """An undecoded string: its byte range in the file, without the quotes."""
 
     start: int
     end: int
 
 
 class JsonScalar(NamedTuple):
-    """A number, a boolean or null: its bytes in the file."""
+    """A number, a boolean or null: its byte range in the file."""
 
     start: int
     end: int
@@ -87,14 +87,14 @@ def read_json(data: bytes) -> JsonNode:
     Raises
     ------
     InvalidJson
-        For broken JSON, more than `MAX_DEPTH` levels or more than `MAX_VALUES` values.
+        The JSON is invalid, or has more than `MAX_DEPTH` levels or `MAX_VALUES` values.
     """
     position = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
     stack: list[list[JsonNode] | dict[bytes, JsonNode]] = []
     keys: list[bytes] = []
     values = 0
     while True:
-        # A value is due, in an object after its key.
+        # Here the next value begins; in an object, its key comes first.
         if stack:
             position = _before_value(data, position, stack[-1], keys)
         match = _expect(_VALUE, data, position)
@@ -108,7 +108,7 @@ def read_json(data: bytes) -> JsonNode:
             position = match.end()
             continue
         value, position = _leaf(data, match)
-        # A value may be the last one of the list or object around it, and this the last one of the next.
+        # A value may end its list or object, which in turn may end the next one around it.
         while stack:
             parent = stack[-1]
             if isinstance(parent, dict):
@@ -132,13 +132,13 @@ def read_json(data: bytes) -> JsonNode:
 def _before_value(
     data: bytes, position: int, container: list[JsonNode] | dict[bytes, JsonNode], keys: list[bytes]
 ) -> int:
-    """Read what stands before a value that is of use, and return where that begins."""
+    """Read the key of a value, or skip numbers and read strings of a list; return where the next value begins."""
     if isinstance(container, dict):
         start = _expect(_KEY, data, position).end()
         end = _string_end(data, start)
         keys.append(unescape(data[start:end]))
         return _expect(_COLON, data, end + 1).end()
-    # Plots hold lists of a hundred thousand numbers.
+    # Plots have lists of a hundred thousand numbers, which no search needs.
     numbers = _NUMBERS.match(data, position)
     if numbers is not None:
         return numbers.end()
@@ -151,7 +151,7 @@ def _before_value(
 
 
 def _leaf(data: bytes, match: re.Match[bytes]) -> tuple[JsonNode, int]:
-    """Return a value that holds no other, and where it ends."""
+    """Return a value without inner values, and where it ends."""
     end = match.end()
     if match.lastindex == _STRING:
         text = JsonString(end, _string_end(data, end))
@@ -162,17 +162,17 @@ def _leaf(data: bytes, match: re.Match[bytes]) -> tuple[JsonNode, int]:
 
 
 def _string_end(data: bytes, start: int) -> int:
-    """Return the place of the quote that ends a string, whose text begins at `start`."""
-    # `find` runs at the speed of memory, a regular expression takes half of the time of reading a notebook.
+    """Return the position of the quote that ends a string, whose text begins at `start`."""
+    # `find` runs at the speed of memory; a regular expression would take half of the time of reading a notebook.
     end = data.find(b'"', start)
     while end > start and data[end - 1] == _BACKSLASH:
         first = end - 1
         while first > start and data[first - 1] == _BACKSLASH:
             first -= 1
         if (end - first) % 2 == 0:
-            break  # each of them escapes another one
+            break  # the backslashes escape each other, so the quote ends the string
         end = data.find(b'"', end + 1)
-    # A line that ends within a string is broken JSON, and lines of the file are counted between strings only.
+    # A newline inside a string is invalid JSON, and the lines of a notebook are counted only between strings.
     if end < 0 or data.find(b"\n", start, end) >= 0:
         raise InvalidJson(f"a string at byte {start:,} has no end")
     return end

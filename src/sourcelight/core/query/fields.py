@@ -1,4 +1,4 @@
-"""The filters of the language, each defined once: names, values, what it narrows, and what it means in words.
+"""The filters of the language, each defined once with its names, values, scope and meaning.
 
 Everything that lists filters derives its list from here: the parser, what engines support, ranked search, explanations,
 contexts, completion, and the table in the reference.
@@ -15,17 +15,17 @@ from enum import Enum
 
 RESULT_TYPES = ("file", "path", "repo", "symbol", "commit", "diff")
 STRUCTURE = "ast-grep"
-"""The pattern type of structural search: a pattern is code of the language that it is searched for in."""
+"""The pattern type of structural search, whose patterns are code of the searched language."""
 
 OTHER_STRUCTURE = "structural"
-"""Structural search of other services, in a language of their own."""
+"""The pattern type of structural search in other services, whose patterns have another syntax."""
 
 PATTERN_TYPES = ("keyword", "standard", "regexp", "literal", STRUCTURE)
 NAMED_TYPES: Mapping[str, str] = {**{name: name for name in PATTERN_TYPES}, "lucky": "standard", "regex": "regexp"}
 """The pattern type that each value of ``patternType:`` names."""
 COUNT_ALL = 99_999_999
 COUNT_RANKED = COUNT_ALL - 1
-"""As many as there are, best first: the rows of `COUNT_ALL` come by repository and path."""
+"""All matches, best first; with `COUNT_ALL`, rows are in the order of repository and path."""
 
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
@@ -49,15 +49,17 @@ _SELECT: Mapping[str, Mapping[str, object]] = {
 _CHOICES = ("yes", "no", "only")
 
 _MAX_COMPARED_CHARS = 40
-"""Characters of a value that are compared with a vocabulary: more than the longest name, and the time is quadratic."""
+"""Maximum characters of a value that are compared with known values: comparing is quadratic, and no name is longer."""
 _MIN_LIKENESS = 0.6
 _MIN_LIKENESS_OF_LANGUAGES = 0.7
 """Higher, because some of several hundred names are always somewhat like a word: at 0.6, `nosuch` may mean `posh`."""
 
 _UNITS_S = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+# Go's syntax for durations, which the reference has; both characters for micro are in use.
 _DURATION = re.compile(r"[+-]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)\Z", re.ASCII)
 _DURATION_PART = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
 _INTEGER = re.compile(r"[+-]?[0-9]+\Z")
+# The nanoseconds of a duration are an int64 in Go.
 _MAX_DURATION_S = 2**63 / 1e9
 
 CODE, MARKDOWN, RAW, OUTPUT = "code", "markdown", "raw", "output"
@@ -69,7 +71,7 @@ CELL_FILTERS: Mapping[str, frozenset[str]] = {
     OUTPUT: frozenset({OUTPUT}),
     "any": frozenset({CODE, MARKDOWN, RAW, OUTPUT}),
 }
-"""The values of ``cell:``, and the kinds of text that each looks at."""
+"""The values of ``cell:``, with the kinds of text that each searches."""
 
 
 class FilterScope(Enum):
@@ -91,7 +93,7 @@ class Field:
     name
         The canonical name, lower case.
     scope
-        What it decides. Ranked search, exhaustive search, repository results and contexts follow it.
+        What it selects. Ranked search, exhaustive search, repository results and contexts depend on it.
     meaning
         What it does, in a few words: shown by explanations and in the reference.
     aliases
@@ -103,26 +105,26 @@ class Field:
     value_first
         Whether a bad value is reported before a negation that isn't allowed.
     check
-        Gets the value and the present time, and returns (message, hint) for a bad value, else None.
+        Called with the value and the current time; returns (message, hint) for an invalid value, else None.
     values
-        The values of a filter that takes nothing else, or that have a name, in the spelling that is offered.
+        All values of a filter with a fixed set, or its named ones, in the spelling for completion.
     examples
         Further values that completion offers.
     names
         Kind of names that completion offers as values: ``repository``, ``language``, ``author`` or ``path``.
     predicates
-        Names of the predicates that it takes, as in ``repo:has.path(…)``, other spellings included.
+        Names of its predicates, as in ``repo:has.path(…)``, with all spellings.
     replaced_by
-        The predicate that is offered instead of a legacy filter.
+        The predicate that replaces a legacy filter.
     label
-        How messages write the name, where that is not `name`.
+        Spelling of the name in messages, if it isn't `name`.
     path_regexp
-        Of a filter on files that a path decides, what gives the regular expression that the paths match; case counts
-        where it does for the patterns of the query. Searches of files, definitions, commits and changed lines read it.
+        Of a filter by path: returns the regular expression for paths. It is case-sensitive if the query is. Searches of
+        files, definitions, commits and changed lines use it.
     needs_value
-        Whether it is a fault without a value. The reference drops others beside further terms: ``count: x`` is ``x``.
+        Whether a missing value is an error. Other filters without a value are dropped: ``count: x`` means ``x``.
     supported
-        Whether an engine answers it. The parser knows the others as well, so that they are refused by name.
+        Whether an engine supports it. The parser knows unsupported filters too, so that errors can name them.
     """
 
     name: str
@@ -158,7 +160,7 @@ def quote_text(text: str) -> str:
 
 
 def boolean(value: str) -> bool | None:
-    """Return what a ``case:`` value means, None when it is no boolean."""
+    """Return the boolean of a ``case:`` value; None if it isn't one."""
     lowered = value.lower()
     if lowered in {"y", "yes"} or value in _TRUE:
         return True
@@ -166,12 +168,12 @@ def boolean(value: str) -> bool | None:
 
 
 def yes_no_only(value: str) -> str | None:
-    """Return ``yes``, ``no`` or ``only``, None when `value` is none of their spellings."""
+    """Return ``yes``, ``no`` or ``only``; None if `value` isn't one of their spellings."""
     return _YES_NO_ONLY.get(value)
 
 
 def duration_s(value: str) -> float | None:
-    """Return the seconds of a duration such as ``1m30s``, None when it is not one (a unit is required)."""
+    """Return the seconds of a duration such as ``1m30s``; None if it isn't one. A unit is required."""
     if _DURATION.match(value) is None:
         return None
     seconds = sum(float(number) * _UNITS_S[unit] for number, unit in _DURATION_PART.findall(value))
@@ -181,12 +183,12 @@ def duration_s(value: str) -> float | None:
 
 
 def nearest_value(name: str, value: str) -> str | None:
-    """Return the value of a field with a closed vocabulary that a misspelled `value` may mean; None when none is near.
+    """Return the known value of a field that a misspelled `value` may mean; None if none is similar.
 
     Parameters
     ----------
     name
-        A field: ``lang``, ``type``, ``visibility``, ``case`` … Others have no vocabulary, and the answer is None.
+        A field with a fixed set of values, such as ``lang``, ``type`` or ``case``; for other fields the result is None.
     """
     from sourcelight.core.query.languages import find_language, names_and_aliases
 
@@ -210,6 +212,7 @@ def _check_case(value: str, _now: datetime) -> tuple[str, str] | None:
 def _check_count(value: str, _now: datetime) -> tuple[str, str] | None:
     if _INTEGER.match(value) is None:
         message = f"field count has value {value}, {value} is not a number"
+    # The length first, because Python refuses to convert a text of thousands of digits.
     elif len(value) > 12 or not -(2**31) <= int(value) < 2**31:
         message = "field count has a value that is out of range, try making it smaller"
     elif int(value) > 0:
@@ -258,7 +261,7 @@ def _check_cell(value: str, _now: datetime) -> tuple[str, str] | None:
 
 
 def _check_pattern_type(value: str, _now: datetime) -> tuple[str, str] | None:
-    # Clients of other services send `structural`: it is ignored with an alert that names what takes its place.
+    # Clients of other services send `structural`. It is ignored, and an alert names the type to use instead.
     if value in NAMED_TYPES or value == OTHER_STRUCTURE:
         return None
     if value == "nls":
@@ -354,13 +357,13 @@ FIELDS: Mapping[str, Field] = {
 NEED_VALUES = frozenset(
     spelling for field in FIELDS.values() if field.needs_value for spelling in (field.name, *field.aliases)
 )
-"""Spellings of the filters that are a fault without a value."""
+"""Spellings of the filters for which a missing value is an error."""
 PATH_REGEXPS: Mapping[str, Callable[[str], str]] = {
     field.name: field.path_regexp for field in FIELDS.values() if field.path_regexp is not None
 }
-"""For each filter that a path decides, what gives its regular expression."""
+"""The function that returns the regular expression, for each filter by path."""
 FILE_FIELDS = tuple(field.name for field in FIELDS.values() if field.supported and field.scope is FilterScope.FILE)
-"""Names of the filters that decide which files are looked at."""
+"""Names of the filters that select files."""
 ALIASES: Mapping[str, str] = {
     spelling: field.name for field in FIELDS.values() for spelling in (field.name, *field.aliases)
 }

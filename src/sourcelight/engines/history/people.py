@@ -1,4 +1,4 @@
-"""People: mailmaps, and suggestions of identities that may be one person. They are only proposed: a reader decides."""
+"""People: mailmaps, and suggestions of identities that may be one person, which a reader accepts or not."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _UNWRITABLE = re.compile(r"[\n\r<>\0]")
 def check_mailmap(git_dir: str, people: Sequence[Person], cancellation: Cancellation | None = None) -> list[Person]:
     """Map names and addresses with ``.mailmap`` of HEAD, as ``git check-mailmap`` does.
 
-    People whose names git could not read back (with angle brackets or newlines) stay as they are.
+    Names with angle brackets or newlines, which git can't read back, stay unchanged.
     """
     # `git check-mailmap --stdin` reads one person a line, so names with newlines or brackets would shift all later
     # answers.
@@ -38,7 +38,7 @@ def check_mailmap(git_dir: str, people: Sequence[Person], cancellation: Cancella
     except GitFailed:
         return mapped
     answer_lines = answer.decode("utf-8", "replace").splitlines()
-    # Any other number of lines means that answers can't be assigned to people; then no one is mapped.
+    # With any other number of lines, answers can't be assigned to people, so none is mapped.
     if len(answer_lines) == len(positions):
         for position, line in zip(positions, answer_lines, strict=True):
             name, _, email = line.rpartition(" <") if " <" in line else ("", "", line[1:])
@@ -48,13 +48,13 @@ def check_mailmap(git_dir: str, people: Sequence[Person], cancellation: Cancella
 
 @dataclass(slots=True)
 class Mailmap:
-    """Lines of a mailmap; look-ups do not care about case, as git's don't."""
+    """Lines of a mailmap; lookups ignore case, as git does."""
 
     _by_email: dict[str, tuple[str, str]] = field(default_factory=dict)
     _by_person: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
 
     def map(self, name: str, email: str) -> Person:
-        """Return the proper name and address of someone; as given when no line speaks of them."""
+        """Return the proper name and address of a person; unchanged if no line matches."""
         key = email.lower()
         mapped = self._by_person.get((name.lower(), key)) or self._by_email.get(key)
         # gitmailmap(5): a line with name and address of the commit wins over a line with the address alone.
@@ -64,7 +64,7 @@ class Mailmap:
         return bool(self._by_email or self._by_person)
 
     def add(self, name: str, email: str, commit_name: str, commit_email: str) -> None:
-        """Add a line; `commit_name` may be empty, and of `name` and `email` one may be."""
+        """Add a line; `commit_name` may be empty, and one of `name` and `email`."""
         if commit_name:
             self._by_person[commit_name.lower(), commit_email.lower()] = name, email
         else:
@@ -78,7 +78,7 @@ def parse_mailmap(lines: str | Iterable[str]) -> Mailmap:
     Raises
     ------
     ValueError
-        For a line that is none; says which.
+        A line is invalid; the message has it.
     """
     mailmap = Mailmap()
     text_lines = (
@@ -110,12 +110,12 @@ _PLACEHOLDER_NAMES = frozenset(
 _LOGIN = "login of a noreply address"
 _MIN_LOCAL_CHARS = 5
 _MAX_SHARING = 12
-"""A key that more identities share says nothing of one person."""
+"""Maximum identities that share a key; a key that more share isn't that of one person."""
 
 
 @dataclass(frozen=True, slots=True)
 class IdentityUsage:
-    """An identity as a history shows it after its mailmap: commits, and when it first and last wrote (seconds)."""
+    """An identity after its mailmap: number of commits, and times of the first and last one, in seconds."""
 
     name: str
     email: str
@@ -131,13 +131,13 @@ class IdentitySuggestion:
     Attributes
     ----------
     group
-        Number of the set of identities that may be one person, from 0, largest set of commits first.
+        Number of the group of identities that may be one person, from 0; groups with most commits come first.
     usage
         The identity.
     proper
-        The identity of the group with the most commits, under which it would be counted.
+        The identity with the most commits in the group, under which all would be counted.
     reason
-        What the two share.
+        The common attribute of both identities.
     """
 
     group: int
@@ -157,8 +157,8 @@ class IdentitySuggestion:
 def suggest_identities(usages: Sequence[IdentityUsage]) -> list[IdentitySuggestion]:
     """Group identities that may be one person.
 
-    They share an address but for its case, a full name (of two words or more, whatever its accents, case and order),
-    the login of a code host's noreply address, or a telling local part of an address together with a name. Bots and
+    Members of a group share an address (ignoring case), a full name (of two or more words, ignoring accents, case and
+    order), the login of a code host's noreply address, or a distinctive local part of an address and a name. Bots and
     addresses that many share are left out.
     """
     people = [usage for usage in usages if not is_bot(usage.name, usage.email)]
@@ -198,6 +198,7 @@ def suggest_identities(usages: Sequence[IdentityUsage]) -> list[IdentitySuggesti
     shared_groups.sort(key=lambda members: -sum(people[position].commits for position in members))
     suggestions = []
     for number, members in enumerate(shared_groups):
+        # The last keys make the order, and so the proper identity, the same in each run.
         members.sort(
             key=lambda position: (
                 -people[position].commits,
@@ -214,7 +215,7 @@ def suggest_identities(usages: Sequence[IdentityUsage]) -> list[IdentitySuggesti
 
 
 def _keys(people: Sequence[IdentityUsage], keys: Callable[[IdentityUsage], Iterable[str]]) -> Iterator[list[int]]:
-    """Return positions of the people that share a key, the ones of each key together."""
+    """Return the positions of people that share a key, one list per key."""
     sharing: defaultdict[str, list[int]] = defaultdict(list)
     for index, usage in enumerate(people):
         for key in keys(usage):
@@ -245,7 +246,7 @@ def _login(usage: IdentityUsage) -> Iterator[str]:
     match = _NOREPLY.fullmatch(usage.email.strip())
     if match:
         yield match[1].lower()
-    # Others meet a noreply address under their one-word name, or the local part of their address.
+    # Without a noreply address, a login may be a one-word name, or the local part of the address.
     parts = usage.name.split()
     if len(parts) == 1 and parts[0].lower() not in _PLACEHOLDER_NAMES:
         yield parts[0].lower()
@@ -255,6 +256,7 @@ def _login(usage: IdentityUsage) -> Iterator[str]:
 
 
 def _local(usage: IdentityUsage) -> str:
+    # `ann+git@` is a tag of `ann@`, which many mail servers deliver to the same box.
     local = usage.email.strip().lower().partition("@")[0].partition("+")[0]
     return local if len(local) >= _MIN_LOCAL_CHARS and local not in _SHARED_LOCALS else ""
 

@@ -1,6 +1,6 @@
-"""Read trees and blobs from the object store: no configuration is read, nothing is run or fetched.
+"""Read trees and blobs from the object store, without reading configuration, running programs or fetching.
 
-A path of a commit is found without listing the whole commit.
+Also find a path in a commit without listing the whole commit.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 MAX_CONTENT_BYTES = 64 << 20
-"""Bytes of a content above which it is not read, unless a caller says otherwise."""
+"""Default limit for the size of a content, in bytes; larger ones aren't read."""
 
 MAX_FOLDER_BYTES = 16 << 20
-"""Bytes of a tree object, or of a commit, above which it is not read: a directory of about 400,000 files."""
+"""Limit for the size of a tree object or a commit, in bytes: a directory of about 400,000 files."""
 
 # One pass of the regex engine over a tree is several times faster than a loop over its bytes in Python.
 _entries = re.compile(rb"([0-7]+) ([^\0]+)\0(.{20})", re.DOTALL).findall
@@ -79,9 +79,9 @@ class StoreReader:
         Raises
         ------
         RevisionNotFound
-            If the repository has no such commit.
+            The repository doesn't have this commit.
         RepositoryError
-            If the tree names more files, or longer paths, than are read (`tree_limits`).
+            The tree exceeds the limits for files or paths (`tree_limits`).
         """
         root = self._root(commit)
         if root is None:
@@ -94,7 +94,7 @@ class StoreReader:
         Raises
         ------
         RepositoryError
-            If the commit can't be read, or names more files, or longer paths, than `tree` would list.
+            The commit can't be read, or its tree exceeds the limits of `tree`.
         """
         root = self._root(commit)
         if root is None:
@@ -110,7 +110,7 @@ class StoreReader:
         return paths
 
     def _read_folders(self, root: bytes) -> dict[bytes, list[tuple[bytes, bytes, bytes]] | None]:
-        """Read the distinct directories below one, by id; raises `RepositoryError` if they are too many."""
+        """Read the distinct directories below one, by id; raises `RepositoryError` if there are too many."""
         folders: dict[bytes, list[tuple[bytes, bytes, bytes]] | None] = {}
 
         def read(tree_id: bytes) -> list[tuple[bytes, bytes, bytes]] | None:
@@ -207,7 +207,7 @@ class StoreReader:
         data = self.commit_data(commit)
         if data is None or not data.startswith(b"tree "):
             return None
-        # git writes the tree first, and exactly this form; anything else was rejected above.
+        # Git writes the tree in the first line, in exactly this form; anything else was rejected above.
         return bytes.fromhex(data[5:45].decode("ascii"))
 
     def _list_files(self, root: bytes) -> CommitTree:
@@ -230,8 +230,8 @@ class StoreReader:
                     symlinks += 1
                 else:
                     submodules += 1
-        # Directories come off a stack, and git sorts their names as if they ended with a slash: only a sort gives path
-        # order.
+        # Directories come from a stack, and git sorts their names as if they ended with a slash, so paths must be
+        # sorted here.
         rows.sort()
         return CommitTree(
             [row[0] for row in rows],
@@ -264,15 +264,16 @@ def find_entry(reader: StoreReader, commit: CommitId, path: str, revision: str =
     Raises
     ------
     PathNotFound
-        If there is nothing; names close to the requested one are in its hint.
+        The path doesn't exist; the hint has similar names.
     RevisionNotFound
-        If the repository has no such commit.
+        The repository doesn't have this commit.
     """
     directory = TreeEntry("", "directory", reader.root(commit) or b"")
     for part in path.split("/") if path else ():
         entries = list_folder(reader, commit, directory, revision)
         wanted_path = f"{directory.path}/{part}" if directory.path else part
         match = next((entry for entry in entries if entry.path == wanted_path), None)
+        # A file in the middle of the path: git has no entries below a file, whatever comes after it.
         if match is None or (match.kind != "directory" and match.path != path):
             raise PathNotFound(reader.repository.name, revision, path, _hint(directory, wanted_path, match, entries))
         directory = match
@@ -285,9 +286,9 @@ def list_folder(reader: StoreReader, commit: CommitId, folder: TreeEntry, revisi
     Raises
     ------
     PathNotFound
-        If it is not a directory, or if this partial clone lacks it.
+        It isn't a directory, or this partial clone lacks it.
     RevisionNotFound
-        If the repository has no such commit.
+        The repository doesn't have this commit.
     """
     prefix = f"{folder.path}/" if folder.path else ""
     if folder.kind != "directory":
@@ -298,6 +299,7 @@ def list_folder(reader: StoreReader, commit: CommitId, folder: TreeEntry, revisi
             raise PathNotFound(reader.repository.name, revision, folder.path, "this clone lacks the directory")
         entries = [TreeEntry(prefix + name.decode("utf-8", "replace"), _kind(mode), oid) for mode, name, oid in rows]
     else:
+        # Work trees and snapshots have no tree objects, so the directory is derived from the list of files.
         entries = list(_entries_from_tree(reader, commit, prefix))
     return sorted(entries, key=lambda entry: (entry.kind not in {"directory", "submodule"}, entry.path))
 

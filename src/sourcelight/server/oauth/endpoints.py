@@ -43,9 +43,9 @@ class OAuthEndpoints:
     state
         Accounts, clients and grants.
     authenticator
-        Recognises access tokens, which may replace a password.
+        Recognizes access tokens, which may replace a password.
     options
-        What the operator chose.
+        Settings of the operator.
     """
 
     def __init__(self, state: State, authenticator: Authenticator, options: OAuthOptions) -> None:
@@ -71,7 +71,7 @@ class OAuthEndpoints:
         }
         return [
             *(Route(path, _limit_body(end), methods=methods) for path, (end, methods) in pages_and_posts.items()),
-            # No methods: whatever the method, an absent endpoint is absent.
+            # All methods: if registration is off, the endpoint must be missing for each of them.
             Route(
                 addresses.REGISTER,
                 _limit_body(self._register),
@@ -87,7 +87,7 @@ class OAuthEndpoints:
         ]
 
     def load(self) -> Handlers:
-        """Load the SDK and make the handlers: a second of work that the first request else waits for."""
+        """Load the SDK and make the handlers, a second of work that the first request would otherwise wait for."""
         from sourcelight.server.oauth.handlers import Handlers
 
         with self._loading:
@@ -102,7 +102,8 @@ class OAuthEndpoints:
         answer = await (await self._load()).authorize(request)
         if answer.status_code < 400:
             return answer
-        # Nothing here is sure enough to be sent to an address that the request named: its reader is the user.
+        # The client or its redirect address may be forged, so the error is shown to the user and not redirected
+        # (RFC 6749, 4.1.2.1).
         text = "The application's request is not right, or the application is not known here."
         return pages.error_page("This request can't continue", f"{text} {description_of(answer)}", root="../../")
 
@@ -178,7 +179,7 @@ def _limit_body(endpoint: Endpoint) -> Endpoint:
             parts.append(part)
         body = b"".join(parts)
 
-        # The handlers read the body once more; this request gives them the bytes that passed the bound.
+        # The handlers read the body again; this request gives them the bytes that were within the limit.
         async def replay_body() -> dict[str, object]:
             return {"type": "http.request", "body": body, "more_body": False}
 

@@ -1,4 +1,4 @@
-"""The port on this machine to which the browser comes back."""
+"""The local port that the browser is redirected to after a sign-in."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HEAD = (
 
 
 class Callback:
-    """Waits for one answer of the authorization server."""
+    """Waits for the redirect with the answer of the authorization server."""
 
     def __init__(self, redirect_uri: str, state: str) -> None:
         self.redirect_uri = redirect_uri
@@ -32,7 +32,7 @@ class Callback:
         self._answer: asyncio.Future[Mapping[str, str]] = asyncio.get_running_loop().create_future()
 
     async def answer(self, timeout_s: float) -> Mapping[str, str]:
-        """Parameters of the answer; raises `SignInFailed` when none comes in time."""
+        """Return the parameters of the answer; raises `SignInFailed` if none arrives in time."""
         try:
             return await asyncio.wait_for(asyncio.shield(self._answer), timeout_s)
         except TimeoutError:
@@ -47,6 +47,8 @@ class Callback:
             target = urlsplit(remaining.partition(" ")[0])
             match = dict(parse_qsl(target.query))
             ours = method == "GET" and target.path == self._path and match.get("state") == self._state
+            # The state proves that the request belongs to this sign-in (RFC 6749, 10.12). Only the first answer counts:
+            # others may be repeated by the browser, or sent by another page.
             if ours and not self._answer.done():
                 self._answer.set_result(match)
             status, page = ("200 OK", _DONE if "code" in match else _FAILED) if ours else ("404 Not Found", "")
@@ -63,15 +65,15 @@ class Callback:
 
 @asynccontextmanager
 async def listening(redirect_uri: str, state: str) -> AsyncIterator[Callback]:
-    """Listen on this machine alone, at the port of `redirect_uri`; port 0 or none: one that is free.
+    """Listen on this machine only, at the port of `redirect_uri`, or at any free port if it has none.
 
     Raises
     ------
     OSError
-        When the port is taken.
+        The port is in use.
     """
     parts = urlsplit(redirect_uri)
-    # A browser may take localhost for either address: listen on both where both are there.
+    # A browser may resolve localhost to either address, so listen on both if the machine has both.
     hosts = ["127.0.0.1"] if parts.hostname == "127.0.0.1" else ["127.0.0.1", "::1"]
     port = parts.port or 0
     servers: list[asyncio.Server] = []
@@ -89,6 +91,7 @@ async def listening(redirect_uri: str, state: str) -> AsyncIterator[Callback]:
                     continue
                 raise
             servers.append(server)
+            # The second address gets the port that the system chose for the first.
             port = server.sockets[0].getsockname()[1]
         callback_future.append(Callback(parts._replace(netloc=f"{parts.hostname}:{port}").geturl(), state))
         yield callback_future[0]
