@@ -12,7 +12,7 @@ from sourcelight.core.boolean import And, Not, Or
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search import FileFilter, FileTerm, LanguageFilter, SearchOptions, TextQuery
-from sourcelight.engines.search.index import postings, shard
+from sourcelight.engines.search.index import posting_builder, shard
 from sourcelight.engines.search.model import MatchTree
 from sourcelight.engines.search.scan import batches
 
@@ -92,7 +92,8 @@ def small_units(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shard, "SHARD_BYTES", 900)
     monkeypatch.setattr(batches, "_MAX_BATCH_UNITS", 8)
     monkeypatch.setattr(batches, "_FIRST_BATCH_UNITS", 2)
-    monkeypatch.setattr(postings, "_DENSE_FRACTION", 3)
+    monkeypatch.setattr(posting_builder, "DENSE_FRACTION", 3)
+    monkeypatch.setattr(posting_builder, "BLOCK_BYTES", 200)
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

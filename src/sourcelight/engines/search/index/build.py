@@ -26,7 +26,6 @@ from sourcelight.engines.search.index.folder import (
     TextIndexFolder,
     ViewEntry,
 )
-from sourcelight.engines.search.index.postings import KeyExtractor
 from sourcelight.engines.search.index.shard import (
     BLOB_ID_BYTES,
     MAX_DOCUMENT_BYTES,
@@ -338,12 +337,11 @@ class _BuildStep:
                 yield blob_id, text
 
     def _write(self, texts: Iterable[tuple[bytes, bytes]], *, delta: bool, for_other_revisions: bool = False) -> None:
-        extractor = KeyExtractor()
-        builder = ShardBuilder(extractor)
+        builder = ShardBuilder()
         for blob_id, text in texts:
             if not builder.has_room(len(text)):
                 self._finish(builder, delta=delta, for_other_revisions=for_other_revisions)
-                builder = ShardBuilder(extractor)
+                builder = ShardBuilder()
             self.existing.positions[blob_id] = (len(self.existing.shards), builder.add(blob_id, text))
         if builder.documents:
             self._finish(builder, delta=delta, for_other_revisions=for_other_revisions)
@@ -384,7 +382,8 @@ class _BuildStep:
                 size[file] = sizes[position[0]][position[1]]
         # A view lists only shards that it uses, so the numbers of the build become indexes into its own list. Loose
         # documents count as one more shard, the last.
-        used_shards = np.unique(shard[shard != NO_SHARD])
+        # Not with `np.unique`, which imports the masked arrays of numpy on its first call.
+        used_shards = np.flatnonzero(np.bincount(shard[shard != NO_SHARD]))
         renumbered = np.full(NO_SHARD + 1, NO_SHARD, dtype=np.uint16)
         renumbered[used_shards] = np.arange(len(used_shards))
         loose = loose_name(existing.loose) if existing.loose else ""

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, UInt8Array
-from sourcelight.core.patterns import FOLD_HAZARDS, lower_ascii
+from sourcelight.core.arrays import BoolArray, Int64Array
+from sourcelight.core.patterns import lower_ascii
 from sourcelight.engines.storage.sections import SectionFile
 
 WINDOW_BITS = 20
@@ -30,9 +30,6 @@ TRIGRAM_BITS = 21
 """Bits of a trigram key: seven for each byte of mapped text."""
 
 _KEY_BYTES = 3
-_BLOCK_BYTES = 48 * 1024
-"""Bytes whose distinct keys are found at once: a position in the block must fit 16 bits."""
-
 _NEWLINE = 10
 _NON_WORD = 4
 # The first two 32-bit primes of xxHash. Keys on disk depend on them, as on the mapping and the classes below: a change
@@ -68,48 +65,20 @@ def _classes() -> bytes:
 _CLASSES = _classes()
 
 
-class KeyExtractor:
-    """Finds the distinct keys of texts. It has scratch memory: use one per thread."""
+def all_keys(mapped: bytes) -> tuple[NDArray[np.uint32], BoolArray, NDArray[np.uint32], NDArray[np.intp]]:
+    """Return the keys of mapped text in order, also those that occur several times.
 
-    def __init__(self) -> None:
-        self._last = np.zeros(1 << TRIGRAM_BITS, dtype=np.uint16)
-        self._last_window = np.zeros(1 << WINDOW_BITS, dtype=np.uint16)
-        self._positions = np.arange(1 << 16, dtype=np.uint16)
-
-    def keys(self, text: bytes) -> tuple[list[NDArray[np.intp]], list[NDArray[np.intp]]]:
-        """Return arrays of trigram keys and of window keys; a key is never twice in one array."""
-        for hazard, ascii_letter in zip(FOLD_HAZARDS, (b"k", b"s"), strict=True):
-            # The Kelvin sign and the long s match k and s when case is ignored, so both readings are indexed.
-            if hazard in text:
-                text = text + b"\n" + text.replace(hazard, ascii_letter)
-        mapped = text.translate(MAPPING)
-        keys: tuple[list[NDArray[np.intp]], list[NDArray[np.intp]]] = ([], [])
-        # Blocks overlap by a key at both ends, so no key is cut. A key may then be in two blocks; `PairList.take` drops
-        # the second.
-        for start in range(0, max(len(mapped) - _KEY_BYTES + 1, 0), _BLOCK_BYTES):
-            trigrams, windows = _extract_keys(mapped[max(start - _KEY_BYTES, 0) : start + _BLOCK_BYTES + _KEY_BYTES])
-            keys[0].append(self._distinct(trigrams, self._last))
-            if len(windows):
-                keys[1].append(self._distinct(windows, self._last_window))
-        return keys
-
-    def _distinct(self, keys: NDArray[np.uint32], last: NDArray[np.uint16]) -> NDArray[np.intp]:
-        codes = keys.astype(np.intp)
-        positions = self._positions[: len(codes)]
-        # Each code keeps the position of its last writer, and only that position reads itself back: distinct codes
-        # without a sort (first measured: 90 MB of text per CPU-second; a sort 36, `np.unique` 23). Stamps of earlier
-        # calls don't matter, since every code read here was written here.
-        last[codes] = positions
-        distinct: NDArray[np.intp] = codes[last[codes] == positions]
-        return distinct
-
-
-def _extract_keys(mapped: bytes) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Return all trigrams and all windows of mapped text, in order."""
+    Returns
+    -------
+    trigrams, is_complete
+        For each byte but the last two the trigram that begins there, and whether it has no newline.
+    windows, positions
+        The windows without a newline, and where each begins.
+    """
     text = np.frombuffer(mapped, np.uint8)
     if len(text) < _KEY_BYTES:
         no_keys = np.zeros(0, dtype=np.uint32)
-        return no_keys, no_keys
+        return no_keys, np.zeros(0, dtype=np.bool_), no_keys, np.zeros(0, dtype=np.intp)
     is_text = text != _NEWLINE
     # Entry i of all arrays below is the trigram of bytes i to i + 2, 7 bits each, the first byte lowest.
     is_complete = is_text[:-2] & is_text[1:-1]
@@ -117,13 +86,16 @@ def _extract_keys(mapped: bytes) -> tuple[NDArray[np.uint32], NDArray[np.uint32]
     codes = text.astype(np.uint32)
     trigrams = codes[1:-1] << np.uint32(7)
     trigrams |= codes[:-2]
-    trigrams |= codes[2:] << np.uint32(14)
-    return trigrams.compress(is_complete), _extract_windows(mapped, trigrams, is_complete)
+    codes <<= np.uint32(14)
+    trigrams |= codes[2:]
+    cuts = _cuts(mapped, is_complete)
+    return trigrams, is_complete, _hash_windows(trigrams.take(cuts), trigrams.take(cuts + _KEY_BYTES)), cuts
 
 
-def _extract_windows(mapped: bytes, trigrams: NDArray[np.uint32], is_complete: BoolArray) -> NDArray[np.uint32]:
+def _cuts(mapped: bytes, is_complete: BoolArray) -> NDArray[np.intp]:
+    """Return where the windows begin: three bytes before a cut."""
     if len(mapped) < 2 * _KEY_BYTES:
-        return np.zeros(0, dtype=np.uint32)
+        return np.zeros(0, dtype=np.intp)
     classes = np.frombuffer(mapped.translate(_CLASSES), np.uint8)
     # Entry i is the cut between bytes i + 2 and i + 3: trigram i ends there, trigram i + 3 begins there.
     before, after = classes[_KEY_BYTES - 1 : -_KEY_BYTES], classes[_KEY_BYTES : 1 - _KEY_BYTES]
@@ -135,10 +107,11 @@ def _extract_windows(mapped: bytes, trigrams: NDArray[np.uint32], is_complete: B
     is_cut &= after < _NON_WORD
     is_cut &= is_complete[:-_KEY_BYTES]
     is_cut &= is_complete[_KEY_BYTES:]
-    cuts = np.flatnonzero(is_cut)
-    windows = trigrams.take(cuts)
+    return np.flatnonzero(is_cut)
+
+
+def _hash_windows(windows: NDArray[np.uint32], following: NDArray[np.uint32]) -> NDArray[np.uint32]:
     windows *= _HASH_FACTORS[0]
-    following = trigrams.take(cuts + _KEY_BYTES)
     following *= _HASH_FACTORS[1]
     # uint32 wraps around, as the hash needs. Its top bits are the key: each depends on all bits below.
     windows ^= following
@@ -155,12 +128,14 @@ def literal_keys(text: bytes) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     Trigrams and windows that would contain a newline are left out: keys never cross a line.
     """
     mapped = lower_ascii(text).translate(MAPPING)
-    trigrams, windows = _short_keys(mapped) if len(mapped) <= _SHORT_BYTES else map(np.unique, _extract_keys(mapped))
-    return trigrams, windows
+    if len(mapped) <= _SHORT_BYTES:
+        return _short_keys(mapped)
+    trigrams, is_complete, windows, _ = all_keys(mapped)
+    return np.unique(trigrams[is_complete]), np.unique(windows)
 
 
 def _short_keys(mapped: bytes) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Return what `_extract_keys` returns, sorted and without repeats: a text of some bytes needs no array."""
+    """Return the keys of `all_keys`, sorted and without repeats: a text of some bytes needs no array."""
     first, second = map(int, _HASH_FACTORS)
     # None if a trigram would contain a newline.
     trigrams = [
@@ -178,113 +153,10 @@ def _short_keys(mapped: bytes) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     return np.array(sorted(distinct), dtype=np.uint32), np.array(sorted(windows), dtype=np.uint32)
 
 
-_DENSE_FRACTION = 16
-"""A list with more than one unit in sixteen is smaller as a bitmap (16 bits a unit), and faster to intersect."""
-
-_MAX_MATRIX_BYTES = 32 * 1024 * 1024
-_MIN_WINDOW_BITS = 8
-_INITIAL_PAIRS = 1 << 14
-
-Pairs = Int64Array
-
 _MIN_NARROWED_UNITS = 4
 """Units below which scanning them takes no longer than looking them up in another list."""
 
 _NO_UNITS: Int64Array = np.zeros(0, dtype=np.intp)
-
-
-class PairList:
-    """Collects (key, unit) pairs as int64 ``key << 16 | unit``, so that one sort orders them by key and unit."""
-
-    def __init__(self) -> None:
-        self._pairs = np.empty(_INITIAL_PAIRS, dtype=np.int64)
-        self._length = 0
-        self._repeats = False
-
-    def add(self, unit: int, keys: list[NDArray[np.intp]]) -> None:
-        """Add the keys of a unit; a key may be in several of the arrays."""
-        self._repeats = self._repeats or len(keys) > 1
-        for keys_of_block in keys:
-            end = self._length + len(keys_of_block)
-            if end > len(self._pairs):
-                # Doubling keeps the cost of copies linear in the number of keys.
-                grown = np.empty(max(end, 2 * len(self._pairs)), dtype=np.int64)
-                grown[: self._length] = self._pairs[: self._length]
-                self._pairs = grown
-            added = self._pairs[self._length : end]
-            # A pair is (key << 16 | unit): sorting the pairs sorts by key and, within a key, by unit. A shard has fewer
-            # than 65,536 units.
-            np.left_shift(keys_of_block, 16, out=added)
-            added |= unit
-            self._length = end
-
-    def take(self, drop_bits: int = 0) -> Pairs:
-        """Return the distinct pairs, sorted, with `drop_bits` low bits of the keys removed; empties the list."""
-        pairs = self._pairs[: self._length]
-        self._pairs = np.empty(0, dtype=np.int64)
-        self._length = 0
-        # Keys lose their low bits, units stay: different windows of a small shard may then share a list.
-        if drop_bits:
-            units = pairs & 0xFFFF
-            pairs >>= 16 + drop_bits
-            pairs <<= 16
-            pairs |= units
-        # Plain numbers in place: 111 MB of text per CPU-second, where a stable argsort of keys gives 60.
-        pairs.sort()
-        if (self._repeats or drop_bits) and len(pairs):
-            is_first = np.empty(len(pairs), dtype=np.bool_)
-            is_first[0] = True
-            np.not_equal(pairs[1:], pairs[:-1], out=is_first[1:])
-            pairs = pairs[is_first]
-        return pairs
-
-
-def window_bits(text_bytes: int) -> int:
-    """Return the bits of window keys in a shard of this size: the table of starts then takes about 3 % of the text."""
-    return max(_MIN_WINDOW_BITS, min(WINDOW_BITS, (text_bytes // 128).bit_length()))
-
-
-def trigram_sections(pairs: Pairs, units: int) -> dict[str, AnyArray]:
-    """Make the sections of trigram lists from sorted pairs."""
-    codes = (pairs >> 16).astype(np.uint32)
-    # The cast drops the key: the low 16 bits are the unit.
-    lists = pairs.astype(np.uint16)
-    starts = np.flatnonzero(np.concatenate(([True], codes[1:] != codes[:-1]))) if len(codes) else np.zeros(0, np.intp)
-    counts = np.diff(np.append(starts, len(codes)))
-    keys = codes[starts]
-    is_dense = counts > max(units // _DENSE_FRACTION, 8)
-    in_dense = np.repeat(is_dense, counts)
-    sparse_counts = counts[~is_dense]
-    return {
-        "tri_keys": keys[~is_dense],
-        "tri_starts": np.concatenate(([0], np.cumsum(sparse_counts))).astype(np.uint32),
-        "tri_lists": lists[~in_dense],
-        "dense_keys": keys[is_dense],
-        "dense_bits": _bitmaps(lists[in_dense], counts[is_dense], units),
-    }
-
-
-def _bitmaps(lists: NDArray[np.uint16], counts: NDArray[np.intp], units: int) -> UInt8Array:
-    # A row is unpacked to a byte per unit before it is packed, so rows are made in portions of 32 MB.
-    width = (units + 7) // 8
-    rows = max(1, _MAX_MATRIX_BYTES // max(units, 1))
-    packed = np.zeros((len(counts), width), dtype=np.uint8)
-    ends = np.cumsum(counts)
-    for first_row in range(0, len(counts), rows):
-        row_counts = counts[first_row : first_row + rows]
-        start, end = int(ends[first_row] - counts[first_row]), int(ends[first_row + len(row_counts) - 1])
-        matrix = np.zeros((len(row_counts), units), dtype=np.bool_)
-        matrix[np.repeat(np.arange(len(row_counts)), row_counts), lists[start:end]] = True
-        packed[first_row : first_row + len(row_counts)] = np.packbits(matrix, axis=1, bitorder="little")
-    return packed.ravel()
-
-
-def window_sections(pairs: Pairs, bits: int) -> dict[str, AnyArray]:
-    """Make the sections of window lists from sorted pairs with keys of `bits` bits."""
-    # A table with an entry for every possible key: a look-up is two reads, where trigrams need a binary search.
-    starts = np.zeros((1 << bits) + 1, dtype=np.uint32)
-    np.cumsum(np.bincount((pairs >> 16).astype(np.intp), minlength=1 << bits), out=starts[1:])
-    return {"win_starts": starts, "win_lists": pairs.astype(np.uint16)}
 
 
 class Postings:

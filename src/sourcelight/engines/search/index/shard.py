@@ -20,16 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.arrays import AnyArray, Int64Array
-from sourcelight.engines.search.index.postings import (
-    TRIGRAM_BITS,
-    WINDOW_BITS,
-    KeyExtractor,
-    PairList,
-    Postings,
-    trigram_sections,
-    window_bits,
-    window_sections,
-)
+from sourcelight.engines.search.index.posting_builder import PostingBuilder
+from sourcelight.engines.search.index.postings import TRIGRAM_BITS, Postings
 from sourcelight.engines.storage.sections import TAIL, SectionFile, write_sections
 
 # Smaller units leave less text to scan per candidate, and make the posting lists longer.
@@ -60,10 +52,9 @@ def cut_units(text: bytes) -> list[int]:
 
 
 class ShardBuilder:
-    """Collects documents in memory and writes them as one shard; without an extractor it can only do `layout`."""
+    """Collects documents in memory and writes them as one shard; without `postings` it can only do `layout`."""
 
-    def __init__(self, extractor: KeyExtractor | None) -> None:
-        self._extractor = extractor
+    def __init__(self, *, postings: bool = True) -> None:
         # With a newline first, every line is between two newlines, and look-ups need no special case.
         self._blocks: list[bytes] = [b"\n"]
         self._size = 1
@@ -72,8 +63,7 @@ class ShardBuilder:
         self._sizes: list[int] = []
         self._first_units: list[int] = []
         self._unit_starts: list[int] = []
-        self._trigrams = PairList()
-        self._windows = PairList()
+        self._postings = PostingBuilder() if postings else None
 
     @property
     def documents(self) -> int:
@@ -100,12 +90,9 @@ class ShardBuilder:
         self._first_units.append(len(self._unit_starts))
         start = 0
         for end in cut_units(text):
-            unit = len(self._unit_starts)
             self._unit_starts.append(self._size + start)
-            if self._extractor is not None:
-                trigrams, windows = self._extractor.keys(text[start:end])
-                self._trigrams.add(unit, trigrams)
-                self._windows.add(unit, windows)
+            if self._postings is not None:
+                self._postings.add(text[start:end])
             start = end
         self._blocks.append(text)
         self._size += len(text)
@@ -141,11 +128,10 @@ class ShardBuilder:
 
     def write(self, folder: Path) -> str:
         """Write the shard into `folder` and return the name of its file; nothing can be added afterwards."""
-        sections = self.layout()
+        sections: dict[str, AnyArray | list[AnyArray]] = dict(self.layout())
         units = len(self._unit_starts)
-        sections |= trigram_sections(self._trigrams.take(), units)
-        bits = window_bits(self._size)
-        sections |= window_sections(self._windows.take(WINDOW_BITS - bits), bits)
+        if self._postings is not None:
+            sections |= self._postings.sections(self._size)
         metadata = {"documents": len(self._blobs), "units": units, "text_bytes": sum(self._sizes)}
         return write_sections(folder, "shard", metadata, sections)
 
@@ -270,7 +256,7 @@ class LooseShard(Shard):
     """
 
     def __init__(self, name: str, documents: Sequence[tuple[bytes, bytes]]) -> None:
-        builder = ShardBuilder(None)
+        builder = ShardBuilder(postings=False)
         for blob_id, text in documents:
             builder.add(blob_id, text)
         # With the same tail of zeros as a file has: readers may read eight bytes from any offset.

@@ -1,0 +1,262 @@
+"""Make the posting lists of a shard from its text: for every key the units that have it, ascending.
+
+Text is collected in blocks of many units, and numpy handles a block at once: most files have a few kilobytes, for which
+its calls cost as much as their work. The keys of a block are numbers of 32 bits, the key above the unit, so that one
+sort finds those that occur several times. At the end a second sort joins the blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sourcelight.core.arrays import AnyArray, BoolArray, UInt8Array
+from sourcelight.core.patterns import FOLD_HAZARDS
+from sourcelight.engines.search.index.postings import MAPPING, TRIGRAM_BITS, WINDOW_BITS, all_keys
+
+BLOCK_BYTES = 256 * 1024
+"""Bytes of text whose keys are sorted at once; its arrays fit the processor's caches."""
+
+_UNIT_BITS = 32 - TRIGRAM_BITS
+"""Bits of a unit's number within its block."""
+
+_SLICE_BITS = 16
+"""Bits of a key within its slice, and of a unit within its shard."""
+
+_UNIT_MASK = np.uint32((1 << _UNIT_BITS) - 1)
+_MAX_UNITS = int(_UNIT_MASK)
+"""Units of a block: one less than there are numbers, so that no pair of key and unit is `_NO_KEY`."""
+
+_NO_KEY = np.uint32(0xFFFFFFFF)
+"""Stands for a trigram with a newline; as the largest number, all of them end up last in a sort."""
+
+_OVERLAP_BYTES = 5
+"""Bytes that two parts of a long unit share: one less than the longest key reads."""
+
+DENSE_FRACTION = 16
+"""A list with more than one unit in sixteen is smaller as a bitmap (16 bits a unit), and faster to intersect."""
+
+_MAX_MATRIX_BYTES = 8 * 1024 * 1024
+_MIN_WINDOW_BITS = 8
+
+Keys = NDArray[np.uint32]
+Units = NDArray[np.uint16]
+
+
+def window_bits(text_bytes: int) -> int:
+    """Return the bits of window keys in a shard of this size: the table of starts then takes about 3 % of the text."""
+    return max(_MIN_WINDOW_BITS, min(WINDOW_BITS, (text_bytes // 128).bit_length()))
+
+
+class PostingBuilder:
+    """Collects the text of units in order, and makes the posting lists of all of them."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._units = 0
+        self._trigrams = _PairTable(TRIGRAM_BITS)
+        self._windows = _PairTable(WINDOW_BITS)
+
+    def add(self, text: bytes) -> None:
+        """Add the next unit."""
+        # Closed before it would grow too long, not after: only a block of one unit may be longer.
+        if self._parts and (self._size + len(text) > BLOCK_BYTES or len(self._parts) == _MAX_UNITS):
+            self._close_block()
+        self._parts.append(text)
+        self._size += len(text) + 1
+
+    def sections(self, text_bytes: int) -> dict[str, list[AnyArray]]:
+        """Return the sections of a shard with `text_bytes` bytes, each in parts; nothing can be added afterwards."""
+        if self._parts:
+            self._close_block()
+        bits = window_bits(text_bytes)
+        return _trigram_sections(self._trigrams, self._units) | _window_sections(self._windows, bits)
+
+    def _close_block(self) -> None:
+        parts, self._parts, self._size = self._parts, [], 0
+        is_long = len(parts) == 1 and len(parts[0]) > BLOCK_BYTES
+        trigrams, windows = _keys_of_long_unit(parts[0]) if is_long else _keys_of_units(parts)
+        self._trigrams.add(trigrams, self._units)
+        self._windows.add(windows, self._units)
+        self._units += len(parts)
+
+
+class _PairTable:
+    """Pairs of key and unit of a shard, in slices by the high bits of the key.
+
+    Within a slice, the low 16 bits of the key and the unit make a number of 32 bits, and one sort orders them by both.
+    Sorting them as numbers of 64 bits takes three times as long and twice the memory.
+    """
+
+    def __init__(self, bits: int) -> None:
+        self._slices: list[list[Keys]] = [[] for _ in range(1 << bits - _SLICE_BITS)]
+        self._starts = np.arange(len(self._slices), dtype=np.uint32) << np.uint32(_SLICE_BITS + _UNIT_BITS)
+
+    def add(self, keys: Keys, first_unit: int) -> None:
+        """Add the sorted keys of a block whose first unit is `first_unit`."""
+        bounds = [*keys.searchsorted(self._starts).tolist(), len(keys)]
+        pairs = keys & _UNIT_MASK
+        # Fits: a shard has fewer than 65,536 units.
+        pairs += np.uint32(first_unit)
+        keys >>= np.uint32(_UNIT_BITS)
+        # The high bits of the key, which are the number of its slice, are shifted out.
+        keys <<= np.uint32(_SLICE_BITS)
+        pairs |= keys
+        for pairs_of_slice, (start, end) in zip(self._slices, pairwise(bounds), strict=True):
+            if start < end:
+                pairs_of_slice.append(pairs[start:end])
+
+    def take(self, drop_bits: int = 0) -> Iterator[tuple[int, Keys, Units]]:
+        """Yield for each slice its first key, the low bits of its keys, and their units, sorted; empties the table.
+
+        Keys lose `drop_bits` low bits: different windows of a small shard may then share a list.
+        """
+        for number, blocks in enumerate(self._slices):
+            if not blocks:
+                continue
+            pairs = np.concatenate(blocks)
+            blocks.clear()
+            if drop_bits:
+                units = pairs & np.uint32(0xFFFF)
+                pairs >>= np.uint32(_SLICE_BITS + drop_bits)
+                pairs <<= np.uint32(_SLICE_BITS)
+                pairs |= units
+                pairs = _distinct(pairs)
+            else:
+                pairs.sort()
+            # The cast drops the key.
+            lists = pairs.astype(np.uint16)
+            pairs >>= np.uint32(_SLICE_BITS)
+            yield number << _SLICE_BITS >> drop_bits, pairs, lists
+
+
+def _keys_of_units(parts: Sequence[bytes]) -> tuple[Keys, Keys]:
+    """Return the distinct trigrams and windows of units, sorted: ``key << _UNIT_BITS | unit``."""
+    # Keys never contain a newline, so none crosses from one unit to the next.
+    text = b"\n".join(parts)
+    if not text.isascii() and any(hazard in text for hazard in FOLD_HAZARDS):
+        parts = [_with_folded(part) for part in parts]
+        text = b"\n".join(parts)
+    # The newline after the last unit is missing, and no key begins there.
+    lengths = np.fromiter((len(part) + 1 for part in parts), np.intp, len(parts))
+    return _sorted_keys(text, np.repeat(np.arange(len(parts), dtype=np.uint32), lengths))
+
+
+def _sorted_keys(text: bytes, units: Keys) -> tuple[Keys, Keys]:
+    """Return the distinct keys of a text; `units` has the unit of each byte."""
+    trigrams, is_complete, windows, cuts = all_keys(text.translate(MAPPING))
+    # In place: a new array of this size costs as much as the shift.
+    trigrams <<= np.uint32(_UNIT_BITS)
+    trigrams |= units[: len(trigrams)]
+    windows <<= np.uint32(_UNIT_BITS)
+    windows |= units.take(cuts)
+    # Replaced and sorted with the others: copying those without a newline takes three times as long.
+    np.copyto(trigrams, _NO_KEY, where=~is_complete)
+    trigrams = _distinct(trigrams)
+    if len(trigrams) and trigrams[-1] == _NO_KEY:
+        trigrams = trigrams[:-1]
+    return trigrams, _distinct(windows)
+
+
+def _keys_of_long_unit(text: bytes) -> tuple[Keys, Keys]:
+    # Folded before it is cut: a cut may fall within a letter.
+    text = _with_folded(text)
+    trigrams = windows = np.zeros(0, dtype=np.uint32)
+    for start in range(0, len(text), BLOCK_BYTES):
+        part = text[max(start - _OVERLAP_BYTES, 0) : start + BLOCK_BYTES]
+        keys = _sorted_keys(part, np.zeros(len(part), dtype=np.uint32))
+        # Joined one by one: there are 2²¹ trigrams, and those of all parts may be hundreds of times as many.
+        trigrams, windows = (_distinct(np.concatenate(pair)) for pair in zip((trigrams, windows), keys, strict=True))
+    return trigrams, windows
+
+
+def _with_folded(text: bytes) -> bytes:
+    """Append the text with letters for the Kelvin sign and the long s.
+
+    They match k and s when case is ignored, so both readings are indexed.
+    """
+    for hazard, ascii_letter in zip(FOLD_HAZARDS, (b"k", b"s"), strict=True):
+        if hazard in text:
+            text = text + b"\n" + text.replace(hazard, ascii_letter)
+    return text
+
+
+def _distinct(keys: Keys) -> Keys:
+    """Sort keys in place, and return each once."""
+    # A sort of 32-bit numbers is vectorized (4.5 ns each); stamps in a table of all keys take as long for units of
+    # 16 KiB, and twice that for small ones.
+    keys.sort()
+    return keys.compress(_is_first(keys))
+
+
+def _is_first(keys: Keys) -> BoolArray:
+    """Return whether each of sorted keys differs from the one before."""
+    is_first = np.ones(len(keys), dtype=np.bool_)
+    np.not_equal(keys[1:], keys[:-1], out=is_first[1:])
+    return is_first
+
+
+def _trigram_sections(table: _PairTable, units: int) -> dict[str, list[AnyArray]]:
+    """Make the sections of trigram lists, each in parts."""
+    # Each begins with an empty part: it says the type where a shard has no key.
+    no_keys = np.zeros(0, dtype=np.uint32)
+    sections: dict[str, list[AnyArray]] = {
+        "tri_keys": [no_keys],
+        "tri_starts": [np.zeros(1, dtype=np.uint32)],
+        "tri_lists": [np.zeros(0, dtype=np.uint16)],
+        "dense_keys": [no_keys],
+        "dense_bits": [np.zeros(0, dtype=np.uint8)],
+    }
+    sparse_pairs = 0
+    for first_key, low_bits, lists in table.take():
+        starts = np.flatnonzero(_is_first(low_bits))
+        counts = np.diff(starts, append=len(low_bits))
+        keys = low_bits.take(starts) + np.uint32(first_key)
+        is_dense = counts > max(units // DENSE_FRACTION, 8)
+        in_dense = np.repeat(is_dense, counts)
+        sections["dense_keys"].append(keys[is_dense])
+        sections["dense_bits"].append(_bitmaps(lists[in_dense], counts[is_dense], units))
+        sections["tri_keys"].append(keys[~is_dense])
+        sections["tri_starts"].append(np.cumsum(counts[~is_dense], dtype=np.uint32) + np.uint32(sparse_pairs))
+        sections["tri_lists"].append(lists[~in_dense])
+        sparse_pairs += len(sections["tri_lists"][-1])
+    return sections
+
+
+def _bitmaps(lists: Units, counts: NDArray[np.intp], units: int) -> UInt8Array:
+    # A row is unpacked to a byte per unit before it is packed, so rows are made in portions.
+    width = (units + 7) // 8
+    rows = max(1, _MAX_MATRIX_BYTES // max(units, 1))
+    packed = np.zeros((len(counts), width), dtype=np.uint8)
+    ends = np.cumsum(counts)
+    for first_row in range(0, len(counts), rows):
+        row_counts = counts[first_row : first_row + rows]
+        start, end = int(ends[first_row] - counts[first_row]), int(ends[first_row + len(row_counts) - 1])
+        matrix = np.zeros(len(row_counts) * units, dtype=np.bool_)
+        positions = np.repeat(np.arange(len(row_counts)) * units, row_counts)
+        positions += lists[start:end]
+        # One index for row and unit together: numpy takes twice as long for two.
+        matrix[positions] = True
+        packed[first_row : first_row + len(row_counts)] = np.packbits(
+            matrix.reshape(-1, units), axis=1, bitorder="little"
+        )
+    return packed.ravel()
+
+
+def _window_sections(table: _PairTable, bits: int) -> dict[str, list[AnyArray]]:
+    """Make the sections of window lists, each in parts; their keys have `bits` bits."""
+    drop_bits = WINDOW_BITS - bits
+    counts = np.zeros(1 << bits, dtype=np.intp)
+    lists: list[AnyArray] = [np.zeros(0, dtype=np.uint16)]
+    width = 1 << _SLICE_BITS - drop_bits
+    for first_key, low_bits, units in table.take(drop_bits):
+        lists.append(units)
+        counts[first_key : first_key + width] = np.bincount(low_bits, minlength=width)
+    # A table with an entry for every possible key: a look-up is two reads, where trigrams need a binary search.
+    starts = np.zeros(len(counts) + 1, dtype=np.uint32)
+    np.cumsum(counts, out=starts[1:])
+    return {"win_starts": [starts], "win_lists": lists}
