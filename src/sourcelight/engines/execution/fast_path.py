@@ -1,12 +1,13 @@
-"""Answer small searches for words at once, with what an earlier search of the same shape has prepared.
+"""Answer small searches for words without a pipeline, from what an earlier search of the same shape prepared.
 
-`run` and `pipeline` can do all that the language says, and cost a search for a word more than its text. Searches that
-differ in their words alone (`core.query.shapes`) share everything else: repositories, filters, compiled filters of
-paths, and all that an answer says besides its matches. The first search of a shape takes the long way, and leaves that
-here. Later ones compile their words, read the candidates, and write the same events.
+The pipeline (`run` and `pipeline`) supports the whole query language, and takes longer to set up than a search for a
+word takes to read its text. Searches that differ only in their words have the same shape (`core.query.shapes`). They
+share everything else: repositories, filters, and all events besides the matches. The first search of a shape runs the
+pipeline and stores what the others share. Later searches compile their words, read the candidates, and yield the same
+events.
 
-What this can't do it leaves to the long way, by saying None: it never waits, never indexes, and reads few units, so
-that the thread of an event loop may call it.
+`FastPath` never waits, never indexes, and reads few units, so the thread of an event loop may call it. It returns None
+for any search that needs the pipeline.
 """
 
 from __future__ import annotations
@@ -45,10 +46,10 @@ from sourcelight.engines.search.small_search import SmallResult, SmallSearch
 from sourcelight.repos import Repository, Viewer
 
 MAX_UNITS = 1024
-"""Units, of 16 KiB each as a rule, that are read at once: some milliseconds."""
+"""Maximum units that a search reads, usually of 16 KiB each: a few milliseconds."""
 
 MAX_UNITS_IN_THREAD = 2048
-"""The same in a thread of its own: as many as the long way reads in one batch."""
+"""The same limit in a thread of its own: as many units as the pipeline reads in one batch."""
 
 _ALTERNATION = re.compile(r"(?:(?<= )|\A)/\(([a-z_]\w*(?:\|[a-z_]\w*)+)\)/(?= |\Z)", re.IGNORECASE | re.ASCII)
 _MAX_SHAPES, _MAX_CHARACTERS = 64, 300
@@ -62,25 +63,26 @@ class KnownShape:
     Attributes
     ----------
     plan
-        That of the search which was first.
+        Plan of the first search.
     prepared
-        Its text query, with stand-ins for words.
+        Text query of the first search, with stand-ins for words.
     repositories, state
-        What it holds for, by identity: the repositories of the catalog, and what else a report speaks of.
+        Repositories of the catalog, and the other objects that events depend on. The shape is valid only for these
+        objects themselves.
     corpus
-        The corpus of its targets, by identity. It isn't kept open by a shape.
+        Corpus of the targets, for which alone the shape is valid. A shape doesn't keep it open.
     names
-        The names of its repositories in lower case, where the pattern is looked for in them; else empty.
+        Names of the repositories in lower case if the pattern is also matched against names, else empty.
     infos
         Attributes of repositories by name.
     worktrees
         Repositories at HEAD whose work trees may differ.
     skipped
-        What is never searched of them.
+        Parts of the repositories that are never searched.
     excluded
-        What the query leaves out.
+        Repositories that the query leaves out.
     if_nothing
-        The alert of a search without a match; None: it depends on the words.
+        Alert of a search without a match, in a tuple; None if it depends on the words.
     """
 
     plan: Plan
@@ -114,14 +116,14 @@ class FastPath:
         self._shapes.clear()
 
     def knows(self, request: SearchRequest, viewer: Viewer) -> bool:
-        """Return whether a search of the same shape has left what an answer needs."""
+        """Return whether a search of the same shape has run before."""
         parts = _split(request)
         return parts is not None and _key(request, parts[0], viewer) in self._shapes
 
     def answer(self, request: SearchRequest, viewer: Viewer, max_units: int = MAX_UNITS) -> list[Event] | None:
-        """Return all events of a search; None where only the long way can tell.
+        """Return all events of a search; None if it needs the pipeline.
 
-        The caller has made sure that the repositories are as they were when the catalog last looked.
+        The caller must have made sure that the repositories haven't changed since the last scan of the catalog.
         """
         started_s = time.monotonic()
         parts = _split(request)
@@ -129,7 +131,7 @@ class FastPath:
         if parts is None or shape is None or not self._is_valid(shape):
             return None
         result = self._search(shape, parts[1], max_units)
-        # Where nothing matches so, but may in another case, the long way says so.
+        # Without a match, only the pipeline can advise the reader to ignore case.
         if result is None or not (result.matches or (shape.if_nothing is not None and result.absent_in_any_case)):
             return None
         return self._events(shape, result.matches, started_s)
@@ -137,6 +139,8 @@ class FastPath:
     def _search(self, shape: KnownShape, words: Sequence[str], max_units: int) -> SmallResult | None:
         searchable = self._repositories.store.open_corpus(shape.plan.targets)
         prepared = _with_words(shape, words)
+        # Another corpus was opened after the index changed, so targets that the shape reports as skipped may be indexed
+        # by now. A corpus that was closed is gone from the weak reference, which then gives None.
         if searchable is None or searchable[1] is not shape.corpus() or prepared is None:
             return None
         group, corpus = searchable
@@ -144,7 +148,7 @@ class FastPath:
         try:
             return SmallSearch(group, corpus, selection, prepared, max_units).run()
         except (SourcelightError, OSError):
-            return None  # the long way names what can't be read
+            return None  # the pipeline names the repository that can't be read
 
     def _events(self, shape: KnownShape, matches: RawMatches | None, started_s: float) -> list[Event]:
         """Return the events in the order of `SearchExecution`."""
@@ -178,9 +182,10 @@ class FastPath:
         return events
 
     def learn(self, source: LocalSource) -> None:
-        """Keep what a search, which looked everywhere, has prepared for others of its shape."""
+        """Store what a complete search prepared, for later searches of its shape."""
         task, cached = source.task, source.cached_plan
         parts = _split(task.request)
+        # Several plans find the same file more than once, and only the pipeline unites their results.
         if parts is None or cached is None or len(cached.plans) != 1 or not _is_answerable(cached.plans[0]):
             return
         plan = cached.plans[0]
@@ -197,7 +202,7 @@ class FastPath:
             or source.late_repositories()
         ):
             return
-        # Both depend on filters and parentheses, which all queries of a shape share.
+        # These notices depend on filters and parentheses, which all queries of a shape share.
         if notices.without_effect(shape) is not None or notices.read_as_text(shape) is not None:
             return
         text = vary(plan, shape.plan[0]).text
@@ -226,6 +231,7 @@ class FastPath:
         )
 
     def _is_valid(self, shape: KnownShape) -> bool:
+        # Scans and updates of the index publish new objects and never change old ones, so identity is enough.
         return shape.repositories is self._repositories.catalog.repositories and all(
             mine is theirs for mine, theirs in zip(shape.state, self._state(), strict=True)
         )
@@ -235,7 +241,7 @@ class FastPath:
 
 
 def _split(request: SearchRequest) -> tuple[str, list[str]] | None:
-    """Return the shape of a query and its words; None where it isn't one for the fast path.
+    """Return the shape of a query and its words; None if the fast path doesn't support it.
 
     The words of an alternation, ``/(foo|bar)/``, have a shape of their own, as the parser has none for them.
     """
@@ -247,6 +253,7 @@ def _split(request: SearchRequest) -> tuple[str, list[str]] | None:
         return split_words(query)
     words = match[1].split("|")
     remaining = f"{query[: match.start()]}/(|{len(words)})/{query[match.end() :]}"
+    # The words are told apart by their number alone, so an alternation with more words beside it is not supported.
     return (remaining, words) if split_words(remaining) is None else None
 
 
@@ -258,7 +265,7 @@ def _is_alternation(plan: Plan, words: Sequence[str]) -> bool:
 
 
 def _is_plain(request: SearchRequest) -> bool:
-    """Whether a request asks for all matches, as lines, of a query that is read in a moment."""
+    """Whether a request asks for all matches, as lines, of a short query."""
     return (
         request.display < 0
         and not request.chunk_matches
@@ -275,7 +282,7 @@ def _key(request: SearchRequest, shape: str, viewer: Viewer) -> _ShapeKey:
 
 
 def _is_answerable(plan: Plan) -> bool:
-    """Whether a plan asks for all files with some literals, and nothing else."""
+    """Whether a plan asks only for all files with some literals."""
     alternative = plan.alternative
     if alternative.pattern is None or not plan.targets or not can_vary(plan):
         return False
@@ -289,8 +296,9 @@ def _is_answerable(plan: Plan) -> bool:
         and alternative.count_limit(0) is None
         and not alternative.ranks_all()
         and not any("@" in leaf.value for leaf in leaves)
-        # A name without the text of a NOT is a match.
+        # A repository whose name doesn't have the text of a NOT is a match.
         and not (in_names and any(leaf.negated for leaf in leaves))
+        # `lower` isn't the case folding of patterns beyond ASCII.
         and not (in_names and not all(target.repository.info.name.isascii() for target in plan.targets))
     )
 
@@ -300,7 +308,7 @@ def _is_literal(term: FileTerm) -> bool:
 
 
 def _with_words(shape: KnownShape, words: Sequence[str]) -> PreparedQuery | None:
-    """Return the text query of a shape with other words; None where a repository's name holds one, or two are equal."""
+    """Return the text query of a shape with other words; None if a repository's name has one, or two are equal."""
     if shape.prepared.has_regexp:
         alternation = None if any(word.lower() in shape.names for word in words) else alternative_texts(words)
         term = shape.prepared.terms[0]
@@ -312,19 +320,20 @@ def _with_words(shape: KnownShape, words: Sequence[str]) -> PreparedQuery | None
     for term in shape.prepared.terms:
         pattern: Any = term.pattern
         text = fill_text(pattern.text, words)
+        # Such a repository is a match itself, which only the pipeline reports.
         if text.lower() in shape.names:
             return None
         texts.add(text)
         pattern = compile_pattern(text, kind="literal", case_sensitive=pattern.case_sensitive)
         terms.append(FileTerm(pattern, term.content, term.path))
-    # Equal terms are one term, in a tree that is another one then.
+    # Equal terms would be one term, in a tree of another form than the shape's.
     return replace(shape.prepared, terms=tuple(terms)) if len(texts) == len(terms) else None
 
 
 def _if_nothing(shape: Query) -> tuple[Alert | None] | None:
-    """Return what `notices.nothing_found` says of each query of a shape without a match in any case; None: it depends.
+    """Return the alert of `notices.nothing_found` for a query of a shape without a match; None if it depends on words.
 
-    The words of a shape are letters, digits and underscores, of which no advice speaks alone.
+    The words of a shape are letters, digits and underscores, for which alone there is no advice.
     """
     advices = advise(shape)
     messages = [notices.sentence(advice) for advice in advices if advice.kind in notices.SHOWN]

@@ -1,4 +1,4 @@
-"""The results of a search's plans as one run of record batches: each file once, selected, filtered and ranked."""
+"""Run the plans of a search and merge their results into one stream: each file once, selected, filtered and ranked."""
 
 from __future__ import annotations
 
@@ -39,30 +39,30 @@ class ResultPipeline:
     store
         The text index.
     histories
-        Answers for commits.
+        Search of commits.
     plans
-        One for each alternative of the query.
+        One plan for each alternative of the query.
     request
-        How matches are to be shown.
+        The request, with the display of matches.
     cancellation
-        Ends the work early.
+        Cancellation of the search.
     limit
-        Matches after which the caller stops; `sys.maxsize`: all are wanted, and they come in order.
+        Number of matches after which the caller stops; `sys.maxsize` if it reads all, which then come in order.
     note
-        Called with each part of an answer, for what it says besides its matches.
+        Called with each part of the results, for its counts and warnings.
     order
-        What a ranker does with the batches of files where their order matters: `FileRanker.rank` puts the best first.
-        Where a coordinator ranks the rows of several workers, `FileRanker.add_scores` leaves them by repository and
-        path, and adds what they are ranked by.
+        Method of the ranker for batches of files if their order matters. `FileRanker.rank` yields the best first. If a
+        coordinator ranks the rows of several workers, `FileRanker.add_scores` leaves them by repository and path, and
+        adds their scores.
     counts
-        What becomes of rows where alternatives have counts of their own; None: they are cut here.
+        Policy for alternatives with a ``count:`` of their own; None: surplus rows are dropped here.
     raw
-        Whether matches may be given as `RawMatches`, where nothing here looks into them.
+        Whether batches may be `RawMatches` if no stage of the pipeline has to read them.
     direct
-        Searches text instead of `store` while repositories are indexed for the first time.
+        Search of text without an index, used instead of `store` while repositories are indexed for the first time.
     request_definitions
-        Called with targets whose definitions decide what a limit keeps, to find them in the background for later
-        searches; None: it does not matter what a limit keeps.
+        Called with targets whose definitions decide which matches a limit keeps, to index them in the background for
+        later searches; None if the choice doesn't matter.
     """
 
     store: IndexStore

@@ -1,8 +1,8 @@
-"""Search a few units of one corpus at once: no thread, no deadline, no parts.
+"""Search a few units of one corpus in a single step, without threads, deadlines or parts.
 
-`searcher.search` streams a result of any size in parts. Most searches for a word read some kilobytes, and its
-machinery costs them more than their text. What is here makes the same matches of them with fewer calls, and says None
-where there is more to read.
+`searcher.search` streams results of any size in parts. Most searches for a word read a few kilobytes, which takes less
+time than to set up that stream. `SmallSearch` makes the same matches with fewer calls, and returns None if there is
+more to read.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from sourcelight.engines.search.scan.paths import runs, unique_sorted
 from sourcelight.engines.search.scan.spans import Spans, find_spans, unit_ranges
 
 _OPTIONS = SearchOptions(in_path_order=True, raw=True)
-"""As of a search for all matches whose lines are shown without surroundings."""
+"""Options for all matches, shown as lines without surroundings."""
 
 _MAX_MATCHES = 4096
-"""Matches above which a search is no small one: those in paths, and those in text, once for each file that has it."""
+"""Maximum matches of a small search, in paths and in texts; those in a text count once for each file that has it."""
 
 _MAX_TEXT_BYTES = 2 << 20
-"""Bytes of matched lines, once for each file, above which a search is no small one: a line may have megabytes."""
+"""Maximum bytes of matched lines, once for each file that has them. A line may have megabytes."""
 
 _EMPTY: Int64Array = np.zeros(0, dtype=np.int64)
 _NO_FILES = FileNumbers(_EMPTY)
@@ -72,9 +72,9 @@ class SmallSearch:
     selection
         The files that pass the filters of the query.
     prepared
-        The query: plain texts in a tree.
+        The query, a tree of plain texts.
     max_units
-        Candidate units up to which it is a small one.
+        Maximum candidate units of a small search.
     """
 
     group: OpenedTargets
@@ -84,12 +84,13 @@ class SmallSearch:
     max_units: int
 
     def run(self) -> SmallResult | None:
-        """Return all matches; None where more than `max_units` units may match, or an answer is large."""
+        """Return all matches; None if more than `max_units` units may match, or the result is large."""
         self.corpus.check_sizes()
         term = self.prepared.terms[0]
         pattern = term.pattern
         if not self.prepared.is_single or not isinstance(pattern, CompiledPattern) or pattern.multi_line:
             return self._of_tree()
+        # A file whose path matches is a result even without a match in its text, so paths need the whole tree.
         in_paths = term.path and self.corpus.paths.may_match(pattern)
         if in_paths and self.corpus.path_spans(pattern, never).has_matches:
             return self._of_tree()
@@ -186,7 +187,7 @@ class SmallSearch:
 
 
 def _result(collector: MatchCollector, most_copies: int) -> SmallResult | None:
-    """Return what was collected; None where it is much text."""
+    """Return the collected matches; None if their text is too long."""
     if collector.text_bytes * most_copies > _MAX_TEXT_BYTES:
         return None
     return SmallResult(collector.take_batch().batches[0])

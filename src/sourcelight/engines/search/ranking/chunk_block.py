@@ -23,28 +23,27 @@ class ChunkBlock:
     Attributes
     ----------
     target
-        Place of the target.
+        Index of the target.
     table
-        The table that holds them.
+        Term table of the shard.
     files
-        The files of the view that have chunks here, in order of documents; behind them, those whose document is that
-        of one of them.
+        Files of the view that have chunks here, by document. Files that repeat the document of another come last.
     documents
         The document of each of `files`.
     first
         Number of the first chunk of each of `files`, within this block; one more at the end.
     source
-        The chunk of the table of each chunk; None: the same number.
+        Number of each chunk in the table; None if it is the same.
     length
         Terms in each chunk.
     file_length
         Terms in each of `files`.
     chunk_index
-        The first number of each chunk of the table, -1 where it is not here; None: the same number.
+        First number of each chunk of the table, -1 if the block doesn't have it; None if it is the same.
     copied, copies
-        The chunks of the table that are here again, ascending, and the number that each has then.
+        Chunks of the table that the block has again, ascending, and their further numbers.
     twice
-        Of each chunk of the table, whether it is among `copied`.
+        Whether each chunk of the table is among `copied`.
     """
 
     target: int
@@ -121,7 +120,7 @@ class ChunkBlock:
 
 
 def make_block(target: int, target_terms: OpenedTerms, shard: int, mask: BoolArray | None) -> ChunkBlock | None:
-    """Make the block of a shard, whose files `mask` chooses, None for all; None when it would hold no chunk."""
+    """Make the block of a shard's files, chosen by `mask` (None for all); return None if it would have no chunk."""
     table = target_terms.terms[shard]
     if table is None:
         return None

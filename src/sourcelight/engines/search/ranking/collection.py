@@ -35,17 +35,17 @@ class ChunkCollection:
     Attributes
     ----------
     chunk_base, file_base
-        Where each block begins among all chunks and files, and the end.
+        Number of the first chunk and of the first file of each block; one more at the end.
     counts, first
-        How many chunks each file has, and the number of its first one.
+        Number of chunks of each file, and the number of its first one.
     file_of
         The file of each chunk.
     kinds
-        Of each file, a place in `paths.KINDS`.
+        Index of each file's kind in `paths.KINDS`.
     pieces_of
-        The blocks of each target.
+        Numbers of the blocks of each target.
     over
-        Chunks and files of all, where these are a part of them; `mean_length` is then that of all.
+        Numbers of chunks and files in all parts, if this is one of several; `mean_length` is then the mean of all.
     """
 
     open_terms: Sequence[OpenedTerms]
@@ -84,7 +84,7 @@ class ChunkCollection:
         return sum(block.total_length for block in self.blocks)
 
     def part_of(self, chunks: int, files: int, length: int) -> ChunkCollection:
-        """Return the same as a part of so many chunks and files with so many terms."""
+        """Return the collection as a part of a whole with these numbers of chunks, files and terms."""
         mean = max(length / chunks, 1.0) if chunks else 1.0
         return replace(self, mean_length=mean, over=(chunks, files), _norms={})
 
@@ -93,7 +93,7 @@ class ChunkCollection:
         return self.open_terms[self.blocks[number].target].symbols[self.shard_of(number)]
 
     def shard_of(self, number: int) -> int:
-        """Return the shard of a block, by its place among those of its target."""
+        """Return the index of a block's shard among those of its target."""
         block = self.blocks[number]
         tables = self.open_terms[block.target].terms
         return next(index for index, table in enumerate(tables) if table is block.table)
@@ -101,6 +101,7 @@ class ChunkCollection:
     def definition_names(self, chunks: Int64Array) -> list[Sequence[bytes]]:
         """Return the names of the definitions that begin in each of some chunks, ascending."""
         names_by_chunk: list[Sequence[bytes]] = []
+        # `chunks` ascend, so those of one block are a slice.
         bounds = chunks.searchsorted(self.chunk_base).tolist()
         for number, (start, end) in enumerate(pairwise(bounds)):
             symbols = self.symbols_of(number) if start < end else None
@@ -206,7 +207,7 @@ class ChunkCollection:
 
 @dataclass(frozen=True, slots=True)
 class CollectionScores:
-    """Entries of a term, block by block, each with what its numbers are moved by; and how many there are."""
+    """Entries of a term by block, each with the offset of the block's numbers, and the number of all entries."""
 
     parts: Sequence[tuple[Entries, int]]
     size: int
@@ -227,11 +228,12 @@ def _concatenate(arrays: Sequence[AnyArray]) -> AnyArray:
 
 
 def make_collection(open_terms: Sequence[OpenedTerms], masks: Sequence[BoolArray | None]) -> ChunkCollection:
-    """Combine the chunks of targets; `masks` say which files of each count, None for all."""
+    """Combine the chunks of targets; `masks` choose the files of each target, None for all."""
     if not open_terms or any(mask is not None for mask in masks):
         return _build_collection(open_terms, masks)
     sources = [(terms.snapshot, *terms.terms) for terms in open_terms]
-    # The last one asked for without filters stays as long as its first snapshot does.
+    # The last collection without filters is kept as long as its first snapshot. It is compared by identity: shards that
+    # get their term table later must make a new one.
     cached: list[tuple[Any, ChunkCollection]] = open_terms[0].snapshot.remember("ranking space", list)
     for cached_sources, collection in cached[:1]:
         if len(cached_sources) == len(sources) and all(map(_are_identical, cached_sources, sources)):
@@ -284,6 +286,7 @@ def _build_collection(open_terms: Sequence[OpenedTerms], masks: Sequence[BoolArr
 def _cached_block(target: int, open_terms: OpenedTerms, shard: int) -> ChunkBlock | None:
     """Make a block, or return the cached one for the same table."""
     table = open_terms.terms[shard]
+    # The block keeps its table alive, so no other table can get the same id meanwhile.
     block: ChunkBlock | None = open_terms.snapshot.remember(
         ("ranking block", shard, id(table), target), lambda: make_block(target, open_terms, shard, None)
     )

@@ -1,4 +1,4 @@
-"""Scores of files: lists of scores, each divided by its maximum, summed up, and weighted by the kind of file."""
+"""Score files: sum lists of scores, each divided by its maximum, and weight the sum by the kind of file."""
 
 from __future__ import annotations
 
@@ -20,44 +20,44 @@ from sourcelight.engines.search.ranking.vote_scores import scores_of_commits, sc
 from sourcelight.engines.symbols import SymbolTable
 
 CHUNK = 1.0
-"""Weight of a chunk's own score beside that of its file; both are divided by the best of all."""
+"""Weight of a chunk's own score, beside the score of its file. Both are divided by the best of all."""
 
 MAX_DEFINING_FILES = 20
-"""Files beyond which a name says nothing by being defined in them."""
+"""Maximum files that define a name of the question: one that more files define is too common to score them."""
 
 BODILESS_SHARE = 0.25
 """Factor for a file that only declares a name, or defines it in one line: constants, fields, prototypes."""
 
 
 NEAR_BEST = 0.5
-"""Share of the best file's best chunk, each with its kind's factor, from which more of a file is looked at than its
-best chunk: the next two, and the whole."""
+"""Share of the best chunk's score, both with the factors of their kinds, from which a file's next two chunks and its
+whole text are scored, too."""
 
 
 @dataclass(slots=True)
 class FileLists:
-    """Lists of scores of the files of a collection, by name, weighed.
+    """Weighted lists of scores of the files of a collection, by name.
 
     Attributes
     ----------
     collection
-        What they are the files of.
+        Collection of the files.
     factors
-        The factor of each kind of files.
+        Factor of each kind of file.
     top
-        The best score of a chunk.
+        Best score of a chunk.
     files
-        The files, ascending, that are ranked: all, or those that can hold the best chunks.
+        Ranked files, ascending: all, or the files that can have the best chunks.
     best
-        Of each of `files`, the best score of its chunks.
+        Best score of a chunk, for each of `files`.
     listed_files
-        The files that have a score for something else than their words.
+        Files with a score in another list than that of words.
     file_weight
-        What a file's score counts for its chunks.
+        Weight of a file's score in the scores of its chunks.
     repeat
-        The factor of each further chunk of a file.
+        Factor of each further chunk of a file.
     lists
-        A score for each file of the collection; those for words only of `files`.
+        Lists by name, with a score for each file of the collection. The list of words scores only `files`.
     """
 
     collection: ChunkCollection
@@ -75,7 +75,7 @@ class FileLists:
         return self.factors.take(self.collection.kinds.take(files))
 
     def add(self, name: str, scores: Float64Array) -> None:
-        """Add a list, in the place of one of the same name."""
+        """Add a list, or replace that of the same name."""
         self.lists[name] = scores
         self.listed_files = np.union1d(self.listed_files, scores.nonzero()[0])
 
@@ -87,7 +87,7 @@ class FileLists:
         return total * self.kind(self.files)
 
     def tops(self, scores: Float64Array) -> Float64Array:
-        """Return the bonus of the best chunk of each of `files` beside others, from their `scores`; 0 without one."""
+        """Return the score of the best chunk of each of `files`, from the files' `scores`; 0 without a chunk score."""
         chunk_scores = (CHUNK / (self.top or 1.0)) * self.best * self.kind(self.files)
         chunk_scores += self.file_weight * scores
         chunk_scores *= self.best > 0.0
@@ -104,24 +104,26 @@ def file_lists(
     defined: Sequence[int] | None = None,
     exchange: StatsExchange = LOCAL_ONLY,
 ) -> FileLists:
-    """Make the lists that words, definitions and paths give.
+    """Make the lists of scores from words, definitions and paths.
 
     Parameters
     ----------
     collection, words, question, weights
-        What they are made of.
+        Collection of files, scores of its chunks, the question, and the weights of lists.
     limit
-        Only the files that hold that many of the best chunks are wanted; None: all.
+        Number of the best chunks whose files are needed; None for all files.
     defined
-        For each name of the question the files of all parts that define it; None: there is no other part.
+        For each name of the question the number of files in all parts that define it; None without other parts.
     exchange
-        Gives the greatest scores of all parts; then `limit` must be None.
+        Exchange of the maxima of all parts; with other parts, `limit` must be None.
     """
     by_length = weights.of_length(question.length)
     (top,) = exchange.maxima([float(words.chunks.max(initial=0.0))])
     further_lists = _further_lists(collection, words, question, weights, top, defined, exchange)
     factors = weights.of_kinds(question)
     other_files = np.logical_or.reduce([scores > 0.0 for scores in further_lists.values()]).nonzero()[0]
+    # Score only the files with the best chunks first, and more of them while another file might still have one of the
+    # `limit` best chunks.
     for fraction in _SCORE_FRACTIONS if limit is not None else (0.0,):
         files, best = _with_chunks(words, fraction * top, other_files)
         lists = FileLists(collection, factors, top, files, best, other_files, by_length.file, by_length.repeat)
@@ -141,6 +143,9 @@ def file_lists(
         max_other = fraction * float(factors.max())
         if limit is None or not fraction * top:
             break
+        # The maximum score of a file that was left out: its best chunk is below `fraction * top`, it is in none of the
+        # further lists, and the share of imports is at most 1. The check of `best_value` makes sure that
+        # `_by_words` would have read only its best chunk.
         by_others = fraction * (weights.best / greatest + by_length.best_alone) + by_length.imported
         if NEAR_BEST * best_value >= max_other * top and _has_best_chunks(
             lists, limit, max_other, by_others * float(factors.max())
@@ -187,10 +192,10 @@ def _further_lists(
 
 
 _SCORE_FRACTIONS = 0.5, 0.25, 0.0
-"""Shares of the best score of a chunk down to which files are looked at, one after another, until that is enough."""
+"""Shares of the best chunk's score from which files are scored, tried in this order until the best are certain."""
 
 ROUNDING_FACTOR = 1.0 - 1e-9
-"""Factor of a bound before it is compared, because sums are rounded."""
+"""Factor of a bound in comparisons, because sums are rounded."""
 
 
 def _with_chunks(words: WordScores, min_score: float, other_files: Int64Array) -> tuple[Int64Array, Float64Array]:
@@ -201,6 +206,7 @@ def _with_chunks(words: WordScores, min_score: float, other_files: Int64Array) -
             np.maximum.reduceat(words.chunks, collection.first) if collection.chunks else words.chunks
         )
         return np.arange(collection.files), best_of_files
+    # Chunks are numbered file by file, so the files ascend, and each is one run.
     file = collection.file_of.take((words.chunks >= min_score).nonzero()[0])
     files = file.take(run_starts(file))
     if len(other_files):
@@ -213,7 +219,7 @@ def _with_chunks(words: WordScores, min_score: float, other_files: Int64Array) -
 def _by_words(
     words: WordScores, further_lists: FileLists, weights: ListWeights, exchange: StatsExchange
 ) -> tuple[Float64Array, float]:
-    """Return the term scores of files, and the best chunk of a file times the factor of its kind."""
+    """Return the scores of files by words, and the best score of a chunk times the factor of its file's kind."""
     files, best = further_lists.files, further_lists.best
     scores = best * (weights.best / (further_lists.top or 1.0))
     values = further_lists.kind(files) * best
@@ -229,7 +235,7 @@ def _by_words(
 
 
 def _has_best_chunks(lists: FileLists, limit: int, max_chunk: float, max_file: float) -> bool:
-    """Return whether the `limit` best chunks are all in the files found.
+    """Return whether the `limit` best chunks are all in the files that were scored.
 
     No other file has a better chunk than `max_chunk`, as a share of the best of all, or a better score than `max_file`,
     both with the factor of its kind.
@@ -244,9 +250,9 @@ def _has_best_chunks(lists: FileLists, limit: int, max_chunk: float, max_file: f
 
 
 def defining_files(collection: ChunkCollection, name: str) -> dict[int, float]:
-    """Return files in which a definition bears a name: not all of more than `MAX_DEFINING_FILES`.
+    """Return the files that define a name, each with 1 if a definition has a body of lines, else `BODILESS_SHARE`.
 
-    1 for each where one has a body of lines, else `BODILESS_SHARE`.
+    Beyond `MAX_DEFINING_FILES`, some files may be missing.
     """
     encoded = name.encode()
     shares_by_file: dict[int, float] = {}
@@ -256,6 +262,7 @@ def defining_files(collection: ChunkCollection, name: str) -> dict[int, float]:
             documents = symbols.documents_of(rows)
             with_body = documents[symbols.end_line[rows] > symbols.line[rows]]
             share = np.zeros(block.table.documents)
+            # In this order: a document may both declare a name and define it.
             share[documents] = BODILESS_SHARE
             share[with_body] = 1.0
             shares = share.take(block.documents)
@@ -263,6 +270,7 @@ def defining_files(collection: ChunkCollection, name: str) -> dict[int, float]:
             shares_by_file.update(
                 zip((files + collection.file_base[number]).tolist(), shares.take(files).tolist(), strict=True)
             )
+            # A caller ignores so common a name, and needs only to see that there are too many.
             if len(shares_by_file) > MAX_DEFINING_FILES:
                 break
     return shares_by_file
@@ -277,10 +285,11 @@ def with_symbols(collection: ChunkCollection) -> Iterator[tuple[int, ChunkBlock,
 
 
 def _mentioned_files(collection: ChunkCollection, question: RankQuery) -> Iterator[int]:
-    """Return the files whose path, or whose name without its extension, the question has."""
+    """Yield the files whose path, or whose name without its extension, is in the question."""
     paths = [file.strip("/") for file in question.files]
     for target, open_terms in enumerate(collection.open_terms if paths or question.names else ()):
         words, view = collection.words[target], open_terms.snapshot.view
+        # Both look-ups compare hashes, so the name itself is compared again here.
         files = [file for path in paths for file in words.files_named(path.rpartition("/")[2])
                  if f"/{view.path(file)}".endswith(f"/{path}")]  # fmt: skip
         files += [file for stem in question.names for file in words.with_stem(stem)
@@ -301,6 +310,6 @@ def scores_by_target(collection: ChunkCollection, scores: Float64Array) -> Seque
 
 
 def scores_of_targets(collection: ChunkCollection, scores: Sequence[Float64Array]) -> Float64Array:
-    """Turn around what `scores_by_target` does."""
+    """Return scores by target as one array for the files of a collection: the inverse of `scores_by_target`."""
     scores_by_block = [scores[block.target][block.files] for block in collection.blocks]
     return np.concatenate(scores_by_block) if scores_by_block else np.zeros(0)

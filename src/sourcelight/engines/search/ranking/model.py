@@ -1,4 +1,4 @@
-"""Results of ranking, the protocol of a further list of scores, and the join of rankings of parts of the files.
+"""Results of ranking, the protocol of further scorers, and the join of rankings of parts of the files.
 
 Parts are ranked in several processes. They exchange the numbers that depend on all files, so that their joined ranking
 is the ranking of all files.
@@ -27,19 +27,19 @@ class RankedChunk:
     Attributes
     ----------
     target
-        The repository and the commit.
+        Repository and commit.
     path
-        Repository-relative.
+        Path below the root of the repository.
     begin_line, end_line
-        1-based, both inside.
+        First and last line, 1-based.
     score
         Between 0 and 1; 1 for the best chunk of the answer.
     kind
-        What sort of file it is: ``code``, ``test``, ``docs``, ``config``, ``vendored`` or ``changelog``.
+        Kind of file: ``code``, ``test``, ``docs``, ``config``, ``vendored`` or ``changelog``.
     symbols
         Names of the definitions that begin in these lines, in order.
     file
-        Place of the file in `Ranking.files`.
+        Index of the file in `Ranking.files`.
     """
 
     target: Target
@@ -54,7 +54,7 @@ class RankedChunk:
 
 @dataclass(frozen=True, slots=True)
 class RankedFile:
-    """A file and how well it answers; 1 is the best of the answer. `lists` has the share of each list in that."""
+    """A file and its score, 1 for the best of the answer. `lists` has the share of each list in the score."""
 
     target: Target
     path: str
@@ -70,25 +70,25 @@ class Ranking:
     Attributes
     ----------
     question
-        The question as it was understood.
+        The analyzed question.
     chunks, files
-        Best first, as many as asked for.
+        Chunks and their files, best first, within the limits.
     matched_files, matched_chunks
-        How many share a word with the question.
+        Numbers of files and chunks that share a word with the question.
     searched_files
-        Files whose words were looked at.
+        Number of files that were scored.
     coverage
         Share of the question's weight that the eight best chunks contain, 0 to 1: below 0.25 there is no answer.
     unknown
         Words and identifiers of the question that no file has.
     idf
-        How rare each term is that occurs: its inverse frequency among chunks.
+        Inverse frequency among chunks of each term that occurs.
     failed
-        Repositories (with ``@`` and the revision, if one was requested) that could not be ranked, and why.
+        Reason by repository that could not be ranked (with ``@`` and the revision, if one was requested).
     searched_chunks
-        Chunks whose words were looked at.
+        Number of chunks that were scored.
     share
-        Of a part of the files: what is needed to put it together with others. None: of all of them.
+        Statistics for the join of a part of the files with others; None for a ranking of all files.
     """
 
     question: RankQuery
@@ -107,7 +107,7 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class ScoreRequest:
-    """The files that are ranked: for each target its open snapshot and the scores so far, one for each file.
+    """The files to score: for each target its open snapshot and the scores so far, one for each file.
 
     `chunks` are the best by their words alone.
     """
@@ -138,11 +138,11 @@ class PartStats:
     Attributes
     ----------
     file_scores
-        The score of each of `Ranking.files`.
+        Score of each of `Ranking.files`.
     chunk_scores
-        The score of each of `Ranking.chunks` before it is scaled.
+        Score of each of `Ranking.chunks` before scaling.
     best
-        The best chunks: the score, negated and not scaled, the place, and the terms of the question that each holds.
+        For each of the best chunks its negated score before scaling, its position, and its terms of the question.
     """
 
     file_scores: tuple[float, ...] = ()
@@ -156,9 +156,9 @@ class Scorer(Protocol):
     Attributes
     ----------
     name
-        What the list is called in `RankedFile.lists`.
+        Name of the list in `RankedFile.lists`.
     weight
-        By how much it counts, beside 1 for words.
+        Weight of the list, beside 1 for words.
     """
 
     name: str
@@ -170,12 +170,12 @@ class Scorer(Protocol):
 
 
 COVERING_CHUNKS = 8
-"""Best chunks that say how much of a question they contain."""
+"""Number of the best chunks from which the coverage of a question is computed."""
 
 
 @dataclass(frozen=True, slots=True)
 class LocalStats:
-    """There are no other parts."""
+    """The exchange of a ranking without other parts."""
 
     def add(self, numbers: Sequence[int]) -> list[int]:
         """Return the numbers themselves."""
@@ -190,11 +190,12 @@ LOCAL_ONLY: StatsExchange = LocalStats()
 
 
 def coverage(question: RankQuery, idf: Mapping[str, float], chunks: int, held_terms: frozenset[str]) -> float:
-    """Share of the question's weight that the best of so many chunks hold; `held_terms` are the terms in these."""
+    """Return the share of the question's weight that the best of `chunks` chunks have; `held_terms` are their terms."""
     absent = idf_of(chunks, 0)
     total = covered = 0.0
     required = question.terms.keys() - question.optional
     for term, weight in question.terms.items():
+        # Joined words are guesses. They count only in a question of nothing else, and only if one exists.
         if term not in required and (required or term not in idf):
             continue
         mass = weight * idf.get(term, absent)
@@ -206,7 +207,7 @@ def coverage(question: RankQuery, idf: Mapping[str, float], chunks: int, held_te
 
 @dataclass(frozen=True, slots=True)
 class RankLimits:
-    """Most chunks to give, of how many files, and of each; None: no limit."""
+    """Maximum numbers of chunks, of their files, and of chunks per file; None for no limit."""
 
     chunks: int | None = None
     files: int | None = None
@@ -221,23 +222,24 @@ def join_rankings(
     Parameters
     ----------
     question
-        What was asked.
+        The analyzed question.
     parts
-        Each with its `share`, and within the same limits.
+        Rankings of the parts, each with its `share`, and all with the same limits.
     limits
-        Those of each part.
+        The limits of each part.
 
     Returns
     -------
     Ranking, list of (int, int)
-        The ranking of all, and for each of its chunks the part that it came from and its place there.
+        The ranking of all files, and for each of its chunks the part that it came from and its index there.
     """
+    # The best chunks of all files are among the best of their parts, so the limits of the parts lose none.
     entries = [
         ((-score, *_sort_key(chunk)), part, position)
         for part, ranking in enumerate(parts)
         for position, (chunk, score) in enumerate(zip(ranking.chunks, _stats_of(ranking).chunk_scores, strict=True))
     ]
-    entries.sort()  # of one file, chunks of equal scores are in their order already
+    entries.sort()  # chunks of one file with equal scores keep the order of their part
     selected: list[tuple[int, int]] = []
     chunks_per_file: dict[tuple[int, int], int] = {}
     for _, part, position in entries:
@@ -260,7 +262,9 @@ def join_rankings(
     chunks = []
     for part, position in selected:
         chunk = parts[part].chunks[position]
+        # The joined list of files is a new one, with indexes of its own.
         chunks.append(replace(chunk, file=positions[part, chunk.file]))
+    # The parts exchanged their counts, so they all have the same inverse frequencies.
     idf = dict(parts[0].idf) if parts else {}
     best = sorted(entry for ranking in parts for entry in _stats_of(ranking).best)
     held_terms = frozenset(term for *_, terms in best[:COVERING_CHUNKS] for term in terms)

@@ -1,4 +1,4 @@
-"""Scores of files by names: of the files themselves, and of the definitions in them."""
+"""Score files by their own names, and by the names of their definitions."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from sourcelight.engines.search.ranking.terms.tokenizer import parts_of, stem
 
 def _masses(collection: ChunkCollection, words: WordScores, question: RankQuery) -> Mapping[str, float]:
     """Return the weight of each plain term of a question times its inverse frequency."""
+    # Terms with `=` are whole names, whose words are terms of their own already.
     absent = idf_of(collection.of_all[0], 0)
     return {term: weight * words.idf.get(term, absent) for term, weight in question.terms.items() if term[0] != "="}
 
 
 def name_scores(collection: ChunkCollection, words: WordScores, question: RankQuery) -> Float64Array:
-    """Score files by their names: share of a name's stems in the question, times the share of its weight they cover."""
+    """Score files by name: the share of a name's stems in the question, times the share of its weight they cover."""
     scores: Float64Array = np.zeros(collection.files)
     mass = _masses(collection, words, question)
     total = sum(mass.values())
@@ -35,12 +36,14 @@ def name_scores(collection: ChunkCollection, words: WordScores, question: RankQu
         for term, value in mass.items():
             like = paths.names_like(term)
             files = [paths.name_terms[name] for name in like]
+            # Two terms of the question may be like one term of a name, which counts once in the name's share.
             for name, bearing in zip(like, files, strict=True):
                 if name not in seen:
                     seen.add(name)
                     matched[bearing] += 1.0
             if files:
                 covered[np.unique(np.concatenate(files)) if len(files) > 1 else files[0]] += value
+        # A number of -1 marks files that the collection leaves out.
         candidates = ((matched > 0.0) & (number_of >= 0)).nonzero()[0]
         share = matched[candidates] / paths.name_sizes[candidates]
         values = share * (covered[candidates] / total)
@@ -50,21 +53,23 @@ def name_scores(collection: ChunkCollection, words: WordScores, question: RankQu
 
 
 MIN_NAME_SCORE = 0.35
-"""Score of a name below which it says nothing; keeps the files that have to be looked at few."""
+"""Minimum score of a name; lower ones are dropped, which keeps the number of files to score small."""
 
 
 def definition_name_scores(
     collection: ChunkCollection, words: WordScores, question: RankQuery, top: float, exchange: StatsExchange
 ) -> Float64Array:
-    """Score files by the names of their definitions as `name_scores` does by their own: in any order and form of words.
+    """Score files by the names of their definitions as `name_scores` does by their own, in any order and form of words.
 
-    `top` is the best score of a chunk of all. Where many definitions may bear the words, their names say nothing.
+    `top` is the best score of a chunk in all parts. If many definitions may have the words in their names, no file gets
+    a score: such names don't tell files apart.
     """
     scores: Float64Array = np.zeros(collection.files)
     masses = _masses(collection, words, question)
     total = sum(masses.values())
     chunks = _chunks_of_definitions(words, masses, MIN_DEFINITION_SCORE * total)
     chunks = chunks[words.chunks.take(chunks) >= _NEAR_TOP * top]
+    # Parts compare the number of all parts, or names would count in some of them and not in others.
     (count,) = exchange.add([len(chunks)])
     if count > MAX_NAMING_CHUNKS:
         return scores
@@ -81,7 +86,8 @@ def definition_name_scores(
 
 
 def _chunks_of_definitions(words: WordScores, masses: Mapping[str, float], min_score: float) -> Int64Array:
-    """Return the chunks with heads of definitions whose names have terms of so much weight, ascending."""
+    """Return the chunks with heads of definitions whose names have terms of at least `min_score`, ascending."""
+    # An upper bound: a chunk's terms may belong to several names, which `_share` then tells apart.
     postings = [
         (words.postings[term].definition_chunks, mass) for term, mass in masses.items() if term in words.postings
     ]
@@ -96,6 +102,7 @@ def _chunks_of_definitions(words: WordScores, masses: Mapping[str, float], min_s
 def _share(name: bytes, masses: Mapping[str, float]) -> float:
     """Return the share of a name's words that are in a question, times the weight of these; 0 for too small a share."""
     stems = _stems(name)
+    # So many words of the name may be missing in the question before the share of words alone is too small.
     unknown = len(stems) * (1.0 - MIN_DEFINITION_SCORE)
     covered: dict[str, float] = {}
     for term in stems:
@@ -104,7 +111,7 @@ def _share(name: bytes, masses: Mapping[str, float]) -> float:
             covered[term] = mass
             continue
         unknown -= 1.0
-        # Most names have other words, too, and there are hundreds of them.
+        # Most of the hundreds of names end here, at their first or second word.
         if unknown < 0.0:
             return 0.0
     return sum(term in covered for term in stems) / len(stems) * sum(covered.values()) if covered else 0.0
@@ -112,13 +119,14 @@ def _share(name: bytes, masses: Mapping[str, float]) -> float:
 
 @functools.lru_cache(maxsize=1 << 14)
 def _stems(name: bytes) -> tuple[str, ...]:
-    # Half of the time of a short question went into this, and a repository has the same names for each of them.
+    # Without the cache, a short question spent half of its time here. Names are the same for each question.
     return tuple(stem(part) for part in parts_of(name.decode("utf-8", "replace")) if len(part) > 1)
 
 
 MIN_DEFINITION_SCORE = 0.7
-"""Score of a definition's name below which it says nothing: nearly all of its words, and of the question's."""
+"""Minimum score of a definition's name: it must share nearly all of its words, and of the question's weight."""
 
 MAX_NAMING_CHUNKS = 200
+"""Maximum chunks whose definitions are compared. More of them say that the question's words are common in names."""
 _NEAR_TOP = 0.4
-"""Share of the best chunk's score from which definitions are looked at: their names count threefold in it."""
+"""Share of the best chunk's score from which definitions are compared. Their names count threefold in the score."""

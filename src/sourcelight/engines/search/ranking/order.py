@@ -1,4 +1,4 @@
-"""The order of chunks and files by their scores, and what the best ones hold of a question."""
+"""The order of chunks and files by their scores, and the share of a question that the best chunks cover."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from sourcelight.engines.search.ranking.question import RankQuery
 
 
 class RankOrder:
-    """Files and chunks by their scores."""
+    """The order of files and chunks by their scores."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class RankOrder:
         self._damp_repeats(lists.repeat)
 
     def _damp_repeats(self, factor: float) -> None:
-        """Take each further chunk of a file times `factor` once more than the one before."""
+        """Multiply the score of each further chunk of a file by a further `factor`."""
         if factor >= 1.0 or not len(self._files):
             return
         # Chunks of a file are adjacent; only files with several have anything to damp.
@@ -74,16 +74,18 @@ class RankOrder:
 
     def _file_indices(self, files: Int64Array) -> Int64Array:
         """Return the indexes of files in the lists."""
+        # If all files are ranked, a file's number is its index; else ranked files ascend.
         ranked_files = self.lists.files
         return files if len(ranked_files) == self.collection.files else ranked_files.searchsorted(files)
 
     def score_of(self, file: int) -> float:
-        """Return the score of a file that the lists have."""
+        """Return the score of a ranked file."""
         return float(self.scores[self._file_indices(np.array([file]))[0]])
 
     @property
     def matched_files(self) -> int:
         """Number of files with a score."""
+        # Files that share a word with the question, and files that only other lists raise, each once.
         listed_files = self.lists.listed_files
         return int(np.count_nonzero(self.words.reached)) + int(np.count_nonzero(~self.words.reached.take(listed_files)))
 
@@ -122,7 +124,7 @@ class RankOrder:
         return [(chunk, value / best_score) for chunk, value in selected], ordered
 
     def unscaled_scores(self) -> tuple[float, ...]:
-        """Return the scores of the chunks that `best` gave, before they were scaled."""
+        """Return the scores of the chunks that `best` returned, before scaling."""
         return self._unscaled
 
     def covering(self, chunk: int, value: float) -> tuple[float, tuple[str, str, str, int], frozenset[str]]:
@@ -131,7 +133,8 @@ class RankOrder:
         return -value, (*self._name(file), chunk), terms_held_by(self.collection, self.words, [(chunk, value)])
 
     def first(self, count: int) -> list[tuple[int, float]]:
-        """Return the best chunks whatever their files, with their scores before scaling."""
+        """Return the best chunks, whatever their files, with their scores before scaling."""
+        # `best` has sorted as many chunks already, unless it had to look at limits of files.
         if self._seen is None or len(self._seen) < min(count, len(self._chunk_numbers)):
             return self._sort(count)[:count]
         return self._seen[:count]
@@ -147,7 +150,7 @@ class RankOrder:
         return [file for file, _ in sorted(pairs, key=lambda pair: (-pair[1], self._name(pair[0])))[:limit]]
 
     def _sort(self, count: int) -> list[tuple[int, float]]:
-        """Return the `count` best chunks and those as good as the last one, in order."""
+        """Return the `count` best chunks, and all that score like the last one, in order."""
         scores = self._scores
         positions: Int64Array = np.arange(len(scores))
         if count < len(scores):
@@ -157,7 +160,9 @@ class RankOrder:
         return self._seen
 
     def _of_best_files(self, limits: RankLimits) -> Int64Array:
-        """Return the indexes of chunks within `limits`, those as good as the last one included."""
+        """Return the indexes of chunks within `limits`, including all that score like the last one."""
+        # Ties are broken by name afterwards, so a limit must not cut between equal scores here. `_choose` applies the
+        # limits again.
         scores, file = self._scores, self._files
         positions: Int64Array = np.arange(len(scores))
         if limits.files is not None and len(positions):
@@ -179,13 +184,14 @@ class RankOrder:
         return positions
 
     def _settle(self, positions: Int64Array) -> list[tuple[int, float]]:
-        """Return chunks best first, equal ones in the order of repository, path and line."""
+        """Return chunks best first, chunks of equal score by repository, path and line."""
         # Stable, so equal scores stay in chunk order until their names are compared.
         positions = positions[np.argsort(-self._scores[positions], kind="stable")]
         values = self._scores[positions]
         pairs = list(zip(self._chunk_numbers[positions].tolist(), values.tolist(), strict=True))
         ties = (values[1:] == values[:-1]).nonzero()[0]
-        # Names are looked up for ties only: a path has to be decoded for each.
+        # Names are looked up for ties only: a path has to be decoded for each. `ties` has the first of each equal pair;
+        # consecutive pairs form one run of equal scores, which ends one after its last pair begins.
         for run in np.split(ties, (np.diff(ties) > 1).nonzero()[0] + 1) if len(ties) else ():
             start, end = int(run[0]), int(run[-1]) + 2
             pairs[start:end] = sorted(
@@ -209,7 +215,7 @@ class RankOrder:
         return selected
 
     def files(self, files: Sequence[int]) -> list[RankedFile]:
-        """Describe files."""
+        """Return the ranked files, with the share of each list in their scores."""
         described = []
         for file in files:
             block, position = self._file(file)
@@ -224,8 +230,9 @@ class RankOrder:
     def chunks(
         self, selected: Sequence[tuple[int, float]], files: Sequence[int], described: Sequence[RankedFile]
     ) -> list[RankedChunk]:
-        """Describe chunks, whose files are described already."""
+        """Return the ranked chunks of `files`, which are `described` already."""
         positions = {file: position for position, file in enumerate(files)}
+        # Ascending, so that the names of each block are read in one call.
         ascending = np.array(sorted(chunk for chunk, _ in selected), dtype=np.int64)
         names_by_chunk = dict(zip(ascending.tolist(), self.collection.definition_names(ascending), strict=True))
         described_chunks = []
@@ -253,12 +260,12 @@ class RankOrder:
 def coverage_of(
     question: RankQuery, collection: ChunkCollection, words: WordScores, best: Sequence[tuple[int, float]]
 ) -> float:
-    """Share of the question's weight that the best chunks hold."""
+    """Return the share of the question's weight that the best chunks have."""
     return coverage(question, words.idf, collection.chunks, terms_held_by(collection, words, best))
 
 
 def terms_held_by(collection: ChunkCollection, words: WordScores, best: Sequence[tuple[int, float]]) -> frozenset[str]:
-    """Return the terms that some chunks hold, in their text or path."""
+    """Return the terms that some chunks have in their text or path."""
     tops = np.array(sorted(chunk for chunk, _ in best), dtype=np.int64)
     files = collection.file_of[tops]
     holding = words.postings.items()
@@ -273,5 +280,6 @@ def _contains_any(targets: Int64Array, numbers: Int64Array) -> bool:
     """Return whether one of a few is among ascending numbers."""
     if not len(numbers):
         return False
+    # A target above all numbers would get the position behind the last one.
     positions = np.minimum(numbers.searchsorted(targets), len(numbers) - 1)
     return bool((numbers[positions] == targets).any())

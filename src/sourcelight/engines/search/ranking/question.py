@@ -12,8 +12,13 @@ from itertools import pairwise
 from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS, joined_form, parts_of, stem
 
 _JOINED_WEIGHT = 0.6
+"""Factor of neighboring words joined into one term, which may be no name at all."""
+
 _REPEATED_WEIGHT = 0.9
+"""Factor of a verb with ``re`` in front, guessed from "again"."""
+
 _MAX_CHARACTERS = 20_000
+"""Characters of a question that are read: whole issues and stack traces are pasted as questions."""
 
 _CODE_SPAN = re.compile(r"`+([^`]+)`+")
 _QUOTED = re.compile(r'"([^"\n]{2,})"|“([^”\n]{2,})”|\'([^\'\n]{2,})\'(?!\w)')
@@ -38,36 +43,36 @@ _CONVENTIONAL = re.compile(
     r"(?:\(([^()\n]{0,80})\))?!?:[ \t]+(?=\S)",
     re.IGNORECASE,
 )
-"""The type that Conventional Commits put before a subject: it says what a change is, and nothing of where. Its scope
-does."""
+"""The type in front of a subject by the rules of Conventional Commits. It names the sort of change and no place in the
+code; the scope in parentheses does, and is kept."""
 _TEST = re.compile(r"\b(?:tests?|tested|testing|unit test|fixtures?|spec)\b", re.IGNORECASE)
 _DOCS = re.compile(r"\b(?:docs?|documentation|documented|readme|manual|guide|tutorial)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class RankQuery:
-    """A question, analysed.
+    """An analyzed question.
 
     Attributes
     ----------
     text
-        As it was put, without filters.
+        The question without filters.
     terms
-        Weight of each term to look for, in the order met.
+        Weight of each term to search for, in the order of the question.
     names
-        Names of code in the question, simple ones: of ``Session.send`` both parts.
+        Simple names of code in the question: both parts of ``Session.send``.
     files
-        Names or paths of files in it.
+        Names or paths of files in the question.
     phrases
-        Quoted texts and error messages in it.
+        Quoted texts and error messages in the question.
     source_texts
-        For each term the word or name it came from, to say what was not found.
+        For each term the word or name that it came from, to report terms without a match.
     optional
-        Terms that are guesses: neighbouring words joined. Not finding one says nothing.
+        Terms that are guesses, such as joined neighboring words. They are not reported as unknown.
     possible_names
         Plain words that may be names of code, too: the only word, and capitals in a question of few words.
     asks_tests, asks_docs
-        Whether tests or documentation are what is wanted.
+        Whether the question asks for tests or documentation.
     """
 
     text: str
@@ -83,7 +88,7 @@ class RankQuery:
 
     @property
     def all_names(self) -> tuple[str, ...]:
-        """Names, and the words that may be some."""
+        """Names, followed by the words that may be names."""
         return self.names + self.possible_names
 
     @property
@@ -150,24 +155,27 @@ class _QuestionReader:
 
 
 def analyze(text: str) -> RankQuery:
-    """Analyse a question; filters such as ``repo:`` must be gone from it."""
+    """Analyze a question, from which filters such as ``repo:`` have been removed."""
     text = _CONVENTIONAL.sub(lambda match: f"{match[1]} " if match[1] else "", text[:_MAX_CHARACTERS], count=1)
     reader = _QuestionReader()
+    # Each step removes what it has read: marked text is surely code, and only what is left over is plain words.
     remaining = _read_marked(text, reader)
     remaining = _read_files_and_names(remaining, reader)
     reader.prose(remaining)
     if not reader.counts:
-        # A grammatical word or a letter alone is searched for as the name of a definition, such as `Either`.
+        # A question of one grammatical word or letter asks for a definition of that name, such as `Either`.
         lone = _PLAIN_NAME.findall(text)
         for word in lone if len(lone) == 1 else ():
             reader.names[word] = None
             reader.note(joined_form([word.lower()]), word)
     first_line, _, body = text.strip().partition("\n")
+    # The first line of a longer text is its subject, as in an issue, so its terms count one more.
     early_terms: set[str] = set()
     if body.strip():
         first_reader = _QuestionReader()
         first_reader.prose(_read_files_and_names(_read_marked(first_line, first_reader), first_reader))
         early_terms = set(first_reader.counts)
+    # The logarithm keeps a word that a long text repeats from outweighing all others.
     terms = {
         term: (1.0 + math.log(count) + (1.0 if term in early_terms else 0.0)) * reader.factors[term]
         for term, count in reader.counts.items()
@@ -187,7 +195,7 @@ def analyze(text: str) -> RankQuery:
 
 
 def possible_names(text: str, names: Container[str]) -> tuple[str, ...]:
-    """Return the words that may be names although they look like words, each once, without `names`."""
+    """Return the plain words of a question that may be names of code, each once, without `names`."""
     words = _PLAIN_NAME.findall(text)
     if len(words) > 1:
         # The first word bears a capital in any sentence, and a long question has capitals that name nothing.
@@ -244,6 +252,7 @@ def _read_files_and_names(text: str, reader: _QuestionReader) -> str:
         reader.name(candidate)
         return " "
 
+    # Paths first: the parts of a path look like names of code.
     text_after = _PATH.sub(path, text)
     return _NAME.sub(name, text_after)
 
@@ -255,6 +264,7 @@ def _is_code(text: str) -> bool:
     bare = text.strip("_")
     if "_" in bare or (text.startswith("_") and len(bare) > 1):
         return True
+    # `HTTPError` has no capital after a small letter. Plurals such as `URLs` are plain words.
     return any(a.islower() and b.isupper() for a, b in pairwise(bare)) or (
         len(bare) > 3 and bool(re.match(r"[A-Z]{2,}[a-z]{2,}", bare))
     )

@@ -33,11 +33,12 @@ from sourcelight.engines.search.ranking.question import RankQuery
 from sourcelight.engines.search.ranking.terms.term_files import OpenedTerms
 
 _VOTING_CHUNKS = 12
+"""Number of the best chunks that a scorer gets to see."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranker:
-    """Ranks with these weights and further lists; with an exchange, a part of the files and without such lists."""
+    """A ranking with weights and further scorers; with an exchange it ranks a part of the files, without scorers."""
 
     weights: Weights = field(default_factory=Weights)
     lists: ListWeights = field(default_factory=ListWeights)
@@ -52,7 +53,7 @@ class Ranker:
         limits: RankLimits,
         cancellation: Cancellation,
     ) -> Ranking:
-        """Rank; `masks` say which files of each target count, None for all. Raises `Cancelled`."""
+        """Rank the files of targets; `masks` choose the files of each target, None for all. Raises `Cancelled`."""
         collection = make_collection(open_terms, masks)
         # Before the check for an empty collection: a worker without chunks still has to take part in every exchange, or
         # the others would wait for it.
@@ -97,9 +98,9 @@ class Ranker:
     def _rank_part(
         self, collection: ChunkCollection, question: RankQuery, limits: RankLimits, cancellation: Cancellation
     ) -> Ranking:
-        """Rank a part of the files as all of them would be: every number that is of all of them is exchanged.
+        """Rank a part of the files as a ranking of all files would: numbers that depend on all files are exchanged.
 
-        All parts exchange the same numbers in the same order, those without a chunk too.
+        All parts exchange the same numbers in the same order, even parts without a chunk.
         """
         chunk_counts = count_chunks_with(collection, question.terms, self.weights, cancellation)
         # One exchange for all numbers: each costs a round trip over every worker.
@@ -142,7 +143,7 @@ class Ranker:
         limit: int,
         cancellation: Cancellation,
     ) -> list[RankedFile]:
-        """Rank files by their own scores, best first; those of score 0 are left out. Raises `Cancelled`."""
+        """Rank files by their own scores, best first, without files of score 0. Raises `Cancelled`."""
         collection = make_collection(open_terms, masks)
         if not collection.chunks:
             return []
@@ -158,7 +159,7 @@ class Ranker:
         buffer: ScratchBuffer,
         limit: int | None = None,
     ) -> RankOrder:
-        """Score; of only the `limit` best chunks, where so many are wanted and no scorer has to see all files."""
+        """Score the files of a collection, or only those of the `limit` best chunks if no scorer has to see all."""
         words = score(collection, question.terms, self.weights, cancellation, buffer)
         # A scorer may raise any file, so the best candidates are not known before it ran.
         if self.scorers:
