@@ -143,7 +143,7 @@ def _serve_on(
     from sourcelight.repos.state import FILE_NAME, State
     from sourcelight.server.http.app import create_app, search_limits
     from sourcelight.server.http.listener import address_of
-    from sourcelight.server.http.middleware import USES_FILE_NAME, CredentialUses
+    from sourcelight.server.http.middleware.credential_uses import USES_FILE_NAME, CredentialUses
     from sourcelight.server.http.requests import JsonFormatter
     from sourcelight.server.http.run import run, warm_up
     from sourcelight.server.http.settings import load_settings

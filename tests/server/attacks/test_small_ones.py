@@ -23,7 +23,8 @@ from sourcelight.core.wire.events import Done
 from sourcelight.display.notebook.frame_views.table import show_hidden_characters
 from sourcelight.repos.state import State
 from sourcelight.server.http.app import create_app
-from sourcelight.server.http.middleware import CredentialUses, host_name
+from sourcelight.server.http.middleware.credential_uses import CredentialUses
+from sourcelight.server.http.middleware.guards import host_name
 from sourcelight.server.http.settings import Settings
 
 HIDDEN = "\x1b[31m\u202e"

@@ -31,7 +31,8 @@ from sourcelight.core.markup.counts import count_of
 from sourcelight.core.tools.answer_stream import encode_answer, encode_error, encode_progress, limit_answer
 from sourcelight.core.tools.catalog import analysis_tools
 from sourcelight.core.tools.tool import Tool
-from sourcelight.server.http.middleware import RequestNotes, notes_of, plain_response
+from sourcelight.server.http.middleware.access_log import RequestNotes, notes_of
+from sourcelight.server.http.middleware.guards import plain_response
 from sourcelight.server.http.requests import RequestRefused, read_json_object
 from sourcelight.server.http.response import StreamResponse, accepts_gzip
 from sourcelight.server.identity import Authenticator, FairQueue, Principal, QueueFull, Refusal

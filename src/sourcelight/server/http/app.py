@@ -21,17 +21,11 @@ from sourcelight.repos.state import State
 from sourcelight.server.http import trace as tracing
 from sourcelight.server.http.analyses import Analyses
 from sourcelight.server.http.connections import ConnectionLimits, ForwardedAddress, TrustedProxies
-from sourcelight.server.http.metrics import PATH as METRICS_PATH
-from sourcelight.server.http.metrics import Metrics, RequestMetrics
-from sourcelight.server.http.middleware import (
-    AccessLog,
-    CredentialUses,
-    HostCheck,
-    SecurityHeaders,
-    SizeLimits,
-    notes_of,
-    plain_response,
-)
+from sourcelight.server.http.middleware.access_log import AccessLog, notes_of
+from sourcelight.server.http.middleware.credential_uses import CredentialUses
+from sourcelight.server.http.middleware.guards import HostCheck, SecurityHeaders, SizeLimits, plain_response
+from sourcelight.server.http.middleware.metrics import PATH as METRICS_PATH
+from sourcelight.server.http.middleware.metrics import Metrics, RequestMetrics
 from sourcelight.server.http.pacing import Cadence
 from sourcelight.server.http.pages.conversations import page
 from sourcelight.server.http.pages.routes import Pages

@@ -22,7 +22,8 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import QueryError
 from sourcelight.core.wire.events import SEARCH_ENDED_EARLY, SERVICE_STOPPING, Event
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.server.http.middleware import notes_of, plain_response
+from sourcelight.server.http.middleware.access_log import notes_of
+from sourcelight.server.http.middleware.guards import plain_response
 from sourcelight.server.http.pacing import Cadence, Pacer
 from sourcelight.server.http.producer import (
     EncodeBatch,

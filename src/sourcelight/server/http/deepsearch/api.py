@@ -31,7 +31,7 @@ from sourcelight.server.http.deepsearch.messages import (
     run_blocking,
     text_in,
 )
-from sourcelight.server.http.middleware import notes_of
+from sourcelight.server.http.middleware.access_log import notes_of
 from sourcelight.server.http.requests import RequestRefused, read_json_object
 
 PREFIX = "/.api/deepsearch/v1"

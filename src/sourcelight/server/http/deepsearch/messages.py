@@ -17,7 +17,7 @@ from sourcelight.engines.deepsearch.conversations import records
 from sourcelight.engines.deepsearch.conversations.records import RUNNING, ConversationRecord, QuestionRecord, visible_to
 from sourcelight.engines.deepsearch.redaction import format_error
 from sourcelight.engines.tools import ToolContext
-from sourcelight.server.http.middleware import notes_of
+from sourcelight.server.http.middleware.access_log import notes_of
 from sourcelight.server.http.requests import RequestRefused
 from sourcelight.server.identity import Authenticator, Principal, Refusal
 

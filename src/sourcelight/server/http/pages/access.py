@@ -15,7 +15,7 @@ from sourcelight.core.batches.results import repository_url
 from sourcelight.core.errors import ClusterError
 from sourcelight.core.markup import capitalize, escape
 from sourcelight.engines.tools import ToolContext
-from sourcelight.server.http.middleware import notes_of
+from sourcelight.server.http.middleware.access_log import notes_of
 from sourcelight.server.http.pages.browser import is_foreign_link, is_own_request
 from sourcelight.server.http.pages.conversations import error_page, page
 from sourcelight.server.identity import Authenticator, FairQueue, Refusal

@@ -26,7 +26,7 @@ from sourcelight.core.markup.counts import count_of
 from sourcelight.core.tools.conversations import DEEPSEARCH_READ
 from sourcelight.engines import tools
 from sourcelight.engines.tools import ToolContext
-from sourcelight.server.http.middleware import notes_of
+from sourcelight.server.http.middleware.access_log import notes_of
 from sourcelight.server.http.pages.access import PageAccess
 from sourcelight.server.http.pages.browser import EventStream
 from sourcelight.server.http.pages.conversations import (

@@ -21,7 +21,7 @@ from sourcelight.core.markup import escape, one_line
 from sourcelight.core.markup.counts import count_of
 from sourcelight.engines.tools import ToolContext
 from sourcelight.repos.state import LIFETIME_S, SavedAnswer, State, TooManyAnswers
-from sourcelight.server.http.middleware import notes_of
+from sourcelight.server.http.middleware.access_log import notes_of
 from sourcelight.server.http.pages import search
 from sourcelight.server.http.pages.access import PageAccess
 from sourcelight.server.http.pages.conversations import page

@@ -17,7 +17,8 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sourcelight.repos import Catalog
-from sourcelight.server.http.middleware import notes_of, plain_response
+from sourcelight.server.http.middleware.access_log import notes_of
+from sourcelight.server.http.middleware.guards import plain_response
 from sourcelight.server.identity import Authenticator, Refusal
 
 PATH = "/metrics"

@@ -1,0 +1,147 @@
+"""The access log: one JSON line per request, with what its endpoint noted.
+
+No line has query text, credentials or query strings of addresses, unless the operator asks for the text of queries.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import re
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sourcelight.server.http.requests import ACCESS_LOGGER, caller_id, request_id
+from sourcelight.server.identity import Principal
+
+_NOTES = "sourcelight.notes"
+_MAX_LOGGED_CHARS = 2_000
+_TOKEN = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
+
+
+access_log = logging.getLogger(ACCESS_LOGGER)
+_to_json = json.JSONEncoder(separators=(",", ":")).encode
+
+
+def _write_line(text: str) -> None:
+    """Write a line to the access log, without looking for the code that wrote it, which is always this."""
+    if access_log.isEnabledFor(logging.INFO):
+        access_log.handle(logging.LogRecord(ACCESS_LOGGER, logging.INFO, __file__, 0, text, None, None))
+
+
+@dataclass(slots=True)
+class RequestNotes:
+    """Notes of an endpoint for the access log."""
+
+    viewer: str = ""
+    credential: str = ""
+    query: str = ""
+    outcome: str = ""
+    events: int = 0
+    rows: int = 0
+
+    def name(self, principal: Principal) -> None:
+        """Record the viewer and the credential of the request."""
+        self.viewer = principal.account or "anonymous"
+        self.credential = principal.credential
+
+
+def notes_of(scope: Scope) -> RequestNotes:
+    """Return the notes of a request, created on first use."""
+    notes = scope.setdefault(_NOTES, RequestNotes())
+    if not isinstance(notes, RequestNotes):
+        raise TypeError(f"foreign value under {_NOTES}")
+    return notes
+
+
+class AccessLog:
+    """Writes one JSON line per request, without query text, credentials or addresses' query strings.
+
+    A query or question appears as its length and a keyed hash: equal texts have equal hashes until the service
+    restarts, and guesses can't be checked against it. A read token in a path appears as such a hash too. Lines with a
+    credential also go to `uses`; they name it by its number. `queries` adds the text of queries and questions.
+
+    Each request has an identifier: in its line, in other lines about it, and in the header ``X-Request-ID`` of its
+    answer. One that the caller sent stands beside it.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        write: Callable[[str], None] = _write_line,
+        uses: Callable[[str], None] = lambda _: None,
+        queries: bool = False,
+    ) -> None:
+        self._app = app
+        self._queries = queries
+        self._uses = uses
+        self._write = write
+        self._key = secrets.token_bytes(16)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and write its line at the end of the response."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        start_s = time.monotonic()
+        notes = notes_of(scope)
+        status = size = 0
+        number = secrets.token_hex(8)
+        context = request_id.set(number)
+
+        async def send_counted(message: Message) -> None:
+            nonlocal status, size
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message["headers"], (b"x-request-id", number.encode())]
+            elif message["type"] == "http.response.body":
+                size += len(message.get("body", b""))
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_counted)
+        except ClientDisconnect:
+            # No reader is left; otherwise each of a thousand such connections would log a traceback.
+            notes.outcome = notes.outcome or "disconnected"
+        finally:
+            request_id.reset(context)
+            client = scope.get("client")
+            line: dict[str, object] = {
+                "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+                "request_id": number,
+                "client": client[0] if client else "",
+                # Cut, because the caller chooses it: a log line stays short.
+                "method": scope["method"][:16],
+                "path": _TOKEN.sub(lambda match: self._hash(match[0].lower()), scope["path"])[:200],
+                "status": status,
+                "bytes": size,
+                "duration_ms": round((time.monotonic() - start_s) * 1000),
+            }
+            if notes.viewer:
+                line["viewer"] = notes.viewer
+            if notes.query:
+                line["query_hash"] = self._hash(notes.query)
+                line["query_length"] = len(notes.query)
+                if self._queries:
+                    line["query"] = notes.query[:_MAX_LOGGED_CHARS]
+            sent = [value for name, value in scope["headers"] if name == b"x-request-id"]
+            if sent and (sent_id := caller_id(sent[0].decode("latin-1"))):
+                line["caller_request_id"] = sent_id
+            if notes.outcome:
+                line |= {"outcome": notes.outcome, "events": notes.events, "rows": notes.rows}
+            if notes.credential:
+                line["credential"] = notes.credential
+            text = _to_json(line)
+            self._write(text)
+            if notes.credential:
+                self._uses(text)
+
+    def _hash(self, text: str) -> str:
+        return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), key=self._key, digest_size=6).hexdigest()
