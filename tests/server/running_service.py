@@ -115,6 +115,7 @@ def running(
     bind_host: str = "127.0.0.1",
     state: State | None = None,
     conversations: Conversations | None = None,
+    change_shortcut: Callable[[Any], Any] = lambda shortcut: shortcut,
 ) -> Iterator[Service]:
     app = create_app(
         engine,
@@ -126,6 +127,7 @@ def running(
         limits=limits,
         conversations=conversations,
     )
+    app.state.shortcut = change_shortcut(app.state.shortcut)
     listener = bind("127.0.0.1", 0)
     url = address_of(listener)
     server = HttpServer(app)

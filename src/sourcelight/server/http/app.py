@@ -21,15 +21,16 @@ from sourcelight.repos.state import State
 from sourcelight.server.http import trace as tracing
 from sourcelight.server.http.analyses import Analyses
 from sourcelight.server.http.connections import ConnectionLimits, ForwardedAddress, TrustedProxies
-from sourcelight.server.http.middleware.access_log import AccessLog, notes_of
+from sourcelight.server.http.middleware.access_log import AccessLog, RequestLog, notes_of
 from sourcelight.server.http.middleware.credential_uses import CredentialUses
-from sourcelight.server.http.middleware.guards import HostCheck, SecurityHeaders, SizeLimits, plain_response
+from sourcelight.server.http.middleware.guards import HostCheck, HostNames, SecurityHeaders, SizeLimits, plain_response
 from sourcelight.server.http.middleware.metrics import PATH as METRICS_PATH
 from sourcelight.server.http.middleware.metrics import Metrics, RequestMetrics
 from sourcelight.server.http.pacing import Cadence
 from sourcelight.server.http.pages.conversations import page
 from sourcelight.server.http.pages.routes import Pages
 from sourcelight.server.http.settings import Settings
+from sourcelight.server.http.shortcut import Shortcut
 from sourcelight.server.http.stream import SearchStream, StreamLimits
 from sourcelight.server.identity import Authenticator, OwnerToken, Principal, Refusal
 from sourcelight.server.mcp.endpoints import McpEndpoints
@@ -241,14 +242,17 @@ def create_app(
         return plain_response(200, f"ready{warning}")
 
     metrics = Metrics(lambda: search.running, catalog)
+    proxies = TrustedProxies(settings.trusted_proxies)
+    request_log = RequestLog(uses=(uses or CredentialUses()).append, queries=settings.log_queries)
+    hosts = HostNames(_names(settings, bind_host), any_address=bind_host in _ANY)
     # The outermost comes first: the caller's address must be known before the log names it, and sizes are checked after
     # the host, so that a foreign page learns nothing.
     guards = [
-        Middleware(ForwardedAddress, proxies=TrustedProxies(settings.trusted_proxies)),
-        Middleware(AccessLog, uses=(uses or CredentialUses()).append, queries=settings.log_queries),
+        Middleware(ForwardedAddress, proxies=proxies),
+        Middleware(AccessLog, log=request_log),
         Middleware(RequestMetrics, metrics=metrics),
         Middleware(SecurityHeaders),
-        Middleware(HostCheck, names=_names(settings, bind_host), any_address=bind_host in _ANY),
+        Middleware(HostCheck, hosts=hosts),
         Middleware(SizeLimits),
     ]
     app = Application(
@@ -275,7 +279,8 @@ def create_app(
     app.router.redirect_slashes = False
     app.state.search = search
     app.state.connection_limits = ConnectionLimits(stall_s=float(settings.reader_timeout_s))
-    app.state.is_trusted_proxy = TrustedProxies(settings.trusted_proxies).__contains__
+    app.state.is_trusted_proxy = proxies.__contains__
+    app.state.shortcut = Shortcut(STREAM_PATH, search, hosts, proxies, request_log, metrics)
     app.state.authenticator = authenticator
     app.state.oauth = oauth
     app.state.mcp = mcp

@@ -118,6 +118,12 @@ class ConnectionRegister:
             self._waiting_connections[connection] = None
             self._by_address.setdefault(address, OrderedDict())[connection] = None
 
+    def note_answer(self, connection: _WaitingConnection) -> None:
+        """Mark a waiting connection as the last one that was answered."""
+        if connection in self._waiting_connections:
+            self._waiting_connections.move_to_end(connection)
+            self._by_address[self._open[connection]].move_to_end(connection)
+
     def work(self, connection: _WaitingConnection) -> None:
         """Mark a connection as busy with a complete request."""
         if self._waiting_connections.pop(connection, self) is None:
@@ -234,6 +240,16 @@ class TrustedProxies:
                 return str(address)
         return ""
 
+    def address_of(self, scope: Scope) -> tuple[str, int] | None:
+        """Return where a request came from: the address of its connection, or of the client behind a trusted proxy."""
+        client: tuple[str, int] | None = scope.get("client")
+        if client and client[0] in self:
+            values = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]
+            text = b",".join(values)[-_MAX_HEADER_BYTES:].decode("latin-1")
+            if client_address := self.client_of(text):
+                return client_address, 0
+        return client
+
 
 class ForwardedAddress:
     """Replaces the address of a trusted proxy by that of its client."""
@@ -244,10 +260,6 @@ class ForwardedAddress:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on with its client address."""
-        client = scope.get("client")
-        if scope["type"] == "http" and client and client[0] in self._proxies:
-            values = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]
-            text = b",".join(values)[-_MAX_HEADER_BYTES:].decode("latin-1")
-            if client_address := self._proxies.client_of(text):
-                scope["client"] = (client_address, 0)
+        if scope["type"] == "http" and (client := self._proxies.address_of(scope)):
+            scope["client"] = client
         await self._app(scope, receive, send)

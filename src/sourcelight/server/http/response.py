@@ -16,14 +16,14 @@ from starlette.types import Message, Scope, Send
 
 from sourcelight.server.http.connections import PENDING_BYTES
 
-_HEAD = (
+STREAM_HEADERS = (
     (b"content-type", b"text/event-stream"),
     (b"cache-control", b"no-cache"),
     (b"connection", b"keep-alive"),
     (b"x-accel-buffering", b"no"),
     (b"vary", b"Authorization, Accept-Encoding"),
 )
-_COMPRESS_IN_THREAD_BYTES = 256 * 1024
+COMPRESS_IN_THREAD_BYTES = 256 * 1024
 _LARGE_FRAME_BYTES = 64 * 1024
 _CODING = re.compile(r"\s*(gzip|\*)\s*(?:;\s*q\s*=\s*([0-9.]+)\s*)?$", re.IGNORECASE)
 
@@ -46,8 +46,7 @@ class StreamResponse:
 
     def __init__(self, send: Send, *, zipped: bool) -> None:
         self._send = send
-        # wbits 31 is the gzip container; level 1 because the reader is waiting.
-        self._packer = zlib.compressobj(1, zlib.DEFLATED, 31) if zipped else None
+        self._packer = _new_packer() if zipped else None
         self._unread: Callable[[], None] = lambda: None
         self._unread_s = 0.0
         self._pending_bytes: Callable[[], int] = lambda: 0
@@ -71,13 +70,13 @@ class StreamResponse:
         self._started = True
         headers = {"Content-Encoding": "gzip", **self._extra} if self._packer is not None else self._extra
         raw = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
-        await self._pass({"type": "http.response.start", "status": 200, "headers": [*_HEAD, *raw]})
+        await self._pass({"type": "http.response.start", "status": 200, "headers": [*STREAM_HEADERS, *raw]})
 
     async def write(self, frames: list[bytes]) -> None:
         """Send frames after the head."""
         await self.start()
         for data in [b"".join(frames)] if self._packer is not None else _portions(frames):
-            if len(data) > _COMPRESS_IN_THREAD_BYTES and self._packer is not None:
+            if len(data) > COMPRESS_IN_THREAD_BYTES and self._packer is not None:
                 data = await asyncio.to_thread(self._pack, data)  # noqa: PLW2901 - the same, packed
             else:
                 data = self._pack(data)  # noqa: PLW2901 - as above
@@ -87,7 +86,7 @@ class StreamResponse:
     async def end(self, frames: list[bytes]) -> None:
         """Send the last frames."""
         await self.start()
-        if sum(map(len, frames)) > _COMPRESS_IN_THREAD_BYTES:
+        if sum(map(len, frames)) > COMPRESS_IN_THREAD_BYTES:
             await self.write(frames)
             frames = []
         tail = b"".join(frames)
@@ -162,6 +161,17 @@ def _portions(frames: list[bytes]) -> Iterator[bytes]:
         yield frame
     if small:
         yield b"".join(small)
+
+
+def compress(data: bytes) -> bytes:
+    """Return a whole body in gzip, as `StreamResponse` sends one that has ended."""
+    packer = _new_packer()
+    return packer.compress(data) + packer.flush(zlib.Z_FINISH)
+
+
+def _new_packer() -> zlib._Compress:
+    # wbits 31 is the gzip container; level 1 because the reader is waiting.
+    return zlib.compressobj(1, zlib.DEFLATED, 31)
 
 
 def accepts_gzip(header: str) -> bool:

@@ -11,7 +11,7 @@ import gc
 import signal
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import unquote
 
@@ -33,11 +33,15 @@ from sourcelight.server.http.connections import (
 
 if TYPE_CHECKING:
     from sourcelight.engines.execution import Engine
+    from sourcelight.server.http.shortcut import Shortcut
 
 #: Far above the accepted size, so that an address that is too long gets a 414 and not the parser's bare 400.
 MAX_HEAD_BYTES = 512 * 1024
 # The parser of addresses counts in 16 bits.
 _LONGEST_PARSED = 0xFFFF
+
+
+_OF_BODY_OR_UPGRADE = frozenset({b"content-length", b"transfer-encoding", b"expect", b"upgrade"})
 
 
 class BoundedHttp(HttpToolsProtocol):
@@ -55,12 +59,18 @@ class BoundedHttp(HttpToolsProtocol):
     _deadline_of = ""
     _stall: asyncio.TimerHandle | None = None
     _unsent = 0
+    _shortcut: Shortcut | None = None
+    _may_shorten = False
+    _waits_for_end = False
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         # `HttpServer` has one register for all connections; under another server each connection has its own.
         state = self.server_state
-        self.register = state.register if isinstance(state, _SharedState) else ConnectionRegister(ConnectionLimits())
+        if isinstance(state, _SharedState):
+            self.register, self._shortcut = state.register, state.shortcut
+        else:
+            self.register = ConnectionRegister(ConnectionLimits())
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as its base has it
         """Register a new connection; its peer must send a request now."""
@@ -86,6 +96,8 @@ class BoundedHttp(HttpToolsProtocol):
         """Parse bytes, unless there were too many already."""
         if self._phase == "idle":
             self._phase = "head"
+        # One a portion: a peer that sends many requests at once must not keep the event loop from all others.
+        self._may_shorten = self._shortcut is not None
         if self._beside_body <= MAX_HEAD_BYTES:
             super().data_received(data)
             self._beside_body += len(data)
@@ -153,8 +165,35 @@ class BoundedHttp(HttpToolsProtocol):
             super().on_header(name, value.strip(b" \t"))
 
     def on_headers_complete(self) -> None:
-        """Finish the head; refuse the request when there are too many connections."""
+        """Finish the head, unless the end of the message may bring an answer by the shortcut."""
         self._in_head, self._beside_body, self._phase = False, 0, "body"
+        if self._may_shorten and self._is_short():
+            self._may_shorten, self._waits_for_end = False, True
+        else:
+            self._finish_head()
+
+    def _is_short(self) -> bool:
+        """Whether the shortcut may answer: a GET of its path, and nothing else going on at this connection."""
+        shortcut = self._shortcut
+        return (
+            shortcut is not None
+            and self.url.partition(b"?")[0] == shortcut.path
+            and b"#" not in self.url
+            and len(self.url) <= _LONGEST_PARSED
+            and not self.root_path
+            and self.parser.get_method() == b"GET"
+            and self.parser.get_http_version() == "1.1"
+            and self.parser.should_keep_alive()
+            and not any(name in _OF_BODY_OR_UPGRADE for name, _ in self.headers)
+            and (self.cycle is None or self.cycle.response_complete)
+            and not self.pipeline
+            and not self.register.is_full
+            and not self.flow.write_paused
+            and not self.transport.is_closing()
+        )
+
+    def _finish_head(self) -> None:
+        """Start the application; refuse the request when there are too many connections."""
         address = self.url
         app = self.app
         if self.register.is_full and address.partition(b"?")[0].decode("latin-1") not in HEALTH_PATHS:
@@ -166,11 +205,40 @@ class BoundedHttp(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """Finish the request: the connection now works on it."""
+        if self._waits_for_end:
+            self._waits_for_end = False
+            if self._answer_shortly():
+                return
+            self._finish_head()
         self._phase = "idle"
         self.register.work(self)
         super().on_message_complete()
         if self.cycle is not None and self.cycle.response_complete:
             self.register.wait(self)
+
+    def _answer_shortly(self) -> bool:
+        """Answer by the shortcut; False if the application has to."""
+        shortcut = self._shortcut
+        scope: MutableMapping[str, Any] = self.scope  # type: ignore[assignment]  # a dictionary of fixed keys
+        path, _, query = self.url.partition(b"?")
+        scope["method"], scope["path"], scope["raw_path"], scope["query_string"] = "GET", path.decode(), path, query
+        try:
+            answer = shortcut.answer(scope) if shortcut is not None else None
+        except Exception:  # noqa: BLE001 - the application meets it again, and answers and logs it
+            answer = None
+        if shortcut is None or answer is None:
+            return False
+        head = [b"%s: %s\r\n" % header for header in self.server_state.default_headers]
+        # One write: what the base class would send in two.
+        self.transport.write(
+            b"HTTP/1.1 200 OK\r\n%s%stransfer-encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n"
+            % (b"".join(head), answer.headers, len(answer.body), answer.body)
+        )
+        shortcut.note(scope, answer)
+        self._phase = "idle"
+        self.register.note_answer(self)
+        super().on_response_complete()
+        return True
 
     def _read_head(self, address: bytes) -> None:
         if len(address) <= _LONGEST_PARSED:
@@ -190,11 +258,12 @@ class BoundedHttp(HttpToolsProtocol):
 
 
 class _SharedState(ServerState):
-    """State that the server passes to each connection, including the register of all connections."""
+    """State that the server passes to each connection, including the register of all connections and the shortcut."""
 
-    def __init__(self, register: ConnectionRegister) -> None:
+    def __init__(self, register: ConnectionRegister, shortcut: Shortcut | None) -> None:
         super().__init__()
         self.register = register
+        self.shortcut = shortcut
 
 
 class HttpServer(uvicorn.Server):
@@ -228,7 +297,7 @@ class HttpServer(uvicorn.Server):
         )
         limits = connections or app.state.connection_limits
         self.register = ConnectionRegister(limits, app.state.is_trusted_proxy)
-        self.server_state = _SharedState(self.register)
+        self.server_state = _SharedState(self.register, app.state.shortcut)
         self._search = app.state.search
         self._mcp = app.state.mcp
         self._analyses = app.state.analyses

@@ -6,12 +6,12 @@ have their own HTTP status.
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from enum import Enum
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
@@ -22,18 +22,20 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import QueryError
 from sourcelight.core.wire.events import SEARCH_ENDED_EARLY, SERVICE_STOPPING, Event
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.server.http.middleware.access_log import notes_of
+from sourcelight.server.http.middleware.access_log import Address, RequestNotes, notes_of
 from sourcelight.server.http.middleware.guards import plain_response
 from sourcelight.server.http.pacing import Cadence, Pacer
 from sourcelight.server.http.producer import (
     EncodeBatch,
     Producer,
     SearchThreads,
+    SmallAnswer,
     batch_encoder,
     query_error_events,
     small_answer,
     stop_events,
 )
+from sourcelight.server.http.reader import SHORT_S, Access, RequestReader, headers_of, reader_of
 from sourcelight.server.http.requests import diff_type_of, shows_diffs
 from sourcelight.server.http.response import StreamResponse, accepts_gzip
 from sourcelight.server.http.settings import Settings
@@ -44,9 +46,19 @@ from sourcelight.server.identity import Authenticator, FairQueue, Principal, Que
 if TYPE_CHECKING:
     from sourcelight.engines.execution import Engine
 
-_SHORT_S = 0.02
+NOT_SMALL = "sourcelight.not_small"
+"""Key of a request that the engine couldn't answer at once a moment ago."""
+
+_TRACE_HEADER = "x-sourcegraph-should-trace"
 _SHORT_BYTES = 1024
 _WORDS = {"1": True, "t": True, "true": True, "0": False, "f": False, "false": False}
+
+
+class Fallback(Enum):
+    """The reason to send a request through the whole endpoint."""
+
+    NOT_TRIED = "its check or its refusal does"
+    NOT_SMALL = "the engine can't answer it at once"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +152,7 @@ class SearchStream:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        headers = _headers_of(scope)
+        headers = headers_of(scope)
         principal = self._authenticator.for_search(headers)
         notes = notes_of(scope)
         if isinstance(principal, Refusal):
@@ -153,8 +165,7 @@ class SearchStream:
         if self.stopping:
             await plain_response(503, "The service is stopping.", {"Retry-After": "5"})(scope, receive, send)
             return
-        # The space keeps an anonymous address apart from account names, which have none.
-        reader = principal.account or f"anonymous {(scope.get('client') or ('',))[0]}"
+        reader = reader_of(principal, scope.get("client"))
         if self._streams[reader] >= self._limits.streams_per_account:
             text = f"You have {self._limits.streams_per_account} open searches, the maximum"
             await plain_response(429, f"{text}; read or close one first.", {"Retry-After": "1"})(scope, receive, send)
@@ -167,6 +178,46 @@ class SearchStream:
             self._streams[reader] -= 1
             if not self._streams[reader]:
                 del self._streams[reader]
+
+    def answer_at_once(
+        self, query: bytes, headers: Mapping[str, str], client: Address | None, notes: RequestNotes
+    ) -> SmallAnswer | Fallback:
+        """Answer a request with all checks of the endpoint, where that takes no wait; say why not where it does.
+
+        Parameters
+        ----------
+        query, headers, client
+            The query string, the headers by name in lower case, and where the request came from.
+        notes
+            Gets what the access log needs; nothing of it counts unless there is an answer.
+        """
+        principal = self._authenticator.for_search(headers)
+        if isinstance(principal, Refusal) or self.stopping or _TRACE_HEADER in headers:
+            return Fallback.NOT_TRIED
+        reader = reader_of(principal, client)
+        # All on the event loop, and without a wait from here to the answer: no place needs to be taken.
+        if self._streams[reader] >= self._limits.streams_per_account or not self._queue.has_room(reader):
+            return Fallback.NOT_TRIED
+        try:
+            request = _read_request(query, headers)
+        except QueryError:
+            return Fallback.NOT_TRIED
+        notes.name(principal)
+        notes.query = request.query
+        small = self._small_answer(request, principal, headers, notes)
+        return Fallback.NOT_SMALL if small is None else small
+
+    def _small_answer(
+        self, request: SearchRequest, principal: Principal, headers: Mapping[str, str], notes: RequestNotes
+    ) -> SmallAnswer | None:
+        encode_batch = self._encoder(request, headers)
+        small = small_answer(self._engine, request, principal.viewer, encode_batch, self._cadence)
+        if small is not None:
+            notes.outcome, notes.events, notes.rows = small.outcome, small.counts.events, small.counts.rows
+        return small
+
+    def _encoder(self, request: SearchRequest, headers: Mapping[str, str]) -> EncodeBatch:
+        return batch_encoder(request, diff_type_of(headers, self._settings.diff_match_type), self._settings)
 
     async def _answer(
         self,
@@ -181,21 +232,15 @@ class SearchStream:
         response = StreamResponse(send, zipped=accepts_gzip(headers.get("accept-encoding", "")))
         try:
             # After the principal is known: parsing costs CPU time, which strangers shouldn't be able to spend.
-            request = _request(scope["query_string"])
+            request = _read_request(scope["query_string"], headers)
         except QueryError as exc:
             notes.query = next((value for name, value in _pairs(scope["query_string"]) if name == "q"), "")
             notes.outcome = "query"
             await _answer(response, query_error_events(exc), self._cadence)
             return
         notes.query = request.query
-        diff_previews = shows_diffs(headers)
-        if request.diff_previews != diff_previews:
-            request = replace(request, diff_previews=diff_previews)
-        trace_header = headers.get("x-sourcegraph-should-trace")
-        if trace_header is not None:
-            request = replace(request, trace=_WORDS.get(trace_header.lower(), request.trace))
         # Before the wait for a place, which may be long.
-        access = _Access(self._authenticator, headers, principal, self._limits.recheck_s)
+        access = Access(self._authenticator, headers, principal, self._limits.recheck_s)
         try:
             await self._queue.acquire(reader, self._limits.queue_s)
         except QueueFull:
@@ -207,17 +252,15 @@ class SearchStream:
             self._queue.release(reader)
             await plain_response(503, "The service is stopping.", {"Retry-After": "5"})(scope, receive, send)
             return
-        encode_batch = batch_encoder(request, diff_type_of(headers, self._settings.diff_match_type), self._settings)
         # If the access has ended, the search below reports it.
-        small = None
-        if access.holds():
-            small = small_answer(self._engine, request, principal.viewer, encode_batch, self._cadence)
+        is_new = scope.get(NOT_SMALL) is None
+        small = self._small_answer(request, principal, headers, notes) if is_new and access.holds() else None
         if small is not None:
             self._queue.release(reader)
             await response.end(small.frames)
-            notes.outcome, notes.events, notes.rows = small.outcome, small.counts.events, small.counts.rows
             return
         trace = self._traces.open(principal, request.query) if request.trace else None
+        encode_batch = self._encoder(request, headers)
         await self._search(request, principal, trace, encode_batch, response, scope, receive, access, reader)
 
     async def _search(
@@ -229,7 +272,7 @@ class SearchStream:
         response: StreamResponse,
         scope: Scope,
         receive: Receive,
-        access: _Access,
+        access: Access,
         slot_owner: str,
     ) -> None:
         started = time.monotonic()
@@ -251,9 +294,9 @@ class SearchStream:
             self._running.discard(producer)
             self._queue.release(slot_owner)
 
-        # Both times are the same `_SHORT_S`: the first `take` below waits as long as the producer stays quiet.
-        producer.start(self._threads, on_end, quiet_s=_SHORT_S)
-        reader = _RequestReader(receive, producer)
+        # Both times are the same `SHORT_S`: the first `take` below waits as long as the producer stays quiet.
+        producer.start(self._threads, on_end, quiet_s=SHORT_S)
+        reader = RequestReader(receive, producer)
         response.watch_for(lambda: self._free_engine(producer), self._limits.unread_s, scope)
         try:
             await self._pump(producer, pacer, response, reader, access)
@@ -276,9 +319,9 @@ class SearchStream:
             producer.end(f"the reader read nothing for {self._limits.unread_s:g} s; this answer is not complete")
 
     async def _pump(
-        self, producer: Producer, pacer: Pacer, response: StreamResponse, reader: _RequestReader, access: _Access
+        self, producer: Producer, pacer: Pacer, response: StreamResponse, reader: RequestReader, access: Access
     ) -> None:
-        items = await producer.take(_SHORT_S)
+        items = await producer.take(SHORT_S)
         if not producer.finished:
             # A search that ends at once doesn't need a task that watches for a disconnect.
             reader.watch()
@@ -322,20 +365,21 @@ class SearchStream:
         return self._settings.external_url or f"{scope['scheme']}://{Headers(scope=scope).get('host', 'localhost')}"
 
 
-def _request(query: bytes) -> SearchRequest:
-    """Parse the request of an address, with a cache for short ones. Raises `QueryError`."""
-    return _short_request(query) if len(query) < _SHORT_BYTES else SearchRequest.from_params(_pairs(query))
+def _read_request(query: bytes, headers: Mapping[str, str]) -> SearchRequest:
+    """Parse the request of an address and headers, with a cache for short addresses. Raises `QueryError`."""
+    request = _short_request(query) if len(query) < _SHORT_BYTES else SearchRequest.from_params(_pairs(query))
+    diff_previews = shows_diffs(headers)
+    if request.diff_previews != diff_previews:
+        request = replace(request, diff_previews=diff_previews)
+    trace_header = headers.get(_TRACE_HEADER)
+    if trace_header is not None:
+        request = replace(request, trace=_WORDS.get(trace_header.lower(), request.trace))
+    return request
 
 
 @functools.lru_cache(maxsize=256)
 def _short_request(query: bytes) -> SearchRequest:
     return SearchRequest.from_params(_pairs(query))
-
-
-def _headers_of(scope: Scope) -> Mapping[str, str]:
-    """Return the headers by name, in lower case: of several with one name the first, as the framework's own do."""
-    # The framework's own object scans all headers for each name; a dictionary looks it up.
-    return {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(scope["headers"])}
 
 
 def _pairs(query: bytes) -> list[tuple[str, str]]:
@@ -349,61 +393,3 @@ async def _answer(response: StreamResponse, events: list[Event], cadence: Cadenc
     for event in events:
         pacer.add(event)
     await response.end(pacer.take(now))
-
-
-class _Access:
-    """Checks whether the account of a stream still has its access.
-
-    It checks after every change of the state, and at an interval, since credentials expire.
-    """
-
-    def __init__(
-        self, authenticator: Authenticator, headers: Mapping[str, str], principal: Principal, recheck_s: float
-    ) -> None:
-        self._authenticator = authenticator
-        self._headers = headers
-        self._principal = principal
-        self._recheck_s = recheck_s
-        self._version: int | None = None
-        self._checked = time.monotonic()
-        self._holds = True
-
-    def holds(self) -> bool:
-        """Return whether the access is still valid; within a few milliseconds of the last check, what that said."""
-        now = time.monotonic()
-        if not self._holds or now - self._checked < _SHORT_S:
-            return self._holds
-        # A number that changes with every write to the state, in any process: cheaper than authenticating again.
-        version = self._authenticator.version
-        if version == self._version and now - self._checked < self._recheck_s:
-            return True
-        self._version, self._checked = version, now
-        current = self._authenticator.for_search(self._headers)
-        self._holds = isinstance(current, Principal) and current.covers(self._principal)
-        return self._holds
-
-
-class _RequestReader:
-    """Watches the reader and stops the search on a disconnect."""
-
-    def __init__(self, receive: Receive, producer: Producer) -> None:
-        self._receive = receive
-        self._producer = producer
-        self._task: asyncio.Task[None] | None = None
-        self.is_gone = False
-
-    def watch(self) -> None:
-        """Start to watch for a disconnect."""
-        self._task = asyncio.create_task(self._watch())
-
-    async def let_go(self) -> None:
-        """Stop watching."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait([self._task])
-
-    async def _watch(self) -> None:
-        while (await self._receive())["type"] != "http.disconnect":
-            pass
-        self.is_gone = True
-        self._producer.stop()

@@ -59,11 +59,10 @@ class FairQueue:
         QueueFull
             When too many tasks of the account are waiting, or after the timeout.
         """
-        queue = self._queues.get(account)
-        # Behind its own waiting tasks, so that tasks of an account start in the order they came.
-        if not queue and self._fits(account):
+        if self.has_room(account):
             self._running[account] += 1
             return
+        queue = self._queues.get(account)
         if timeout_s == 0 or len(queue or ()) >= self._max_waiting:
             raise QueueFull
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -80,6 +79,11 @@ class FairQueue:
             if isinstance(exc, TimeoutError):
                 raise QueueFull from None
             raise
+
+    def has_room(self, account: str) -> bool:
+        """Return whether `acquire` would give a slot at once."""
+        # Behind its own waiting tasks, so that tasks of an account start in the order they came.
+        return not self._queues.get(account) and self._fits(account)
 
     def release(self, account: str) -> None:
         """Release a slot."""

@@ -13,6 +13,7 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -25,6 +26,10 @@ _MAX_LOGGED_CHARS = 2_000
 _TOKEN = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 
 
+Address: TypeAlias = tuple[str, int]
+"""A host and a port."""
+
+REQUEST_ID = b"x-request-id"
 access_log = logging.getLogger(ACCESS_LOGGER)
 _to_json = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -52,6 +57,11 @@ class RequestNotes:
         self.credential = principal.credential
 
 
+def new_request_id() -> str:
+    """Return an identifier for a request."""
+    return secrets.token_hex(8)
+
+
 def notes_of(scope: Scope) -> RequestNotes:
     """Return the notes of a request, created on first use."""
     notes = scope.setdefault(_NOTES, RequestNotes())
@@ -60,7 +70,7 @@ def notes_of(scope: Scope) -> RequestNotes:
     return notes
 
 
-class AccessLog:
+class RequestLog:
     """Writes one JSON line per request, without query text, credentials or addresses' query strings.
 
     A query or question appears as its length and a keyed hash: equal texts have equal hashes until the service
@@ -73,17 +83,77 @@ class AccessLog:
 
     def __init__(
         self,
-        app: ASGIApp,
         *,
         write: Callable[[str], None] = _write_line,
         uses: Callable[[str], None] = lambda _: None,
         queries: bool = False,
     ) -> None:
-        self._app = app
         self._queries = queries
         self._uses = uses
         self._write = write
         self._key = secrets.token_bytes(16)
+
+    def write(
+        self,
+        scope: Scope,
+        client: Address | None,
+        notes: RequestNotes,
+        number: str,
+        status: int,
+        size: int,
+        taken_s: float,
+    ) -> None:
+        """Write the line of an answered request.
+
+        Parameters
+        ----------
+        scope, client
+            The request, and where it came from.
+        notes, number
+            What its endpoint noted, and its identifier.
+        status, size, taken_s
+            The status, the bytes of the body, and the seconds of its answer.
+        """
+        line: dict[str, object] = {
+            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "request_id": number,
+            "client": client[0] if client else "",
+            # Cut, because the caller chooses it: a log line stays short.
+            "method": scope["method"][:16],
+            "path": _TOKEN.sub(lambda match: self._hash(match[0].lower()), scope["path"])[:200],
+            "status": status,
+            "bytes": size,
+            "duration_ms": round(taken_s * 1000),
+        }
+        if notes.viewer:
+            line["viewer"] = notes.viewer
+        if notes.query:
+            line["query_hash"] = self._hash(notes.query)
+            line["query_length"] = len(notes.query)
+            if self._queries:
+                line["query"] = notes.query[:_MAX_LOGGED_CHARS]
+        sent = [value for name, value in scope["headers"] if name == b"x-request-id"]
+        if sent and (sent_id := caller_id(sent[0].decode("latin-1"))):
+            line["caller_request_id"] = sent_id
+        if notes.outcome:
+            line |= {"outcome": notes.outcome, "events": notes.events, "rows": notes.rows}
+        if notes.credential:
+            line["credential"] = notes.credential
+        text = _to_json(line)
+        self._write(text)
+        if notes.credential:
+            self._uses(text)
+
+    def _hash(self, text: str) -> str:
+        return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), key=self._key, digest_size=6).hexdigest()
+
+
+class AccessLog:
+    """Writes the line of each request to `log`, at the end of its response."""
+
+    def __init__(self, app: ASGIApp, *, log: RequestLog) -> None:
+        self._app = app
+        self._log = log
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, and write its line at the end of the response."""
@@ -93,14 +163,14 @@ class AccessLog:
         start_s = time.monotonic()
         notes = notes_of(scope)
         status = size = 0
-        number = secrets.token_hex(8)
+        number = new_request_id()
         context = request_id.set(number)
 
         async def send_counted(message: Message) -> None:
             nonlocal status, size
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message["headers"], (b"x-request-id", number.encode())]
+                message["headers"] = [*message["headers"], (REQUEST_ID, number.encode())]
             elif message["type"] == "http.response.body":
                 size += len(message.get("body", b""))
             await send(message)
@@ -112,36 +182,4 @@ class AccessLog:
             notes.outcome = notes.outcome or "disconnected"
         finally:
             request_id.reset(context)
-            client = scope.get("client")
-            line: dict[str, object] = {
-                "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-                "request_id": number,
-                "client": client[0] if client else "",
-                # Cut, because the caller chooses it: a log line stays short.
-                "method": scope["method"][:16],
-                "path": _TOKEN.sub(lambda match: self._hash(match[0].lower()), scope["path"])[:200],
-                "status": status,
-                "bytes": size,
-                "duration_ms": round((time.monotonic() - start_s) * 1000),
-            }
-            if notes.viewer:
-                line["viewer"] = notes.viewer
-            if notes.query:
-                line["query_hash"] = self._hash(notes.query)
-                line["query_length"] = len(notes.query)
-                if self._queries:
-                    line["query"] = notes.query[:_MAX_LOGGED_CHARS]
-            sent = [value for name, value in scope["headers"] if name == b"x-request-id"]
-            if sent and (sent_id := caller_id(sent[0].decode("latin-1"))):
-                line["caller_request_id"] = sent_id
-            if notes.outcome:
-                line |= {"outcome": notes.outcome, "events": notes.events, "rows": notes.rows}
-            if notes.credential:
-                line["credential"] = notes.credential
-            text = _to_json(line)
-            self._write(text)
-            if notes.credential:
-                self._uses(text)
-
-    def _hash(self, text: str) -> str:
-        return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), key=self._key, digest_size=6).hexdigest()
+            self._log.write(scope, scope.get("client"), notes, number, status, size, time.monotonic() - start_s)

@@ -23,7 +23,7 @@ def plain_response(status: int, text: str, headers: Mapping[str, str] | None = N
 
 MAX_ADDRESS_BYTES = 64 * 1024
 MAX_BODY_BYTES = 1024 * 1024
-_SECURITY = (
+SECURITY_HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"content-security-policy", b"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"),
@@ -32,32 +32,27 @@ _SECURITY = (
 _MAX_ACCEPTED_HOSTS = 100
 
 
-class HostCheck:
-    """Refuses requests for other host names, so that a foreign page can't reach the service by DNS rebinding.
+class HostNames:
+    """The names of this service, so that a foreign page can't reach it by DNS rebinding.
 
     Any port is accepted: port forwarding changes it, and an attacker gains nothing. A service that listens on all
     addresses also accepts an address instead of a name, because an address can't be rebound.
     """
 
-    def __init__(self, app: ASGIApp, *, names: Iterable[str], any_address: bool) -> None:
-        self._app = app
+    def __init__(self, names: Iterable[str], *, any_address: bool) -> None:
         self._names = LOOPBACK_NAMES | {name.lower().strip("[]") for name in names}
         self._any_address = any_address
         self._accepted_hosts: set[bytes] = set()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on requests that name this service."""
-        if scope["type"] == "http":
-            headers = [value for name, value in scope["headers"] if name == b"host"]
-            if len(headers) != 1 or headers[0] not in self._accepted_hosts:
-                refused = self._refusal(headers)
-                if refused is not None:
-                    await refused(scope, receive, send)
-                    return
-        await self._app(scope, receive, send)
+    def has_accepted(self, hosts: list[bytes]) -> bool:
+        """Return whether a request with these ``Host`` headers passes as an earlier one did."""
+        return len(hosts) == 1 and hosts[0] in self._accepted_hosts
 
-    def _refusal(self, headers: list[bytes]) -> ASGIApp | None:
-        name = host_name(headers[0].decode("latin-1")) if len(headers) == 1 else ""
+    def refusal(self, hosts: list[bytes]) -> ASGIApp | None:
+        """Return the response that refuses a request with these ``Host`` headers; None: it passes."""
+        if self.has_accepted(hosts):
+            return None
+        name = host_name(hosts[0].decode("latin-1")) if len(hosts) == 1 else ""
         if not name:
             return plain_response(400, "Send one Host header with the name of this service.")
         if not (name in self._names or (self._any_address and _is_address(name))):
@@ -65,8 +60,25 @@ class HostCheck:
             return plain_response(421, text)
         # Checking costs more than the look-up; the bound keeps a caller from filling memory with spellings.
         if len(self._accepted_hosts) < _MAX_ACCEPTED_HOSTS:
-            self._accepted_hosts.add(headers[0])
+            self._accepted_hosts.add(hosts[0])
         return None
+
+
+class HostCheck:
+    """Refuses requests for other host names than those of `hosts`."""
+
+    def __init__(self, app: ASGIApp, *, hosts: HostNames) -> None:
+        self._app = app
+        self._hosts = hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on requests that name this service."""
+        if scope["type"] == "http":
+            refused = self._hosts.refusal([value for name, value in scope["headers"] if name == b"host"])
+            if refused is not None:
+                await refused(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
 
 
 class SizeLimits:
@@ -126,7 +138,7 @@ class SecurityHeaders:
                 headers = list(message["headers"])
                 # A page may set a stricter policy of its own; it wins.
                 present = {name for name, _ in headers}
-                message["headers"] = headers + [header for header in _SECURITY if header[0] not in present]
+                message["headers"] = headers + [header for header in SECURITY_HEADERS if header[0] not in present]
             await send(message)
 
         await self._app(scope, receive, send_with_headers)

@@ -72,6 +72,9 @@ class Metrics:
             buckets=_BUCKETS_S,
             registry=self._registry,
         )
+        # The library's look-up by labels takes longer than counting; there are few routes, methods and statuses.
+        self._counter = functools.cache(self.requests.labels)
+        self._timer = functools.cache(self.seconds.labels)
         self.open = 0
         open_requests = Gauge("sourcelight_open_requests", "Requests in progress", registry=self._registry)
         open_requests.set_function(lambda: float(self.open))
@@ -80,6 +83,11 @@ class Metrics:
         served = Gauge("sourcelight_repositories", "Served repositories", registry=self._registry)
         served.set_function(lambda: float(len(catalog.repositories)))
         ProcessCollector(registry=self._registry)
+
+    def count(self, route: str, method: str, status: int, taken_s: float) -> None:
+        """Count a request of a route (see `route_of`) that took so many seconds."""
+        self._counter(route, method if method in _METHODS else "other", str(status)).inc()
+        self._timer(route).observe(taken_s)
 
     def endpoint(
         self, authenticator: Authenticator, *, public: bool
@@ -106,9 +114,6 @@ class RequestMetrics:
     def __init__(self, app: ASGIApp, *, metrics: Metrics) -> None:
         self._app = app
         self._metrics = metrics
-        # The library's look-up by labels takes longer than counting; there are few routes, methods and statuses.
-        self._counter = functools.cache(metrics.requests.labels)
-        self._timer = functools.cache(metrics.seconds.labels)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, and count it at its end."""
@@ -128,7 +133,5 @@ class RequestMetrics:
             await self._app(scope, receive, send_noted)
         finally:
             self._metrics.open -= 1
-            method = scope["method"] if scope["method"] in _METHODS else "other"
             # 0: the caller left before the answer began.
-            self._counter(route, method, str(status)).inc()
-            self._timer(route).observe(time.monotonic() - start_s)
+            self._metrics.count(route, scope["method"], status, time.monotonic() - start_s)
