@@ -92,7 +92,7 @@ def test_the_closing_summary_names_tests_that_passed_only_alone(tmp_path: Path) 
     assert done.stdout.splitlines()[-1] == "===== 1 passed in 12.00s ====="
 
 
-def test_a_second_run_is_prepared_for_a_few_failures_only(tmp_path: Path) -> None:
+def test_a_second_run_is_prepared_for_the_first_failures(tmp_path: Path) -> None:
     failed = tmp_path / "v" / "cache" / "lastfailed"
     failed.parent.mkdir(parents=True)
     failed.write_text('{"tests/a.py::test[x@y]@tests/a.py": true, "tests/a.py::test@cluster": true}', "utf-8")
@@ -100,6 +100,7 @@ def test_a_second_run_is_prepared_for_a_few_failures_only(tmp_path: Path) -> Non
     assert json.loads(failed.read_text("utf-8")) == {"tests/a.py::test[x@y]": True, "tests/a.py::test": True}
     failed.write_text(json.dumps({f"tests/a.py::test_{number}": True for number in range(4)}), "utf-8")
     assert run(sys.executable, SCRIPTS / "failed.py", tmp_path).returncode == 1
+    assert list(json.loads(failed.read_text("utf-8"))) == [f"tests/a.py::test_{number}" for number in range(3)]
 
 
 def test_the_closing_summary_keeps_the_seconds_of_each_file(tmp_path: Path) -> None:
