@@ -11,7 +11,6 @@ import pytest
 from sourcelight.core.markup.counts import estimate_tokens
 from sourcelight.testing.repositories import RepositoryBuilder
 
-bpe = pytest.importorskip("bpe_openai", reason="bpe-openai has no wheel for Intel Macs")
 HERE = Path(__file__).resolve().parents[3]
 
 
@@ -38,6 +37,8 @@ def _texts(folder: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("vocabulary", ["cl100k_base", "o200k_base"])
 def test_it_is_seldom_too_low_and_never_twice_too_high(tmp_path: Path, vocabulary: str) -> None:
+    # Not at the top: it reads its vocabularies when it is imported, a second in each process that collects tests.
+    bpe = pytest.importorskip("bpe_openai", reason="bpe-openai has no wheel for Intel Macs")
     encoding = bpe.get_encoding(vocabulary)
     ratios = {name: estimate_tokens(text) / len(encoding.encode(text)) for name, text in _texts(tmp_path).items()}
     foreign = {"german", "chinese", "emoji"}
