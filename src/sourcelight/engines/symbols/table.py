@@ -383,7 +383,7 @@ class SymbolTable:
         """Return the document of each row."""
         # The same type on both sides, or numpy converts all of `doc_first` on each call. Documents without definitions
         # begin at the same row as the next document; `side="right"` skips them.
-        return np.searchsorted(self.doc_first, rows.astype(np.uint32), side="right").astype(np.int64) - 1
+        return self.doc_first.searchsorted(rows.astype(np.uint32), side="right").astype(np.int64) - 1
 
     def texts(self, numbers: AnyArray) -> list[bytes]:
         """Return names by their numbers."""
