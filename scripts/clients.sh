@@ -21,6 +21,13 @@ need_node() {
     NODE_TOOLS=$folder/environment/bin
 }
 
+# within SECONDS COMMAND...: end a command that takes longer, where the system has `timeout`.
+within() {
+    seconds=$1
+    shift
+    if command -v timeout >/dev/null 2>&1; then timeout "$seconds" "$@"; else "$@"; fi
+}
+
 # Leaves the Node in STOCK_NODE and the folder of packages in STOCK_CLIENTS; where they can't be had both stay empty,
 # and STOCK_MISSING says why. Installed into .cache, and used again while the list of packages stays.
 need_stock_clients() {
@@ -36,9 +43,10 @@ need_stock_clients() {
     if [ "$(cat "$folder/installed" 2>/dev/null)" != "$wanted" ]; then
         echo "Installing MCP clients of other makers (a minute the first time) ..."
         cp "$ROOT/tests/server/mcp/package.json" "$folder/package.json"
-        # npm waits five minutes for each silent answer, three times: stages behind this one would wait with it.
-        if ! (cd "$folder" && PATH="$NODE_TOOLS:$PATH" npm install --no-audit --no-fund --no-package-lock \
-            --loglevel=error --fetch-timeout=60000 --fetch-retries=1); then
+        # npm's own limits are for one answer, and it asks for one package after another: a registry that accepts
+        # connections and stays silent took six minutes, for which the stages behind this one would wait.
+        if ! (cd "$folder" && within 120 env PATH="$NODE_TOOLS:$PATH" npm install --no-audit --no-fund \
+            --no-package-lock --loglevel=error --fetch-timeout=60000 --fetch-retries=1); then
             STOCK_MISSING="npm could not install them"
             return
         fi
