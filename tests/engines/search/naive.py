@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,28 +38,30 @@ class MemorySource:
     """Commits and blobs in memory; counts what is read."""
 
     commits: dict[str, dict[bytes, bytes]] = field(default_factory=dict)
-    blobs: dict[bytes, bytes] = field(default_factory=dict)
+    contents: dict[bytes, bytes] = field(default_factory=dict)
     read_ids: list[bytes] = field(default_factory=list)
 
     def commit(self, files: dict[bytes, bytes]) -> str:
         name = hashlib.sha1(repr(sorted(files.items())).encode(), usedforsecurity=False).hexdigest()
         self.commits[name] = dict(sorted(files.items()))
-        self.blobs |= {blob_id(data): data for data in files.values()}
+        self.contents |= {blob_id(data): data for data in files.values()}
         return name
 
     def tree(self, commit: str) -> MemoryTree:
         files = self.commits[commit]
         return MemoryTree(list(files), b"".join(blob_id(data) for data in files.values()))
 
-    def read(self, name: bytes, limit: int = 1 << 30, /) -> bytes | None:
-        data = self.blobs.get(name)
-        if data is not None and len(data) > limit:
-            return None
-        self.read_ids.append(name)
-        return data
+    def blobs(self, ids: Iterable[bytes], limit: int = 1 << 30, /) -> Iterator[tuple[bytes, bytes | None]]:
+        for name in ids:
+            data = self.contents.get(name)
+            if data is not None and len(data) > limit:
+                data = None
+            else:
+                self.read_ids.append(name)
+            yield name, data
 
     def size(self, name: bytes) -> int | None:
-        data = self.blobs.get(name)
+        data = self.contents.get(name)
         return None if data is None else len(data)
 
 

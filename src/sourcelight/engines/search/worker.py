@@ -59,12 +59,12 @@ def build_locked(
     folder: TextIndexFolder, repository: Repository, options: BuildOptions, tree: FileTree | None = None
 ) -> tuple[int, int] | None:
     """Build one index under its lock; returns files and bytes read, None when another process was first."""
-    from sourcelight.repos import ObjectReader
+    from sourcelight.engines.search.index.blob_reader import BlobReader
 
     with folder.lock(options.check_cancelled):
         if not options.rebuild and is_built(folder, options.commit, options.max_file_size, options.revision):
             return None
-        with ObjectReader(repository) as reader:
+        with BlobReader(repository) as reader:
             result = build(folder, reader, options, tree)
             return result.read_files, result.read_bytes
 

@@ -156,10 +156,10 @@ class StoreReader:
         header = self._header(blob_id)
         return None if header is None else header[1]
 
-    def blobs(self, ids: Iterable[bytes]) -> Iterator[tuple[bytes, bytes | None]]:
-        """Read many contents, in the order given."""
+    def blobs(self, ids: Iterable[bytes], limit: int = MAX_CONTENT_BYTES) -> Iterator[tuple[bytes, bytes | None]]:
+        """Read many contents, in the order given; None as for `read`."""
         for blob_id in ids:
-            yield blob_id, self.read(blob_id)
+            yield blob_id, self.read(blob_id, limit)
 
     def _objects(self) -> pygit2.Odb | None:
         if self._odb is None and self.repository.kind == "git":

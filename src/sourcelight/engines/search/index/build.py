@@ -82,8 +82,8 @@ class BlobSource(Protocol):
         """Return the files of a commit."""
         ...
 
-    def read(self, blob_id: bytes, limit: int = ..., /) -> bytes | None:
-        """Return the content of a blob; None when it is missing or exceeds `limit` bytes."""
+    def blobs(self, ids: Iterable[bytes], limit: int = ..., /) -> Iterator[tuple[bytes, bytes | None]]:
+        """Yield the content of each blob; None when it is missing or exceeds `limit` bytes."""
         ...
 
     def size(self, blob_id: bytes) -> int | None:
@@ -303,21 +303,24 @@ class _BuildStep:
         self.existing = _ExistingBlobs(reasons=existing.reasons)
 
         def texts() -> Iterator[tuple[bytes, bytes]]:
+            new_texts = self._texts([blob_id for blob_id in blob_ids if blob_id not in existing.positions])
+            # Not all new blobs have a text: the next one that has waits for its place in the order of paths.
+            next_id, next_text = next(new_texts, (b"", b""))
             for blob_id in blob_ids:
                 position = existing.positions.get(blob_id)
-                if position is None:
-                    yield from self._texts([blob_id])
-                else:
+                if position is not None:
                     self._options.check_cancelled()
                     yield blob_id, shards[position[0]].text(position[1])
+                elif blob_id == next_id:
+                    yield blob_id, next_text
+                    next_id, next_text = next(new_texts, (b"", b""))
 
         self._write(texts(), delta=False)
 
     def _texts(self, ids: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
         limit = document_limit(self._options.max_file_size)
-        for blob_id in ids:
+        for blob_id, text in self._source.blobs(ids, limit):
             self._options.check_cancelled()
-            text = self._source.read(blob_id, limit)
             self.read_files += 1
             if text is None:
                 # None means missing or too large; the size tells which.
