@@ -23,6 +23,7 @@ SHORT_MODULES = {
     "core.patterns.formula": "loads no scanner, so that a plan needs none",
     "core.tools.chunk_table": "loads pyarrow, which definitions of tools don't",
     "display.frames.list_dtype": "loads pandas when it is imported, which its neighbours don't",
+    "engines.deepsearch.lookups.manifests.requirement": "what the readers of all formats return",
     "engines.deepsearch.steps": "the steps that workers of a cluster run, above all that they call",
     "engines.navigation.navigator": "joins languages, indexes of compilers and the workspace",
     "repos.file_locks": "a lock between processes, for indexes, mirrors and the log of a service",

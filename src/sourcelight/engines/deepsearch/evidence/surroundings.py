@@ -22,7 +22,9 @@ outside the best file."""
 
 _KINDS = frozenset({"function", "method", "constructor", "class", "interface", "struct", "enum", "constant", "module"})
 _MARKS = re.compile(r"^\s*(?:///?|/\*+|\*+/|\*+|#+!?|--|;+|[rRuUbB]?(?:\"\"\"|'''))\s?|\s*(?:\*+/|\"\"\"|''')\s*$")
-_SENTENCE = re.compile(r"(.+?(?<!\bi\.e)(?<!\be\.g)(?<!\betc)(?<!\bvs)[.!?])(?=\s|$)", re.DOTALL)
+_SENTENCE = re.compile(
+    r"(.+?(?<!\s)(?<!\bi\.e)(?<!\be\.g)(?<!\betc)(?<!\bvs)(?<!\bcf)(?<!\bw\.r\.t)[.!?])(?=\s|$)", re.DOTALL
+)
 _REFERENCE = re.compile(
     r"<(?:see|paramref|typeparamref)\s+(?:cref|name|langword)=[\"'](?:\w:)?(?P<xml>[^\"'<>]+)[\"']\s*/>"
     r"|\{@(?:link|linkplain|code|literal)\s+(?P<javadoc>[^{}]+)\}"

@@ -95,7 +95,12 @@ def _count(work: Work, paths: PathNames) -> Fact | None:  # noqa: PLR0911 - one 
         fact = files.count_repositories_without(work, counter)
         fact.unapplied += unapplied_fields(request, _APPLIED[counter])
         return fact
+    if request.kind == "dependencies" and request.ignored:
+        # "What does the app target depend on" asks for another list.
+        return None
     fact = counter(work)
+    if fact.unread and not fact.number:
+        return None
     if counter is subclasses.count_subclasses and request.is_list and not fact.number:
         # That no head names it proves nothing: in some languages, types implement without saying so.
         return None

@@ -193,7 +193,7 @@ def count_refs(work: Work) -> Fact:
             table.add((target.repository.name, name.removeprefix(prefix), commit[:12]))
             fact.repositories[target.repository.name] += 1
     fact.number = table.total
-    fact.subject = f"{noun_for(noun, table.total)} {'are' if table.total != 1 else 'is'} there"
+    fact.subject = noun_for(noun, table.total)
     fact.rule = (
         "Tags of commits count; a release of a service without a tag does not."
         if kind == "tags"

@@ -205,7 +205,7 @@ def count_commits(work: Work) -> Fact:
     rows = _find_commits(work, fact)
     noun = "merge" if work.request.merges else "commit"
     fact.number = len(rows)
-    fact.subject = f"{noun_for(noun, len(rows))}{conditions(work)} {'are' if len(rows) != 1 else 'is'} in the history"
+    fact.subject = f"{noun_for(noun, len(rows))}{conditions(work)}"
     fact.rule += (
         "Commits behind the commit that is searched count; spans of time are of committer dates in UTC, and "
         "days are shown as `git log` shows them."
@@ -258,6 +258,18 @@ def people_table(rows: Sequence[dict[str, Any]]) -> Rows:
     return table
 
 
+def commits_by_name(table: Rows) -> dict[str, tuple[int, int]]:
+    """Return the commits and the number of addresses of each name of `people_table`, in its order.
+
+    A person with several addresses that no mailmap joins is one person to a reader, as in owners of lines.
+    """
+    by_name: dict[str, tuple[int, int]] = {}
+    for name, _, number in table.rows:
+        commits, addresses = by_name.get(name, (0, 0))
+        by_name[name] = commits + number, addresses + 1
+    return by_name
+
+
 def count_authors(work: Work) -> Fact:
     """Count people with commits."""
     fact = Fact(0, "", "", unit="authors", adds_up=False)
@@ -265,9 +277,10 @@ def count_authors(work: Work) -> Fact:
     people = people_of(rows)
     pairs = {(row["author"], row["author_email"]) for row in rows}
     fact.number = len(people)
-    fact.subject = (
-        f"{noun_for('author', len(people))} {'have' if len(people) != 1 else 'has'} commits{conditions(work)}"
-    )
+    names = {row["author"] for row in rows}
+    by_address = f", with {len(names):,} names," if len(names) < len(people) else ""
+    have = "have" if len(people) != 1 else "has"
+    fact.subject = f"{noun_for('author', len(people))}{by_address} {have} commits{conditions(work)}"
     fact.rule += (
         "An author is an address as the mailmap has it, whatever its case; co-authors without a commit of their own "
         "don't count."

@@ -21,6 +21,7 @@ from sourcelight.engines.deepsearch.facts.searches import (
     noun_for,
     run_searches,
 )
+from sourcelight.engines.deepsearch.facts.unparsed_definitions import unparsed_languages
 
 _MACRO = re.compile(r"\s*#\s*define\b")
 
@@ -77,6 +78,7 @@ def count_definitions(work: Work) -> Fact:
         "Definitions count as the index of definitions has them, nested ones included; languages without a "
         "grammar have none."
     )
+    fact.unread = unparsed_languages(work, notes)
     if macros:
         fact.sentences.append(
             f"Of the rows of the query, those that are no macros count: {count_of(len(macros), 'macro')} with "
@@ -170,6 +172,21 @@ _TESTS: tuple[tuple[str, str, str], ...] = (
         "lines that begin with it, specify, test or def test_",
     ),
     ("Tcl", r"type:file case:yes /^[ \t]*test\s+[{\"]/", "lines that begin with test"),
+    ("Shell", r"type:file case:yes /^[ \t]*@test[ \t]/", "lines that begin with @test"),
+    (
+        "Swift",
+        r"type:file case:yes /^[ \t]*(?:@Test\b|(?:@\w+[ \t]+|\w+[ \t]+)*func[ \t]+test\w*[ \t]*\()/",
+        "lines with @Test or func test…",
+    ),
+    ("C#", r"type:file case:yes /^[ \t]*\[(?:Fact|Theory|Test|TestMethod)\b/", "lines with [Fact], [Theory] or [Test]"),
+    (
+        "PHP",
+        r"type:file case:yes file:Test\.php$ /^[ \t]*(?:[\w \t]*function[ \t]+test\w*[ \t]*\(|#\[Test\b)/",
+        "methods named test… and those marked as tests, in files that end in Test.php",
+    ),
+    ("Elixir", r"type:file case:yes file:_test\.exs$ /^[ \t]*(?:test|property)[ \t]+\"/", "lines that begin with test"),
+    ("Dart", r"type:file case:yes file:_test\.dart$ /^[ \t]*(?:test|testWidgets)\(/", "lines that begin with test("),
+    ("Zig", r"type:file case:yes /^[ \t]*test[ \t]+(?:\"|\w+[ \t]*\{|\{)/", "blocks of tests"),
     ("C", r"type:symbol case:yes /^test_|_test$/ select:symbol.function", "functions named test_… or …_test"),
     ("C++", r"type:file case:yes /^[ \t]*(?:TEST(?:_[FP])?|TYPED_TEST|TEST_CASE)\s*\(/", "lines that begin with TEST("),
 )
@@ -209,6 +226,8 @@ def count_tests(work: Work) -> Fact:
         notes=notes,
         unit="tests",
     )
+    customs = {language for language, _, _ in _TESTS}
+    fact.unread = [language for language in unparsed_languages(work, notes) if language not in customs]
     fact.rule = (
         "Tests count as they are written, not as they run with parameters: "
         + (

@@ -11,6 +11,7 @@ from sourcelight.core.markup.counts import list_names
 from sourcelight.engines.deepsearch.facts.changes import removals_of
 from sourcelight.engines.deepsearch.facts.commits import (
     commit_arguments,
+    commits_by_name,
     conditions,
     count_commits,
     dates_of,
@@ -97,7 +98,7 @@ def _find_commit(work: Work) -> Fact | None:
     fact = count_commits(work)
     rows = fact.tables[0]
     if not rows.total:
-        fact.number, fact.subject = None, f"No commit{conditions(work, is_single=True)} is in the history"
+        fact.number, fact.subject = None, f"There is no commit{conditions(work, is_single=True)}"
         return fact
     arguments = commit_arguments(work, [], [])
     answer = work.call("commit_search", arguments)
@@ -129,8 +130,11 @@ def _find_people(work: Work) -> Fact:
         fact.number, fact.subject = None, f"No one has commits{conditions(work)}"
         return fact
     is_fewest = work.request.is_fewest
-    best = (min if is_fewest else max)(row[2] for row in table.rows)
-    first = [row[0] for row in table.rows if row[2] == best]
+    by_name = commits_by_name(table)
+    best = (min if is_fewest else max)(commits for commits, _ in by_name.values())
+    first = [name for name, (commits, _) in by_name.items() if commits == best]
+    addresses = max(by_name[name][1] for name in first)
+    under = f", under {addresses:,} addresses" if len(first) == 1 and addresses > 1 else ""
     names = list_names([inline(name, 80) for name in first])
     merges = "merge" if work.request.merges else "commit"
     fact.sentences.insert(
@@ -141,9 +145,9 @@ def _find_people(work: Work) -> Fact:
     fact.number = None
     fact.subject = (
         f"{names} {'have' if len(first) > 1 else 'has'} the {'fewest' if is_fewest else 'most'} "
-        f"{noun_for(merges, 2)}{conditions(work)}: {best:,}{' each' if len(first) > 1 else ''}"
+        f"{noun_for(merges, 2)}{conditions(work)}: {best:,}{' each' if len(first) > 1 else ''}{under}"
     )
-    fact.rule += " An author is an address, as the mailmap has it."
+    fact.rule += " The table has a row per address, as the mailmap has it; the sentence joins those of one name."
     # A truncated table has the people with the most commits: reversed, it would begin with the wrong ones.
     if is_fewest and table.total == len(table.rows):
         order = sorted(range(len(table.rows)), key=lambda index: (table.rows[index][2], table.rows[index][1]))

@@ -217,7 +217,7 @@ def count_repositories(work: Work) -> Fact:
         names = sorted({*names, *excluded_repositories(work.inquiry)})
     fact = Fact(
         len(names),
-        f"{noun_for('repository', len(names))} {'are' if len(names) != 1 else 'is'} there",
+        noun_for("repository", len(names)),
         "code.list_repos()",
         unit="repositories",
     )

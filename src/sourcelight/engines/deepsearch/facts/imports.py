@@ -22,6 +22,7 @@ from sourcelight.engines.deepsearch.facts.searches import (
     noun_for,
     run_searches,
 )
+from sourcelight.engines.deepsearch.facts.unparsed_definitions import unparsed_languages
 from sourcelight.engines.symbols import LANGUAGES
 
 _IMPORT_WORDS = "(?:include|import|from|require|require_once|use|using|load|source)"
@@ -201,6 +202,7 @@ def count_dependencies(work: Work) -> Fact:
     fact.number = len(files)
     inner = sum(not is_external for is_external in external.values())
     fact.subject = f"{noun_for('dependency', len(files))} {'are' if len(files) != 1 else 'is'} imported"
+    fact.unread = unparsed_languages(work, fact.notes)
     fact.sentences.append(
         f"{inner:,} of them {'are' if inner != 1 else 'is'} among the repositories "
         f"here, {len(files) - inner:,} {'are' if len(files) - inner != 1 else 'is'} not."

@@ -75,6 +75,8 @@ class Fact:
         Words of the question that this count could not take in.
     commits
         Commits that the first sentence rests on.
+    unread
+        Languages whose files the count had to leave out.
     unit, per
         What `number` counts, and what `repositories` count where that is something else.
     """
@@ -91,6 +93,7 @@ class Fact:
     unapplied: list[str] = field(default_factory=list)
     commits: list[CommitEvidence] = field(default_factory=list)
     adds_up: bool = True
+    unread: list[str] = field(default_factory=list)
     unit: str = ""
     per: str = ""
 

@@ -19,12 +19,17 @@ from sourcelight.repos import is_revision, resolve
 TEST_FILES = (
     r"(^|/)(tests?|testing|__tests__|specs?|testdata)/|(^|/)test_[^/]*$|_tests?\.\w+$|[.-](test|spec)\.\w+$"
     # Filters of files ignore case: `MockitoJUnit.java` ends with no word.
-    r"|(?-i:Test|Tests|IT)\.(java|kt|scala|cs|groovy)$|(^|/)conftest\.py$"
+    r"|(?-i:Test|Tests|IT|Spec)\.(java|kt|scala|cs|groovy|swift|php|hs)$|(^|/)conftest\.py$"
 )
-"""Paths of test files: by directory, or by the start or end of the name."""
+"""Paths of test files: by directory, or by the start or end of the name; filters of files ignore case."""
 
 
 _GO_TESTS = r"_test\.go$"
+
+
+def is_test(path: str) -> bool:
+    """Return whether a path is one of a test."""
+    return re.search(TEST_FILES, path, re.IGNORECASE) is not None
 
 
 def test_files(request: FactRequest) -> str:
@@ -45,7 +50,7 @@ def is_of_files(request: FactRequest, path: str) -> bool:
         return False
     if request.languages and not any(re.search(path_regex(name), path) for name in request.languages):
         return False
-    return request.tests is None or bool(re.search(test_files(request), path)) is request.tests
+    return request.tests is None or bool(re.search(test_files(request), path, re.IGNORECASE)) is request.tests
 
 
 @dataclass

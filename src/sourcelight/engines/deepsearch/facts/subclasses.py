@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work
+from sourcelight.engines.deepsearch.facts.paths import is_test
 from sourcelight.engines.deepsearch.facts.searches import (
     commit_of,
     file_conditions,
@@ -20,11 +21,16 @@ from sourcelight.engines.deepsearch.facts.searches import (
     noun_for,
     run_searches,
 )
+from sourcelight.engines.deepsearch.facts.unparsed_definitions import is_parsed
+from sourcelight.engines.search import Target
 
 # Selects lines by the index, and too many of them: `read_subtype` decides. Braces are doubled for `str.format`.
 _HEIR = (
-    r"^[ \t]*((export|default|public|protected|private|internal|abstract|final|sealed|open|data|static)[ \t]+)*"
-    r"(class|interface|struct|enum|record|trait)[ \t]+\w+[^{{;\n]*[^{{;\n\w](?:{names})\b"
+    r"^[ \t]*((@[\w.]+(\([^)\n]*\))?|export|default|declare|public|protected|private|fileprivate|internal|package"
+    r"|abstract|final|sealed|non-sealed|open|data|static|strictfp|partial|readonly|unsafe|ref|new|file|indirect|inner|value|inline"
+    r"|annotation|case|implicit|companion|fun|base|enum|template[ \t]*<[^\n]*>)[ \t]+)*"
+    r"(class|interface|struct|enum|record|trait|protocol|actor|extension|object|mixin)[ \t]+"
+    r"[\w.:]+[^{{;\n]*[^{{;\n\w](?:{names})\b"
     r"|^[ \t]*(unsafe[ \t]+)?impl\b[^{{;\n]*[^{{;\n\w](?:{names})\b[^{{;\n]*[ \t]for[ \t]"
     r"|^[ \t]*#\[derive\([^\n]*\b(?:{names})\b"
 )
@@ -40,11 +46,20 @@ _NO_SOURCE = re.compile(r"\.(?:md|mdx|mkd|markdown|rst|txt|adoc|asciidoc|api)$",
 MAX_ATTRIBUTE_LINES = 8
 """Lines below ``#[derive(…)]`` in which the head of what derives is searched for."""
 
-_HEAD = re.compile(r"\b(?P<kind>class|interface|struct|enum|record|trait)\s+(?P<name>\w+)(?P<rest>.*)")
+_HEAD = re.compile(
+    r"\b(?P<kind>class|interface|struct|enum|record|trait|protocol|actor|extension|object|mixin)\s+(?!class\b|struct\b)"
+    r"(?:\w+(?:\.|::))*(?P<name>\w+)(?P<rest>.*)"
+)
+_RELATION = re.compile(r"\s*(?:\(|[\w\s]*:|<|.*\b(?:extends|implements|with|on)\b)")
+"""The text between the name of a class and its bases: a bracket, a colon, or a word."""
+_TYPES = frozenset({"class", "interface", "struct", "enum", "module"})
 _IMPL = re.compile(r"\s*(?:unsafe\s+)?impl\b(?P<base>.*?)\sfor\s+(?P<type>.*)")
 _DERIVE = re.compile(r"\s*#\[derive\((?P<bases>[^)\n]*)")
 _DERIVING = re.compile(r"\s*(?:pub(?:\([^)]*\))?\s+)?(?P<kind>struct|enum|union)\s+(?P<name>\w+)")
-_KINDS = {"record": "class", "trait": "interface"}
+_KINDS = {
+    "record": "class", "trait": "interface", "protocol": "interface", "actor": "class", "object": "class",
+    "mixin": "class", "extension": "",
+}  # fmt: skip
 
 
 def count_subclasses(work: Work) -> Fact:
@@ -64,12 +79,15 @@ def count_subclasses(work: Work) -> Fact:
         lines = texts.lines(target, row["path"])
         following = lines[row["line_number"] : row["line_number"] + MAX_ATTRIBUTE_LINES]
         head = read_subtype(row["line"] or "", terms, row["path"], following)
+        if head is not None and head.is_declared and not _is_definition(texts, target, row, head.name):
+            continue
         if head is not None:
             candidates.append((row, head))
         elif (opening := _opening_of(lines, row["line_number"])) is not None:
             text = " ".join(lines[opening - 1 : row["line_number"]])
             head = read_subtype(text, terms, row["path"])
-            if head is not None:
+            opened_row = {**row, "line_number": opening}
+            if head is not None and _is_definition(texts, target, opened_row, head.name):
                 candidates.append(({**row, "line_number": opening, "line": lines[opening - 1]}, head))
     kinds = {_SAME_KINDS.get(kind, kind) for kind in request.symbol_kinds} - {"class"}
     if "class" not in request.symbol_kinds and kinds:
@@ -84,9 +102,13 @@ def count_subclasses(work: Work) -> Fact:
     for row, head in candidates:
         subtypes.setdefault((row["repository"], row["path"], head.name), (row, head))
     count, noun = len(subtypes), request.symbol_kinds[0] if kinds else "class"
+    if noun == "class" and any(head.kind != "class" for _, head in subtypes.values()):
+        noun = "type"
+    tested = sum(is_test(path) for _, path, _ in subtypes)
+    of_tests = f", {tested:,} of them in tests," if 0 < tested < count and request.tests is None else ""
     fact = Fact(
         count,
-        f"{noun_for(noun, count)}{file_conditions(work)} "
+        f"{noun_for(noun, count)}{file_conditions(work)}{of_tests} "
         f"{'name' if count != 1 else 'names'} {format_terms(request.terms)} as a base in "
         f"{'their heads' if count != 1 else 'its head'}",
         join_queries([*queries, *continued]),
@@ -106,6 +128,18 @@ def count_subclasses(work: Work) -> Fact:
         )
     fact.tables = [table]
     return fact
+
+
+def _is_definition(texts: FileTexts, target: Target, row: Mapping[str, Any], name: str) -> bool:
+    """Return whether a head is one of the index, and no text of an example, where the index has the file whole."""
+    definitions = texts.engine.store.definitions_of(target, row["path"])
+    if not is_parsed(texts, target, row["path"]) or definitions is None:
+        return True
+    return any(
+        definition.name == name and definition.begin_line <= row["line_number"] <= definition.end_line
+        for definition in definitions.definitions()
+        if definition.kind in _TYPES
+    )
 
 
 def _opening_of(lines: Sequence[str], number: int) -> int | None:
@@ -138,6 +172,7 @@ class Subtype:
 
     name: str
     kind: str
+    is_declared: bool = field(default=False, compare=False)
 
 
 def read_subtype(line: str, names: frozenset[str], path: str, following: Sequence[str] = ()) -> Subtype | None:
@@ -169,7 +204,10 @@ def read_subtype(line: str, names: frozenset[str], path: str, following: Sequenc
         # Keyword arguments of a class, such as `metaclass=Base`, are no bases.
         bases = re.sub(r"\b\w+\s*=[^,)]*", "", bases)
     has_base = any(re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", bases) for name in names)
-    return Subtype(head["name"], _KINDS.get(head["kind"], head["kind"])) if has_base else None
+    if not has_base or _RELATION.match(head["rest"]) is None:
+        return None
+    kind = head["kind"]
+    return Subtype(head["name"], _KINDS.get(kind, kind), is_declared=kind not in {"extension", "object"})
 
 
 def without_brackets(text: str, pair: str) -> str:

@@ -82,9 +82,7 @@ def count_texts(work: Work) -> Fact:
         fact.subject = f"{files_noun(work, fact.number)}{file_conditions(work, languages=False)} {verb} {terms}"
     elif unit == "occurrences":
         noun = "call" if called else "occurrence"
-        fact.subject = (
-            f"{noun_for(noun, fact.number)} of {terms}{file_conditions(work)} {'are' if many else 'is'} there"
-        )
+        fact.subject = f"{noun_for(noun, fact.number)} of {terms}{file_conditions(work)}"
     fact.sentences.append(f"They are {_format_totals(sum(matches.values()), len(rows), len(files), len(by_file))}.")
     fact.search_notices += dict.fromkeys(left_out)
     if called:

@@ -15,12 +15,17 @@ from sourcelight.engines.deepsearch.facts.commits import evidence_of
 from sourcelight.engines.deepsearch.facts.events import byline
 from sourcelight.engines.deepsearch.facts.model import Work, format_call
 from sourcelight.engines.deepsearch.facts.paths import PathNames
+from sourcelight.engines.deepsearch.lookups.absence import WITHIN_NAMES, find_absence
 from sourcelight.engines.deepsearch.lookups.calls import find_callees, find_callers
 from sourcelight.engines.deepsearch.lookups.classes import find_bases
-from sourcelight.engines.deepsearch.lookups.comparison import find_difference, find_parameters, find_purpose
+from sourcelight.engines.deepsearch.lookups.comparison import (
+    find_difference,
+    find_lacking_parameter,
+    find_parameters,
+    find_purpose,
+)
 from sourcelight.engines.deepsearch.lookups.defaults import (
     find_any_default,
-    find_lacking_parameter,
     find_parameter_default,
     find_setting,
     find_value,
@@ -29,9 +34,7 @@ from sourcelight.engines.deepsearch.lookups.dependencies import find_dependency,
 from sourcelight.engines.deepsearch.lookups.environment import find_variable, list_environment
 from sourcelight.engines.deepsearch.lookups.initial_values import find_constant_of, find_initial_value
 from sourcelight.engines.deepsearch.lookups.names import (
-    WITHIN_NAMES,
     DefinitionLocation,
-    find_absence,
     find_definitions,
     state_definitions,
 )
@@ -76,7 +79,7 @@ def _find_configured(lookup: Lookup, work: Work, notes: list[str]) -> Finding | 
 def _find_named(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
     queries: list[str] = []
     find = _OF_DEFINITION.get(lookup.kind)
-    definitions = find_definitions(work, lookup.name, lookup.symbol_kind, notes, queries)
+    definitions = find_definitions(work, lookup.name, lookup.symbol_kind, notes, queries, unparsed=True)
     if not definitions:
         # A plain word of prose that is nowhere says nothing: "where is authentication implemented?"
         if _PLAIN_WORD.fullmatch(lookup.name) and not (lookup.kind == "existence" or lookup.symbol_kind):

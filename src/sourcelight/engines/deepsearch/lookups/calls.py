@@ -16,6 +16,7 @@ from sourcelight.engines.deepsearch.evidence.model import Finding, Statement, jo
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work, format_call
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
+from sourcelight.engines.deepsearch.facts.unparsed_definitions import is_parsed, is_unread_code
 from sourcelight.engines.deepsearch.lookups.names import (
     MAX_DETAILS,
     SHOWN,
@@ -38,6 +39,9 @@ def find_callers(work: Work, locations: Sequence[DefinitionLocation], name: str,
     if not callables or len(callables) > _MAX_DEFINITIONS:
         return None
     simple = callables[0].definition.name
+    texts = FileTexts(work.context)
+    if not all(is_parsed(texts, location.target, location.path) for location in callables):
+        return _no_callers(work, simple, callables, [], notes)
     rows: dict[tuple[str, str, int], dict[str, Any]] = {}
     counts: Counter[tuple[str, str, int]] = Counter()
     queries: list[str] = []
@@ -58,7 +62,17 @@ def find_callers(work: Work, locations: Sequence[DefinitionLocation], name: str,
         return _no_callers(work, simple, callables, queries, notes)
     for key, row in rows.items():
         row["calls"] = counts[key]
-    return _state(work, list(rows.values()), name, callables, queries, complete=complete)
+    is_whole = complete and not _is_in_unread_code(work, texts, simple, notes)
+    return _state(work, list(rows.values()), name, callables, queries, complete=complete, is_whole=is_whole)
+
+
+def _is_in_unread_code(work: Work, texts: FileTexts, name: str, notes: list[str]) -> bool:
+    """Return whether a file of code that no grammar parses has a name, and so may call it."""
+    for row in run_searches(work, make_queries(work, f"case:yes type:file /\\b{escape_regexp(name)}\\b/"), notes):
+        target = work.inquiry.pins.of(row["repository"])
+        if row["type"] == "content" and target is not None and is_unread_code(texts, target, row["path"]):
+            return True
+    return False
 
 
 def _call_graph(work: Work, tool: str, location: DefinitionLocation, queries: list[str]) -> ToolResult | None:
@@ -142,6 +156,7 @@ def _state(
     queries: Sequence[str],
     *,
     complete: bool,
+    is_whole: bool,
 ) -> Finding:
     texts = FileTexts(work.context)
     rows.sort(key=lambda row: (rank_of(row["caller_path"]), row["caller_path"], row["line_number"]))
@@ -162,7 +177,9 @@ def _state(
     file_count = count_of(len({(row["caller_repository"], row["caller_path"]) for row in main}), "file")
     if len(by_caller) > len(visible):
         name_list = f"{len(by_caller):,} functions, among them {name_list}"
-    text = f"{code(name)} is called by {name_list} ({call_noun} in {file_count})"
+    by = "called by name" if all(row["how"] in {"name", "text"} for row in main) and len(callables) > 1 else "called"
+    counts = f"{call_noun} in {file_count}" if is_whole else f"at least {call_noun}; not all files could be parsed"
+    text = f"{code(name)} is {by} by {name_list} ({counts})"
     finding = Finding(Statement(text, evidence), "callers", queries=list(queries), heading="Used by")
     finding.details = [_statement(work, texts, row) for row in main[:MAX_DETAILS]]
     if len(main) > MAX_DETAILS:
@@ -212,8 +229,9 @@ def _mentions(
         evidence = texts.evidence(target, row["path"], row["line_number"], row["line_number"], "usage")
         statements.append(Statement(f"{code(row['path'])}: {code((row['line'] or '').strip()[:160])}", (evidence,)))
     files = count_of(len({(row["repository"], row["path"]) for row in main}), "file")
+    main_holders = list(dict.fromkeys(f"{code(row['path'])}, line {row['line_number']:,}" for row in main))[:SHOWN]
     other = f"{count_of(len(main), 'other line')} of code in {files} {'has' if len(main) == 1 else 'have'} the name"
-    such = "" if len(main) == 1 else ", such as"
+    such = f"{':' if len(main) <= SHOWN else ', such as'} {join_words(main_holders)}"
     headline = Statement(
         f"No call of {code(name)} is certain, but {other}{such}",
         tuple(item for statement in statements[:SHOWN] for item in statement.evidence),

@@ -22,7 +22,8 @@ from sourcelight.engines.deepsearch.lookups.values import blank_brackets, parame
 _CLASSES = frozenset({"class", "interface", "struct"})
 _MAX_HEAD_LINES = 20
 _EXTENDS = re.compile(r"\.(?:java|[cm]?[jt]sx?|php|scala|groovy|dart)$")
-_COLON = re.compile(r"\.(?:cc|cpp|cxx|hh|hpp|hxx|h|cs)$")
+_COLON = re.compile(r"\.(?:cc|cpp|cxx|hh|hpp|hxx|h|cs|swift|kt|kts)$")
+_CLAUSES = re.compile(r"\b(?:extends|implements|with)\s+(.*?)(?=\b(?:extends|implements|with)\b|$)")
 _ACCESS = re.compile(r"^(?:(?:public|protected|private|virtual)\s+)+")
 
 
@@ -78,10 +79,12 @@ def bases_of(  # noqa: PLR0911 - one for each form of head
         return None
     text, last = head
     if _EXTENDS.search(location.path):
-        return [base for part in re.findall(r"\b(?:extends|implements)\s+(.*?)(?=\b(?:extends|implements)\b|$)", text)
-                for base in _split(part)], last  # fmt: skip
+        return [base for part in _CLAUSES.findall(text) for base in _split(part)], last
     if _COLON.search(location.path):
-        _, colon, after = text.partition(":")
+        # The colons of parameters and of bounds of types come before that of the bases.
+        bare = re.sub(r"<[^<>]*>", lambda match: "_" * len(match[0]), blank_brackets(text))
+        colon, after = ":" in bare, text[bare.find(":") + 1 :]
+        after = re.split(r"\bwhere\b", after)[0]
         return ([_ACCESS.sub("", base) for base in _split(after)] if colon else []), last
     return None
 

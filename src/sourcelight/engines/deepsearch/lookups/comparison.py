@@ -21,6 +21,7 @@ from sourcelight.engines.deepsearch.lookups.names import (
     find_definitions,
     head_at,
     noun_with_article,
+    with_overloads,
     with_repository,
 )
 from sourcelight.engines.deepsearch.lookups.values import parameter_names, parameters_of
@@ -53,7 +54,8 @@ def find_parameters(
     work: Work, locations: Sequence[DefinitionLocation], name: str, queries: list[str]
 ) -> Finding | None:
     """Return the parameters that the heads of the functions of a name have, up to three; None if one can't be read."""
-    best, texts = best_locations(locations), FileTexts(work.context)
+    texts = FileTexts(work.context)
+    best = with_overloads(texts, best_locations(locations))
     if len(best) > SHOWN or any(location.definition.kind not in _FUNCTIONS for location in best):
         return None
     parts: list[str] = []
@@ -89,6 +91,41 @@ def _parameters_at(texts: FileTexts, location: DefinitionLocation) -> tuple[list
         return ([], definition.line) if bare else None
     names = parameter_names(read[0], location.path)
     return None if names is None else (names, read[1])
+
+
+def find_lacking_parameter(
+    work: Work, owners: list[DefinitionLocation], name: str, queries: list[str], notes: list[str]
+) -> Finding | None:
+    """Say that the one function of a name has no such parameter; None if its head can't be read, or takes any."""
+    best = best_locations(owners)
+    if len(best) != 1 or best[0].definition.kind not in _FUNCTIONS or not name.isidentifier():
+        return None
+    location, texts = best[0], FileTexts(work.context)
+    definition = location.definition
+    body = texts.lines(location.target, location.path)[definition.begin_line - 1 : definition.end_line]
+    # A member of an object of options is no parameter, and yet what is asked about.
+    if any(re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", line) for line in body):
+        return None
+    read = parameters_of(texts.lines(location.target, location.path), definition.name, definition.line, location.path)
+    names = None if read is None else parameter_names(read[0], location.path)
+    # `*args`, `&block`, `...rest` and destructured objects accept names that the head doesn't list.
+    if (
+        read is None
+        or names is None
+        or any(parameter_name.startswith(("*", "&", "...", "{")) or parameter_name == name for parameter_name in names)
+    ):
+        return None
+    parameter_list = (
+        f"its parameters are {join_words([code(parameter_name) for parameter_name in names])}"
+        if names
+        else "it has none"
+    )
+    location_text = f"{code(location.path)}{with_repository(work, location)}, line {definition.line:,}"
+    text = f"{code(definition.name)} has no parameter {code(name)}: {parameter_list}, in {location_text}"
+    evidence = texts.evidence(
+        location.target, location.path, definition.line, read[1], "definition", 1.0, (definition.name,)
+    )
+    return Finding(Statement(text, (evidence,)), "parameters", queries=[join_queries(queries)], notes=notes)
 
 
 def find_difference(work: Work, first: str, second: str, notes: list[str]) -> Finding | None:

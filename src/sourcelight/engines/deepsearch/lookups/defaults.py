@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from sourcelight.core.markup import code, count_of, join_words
+from sourcelight.core.markup import code, count_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
@@ -22,10 +22,10 @@ from sourcelight.engines.deepsearch.lookups.names import (
     head_at,
     noun_of,
     rank_of,
-    with_repository,
+    with_overloads,
 )
 from sourcelight.engines.deepsearch.lookups.registrations import find_registrations
-from sourcelight.engines.deepsearch.lookups.values import parameter_names, parameters_of, value_of
+from sourcelight.engines.deepsearch.lookups.values import parameters_of, value_of
 from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
 
 _VALUED = frozenset({"constant", "variable", "field", "property", "enummember", "module", "function"})
@@ -43,12 +43,41 @@ def find_value(
 ) -> Finding | None:
     """Return the value of a constant or the like at its definitions; None if no definition gives it a value."""
     texts = FileTexts(work.context)
-    candidates = [candidate for location in locations if (candidate := value_at(texts, location)) is not None]
+    every = with_overloads(texts, locations)
+    candidates = [candidate for location in every if (candidate := value_at(texts, location)) is not None]
     if not candidates:
         return None
     finding = state_values(work, candidates, code(name), "value", queries, notes)
+    _add_assignments(texts, candidates, every, finding)
     _follow(work, candidates, finding, notes)
     return finding
+
+
+def _add_assignments(
+    texts: FileTexts,
+    candidates: Sequence[ValueCandidate],
+    definitions: Sequence[DefinitionLocation],
+    finding: Finding,
+) -> None:
+    """Say that further lines of the file set a variable, whose value the first one alone does not tell."""
+    location = candidates[0].locations[0]
+    if location.definition.kind not in {"variable", "field", "property"}:
+        return
+    definition_lines = {other.definition.line for other in definitions if other.path == location.path}
+    name = re.escape(location.definition.name)
+    assigned = re.compile(
+        rf"(?<![\w$.])(?:(?:self|this|cls|@)(?:\.|->)?)?{name}\s*(?:[-+*/%|&^]|<<|>>|\|\||&&|\?\?)?=(?![=>~])|\bglobal\s+{name}\b"
+    )
+    lines = texts.lines(location.target, location.path)
+    number = sum(
+        assigned.search(line) is not None for index, line in enumerate(lines, 1) if index not in definition_lines
+    )
+    if number:
+        verb = "sets" if number == 1 else "set"
+        finding.headline = Statement(
+            f"{finding.headline.text}; {count_of(number, 'further line')} of the file {verb} it, too",
+            finding.headline.evidence,
+        )
 
 
 def value_at(texts: FileTexts, location: DefinitionLocation) -> ValueCandidate | None:
@@ -75,12 +104,10 @@ def find_parameter_default(
     texts = FileTexts(work.context)
     candidates: list[ValueCandidate] = []
     for location in best_locations(owners):
-        for head in _heads_of(texts, location):
-            candidate = default_at(texts, head, name)
-            if candidate is not None:
-                candidates.append(candidate)
-                break
-        else:
+        heads = with_overloads(texts, _heads_of(texts, location))
+        of_heads = [candidate for head in heads if (candidate := default_at(texts, head, name)) is not None]
+        candidates += of_heads
+        if not of_heads:
             # Dataclasses and the like have no constructor in the source; their fields are its parameters.
             field_value = _field_of(texts, location, name)
             if field_value is not None:
@@ -351,38 +378,3 @@ def find_any_default(work: Work, name: str, queries: list[str], notes: list[str]
     if not candidates or len({candidate.value for candidate in candidates.values()}) > SHOWN:
         return None
     return state_values(work, list(candidates.values()), f"The default of {code(name)}", "value", queries, notes)
-
-
-def find_lacking_parameter(
-    work: Work, owners: list[DefinitionLocation], name: str, queries: list[str], notes: list[str]
-) -> Finding | None:
-    """Say that the one function of a name has no such parameter; None if its head can't be read, or takes any."""
-    best = best_locations(owners)
-    if len(best) != 1 or best[0].definition.kind not in _FUNCTIONS or not name.isidentifier():
-        return None
-    location, texts = best[0], FileTexts(work.context)
-    definition = location.definition
-    body = texts.lines(location.target, location.path)[definition.begin_line - 1 : definition.end_line]
-    # A member of an object of options is no parameter, and yet what is asked about.
-    if any(re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", line) for line in body):
-        return None
-    read = parameters_of(texts.lines(location.target, location.path), definition.name, definition.line, location.path)
-    names = None if read is None else parameter_names(read[0], location.path)
-    # `*args`, `&block`, `...rest` and destructured objects accept names that the head doesn't list.
-    if (
-        read is None
-        or names is None
-        or any(parameter_name.startswith(("*", "&", "...", "{")) or parameter_name == name for parameter_name in names)
-    ):
-        return None
-    parameter_list = (
-        f"its parameters are {join_words([code(parameter_name) for parameter_name in names])}"
-        if names
-        else "it has none"
-    )
-    location_text = f"{code(location.path)}{with_repository(work, location)}, line {definition.line:,}"
-    text = f"{code(definition.name)} has no parameter {code(name)}: {parameter_list}, in {location_text}"
-    evidence = texts.evidence(
-        location.target, location.path, definition.line, read[1], "definition", 1.0, (definition.name,)
-    )
-    return Finding(Statement(text, (evidence,)), "parameters", queries=[join_queries(queries)], notes=notes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.core.markup.counts import list_names
@@ -15,6 +15,8 @@ from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.lookups.manifests import (
     MANIFESTS,
+    OTHER_MANIFESTS,
+    RUNTIME_CLAIMS,
     Requirement,
     is_same,
     normalize,
@@ -26,16 +28,11 @@ from sourcelight.engines.deepsearch.lookups.names import MAX_DETAILS, SHOWN, ran
 from sourcelight.engines.search import Target
 
 _MAX_MANIFESTS = 200
+_AS_CODE = re.compile(r"(?:^|/)(?:setup\.py|build\.gradle(?:\.kts)?|build\.sbt|[\w.-]+\.gemspec|Gemfile|mix\.exs)$")
+"""Manifests that are programs: code may add to the lists that are read."""
+_BY_FUNCTIONS = re.compile(r"(?:^|/)(?:setup\.py|build\.gradle(?:\.kts)?|build\.sbt|mix\.exs)$")
+_GROUPS = {"dev": "development", "tes": "test", "pee": "peer", "opt": "optional", "bui": "build"}
 _MAX_LISTED, _MAX_DETAILS = 12, 60
-_NAMES = {
-    "python": "Python",
-    "go": "Go",
-    "rust": "Rust",
-    "node": "Node.js",
-    "ruby": "Ruby",
-    "java": "Java",
-    "php": "PHP",
-}
 
 
 def _manifests(
@@ -130,7 +127,7 @@ def _statement(
         if requirement_text
         else f"{code(name)} {code(requirement.version)}"
         if requirement.version
-        else f"{code(name)} in any version"
+        else f"{code(name)} without a version"
     )
     group = f" ({requirement.group})" if requirement.group else ""
     repository_text = f" of {code(target.repository.name)}" if many_repositories else ""
@@ -155,6 +152,11 @@ def _no_dependency(
     searches = make_queries(work, f"case:no type:file /\\b{escape_regexp(tail)}\\b/")
     rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
     if notes:
+        return None
+    # A manifest has the word, or one that isn't read may list it under another name: neither yes nor no.
+    is_manifest = re.compile(f"{MANIFESTS}|{OTHER_MANIFESTS}")
+    other_rows = run_searches(work, make_queries(work, f"type:path file:{quote_value(OTHER_MANIFESTS)}"), notes)
+    if notes or other_rows or any(is_manifest.search(row["path"]) for row in rows):
         return None
     manifests = list_names([code(path) for path in read], SHOWN)
     text = f"No: no manifest{' of ' + code(owner) if owner else ' that is searched'} lists {code(name)} ({manifests})"
@@ -187,23 +189,30 @@ def list_dependencies(work: Work, group: str, notes: list[str]) -> Finding | Non
     # One list for several repositories would be true of none of them.
     if len({pin.repository for pin in work.inquiry.pins}) > 1:
         return None
+    every = [
+        (target, path, read_requirements(path, lines))
+        for target, path, lines in _manifests(work, texts, notes, queries)
+        if rank_of(path) <= 1
+    ]
     manifests = [
         (
             target,
             path,
-            [
-                requirement
-                for requirement in read_requirements(path, lines) or ()
-                if requirement.line and group[:3].lower() in requirement.group.lower()
-            ],
+            [item for item in requirements or () if item.line and group[:3].lower() in item.group.lower()],
         )
-        for target, path, lines in _manifests(work, texts, notes, queries)
-        if rank_of(path) <= 1
+        for target, path, requirements in every
     ]
     # A list of what is always needed comes before one of what building, testing, documents or an option needs.
     manifests.sort(
         key=lambda manifest: requirements_rank(manifest[1]) > 1 or all(requirement.group for requirement in manifest[2])
     )
+    top = min((path.count("/") for _, path, _ in every), default=0)
+    root = [(target, path, requirements) for target, path, requirements in every if path.count("/") == top]
+    if not group and not any(requirements for _, _, requirements in root):
+        # The packages of a directory below are no dependencies of the one at the top.
+        root_finding = _no_dependencies(work, texts, root, group, queries, notes)
+        if root_finding is not None:
+            return root_finding
     for target, path, requirements in manifests:
         required = [requirement for requirement in requirements if not requirement.group] or requirements
         if not required:
@@ -221,7 +230,10 @@ def list_dependencies(work: Work, group: str, notes: list[str]) -> Finding | Non
         # "Runtime dependencies?" of a package that has none: what its developers need is no answer by itself.
         has_none = not group and groups and all("dev" in name.lower() for name in groups)
         none_text = "no dependencies to run with, and " if has_none else ""
-        text = f"{code(path)} lists {none_text}{count}{of_group}{among} {names}"
+        other_requirements = [requirement for requirement in requirements if requirement not in required]
+        of_others = _of_others(other_requirements)
+        verb = "names" if _BY_FUNCTIONS.search(path) else "lists"
+        text = f"{code(path)} {verb} {none_text}{count}{of_group}{among} {names}{of_others}"
         finding = Finding(Statement(text, proofs), "dependencies", queries=[join_queries(queries)], notes=notes)
         finding.heading = "All that it lists"
         finding.details = statements[:_MAX_DETAILS]
@@ -229,7 +241,41 @@ def list_dependencies(work: Work, group: str, notes: list[str]) -> Finding | Non
             finding.method.append(f"The first {_MAX_DETAILS} of {len(statements):,} lines are listed.")
         finding.method.append("Other manifests, lock files and what is installed were not looked at.")
         return finding
-    return None
+    return _no_dependencies(work, texts, every, group, queries, notes)
+
+
+def _of_others(requirements: Sequence[Requirement]) -> str:
+    """Say how many further packages a manifest lists, and for what."""
+    if not requirements:
+        return ""
+    groups = list(dict.fromkeys(requirement.group for requirement in requirements))
+    names = [*groups[:SHOWN], *(["other groups"] if len(groups) > SHOWN else [])]
+    verb = "is" if len(requirements) == 1 else "are"
+    return f"; {len(requirements):,} more {verb} for {join_words(names)}"
+
+
+def _no_dependencies(
+    work: Work,
+    texts: FileTexts,
+    manifests: Sequence[tuple[Target, str, list[Requirement] | None]],
+    group: str,
+    queries: list[str],
+    notes: list[str],
+) -> Finding | None:
+    """Say that manifests list nothing, if all of them could be read as data."""
+    other_rows = run_searches(work, make_queries(work, f"type:path file:{quote_value(OTHER_MANIFESTS)}"), notes)
+    is_unsure = any(requirements is None or _AS_CODE.search(path) for _, path, requirements in manifests)
+    if not manifests or other_rows or notes or is_unsure or len(manifests) > SHOWN:
+        return None
+    if not group and any(requirements for _, _, requirements in manifests):
+        return None
+    evidence = tuple(texts.evidence(target, path, 1, 1, "read", 1.0) for target, path, _ in manifests)
+    verb = "lists" if len(manifests) == 1 else "list"
+    of_group = f" {_GROUPS.get(group[:3].lower(), group)}" if group else ""
+    text = f"{join_words([code(path) for _, path, _ in manifests])} {verb} no{of_group} dependencies"
+    return Finding(
+        Statement(text, evidence), "dependencies", queries=[join_queries(queries)], notes=notes, is_negative=True
+    )
 
 
 def find_runtime(work: Work, runtime: str, notes: list[str]) -> Finding | None:
@@ -246,7 +292,7 @@ def find_runtime(work: Work, runtime: str, notes: list[str]) -> Finding | None:
         repository_text = f" of {code(target.repository.name)}" if many_repositories else ""
         evidence = texts.evidence(target, path, line, line, "read", 1.0)
         statements.append(
-            Statement(f"{code(path)}{repository_text} requires {_NAMES[runtime]} {code(version)}", (evidence,))
+            Statement(f"{code(path)}{repository_text} {RUNTIME_CLAIMS[runtime]} {code(version)}", (evidence,))
         )
     if not statements:
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,7 +13,13 @@ from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
-from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
+from sourcelight.engines.deepsearch.facts.searches import (
+    join_queries,
+    make_listing_queries,
+    make_queries,
+    run_searches,
+)
+from sourcelight.engines.deepsearch.facts.unparsed_definitions import NO_CODE, language_at
 from sourcelight.engines.deepsearch.lookups.names import MAX_DETAILS, SHOWN, rank_of
 from sourcelight.engines.deepsearch.lookups.uses import (
     DOCUMENTS,
@@ -46,10 +53,15 @@ class _Variables:
     queries: list[str] = field(default_factory=list)
     is_unresolved: bool = False
     is_elsewhere: bool = False
+    scripts: int = 0
+    programs: int = 0
 
 
 def _read_variables(work: Work, texts: FileTexts, notes: list[str]) -> _Variables:
-    anything = r"\benviron\b|[gG]et[eE]nv\s*\(|LookupEnv\s*\(|\bENV(\[|\.fetch)|process\.env\b|env::var"
+    anything = (
+        r"\benviron(ment)?\b|[gG]et_?[eE]nv|LookupEnv\s*\(|\bENV(\[|\.fetch|\{)|process\.env\b|env::var|GetEnvironmentVariable"
+        r"|lookupEnv|fetch_env"
+    )
     queries = make_queries(work, f"case:yes type:file /{anything}/")
     rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
     first_rows: dict[str, dict[str, Any]] = {}
@@ -75,8 +87,20 @@ def _read_variables(work: Work, texts: FileTexts, notes: list[str]) -> _Variable
                 first_rows.setdefault(call_match[1], row)
     # Tests and examples read variables of their own, which are none of the program.
     other = [row for row in rows if not is_code(row)]
+    scripts, programs = _count_scripts(work, texts, notes)
     elsewhere = {match[1] for row in other for match in VARIABLE.finditer(row["line"]) if not match[2]}
-    return _Variables(first_rows, queries, is_unresolved, bool(elsewhere - first_rows.keys()))
+    return _Variables(first_rows, queries, is_unresolved, bool(elsewhere - first_rows.keys()), scripts, programs)
+
+
+def _count_scripts(work: Work, texts: FileTexts, notes: list[str]) -> tuple[int, int]:
+    """Return how many files of code are scripts of a shell, and how many are not."""
+    counts = Counter[bool]()
+    for row in run_searches(work, make_listing_queries(work), notes):
+        target = work.inquiry.pins.of(row["repository"])
+        if row["path"] and target is not None and rank_of(row["path"]) == 0:
+            language = language_at(texts, target, row["path"])
+            counts[language == "Shell"] += bool(language) and language not in NO_CODE
+    return counts[True], counts[False]
 
 
 def list_environment(work: Work, notes: list[str]) -> Finding | None:
@@ -84,7 +108,8 @@ def list_environment(work: Work, notes: list[str]) -> Finding | None:
     texts = FileTexts(work.context)
     variables = _read_variables(work, texts, notes)
     first_rows = variables.first_rows
-    if not first_rows:
+    # In a script of a shell, no line tells a variable of the environment from another one.
+    if not first_rows or variables.scripts > variables.programs:
         return None
     names = sorted(first_rows)
     name_list = join_words([code(name) for name in names[:MAX_DETAILS]])
@@ -93,6 +118,7 @@ def list_environment(work: Work, notes: list[str]) -> Finding | None:
     text = f"{count_of(len(names), 'variable')} of the environment {verb} read by name{among} {name_list}"
     text += "; tests, examples or documents read others" if variables.is_elsewhere else ""
     text += "; others are read by names that no line spells" if variables.is_unresolved else ""
+    text += "; scripts of a shell were not read" if variables.scripts else ""
     statements = [
         Statement(f"{code(name)}: {statement.text}", statement.evidence)
         for name in names[:MAX_DETAILS]

@@ -1,41 +1,31 @@
-"""Definitions by name, the best ones first, and proof that a name is nowhere."""
+"""Definitions by name, the best ones first, and their values."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from sourcelight.core.markup import code, count_of
-from sourcelight.core.query.languages import language_of
+from sourcelight.core.markup import code
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.evidence.surroundings import first_sentence
 from sourcelight.engines.deepsearch.evidence.units import comment_start, head_end
 from sourcelight.engines.deepsearch.facts.model import Work
-from sourcelight.engines.deepsearch.facts.paths import TEST_FILES
+from sourcelight.engines.deepsearch.facts.paths import is_test
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
+from sourcelight.engines.deepsearch.facts.unparsed_definitions import find_unparsed
 from sourcelight.engines.deepsearch.lookups.values import value_of
 from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.execution.natural_language import kind_of
 from sourcelight.engines.search import Target
 from sourcelight.engines.symbols.definition_parser import Definition
-from sourcelight.engines.symbols.grammars import LANGUAGES
 
 SHOWN = 3
 """Places that a headline names."""
 
 MAX_DETAILS = 20
-WITHIN_NAMES = ", always within other names"
-"""End of a headline about a text that only occurs inside names."""
-
-_WITHOUT_GRAMMAR = {
-    "Clojure", "D", "Dart", "Elixir", "Erlang", "F#", "Groovy", "Haskell", "Julia", "Lua", "Nim", "OCaml",
-    "Objective-C", "Objective-C++", "Perl", "PowerShell", "R", "Raku", "Swift", "V", "Visual Basic .NET", "Zig",
-}.difference(LANGUAGES)  # fmt: skip
-"""Languages with definitions that nothing here reads."""
-
 _QUOTED_LINES = 12
 _SEPARATOR = re.compile(r"\.|::|->|#")
 _NOUNS = {
@@ -74,9 +64,9 @@ def best_locations(locations: Sequence[DefinitionLocation]) -> list[DefinitionLo
 
 def rank_of(path: str) -> int:
     """Return 0 for code; more for tests, examples, documents and vendored files."""
-    if re.search(TEST_FILES, path):
+    if is_test(path):
         return 2
-    if re.search(r"(^|/)(examples?|samples?|benchmarks?|fuzz|fixtures?)/", path):
+    if re.search(r"(?i)(^|/)(examples?|samples?|snippets|benchmarks?|fuzz|fixtures?)/", path):
         return 2
     if re.match(r"(?:utils?|scripts?|tools?|contrib|hack|ci|\.github)/", path):
         return 1
@@ -84,11 +74,12 @@ def rank_of(path: str) -> int:
 
 
 def find_definitions(
-    work: Work, name: str, symbol_kind: str, notes: list[str], queries: list[str]
+    work: Work, name: str, symbol_kind: str, notes: list[str], queries: list[str], *, unparsed: bool = False
 ) -> list[DefinitionLocation]:
     """Find the definitions of a name, exactly as it is written; code before tests, definitions before declarations.
 
-    Of a dotted name, such as ``Client.get``, the part before the last dot must be the container's name.
+    Of a dotted name, such as ``Client.get``, the part before the last dot must be the container's name. With
+    `unparsed`, lines that define it in files without a grammar count, too.
     """
     container, simple = split_name(name)
     texts = FileTexts(work.context)
@@ -106,6 +97,10 @@ def find_definitions(
             locations[row["repository"], row["path"], row["line_number"]] = DefinitionLocation(
                 target, row["path"], definition
             )
+    if unparsed and not container:
+        for target, path, definition in find_unparsed(work, texts, simple, notes):
+            key = target.repository.name, path, definition.line
+            locations.setdefault(key, DefinitionLocation(target, path, definition))
     return choose_definitions(texts, list(locations.values()), symbol_kind)
 
 
@@ -163,6 +158,39 @@ def choose_definitions(
             candidate.definition.line,
         ),
     )
+
+
+def with_overloads(texts: FileTexts, locations: Sequence[DefinitionLocation]) -> list[DefinitionLocation]:
+    """Add the other definitions of each name in its file and class: overloads, and those under other conditions."""
+    expanded: dict[tuple[str, str, int], DefinitionLocation] = {}
+    for location in locations:
+        definitions = texts.engine.store.definitions_of(location.target, location.path)
+        same = [
+            DefinitionLocation(location.target, location.path, definition)
+            for definition in (definitions.definitions() if definitions is not None else ())
+            if (definition.name, definition.container) == (location.definition.name, location.definition.container)
+        ]
+        bodies = [other for other in same if other.definition.kind == location.definition.kind]
+        bodies = [other for other in bodies if not is_declaration(texts, other)]
+        for other in (location, *bodies, *_other_macros(texts, location)):
+            expanded.setdefault((other.target.repository.key, other.path, other.definition.line), other)
+    return list(expanded.values())
+
+
+def _other_macros(texts: FileTexts, location: DefinitionLocation) -> list[DefinitionLocation]:
+    """Return the further ``#define`` lines of a constant in its file: those under other conditions."""
+    definition = location.definition
+    if definition.kind != "constant":
+        return []
+    define = re.compile(rf"\s*#\s*define\s+{re.escape(definition.name)}\b(?!\()")
+    lines = texts.lines(location.target, location.path)
+    numbers = [number for number, line in enumerate(lines, 1) if number != definition.line and define.match(line)]
+    return [
+        DefinitionLocation(
+            location.target, location.path, replace(definition, line=number, begin_line=number, end_line=number)
+        )
+        for number in numbers
+    ]
 
 
 def _length(location: DefinitionLocation) -> int:
@@ -290,71 +318,6 @@ def noun_with_article(definition: Definition, path: str = "") -> str:
     """Return the kind of a definition with its article: "a class", "an interface"."""
     noun = noun_of(definition, path)
     return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun}"
-
-
-def find_absence(work: Work, name: str, notes: list[str], *, noun: str = "") -> Finding | None:
-    """Say that no file has a name, or that it has no definition but stands somewhere; None if that is not certain."""
-    _, simple = split_name(name)
-    queries = make_queries(work, f"case:no type:file /{escape_regexp(simple)}/")
-    rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
-    # An incomplete search can't prove absence.
-    if notes:
-        return None
-    searched_repositories = _repositories_text(work)
-    if not rows:
-        headline = Statement(f"No searched file has {code(simple)}: no line of {searched_repositories} contains it")
-        method = ["Upper and lower case were taken as equal; names of files were not looked at."]
-        return Finding(headline, "absence", method=method, queries=[join_queries(queries)], is_negative=True)
-    texts = FileTexts(work.context)
-    rows.sort(key=lambda row: (rank_of(row["path"]), row["path"], row["line_number"]))
-    exact = [row for row in rows if re.search(rf"(?<!\w){re.escape(simple)}(?!\w)", row["line"])]
-    # Where no grammar reads definitions, such as in Swift, a line may define the name.
-    if any(language_of(row["path"]) in _WITHOUT_GRAMMAR for row in exact):
-        return None
-    of_kind = f" {noun}" if noun else ""
-    mentioned = exact or rows
-    qualifier = "" if exact else WITHIN_NAMES
-    evidence = []
-    for row in mentioned[:SHOWN]:
-        target = work.inquiry.pins.of(row["repository"])
-        if target is not None:
-            evidence.append(texts.evidence(target, row["path"], row["line_number"], row["line_number"], "usage"))
-    text = (
-        f"No{of_kind} definition of {code(simple)} was found in {searched_repositories}; "
-        f"{count_of(len(rows), 'line')} {'has' if len(rows) == 1 else 'have'} the text{qualifier}, such as"
-    )
-    return Finding(
-        Statement(text, tuple(evidence)),
-        "absence",
-        queries=[join_queries(queries)],
-        is_negative=True,
-        method=["Definitions are those that the grammars of the languages know; the text may be made at run time."],
-    )
-
-
-_VERSIONED = re.compile(r"(?<![\w/.])[A-Za-z]{2,}/\d+(?:\.\d+)?(?![\w/])")
-"""Names such as HTTP/3, of which each part alone is everywhere."""
-_MOST_WORDS = 6
-
-
-def absent_words(work: Work, words: Sequence[str]) -> tuple[str, ...]:
-    """Return those of some words that no line of what is searched has, whatever its case, also not within others.
-
-    A word of which that is not certain is left out. Names such as HTTP/3 in the question count too.
-    """
-    candidates = (*words, *_VERSIONED.findall(work.inquiry.question))
-    absent = []
-    for word in list(dict.fromkeys(candidates))[:_MOST_WORDS]:
-        notes: list[str] = []
-        rows = run_searches(work, make_queries(work, f"case:no type:file /{escape_regexp(word)}/"), notes)
-        if not notes and not any(row["type"] == "content" for row in rows):
-            absent.append(word)
-    return tuple(absent)
-
-
-def _repositories_text(work: Work) -> str:
-    names = [code(name) for name in work.names]
-    return ", ".join(names) if len(names) <= SHOWN else f"{len(names):,} repositories"
 
 
 @dataclass(slots=True)

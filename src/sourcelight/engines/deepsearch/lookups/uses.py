@@ -13,7 +13,7 @@ from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, FileEvidenc
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.evidence.units import fit_to_units
 from sourcelight.engines.deepsearch.facts.model import Work
-from sourcelight.engines.deepsearch.facts.paths import TEST_FILES
+from sourcelight.engines.deepsearch.facts.paths import TEST_FILES, is_test
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.lookups.names import MAX_DETAILS, SHOWN, DefinitionLocation, rank_of, split_name
 from sourcelight.engines.symbols.definition_parser import Definition
@@ -28,7 +28,8 @@ _LOGS = re.compile(r"(?:^|/)(?:changes|changelog|history|news|upgrading|release)
 FUNCTIONS = frozenset({"function", "method", "constructor", "class"})
 _ENVIRONMENT = (
     r"(?:(?:environ(?:\.get|\.setdefault|\.pop)?\s*[\[(]|[gG]et[eE]nv\s*\(|LookupEnv\s*\(|ENV\s*\[|ENV\.fetch\s*\("
-    r"|process\.env\[|env::var(?:_os)?\s*\()\s*[\"'`]|process\.env\.)"
+    r"|process\.env\[|env::var(?:_os)?\s*\(|GetEnvironmentVariable\s*\(|(?:get|fetch)_env!?\s*\(|\$_(?:ENV|SERVER)\s*\["
+    r"|\.environment\s*\[|(?:lookupEnv|getEnv)\s+|getEnvVarOwned\s*\([^,]*,)\s*[\"'`]|process\.env\.|\$ENV\{[\"']?)"
 )
 VARIABLE = re.compile(_ENVIRONMENT + r"([A-Za-z_][A-Za-z0-9_]*)[\"'`]?(\]\s*=(?!=))?")
 """A variable of the environment by its name, and whether it is set there."""
@@ -43,8 +44,8 @@ def find_tests(work: Work, locations: Sequence[DefinitionLocation], name: str, n
     queries = make_queries(work, f"case:yes type:file file:{quote_value(TEST_FILES)} {_word(simple)}")
     rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
     if not rows:
-        # After an incomplete search, no match proves nothing.
-        if notes:
+        # After an incomplete search, no match proves nothing; and some languages have tests beside the code.
+        if notes or _has_tests_beside_code(work, notes):
             return None
         text = f"No test file that is searched has the name {code(simple)}"
         method = ["Files count as tests by their paths; what tests reach through other names is not looked at."]
@@ -85,6 +86,15 @@ def find_tests(work: Work, locations: Sequence[DefinitionLocation], name: str, n
     finding.quotes = [quote_around(work, texts, using[first_uses[0]])]
     finding.method.append("Imports and comments don't count; another thing of the same name would.")
     return finding
+
+
+_BESIDE_CODE = r"^[ \t]*(?:#\[(?:cfg\(test\)|(?:\w+::)*test\b)|test[ \t]+(?:\"|\w*[ \t]*\{)|unittest[ \t]*\{)"
+
+
+def _has_tests_beside_code(work: Work, notes: list[str]) -> bool:
+    """Return whether a file that is no test by its path has tests, as those of Rust, Zig and doctests are."""
+    queries = make_queries(work, f"case:yes type:file -file:{quote_value(TEST_FILES)} /{_BESIDE_CODE}/")
+    return any(row["type"] == "content" for row in run_searches(work, queries, notes))
 
 
 def find_example(work: Work, locations: Sequence[DefinitionLocation], name: str, notes: list[str]) -> Finding | None:
@@ -135,10 +145,9 @@ def find_example(work: Work, locations: Sequence[DefinitionLocation], name: str,
 def find_throws(work: Work, name: str, notes: list[str]) -> Finding | None:
     """Return the lines of code that throw or raise an exception; None if none does by its name."""
     simple = split_name(name)[1]
-    pattern = rf"\b(?:throw|raise)\b.*(?<![\w$]){re.escape(simple)}(?![\w$])"
-    queries = make_queries(work, f"case:yes type:file {_word(simple)} /\\b(?:throw|raise)\\b/")
+    queries = make_queries(work, f"case:yes type:file {_word(simple)}")
     rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
-    throwing = [row for row in rows if is_code(row) and re.search(pattern, row["line"])]
+    throwing = [row for row in rows if is_code(row) and _throws(work, row, simple)]
     if not throwing:
         return None
     throwing.sort(key=lambda row: (rank_of(row["path"]), row["path"], row["line_number"]))
@@ -146,7 +155,7 @@ def find_throws(work: Work, name: str, notes: list[str]) -> Finding | None:
     statements = [state_use(work, texts, row, holder_of(work, texts, row)) for row in throwing[:MAX_DETAILS]]
     holders = list(dict.fromkeys(location_in(row, holder_of(work, texts, row)) for row in throwing[:MAX_DETAILS]))
     files = count_of(len({(row["repository"], row["path"]) for row in throwing}), "file")
-    verb = "raised" if re.search(r"\braise\b", throwing[0]["line"]) else "thrown"
+    verb = "raised" if throwing[0]["path"].endswith((".py", ".rb", ".ex", ".exs", ".ml")) else "thrown"
     text = f"{code(simple)} is {verb} on {count_of(len(throwing), 'line')} of {files}"
     text += f"{', such as in' if len(holders) > SHOWN else ':'} {join_words(holders[:SHOWN])}"
     evidence = tuple(item for statement in statements[:SHOWN] for item in statement.evidence)
@@ -161,13 +170,38 @@ def find_throws(work: Work, name: str, notes: list[str]) -> Finding | None:
     return finding
 
 
+_STRINGS = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`[^`]*`")
+
+
+def _throws(work: Work, row: Mapping[str, Any], name: str) -> bool:
+    """Return whether a line throws or raises something of a name, and has it not as an argument or in a text.
+
+    The keyword may be on a line above: ``raise (``, ``throw new``, ``throw x ?``.
+    """
+    target = work.inquiry.pins.of(row["repository"])
+    number = row["line_number"]
+    lines = [] if target is None else FileTexts(work.context).lines(target, row["path"])
+    above = [line.strip() for line in lines[max(0, number - 3) : number - 1]]
+    word = re.escape(name)
+    exception = rf"(?:new\s+)?\\?(?:[\w$]+(?:\.|::|\\))*\.?{word}(?![\w$])"
+    direct = re.compile(
+        rf"\b(?:throw|raise|rethrow|THROW)\b(?:\s*\(?\s*|.*(?:\?\??|:|\|\||\bor\b|\belse\b|\bfrom\b)\s*){exception}"
+    )
+    before = ""
+    for line in above:
+        blanked = _STRINGS.sub('""', line)
+        before = f"{before} {blanked}" if re.search(r"(?:\b(?:throw|raise|new)|[(?:,])$", blanked) is not None else ""
+    text = f"{before} {_STRINGS.sub(chr(34) * 2, row['line'].strip())}"
+    return direct.search(text) is not None and direct.search(before) is None
+
+
 def is_code(row: Mapping[str, Any]) -> bool:
     """Return whether a line is code outside of tests, examples, documents and comments."""
     return rank_of(row["path"]) < 2 and DOCUMENTS.search(row["path"]) is None and COMMENT.match(row["line"]) is None
 
 
 def _example_rank(path: str) -> int:
-    if re.search(TEST_FILES, path):
+    if is_test(path):
         return 2
     if _EXAMPLES.search(path):
         return 0

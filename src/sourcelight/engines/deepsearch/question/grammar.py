@@ -116,8 +116,9 @@ HAVING = re.compile(
 INHERIT = re.compile(
     rf"\b(?:that |which |directly )*(?:inherit(?:s|ing|ed)?(?: from)?|subclass(?:es|ed|ing)?(?: of| from)?"
     rf"|deriv(?:es?|ed|ing) from"
-    rf"|extend(?:s|ing)?|implement(?:s|ing)?)\s+{DET}(?:(?:interface|trait|protocol|class)\s+)?"
-    rf"(?P<terms>{TERMS}|\w+)|\b(?:of|from) (?P<of>⟨[NQ]\d+⟩|(?-i:[A-Z]\w+))",
+    rf"|extend(?:s|ing)?|implement(?:s|ing)?|conform(?:s|ing)?\s+to|adopt(?:s|ing)?)\s+{DET}(?:(?:interface|trait|protocol|class)\s+)?"
+    rf"(?P<terms>{TERMS}|\w+)(?:\s+(?:interface|trait|protocol|class|type)\b)?"
+    r"|\b(?:of|from) (?P<of>⟨[NQ]\d+⟩|(?-i:[A-Z]\w+))",
     re.IGNORECASE,
 )
 MEMBER = re.compile(
@@ -196,6 +197,16 @@ IS_DEFINED = re.compile(
 DEFINES = re.compile(
     rf"\b(?:that |which )?(?:defin(?:e|es|ing)|declar(?:e|es|ing))\s+{DET}(?P<terms>{TERMS})", re.IGNORECASE
 )
+SUBTYPES = re.compile(
+    r"^\W*(?:(?:what|who|which|list|show|name|are|is|there|all|any|the|me|other|types?|things?|structs?(?=\s+(?:that\s+)?conform)"
+    r"|objects?|ones)\s+)*(?:that\s+)?(?:directly\s+)?"
+    r"(?:(?P<verb>implements?|inherits?(?:\s+from)?|extends?|derives?\s+from|conforms?\s+to|adopts?)"
+    r"|(?:sub-?\s?class(?:es)?|sub-?types?|implement(?:ations?|ors?|ers?)|heirs?|derived\s+class(?:es)?"
+    r"|child(?:ren)?(?:\s+class(?:es)?)?|conformances?)\s+(?:of|to))\s+"
+    rf"(?={DET}(?:(?:interface|trait|protocol|class|base\s+class|type)\s+)?(?:⟨[NQ]\d+⟩|(?-i:[A-Z]\w*)))",
+    re.IGNORECASE,
+)
+"""A question for subtypes that names no kind of them: "what implements X", "subclasses of X"."""
 _GLUE = """
 a about all also am an and any anyone are as at be been being but by can could did do does doing each either
 ever every exist exists existing for from had has have having here how i if in into is list me

@@ -34,9 +34,14 @@ _PARAMETER = (
 _OWNER_KIND = r"(?:\s+(?:function|method|class|constructor|struct|command|call|type|macro|module))?"
 _RUNTIMES = {
     "python": "python", "go": "go", "golang": "go", "rust": "rust", "node": "node", "node.js": "node", "nodejs": "node",
-    "ruby": "ruby", "java": "java", "php": "php",
+    "ruby": "ruby", "java": "java", "php": "php", "jdk": "java", "swift": "swift", "elixir": "elixir", "dart": "dart",
+    "zig": "zig", "dotnet": "dotnet", ".net": "dotnet", "ghc": "ghc", "lua": "lua", "msrv": "rust",
 }  # fmt: skip
-_RUNTIME = r"(?:python|golang|go|rust|node\.?js|node|ruby|java|php)"
+_RUNTIME = (
+    r"(?:(?:python|golang|go|rust|node\.?js|node|ruby|java|jdk|php|swift|elixir|dart|zig|dotnet|\.net|ghc|lua)"
+    r"(?=s?(?:\s|$)))"
+)
+_RUNTIME_NOUN = r"(?:\s+(?:sdk|tools?|toolchain|language|framework|runtime|core))?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,15 +101,23 @@ _LINE = (
 _RUNTIME_FORMS = (
     _pattern(
         rf"(?:which|what)\s+(?:(?:is\s+the\s+)?(?:minimum|minimal|lowest|oldest)\s+)?(?:version\s+of\s+)?"
-        rf"(?P<name>{_RUNTIME})s?(?:\s+versions?)?(?:\s+(?:does|do|is|are))?(?:\s+(?:it|this|one|we|you|i|the\s+build))?\s+"
-        rf"(?:needed|required?|supported?|need|have\s+to\s+have)"
+        rf"(?P<name>{_RUNTIME})s?{_RUNTIME_NOUN}(?:\s+versions?)?(?:\s+(?:does|do|is|are))?"
+        rf"(?:\s+(?:it|this|one|we|you|i|the\s+build))?\s+"
+        rf"(?:needed|required?|supported?|need|target(?:ed)?|have\s+to\s+have)"
         rf"(?:\s+(?:by|for|in|to\s+(?:run|use|install|build)))?(?:\s+it)?"
     ),
     _pattern(
         rf"{_WHAT}\s+(?:the\s+)?(?:(?:minimum|min|minimal|lowest|oldest|required)\s+)?(?:(?:supported|required)\s+)?"
-        rf"(?:version\s+of\s+)?(?P<name>{_RUNTIME})(?:\s+version)?(?:\s+(?:of|for|in|required|needed|supported)(?:\s+by)?)?"
+        rf"(?:version\s+of\s+)?(?P<name>{_RUNTIME}){_RUNTIME_NOUN}(?:\s+version)?"
+        rf"(?:\s+(?:of|for|in|required|needed|supported)(?:\s+by)?)?"
     ),
-    _pattern(rf"(?:{_WHAT}\s+(?:the\s+)?)?(?P<name>{_RUNTIME})\s+version"),
+    _pattern(
+        rf"(?:the\s+)?(?:minimum|min|minimal|lowest|oldest|required|supported)\s+(?:(?:supported|required)\s+)?"
+        rf"(?:version\s+of\s+)?(?P<name>{_RUNTIME}){_RUNTIME_NOUN}(?:\s+versions?)?(?:\s+(?:of|for|in|required|needed|supported))?"
+    ),
+    _pattern(rf"(?:{_WHAT}\s+(?:the\s+)?)?(?P<name>{_RUNTIME}){_RUNTIME_NOUN}\s+versions?"),
+    _pattern(rf"(?:{_WHAT}\s+(?:the\s+)?)?(?P<name>msrv)(?:\s+(?:of|for|in))?"),
+    _pattern(rf"(?:{_WHAT}\s+(?:the\s+)?)?minimum\s+supported\s+(?P<name>rust)\s+version"),
     _pattern(rf"(?P<name>{_RUNTIME})\s+version(?:s)?(?:\s+(?:is|are))?\s+(?:needed|required|supported)(?:\s+(?:by|for|in))?"),
 )  # fmt: skip
 _DEPENDS = r"(?:depends?\s+(?:up)?on|requires?|needs?|uses?|imports?|pins?)"
@@ -371,6 +384,20 @@ _DEPENDENCIES = (
         r"(?:what\s+are|which\s+are|list|show)\s+(?:me\s+)?(?:all\s+)?(?:the\s+)?(?:direct\s+|runtime\s+)?"
         r"(?:(?P<owner>dev(?:elopment)?|test|peer|optional|build)(?:elopment)?[\s-]+)?(?P<name>dependencies)(?:\s+(?:of|in|for))?"
     ),
+    _pattern(
+        rf"(?:{_WHAT}\s+(?:its\s+|the\s+)?)?(?:(?:direct|runtime|external|third[\s-]party|package)\s+)?"
+        rf"(?:(?P<owner>dev(?:elopment)?|test|peer|optional|build)[\s-]+)?"
+        rf"(?:(?:nuget|npm|pip|pypi|gem|cargo|hex|pub|maven|gradle|composer|cabal|swift|python|go|ruby|rust|node)\s+)?"
+        rf"(?P<name>dependencies|deps)(?:\s+(?:of|in|for))?"
+    ),
+    _pattern(
+        r"(?:which|what)\s+(?:(?:of\s+)?(?:the\s+|its\s+)?dependencies|deps|packages|crates|gems)\s+are\s+"
+        r"(?P<owner>optional|dev(?:elopment)?|peer|test)(?P<name>)(?:\s+(?:only|ones|dependencies))?"
+    ),
+    _pattern(
+        r"(?:(?:list|show)\s+(?:me\s+)?)?(?:the\s+|all\s+)?(?:packages?|librar(?:y|ies)|crates?|gems?|modules?)\s+"
+        r"(?:(?:that|which)\s+)?(?:it|this)\s+(?:depends\s+on|uses|needs|requires)(?P<name>)"
+    ),
 )
 _ENDING = re.compile(r"[\s?.!,;:·]+$")
 _OPENING = re.compile(
@@ -421,6 +448,8 @@ def _make(kind: str, match: re.Match[str]) -> Lookup | None:  # noqa: PLR0911 - 
         return Lookup("line", path=path, line=int(groups["line"]), is_when=groups["asks"].lower() == "when")
     written_name = groups["name"]
     name = _bare(written_name)
+    if kind == "dependencies":
+        return Lookup("dependencies", "dependencies", _bare(groups.get("owner") or ""))
     if not name or name.lower() in _PRONOUNS:
         return None
     if kind == "runtime":

@@ -14,6 +14,7 @@ from sourcelight.engines.deepsearch.question.grammar import (
     LIST,
     MANY,
     POLITE,
+    SUBTYPES,
     TOTAL,
     WHAT_DEPENDS,
     WHAT_DOES,
@@ -63,6 +64,7 @@ def read_request(text: str, paths: QuestionPaths, now: datetime) -> FactRequest 
     mark_names(marked_text)
     mark_languages(marked_text)
     fields_of_all: dict[str, Any] = {"period": period, "base": base, "head": head}
+    marked_text.text = SUBTYPES.sub("which classes implement ", marked_text.text)
     fields = _read_dependencies(marked_text)
     if fields is None:
         fields = read_event(marked_text, paths)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,7 +16,6 @@ from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows
 from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.question.scope import QuestionScope
-from sourcelight.engines.deepsearch.question.vocabulary import NOUN
 from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest
 from sourcelight.engines.deepsearch.research.protocol import NO_MODEL, CountTable, Draft, Heading, Paragraph
 
@@ -50,23 +48,18 @@ def lay_out(request: FactRequest, fact: Fact, inquiry: ResearchRequest, draft: D
     unapplied = tuple(dict.fromkeys((*request.ignored, *fact.unapplied)))
     about = tuple(sorted({*fact.repositories, *(item.repository for item in fact.commits)}))
     links = "".join(f" [{draft.ledger.add(item)}]" for item in fact.commits[:5])
-    question = inquiry.question
-    changed_words = (
-        [] if fact.number is None else [word for word in unapplied if _changes_meaning(word, request, question)]
-    )
+    # Without a word that was not read, the number is of something else, often of the opposite.
+    changed_words = [] if fact.number is None else list(unapplied)
     if changed_words:
-        # Without such a word, the number is of something else, often of the opposite: it is no answer.
         listed_words = ", ".join(code(word) for word in changed_words)
         was = "was" if len(changed_words) == 1 else "were"
         draft.parts.append(Paragraph(f"This can't be counted as asked: {listed_words} {was} not read.", about))
         draft.parts.append(Paragraph(f"Without that: {fact.number:,} {fact.subject}{links}.", about))
     else:
         number = "" if fact.number is None else f"**{fact.number:,}** "
-        # A number is of what is said before it: words that narrow it no further stand in the same sentence.
-        listed_words = ", ".join(code(word) for word in unapplied)
-        without = f"Without {listed_words}, which could not be applied: " if number and unapplied else ""
         names = _first_names(fact, inquiry, draft) if request.is_list and not unapplied else ""
-        draft.parts.append(Paragraph(f"{without}{number}{fact.subject}{names or links}.", about))
+        unread = f"; {join_words(fact.unread)} files were not read" if fact.unread else ""
+        draft.parts.append(Paragraph(f"{number}{fact.subject}{names or links}{unread}.", about))
     draft.parts.append(Paragraph(_format_claim(request, fact, unapplied), about))
     if fact.sentences or fact.search_notices:
         draft.parts.append(Paragraph(" ".join([*fact.sentences, *fact.search_notices]), about))
@@ -92,21 +85,6 @@ def lay_out(request: FactRequest, fact: Fact, inquiry: ResearchRequest, draft: D
         **({"count": fact.number} if fact.number is not None and not changed_words else {}),
     }
     draft.confident = not unapplied
-
-
-_TURNING = re.compile(
-    r"(?:not|no|never|neither|nor|and|without|except|excluding|besides|outside|lack\w*|\w+n['\u2019]t|(?:19|20)\d\d)",
-    re.IGNORECASE,
-)
-
-
-def _changes_meaning(word: str, request: FactRequest, question: str) -> bool:
-    """Return whether leaving out a word changes the question, such as a "not", a year, or a name of code."""
-    is_name = word.strip("`\"'") != word or f"`{word}`" in question or re.search(r"[a-z][A-Z]|\w_\w", word) is not None
-    # "Base classes" and "development dependencies" are other things than classes and dependencies.
-    if re.search(rf"(?<!\w){re.escape(word)}\s+(?:{NOUN.pattern})", question, re.IGNORECASE) and request.is_list:
-        return True
-    return is_name or _TURNING.fullmatch(word) is not None or word == request.period.text
 
 
 def _first_names(fact: Fact, inquiry: ResearchRequest, draft: Draft) -> str:

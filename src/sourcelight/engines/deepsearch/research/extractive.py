@@ -20,8 +20,8 @@ from sourcelight.engines.deepsearch.evidence.relevant import find_relevant
 from sourcelight.engines.deepsearch.evidence.scorers import GraphScorer, HistoryScorer, RepositoryScorer
 from sourcelight.engines.deepsearch.evidence.surroundings import DefinitionExcerpt, find_asked_definitions
 from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.lookups.absence import absent_words, nearest_spelling
 from sourcelight.engines.deepsearch.lookups.answering import find_lookup
-from sourcelight.engines.deepsearch.lookups.names import absent_words
 from sourcelight.engines.deepsearch.question import QuestionIntents, intents_of, is_follow_up, key_words, with_follow_up
 from sourcelight.engines.deepsearch.question.events import WHEN, WHO
 from sourcelight.engines.deepsearch.question.marks import GAP, MarkedText
@@ -32,7 +32,7 @@ from sourcelight.engines.deepsearch.research.counting import count
 from sourcelight.engines.deepsearch.research.layout import HOW, Findings, lay_out, write_finding
 from sourcelight.engines.deepsearch.research.protocol import Draft, ResearchBudget
 from sourcelight.engines.execution import natural_language
-from sourcelight.engines.search.ranking import RankedChunk, RankedFile, Ranking
+from sourcelight.engines.search.ranking import RankedChunk, RankedFile, Ranking, Scorer
 from sourcelight.engines.search.ranking.question import RankQuery, analyze
 from sourcelight.engines.tools import call
 
@@ -64,6 +64,7 @@ _RANKED = 400
 _TESTS, _DOCS, _USES, _COMMITS = 2, 2, 5, 3
 _KEPT_LINES = 32
 _QUOTES_BESIDE_HISTORY = 4
+_RESPELLED = 3
 _EXAMPLE = re.compile(r"\b(?:examples?|tutorial|sample code)\b", re.IGNORECASE)
 _WHY = re.compile(r"\b(?:why|how)\b", re.IGNORECASE)
 
@@ -139,15 +140,16 @@ class ExtractiveResearcher:
         past = HistoryEvidence(engine, inquiry.pins, context.cancellation, context.observer)
         past.prepare(is_asked=intents.history)
         scorers = (RepositoryScorer(), HistoryScorer(past.ranker), GraphScorer(engine))
-        request = natural_language.RankedSearch(
-            question.text, limit=_RANKED, targets=inquiry.pins.targets, scorers=scorers, question=question,
-            filters=inquiry.filters,
-        )  # fmt: skip
-        ranking = natural_language.rank(engine, request, context.viewer, context.cancellation, context.observer)
+        ranking = _rank(inquiry, question, scorers)
+        work = Work(FactRequest("lookup"), inquiry, emit)
+        spellings = _nearest_spellings(work, ranking)
+        if spellings:
+            question = _respell(question, spellings)
+            ranking = _rank(inquiry, question, scorers)
         best = f"{ranking.files[0].path} first of {ranking.matched_files:,} files" if ranking.files else "nothing"
         emit(ResearchEvent("turn", {"tool": "nls_search", "query": inquiry.question, "result": best}))
         context.cancellation.check()
-        findings = Findings(ranking, intents, _is_weak(ranking), past=past)
+        findings = Findings(ranking, intents, _is_weak(ranking), past=past, spellings=spellings)
         if intents.history:
             paths = [(file.target, file.path) for file in ranking.files[:3]]
             past.find(question, question.names or _names_before(inquiry), paths, _COMMITS)
@@ -165,7 +167,6 @@ class ExtractiveResearcher:
         chooser.most_lines = budget.quoted_lines
         best_chunks = [chunk for chunk in code_chunks if chunk.kind == "code"][:20]
         findings.defined = find_asked_definitions(texts, best_chunks, weights, question.names, 2)
-        work = Work(FactRequest("lookup"), inquiry, emit)
         findings.absent = absent_words(work, key_words(ranking.question, ranking.unknown))
         findings.relevant = find_relevant(texts, ranking, weights, code_chunks or list(ranking.chunks))
         if not findings.weak:
@@ -178,6 +179,32 @@ class ExtractiveResearcher:
             if findings.defined and (intents.usage or question.names or HOW.match(inquiry.question)):
                 findings.uses = _uses(findings.defined[0], inquiry, texts, emit)
         return findings
+
+
+def _rank(inquiry: ResearchRequest, question: RankQuery, scorers: Sequence[Scorer]) -> Ranking:
+    context = inquiry.context
+    request = natural_language.RankedSearch(
+        question.text, limit=_RANKED, targets=inquiry.pins.targets, scorers=scorers, question=question,
+        filters=inquiry.filters,
+    )  # fmt: skip
+    return natural_language.rank(context.local, request, context.viewer, context.cancellation, context.observer)
+
+
+def _nearest_spellings(work: Work, ranking: Ranking) -> dict[str, str]:
+    """Return the nearest spelling of each word of a question that no file has, such as "colour" for "color"."""
+    words = [word for word in ranking.unknown if word.isalpha()][:_RESPELLED]
+    nearest = {word: nearest_spelling(work, word) for word in words}
+    return {word: spelling for word, spelling in nearest.items() if spelling}
+
+
+def _respell(question: RankQuery, spellings: Mapping[str, str]) -> RankQuery:
+    """Return a question with other spellings of some of its words."""
+    text = question.text
+    for word, nearest in spellings.items():
+        text = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", nearest, text)
+    respelled = analyze(text)
+    asks_docs, optional = question.asks_docs or respelled.asks_docs, respelled.optional | question.optional
+    return replace(respelled, asks_docs=asks_docs, optional=optional)
 
 
 def _wants_code(request: FactRequest, inquiry: ResearchRequest) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sourcelight.core.markup import code, count_of, join_words
@@ -101,6 +101,7 @@ class Findings:
     past: HistoryEvidence | None = None
     relevant: list[RelevantPassage] = field(default_factory=list)
     absent: tuple[str, ...] = ()
+    spellings: Mapping[str, str] = field(default_factory=dict)
 
 
 def lay_out(
@@ -268,6 +269,9 @@ def _format_searched(findings: Findings, inquiry: ResearchRequest) -> list[str]:
     lines += [
         f"- {inline(name)} could not be searched: {inline(reason)}."
         for name, reason in sorted(inquiry.pins.failed.items())
+    ]
+    lines += [
+        f"- No file has {code(word)}: it was read as {code(nearest)}." for word, nearest in findings.spellings.items()
     ]
     if findings.past is not None:
         lines += [f"- {note}" for note in findings.past.notes]

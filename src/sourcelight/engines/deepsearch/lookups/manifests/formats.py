@@ -1,7 +1,6 @@
-"""Read the requirements in manifests of packages: names, versions and lines.
+"""Read the packages that manifests list: Python, JavaScript, Go, Rust, PHP, Ruby, Maven and Gradle.
 
-Formats: pyproject.toml, setup.py, setup.cfg, requirements, package.json, composer.json, go.mod, Cargo.toml, gemspecs
-and Gemfiles, pom.xml, Gradle. Nothing is executed. Formats that are code are searched line by line.
+Nothing is executed; a manifest that can't be read as data is searched line by line.
 """
 
 from __future__ import annotations
@@ -9,15 +8,11 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-MANIFESTS = (
-    r"(^|/)(pyproject\.toml|setup\.(py|cfg)|[\w-]*requirements[\w.-]*\.(txt|in)|package\.json|go\.mod|Cargo\.toml"
-    r"|composer\.json|[\w.-]+\.gemspec|Gemfile|pom\.xml|build\.gradle(\.kts)?)$"
-)
-"""Regular expression for paths of manifests."""
+from sourcelight.engines.deepsearch.lookups.manifests.further_formats import FURTHER_READERS
+from sourcelight.engines.deepsearch.lookups.manifests.requirement import Requirement
 
 _REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9][\w.-]*)\s*(\[[^\]]*\])?\s*([^;#]*)")
 _GO_LINE = re.compile(r"^\s*(?:require\s+)?([\w.-]+(?:/[\w.~-]+)+|[\w-]+\.[\w.-]+/?[\w./-]*)\s+(v[\w.+-]+)(.*)$")
@@ -29,80 +24,20 @@ _GRADLE = re.compile(
     r"""^\s*(\w*(?:[iI]mplementation|[aA]pi|[cC]ompile\w*|[rR]untime\w*|[aA]nnotationProcessor))[\s(]+['"]([\w.-]+):([\w.-]+)(?::([^'"]+))?['"]"""
 )
 _QUOTED = re.compile(r"""['"]([A-Za-z0-9][\w.-]*(?:\[[^\]]*\])?\s*(?:[<>=!~][^'"]*)?)['"]""")
-_RUNTIME_LINES: Mapping[str, Sequence[tuple[str, str]]] = {
-    "python": (
-        (r"pyproject\.toml$", r"""^\s*requires-python\s*=\s*["'](.+?)["']"""),
-        (r"pyproject\.toml$", r"""^\s*python\s*=\s*["'](.+?)["']"""),
-        (r"setup\.py$", r"""^\s*python_requires\s*=\s*["'](.+?)["']"""),
-        (r"setup\.cfg$", r"""^\s*python_requires\s*=\s*(.+?)\s*$"""),
-    ),
-    "go": ((r"go\.mod$", r"^go\s+(\S+)"),),
-    "rust": ((r"Cargo\.toml$", r"""^\s*rust-version\s*=\s*["'](.+?)["']"""),),
-    "node": ((r"package\.json$", r"""^\s*"node"\s*:\s*"(.+?)\""""),),
-    "ruby": ((r"\.gemspec$", r"""required_ruby_version\s*=\s*(?:Gem::Requirement\.new\s*\(?\s*)?['"](.+?)['"]"""),),
-    "java": (
-        (r"pom\.xml$", r"<(?:maven\.compiler\.(?:release|source)|java\.version|release)>\s*([\w.]+)\s*<"),
-        (r"build\.gradle(?:\.kts)?$", r"^\s*(?:sourceCompatibility|targetCompatibility)\s*=?\s*['\"]?(\S+?)['\"]?\s*$"),
-    ),
-    "php": ((r"composer\.json$", r"""^\s*"php"\s*:\s*"(.+?)\""""),),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Requirement:
-    """A package that a manifest lists.
-
-    Attributes
-    ----------
-    name
-        Name as written.
-    version
-        Version or range as written; empty without one.
-    group
-        Its list, such as ``optional: http2`` or ``devDependencies``; empty for packages that are always required.
-    line
-        1-based line.
-    """
-
-    name: str
-    version: str
-    group: str
-    line: int
-
-
 _PLAIN_REQUIREMENTS = re.compile(r"^requirements\.(?:txt|in)$")
 
 
 def requirements_rank(path: str) -> int:
-    """Return 0 for the manifest of a package, 1 for ``requirements.txt``, 2 for other lists, such as for docs.
+    """Return 0 for the manifest of a package, 1 for ``requirements.txt``, 2 for lists for documents and the like.
 
-    A gemspec comes before a Gemfile, which also has the gems for development.
+    A Gemfile has the gems of developing beside those of a gemspec, so that a gemspec comes first.
     """
     name = path.rpartition("/")[2]
-    if name == "Gemfile":
+    if name == "Gemfile" or name.endswith((".props", ".targets")):
         return 1
     if "requirements" not in name:
         return 0
     return 1 if _PLAIN_REQUIREMENTS.match(name) else 2
-
-
-def normalize(name: str) -> str:
-    """Return a name in lower case with dashes, as registries compare names."""
-    return re.sub(r"[-_.]+", "-", name.lower())
-
-
-def is_same(requirement: str, requested: str) -> bool:
-    """Return whether a listed name is the requested one: as a whole, or its last parts, as in ``github.com/a/b/v2``."""
-    if normalize(requirement) == normalize(requested):
-        return True
-    bare = re.sub(r"/v\d+$|\.v\d+$", "", requirement)
-    if normalize(bare) == normalize(requested):
-        return True
-    asked_parts = requested.lower().split("/")
-    parts = re.split(r"[/:]", bare.lower())
-    return len(asked_parts) < len(parts) and [normalize(part) for part in parts[-len(asked_parts) :]] == [
-        normalize(part) for part in asked_parts
-    ]
 
 
 def read_requirements(path: str, lines: Sequence[str]) -> list[Requirement] | None:
@@ -112,22 +47,8 @@ def read_requirements(path: str, lines: Sequence[str]) -> list[Requirement] | No
         if re.search(pattern, name):
             try:
                 return list(reader(lines))
-            # Errors of parsers, and of manifests whose values have unexpected types, such as a list for a table.
             except (ValueError, TypeError, AttributeError, RecursionError):
                 return None
-    return None
-
-
-def read_runtime(path: str, lines: Sequence[str], runtime: str) -> tuple[str, int] | None:
-    """Return the version of a language that a manifest requires, and its line (from 1)."""
-    for file_pattern, pattern in _RUNTIME_LINES.get(runtime, ()):
-        if re.search(rf"(?:^|/)[^/]*{file_pattern}", path) is None:
-            continue
-        for number, line in enumerate(lines, 1):
-            # Cut, because a minified manifest may be one line of megabytes.
-            match = re.search(pattern, line[:500])
-            if match is not None:
-                return match[1], number
     return None
 
 
@@ -135,7 +56,6 @@ def _line_of(lines: Sequence[str], name: str, version: str, start: int = 0) -> i
     """Return the first line (from 1) with a name and its version, else with the name; 0 for none."""
     word = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w-])")
     with_name = [number for number, line in enumerate(lines[start:], start + 1) if word.search(line[:2_000])]
-    # A name may occur several times, such as in a comment: the line with the version is the entry.
     exact = [number for number in with_name if version and version in lines[number - 1]]
     return next(iter(exact or with_name), 0)
 
@@ -168,15 +88,15 @@ def _pyproject(lines: Sequence[str]) -> Iterator[Requirement]:
     ]
     for group, table in tables:
         for name, value in (table or {}).items():
-            # Poetry lists the language among the packages.
             if name != "python":
                 yield _of_table(lines, name, value, group)
 
 
 def _of_table(lines: Sequence[str], name: str, value: Any, group: str) -> Requirement:
     version = value if isinstance(value, str) else str(value.get("version", "")) if isinstance(value, dict) else ""
-    # Cargo renames a package with `package =`: the key is the name in code.
     package = value.get("package") if isinstance(value, dict) else None
+    if isinstance(value, dict) and value.get("optional") is True:
+        group = " ".join(part for part in (group, "optional") if part)
     assigned = re.compile(rf"""^\s*["']?{re.escape(name)}["']?\s*[=.]|^\s*\[.*\b{re.escape(name)}\s*\]""")
     matching = [number for number, line in enumerate(lines, 1) if assigned.search(line[:500])]
     line = next((number for number in matching if version and version in lines[number - 1]), next(iter(matching), 0))
@@ -201,17 +121,17 @@ def _package_json(lines: Sequence[str]) -> Iterator[Requirement]:
 
 
 def _composer(lines: Sequence[str]) -> Iterator[Requirement]:
-    # The list also has the language and its extensions; only packages have a vendor and a slash.
+    # The language and its extensions are listed with packages, which have a vendor.
     return (requirement for requirement in _json(lines, ("require", "require-dev")) if "/" in requirement.name)
 
 
 def _json(lines: Sequence[str], keys: Sequence[str]) -> Iterator[Requirement]:
-    """Read the lists of a JSON manifest; packages under the first key are always required."""
+    """Read lists of a JSON manifest; what the first key lists is always needed."""
     data = json.loads("\n".join(lines))
     for key in keys:
         for name, version in (data.get(key) or {}).items():
             start = next((index for index, line in enumerate(lines) if re.search(rf'"{key}"\s*:', line[:500])), 0)
-            # From the line of the list on, which may have the whole list: another list may have the same name.
+            # A whole list may be on one line.
             member = re.compile(rf'"{re.escape(name)}"\s*:')
             numbers = (number for number, text in enumerate(lines[start:], start + 1) if member.search(text[:2_000]))
             line = next(numbers, 0)
@@ -285,21 +205,19 @@ def _setup_py(lines: Sequence[str]) -> Iterator[Requirement]:
         else:
             continue
         for match in _QUOTED.finditer(text.split("#")[0]):
-            # A key of `extras_require`, which is the name of an extra.
             if text[match.end() :].lstrip().startswith(":"):
                 continue
             match_of_name = _REQUIREMENT.match(match[1])
             if match_of_name is not None:
                 group = "" if key in {"install_requires", "requires"} else key
                 yield Requirement(match_of_name[1], " ".join(match_of_name[3].split()), group, number)
-        # The list ends with the bracket that opened it. Brackets in texts, as of extras, come in pairs.
         depth += sum(text.count(letter) for letter in "[{(") - sum(text.count(letter) for letter in "]})")
         if depth <= 0:
             key = ""
 
 
 def _pom(lines: Sequence[str]) -> Iterator[Requirement]:
-    """Yield dependencies of Maven, line by line: without an XML parser, hostile documents are harmless."""
+    """Dependencies of Maven; the parser of XML is not needed, and hostile documents do no harm."""
     in_dependency = False
     fields: dict[str, tuple[str, int]] = {}
     for number, line in enumerate(lines, 1):
@@ -338,4 +256,5 @@ _READERS: Sequence[tuple[str, Callable[[Sequence[str]], Iterator[Requirement]]]]
     (r"^setup\.py$", _setup_py),
     (r"^pom\.xml$", _pom),
     (r"^build\.gradle(?:\.kts)?$", _gradle),
+    *FURTHER_READERS,
 )

@@ -1,0 +1,216 @@
+"""Definitions in files that no grammar parses, by the form of a line: ``defp name(`` of Elixir, ``name ::`` of Haskell.
+
+The line that is cited proves each of them. Files without an ending count by their first line, such as shell scripts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from sourcelight.core.query.languages import language_of
+from sourcelight.core.query.regexps import escape_regexp
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.searches import make_listing_queries, make_queries, run_searches
+from sourcelight.engines.search import Target
+from sourcelight.engines.symbols.definition_parser import Definition
+from sourcelight.engines.symbols.grammars import LANGUAGES
+
+_MOST_ROWS = 2_000
+_SWIFT_WORDS = (
+    r"(?:(?:@\w+(?:\([^)]*\))?|(?:public|private|fileprivate|internal|open|package)(?:\(set\))?|static|class|final"
+    r"|override|mutating|nonmutating|indirect|convenience|required|lazy|weak|unowned|nonisolated|prefix|postfix|infix"
+    r"|isolated|distributed)\s+)*"
+)
+_DART_WORDS = r"(?:(?:abstract|base|final|interface|sealed|mixin|static|external|const|late|covariant)\s+)*"
+_NO_TYPE = r"(?:return|await|new|throw|else|yield|assert|case|in|is|as|if|while|for|switch|catch)"
+# `{name}` stands for the name, and the group `kind` is the keyword that `_KINDS` translates.
+_FORMS: Mapping[str, Sequence[str]] = {
+    "Shell": (r"\s*(?P<kind>function)\s+{name}(?![\w-])", r"\s*{name}\s*\(\s*\)"),
+    "Swift": (
+        rf"\s*{_SWIFT_WORDS}(?P<kind>func|class|struct|enum|protocol|actor|typealias|associatedtype|macro)\s+{{name}}\b",
+        rf"\s*{_SWIFT_WORDS}(?P<kind>let|var)\s+{{name}}\s*[:={{{{]",
+        r"\s*(?:indirect\s+)?(?P<kind>case)\s+{name}\s*(?:\([^)]*\)\s*)?(?:,|=(?!=)|$)",
+    ),
+    "Elixir": (
+        r"\s*(?P<kind>def|defp|defmacro|defmacrop|defguard|defguardp|defdelegate)\s+{name}(?![\w?!])",
+        r"\s*(?P<kind>defmodule|defprotocol)\s+(?:\w+\.)*{name}\s",
+        r"\s*(?P<kind>@){name}\s+(?!do\b)\S",
+    ),
+    "Erlang": (r"(?P<kind>{name})\(.*(?:->|,)\s*$", r"-(?P<kind>define)\({name}\b"),
+    "Haskell": (
+        r"\s*{name}\s*(?:,\s*[\w']+\s*)*(?P<kind>::)",
+        r"(?P<kind>data|newtype|type|class)\s+(?:family\s+|instance\s+)?(?:.*=>\s*)?{name}(?![\w'.])",
+    ),
+    "Dart": (
+        rf"\s*{_DART_WORDS}(?P<kind>class|enum|mixin|extension|typedef)\s+(?:type\s+)?{{name}}\b",
+        rf"\s*{_DART_WORDS}(?!{_NO_TYPE}\b)[\w.]+(?:<.*>)?\??\s+(?:(?P<kind>get)\s+|set\s+)?{{name}}\s*(?:<[^()]*>)?\([^;]*$",
+        rf"\s*{_DART_WORDS}(?!{_NO_TYPE}\b)[\w.]+(?:<.*>)?\??\s+(?P<kind>get)\s+{{name}}\b",
+        r"\s*(?P<kind>static const|const)\s+(?:[\w.<>?,\s]+\s)?{name}\s*=(?!=)",
+    ),
+    "Zig": (
+        r"\s*(?:(?:pub|export|inline|noinline|threadlocal|extern(?:\s+\"[^\"]*\")?)\s+)*(?P<kind>fn|const|var)\s+{name}\b",
+    ),
+    "Lua": (
+        r"\s*(?:local\s+)?(?P<kind>function)\s+(?:\w+[.:])*{name}\s*\(",
+        r"\s*(?:local\s+)?(?:\w+[.:])*{name}\s*=\s*(?P<kind>function)\b",
+        r"\s*(?P<kind>local)\s+{name}\s*(?:<\w+>\s*)?=",
+    ),
+    "Perl": (r"\s*(?P<kind>sub)\s+{name}\b", r"\s*(?P<kind>package)\s+(?:\w+::)*{name}\s*[;{{]"),
+    "R": (r"\s*{name}\s*(?:<-|=)\s*(?P<kind>function)\b",),
+    "Julia": (r"\s*(?P<kind>function|struct|mutable struct|macro|module)\s+(?:\w+\.)*{name}\b",),
+    "OCaml": (
+        r"\s*(?P<kind>let|and)\s+(?:rec\s+|inline\s+)?{name}\b",
+        r"\s*(?P<kind>type|module)\s+(?:.*\s)?{name}\s*=",
+    ),
+    "F#": (
+        r"\s*(?P<kind>let|and)\s+(?:rec\s+|inline\s+|mutable\s+|private\s+|internal\s+)*{name}\b",
+        r"\s*(?P<kind>type|module)\s+(?:private\s+|internal\s+)?(?:\w+\.)*{name}\b",
+    ),
+    "Clojure": (
+        r"\s*\((?P<kind>defn-?|def|defonce|defmacro|defmulti|defprotocol|defrecord|deftype)\s+(?:\^\S+\s+)*{name}(?=[\s)]|$)",
+    ),
+    "Nim": (r"\s*(?P<kind>proc|func|method|template|macro|iterator|const|let|var)\s+{name}\b",),
+    "Groovy": (r"\s*(?:\w+\s+)*(?P<kind>def|class|interface|enum|trait)\s+{name}\b",),
+    "Objective-C": (
+        r"\s*[-+]\s*\([^)]*\)\s*(?P<kind>{name})\b",
+        r"\s*@(?P<kind>interface|implementation|protocol)\s+{name}\b",
+    ),
+    "PowerShell": (r"\s*(?i:(?P<kind>function|filter|class|enum))\s+{name}(?![\w-])",),
+    "Vim Script": (r"\s*(?P<kind>fu(?:nction)?)!?\s+(?:\w+[:#])*{name}\s*\(",),
+    "CMake": (r"\s*(?i:(?P<kind>function|macro))\s*\(\s*{name}\b",),
+    "Python": (r"\s*(?:async\s+)?(?P<kind>def|class)\s+{name}\b", r"{name}\s*(?::[^=]+)?=(?!=)"),
+    "Ruby": (r"\s*(?P<kind>def|class|module)\s+(?:self\.|\w+::)*{name}(?![\w?!])",),
+    "JavaScript": (
+        r"\s*(?:export\s+)?(?:default\s+)?(?:async\s+)?(?P<kind>function|class|const|let|var)\s*\*?\s*{name}\b",
+    ),
+    "PHP": (r"\s*(?:\w+\s+)*(?P<kind>function|class|interface|trait|enum)\s+{name}\b",),
+}
+_SAME_FORMS = {"Objective-C++": "Objective-C", "Common Lisp": "Clojure", "TypeScript": "JavaScript"}
+_KINDS = {
+    "class": "class", "actor": "class", "struct": "struct", "mutable struct": "struct", "defrecord": "class",
+    "deftype": "class", "enum": "enum", "protocol": "interface", "interface": "interface", "trait": "interface",
+    "defprotocol": "interface", "implementation": "class", "mixin": "class", "extension": "class", "let": "constant",
+    "const": "constant", "static const": "constant", "@": "constant", "define": "constant", "var": "variable",
+    "local": "variable", "defonce": "variable", "defmodule": "module", "module": "module",
+    "package": "module", "case": "enummember", "data": "type", "newtype": "type", "type": "type", "typealias": "type",
+    "associatedtype": "type", "typedef": "type", "get": "property",
+}  # fmt: skip
+"""Kinds of definitions by their keywords; any other keyword defines a function."""
+UNPARSED_LANGUAGES = {
+    "Clojure", "Common Lisp", "Crystal", "D", "Dart", "Elixir", "Elm", "Emacs Lisp", "Erlang", "F#", "Fortran", "Gleam",
+    "Groovy", "Haskell", "Julia", "Lua", "MATLAB", "Nim", "OCaml", "Objective-C", "Objective-C++", "Odin", "Pascal",
+    "Perl", "PowerShell", "Prolog", "PureScript", "R", "Racket", "Raku", "Scheme", "Solidity", "Starlark", "Swift", "V",
+    "Visual Basic .NET", "Zig",
+}.difference(LANGUAGES)  # fmt: skip
+"""Languages of programs whose definitions and imports no grammar reads."""
+_SHEBANG = re.compile(r"#!.*?\b(?P<program>bash|zsh|dash|ksh|sh|fish|python|ruby|node|perl|php|lua|Rscript)[\d.]*\b")
+_PROGRAMS = {
+    "python": "Python", "ruby": "Ruby", "node": "JavaScript", "perl": "Perl", "php": "PHP", "lua": "Lua",
+    "Rscript": "R",
+}  # fmt: skip
+NO_CODE = frozenset({
+    "AsciiDoc", "CSV", "Diff", "Git Attributes", "Ignore List", "Go Checksums", "Go Module", "HTML", "INI", "JSON",
+    "JSON with Comments", "Markdown", "Org", "reStructuredText", "RMarkdown", "SVG", "TeX", "Text", "TOML", "XML",
+    "YAML", "Jupyter Notebook", "Cabal Config", "Roff", "Unix Assembly",
+})  # fmt: skip
+"""Languages of documents, data and manifests, which define no names of code."""
+_NO_CODE_FILES = re.compile(
+    r"(?:^|/)(?:LICEN[SC]E|COPYING|NOTICE|AUTHORS|CONTRIBUTORS|CHANGELOG|CHANGES|NEWS|README|TODO|UNLICENSE|CODEOWNERS"
+    r"|MAINTAINERS)[^/]*$|\.(?:lock|sum|txt|md|rst|1|pem|key|crt|svg|map|snap)$",
+    re.IGNORECASE,
+)
+
+
+def language_at(texts: FileTexts, target: Target, path: str) -> str:
+    """Return the language of a file: by its path, else by the program that its first line names; empty for none."""
+    language = language_of(path)
+    if language or "." in path.rpartition("/")[2].lstrip("."):
+        return language
+    first = next(iter(texts.lines(target, path)), "")
+    match = _SHEBANG.match(first[:200])
+    return "" if match is None else _PROGRAMS.get(match["program"], "Shell")
+
+
+def is_parsed(texts: FileTexts, target: Target, path: str) -> bool:
+    """Return whether the index has every definition of a file."""
+    if language_of(path) not in LANGUAGES:
+        return False
+    definitions = texts.engine.store.definitions_of(target, path)
+    return definitions is not None and not definitions.incomplete
+
+
+def is_unread_code(texts: FileTexts, target: Target, path: str) -> bool:
+    """Return whether a file may define names, and no grammar has parsed it."""
+    language = language_of(path)
+    return not (language in NO_CODE or _NO_CODE_FILES.search(path) or is_parsed(texts, target, path))
+
+
+def unparsed_languages(work: Work, notes: list[str]) -> list[str]:
+    """Return the languages of searched files whose definitions and imports are not in the index."""
+    rows = run_searches(work, make_listing_queries(work), notes)
+    return sorted({row["language"] for row in rows if row["path"]} & UNPARSED_LANGUAGES)
+
+
+def find_unparsed(
+    work: Work, texts: FileTexts, name: str, notes: list[str]
+) -> Iterator[tuple[Target, str, Definition]]:
+    """Yield the definitions of a name in files that no grammar parses, the first of each file."""
+    if not re.fullmatch(r"[\w$@'!?-]+", name):
+        return
+    rows = run_searches(work, make_queries(work, f"case:yes type:file /{escape_regexp(name)}/"), notes)
+    is_parsed_by_path: dict[tuple[str, str], bool] = {}
+    seen: set[tuple[str, str]] = set()
+    for row in [row for row in rows if row["type"] == "content"][:_MOST_ROWS]:
+        target, key = work.inquiry.pins.of(row["repository"]), (row["repository"], row["path"])
+        if target is None or key in seen or len(row["line"] or "") > 500:
+            continue
+        if key not in is_parsed_by_path:
+            is_parsed_by_path[key] = not is_unread_code(texts, target, row["path"])
+        if is_parsed_by_path[key]:
+            continue
+        define = reader_of(language_at(texts, target, row["path"]), name)
+        kind = None if define is None else define(row["line"])
+        if kind is None or _is_in_text(texts.lines(target, row["path"]), row["line_number"]):
+            continue
+        seen.add(key)
+        number = row["line_number"]
+        column = row["line"].find(name)
+        yield target, row["path"], Definition(name, kind, "", 0, number, number, number, column=column)
+
+
+def reader_of(language: str, name: str) -> Callable[[str], str | None] | None:
+    """Return a function that gives the kind of what a line defines under a name; None for an unknown language."""
+    forms = _FORMS.get(_SAME_FORMS.get(language, language))
+    if forms is None:
+        return None
+    patterns = [re.compile(form.format(name=re.escape(name))) for form in forms]
+
+    def read(line: str) -> str | None:
+        match = next((match for pattern in patterns if (match := pattern.match(line))), None)
+        return None if match is None else _kind_of(language, match.groupdict().get("kind") or "", line)
+
+    return read
+
+
+def _kind_of(language: str, keyword: str, line: str) -> str:
+    """Return the kind of a definition by its keyword, which some languages use in their own way."""
+    if keyword == "def" and language == "Clojure":
+        return "variable"
+    if language in {"Python", "Lua"} and not keyword:
+        return "variable"
+    if language in {"OCaml", "F#"} and keyword in {"let", "and"}:
+        return "function"
+    if language == "Haskell" and keyword == "class":
+        return "interface"
+    if language == "Zig" and keyword == "const":
+        types = ("struct", "enum")
+        return next((kind for kind in types if re.search(rf"=\s*(?:\w+\s+)?{kind}\b", line)), "constant")
+    return _KINDS.get(keyword, "function")
+
+
+def _is_in_text(lines: Sequence[str], number: int) -> bool:
+    """Return whether a line is within a text of several lines, as an example in the documentation of Elixir is."""
+    before = "\n".join(lines[: number - 1])
+    return before.count('"""') % 2 == 1 or before.count("~S'''") > before.count("\n'''")

@@ -1,0 +1,146 @@
+"""Names and words that no file has: proof that they are nowhere, and other spellings of them that are somewhere."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sourcelight.core.markup import code, count_of
+from sourcelight.core.query.regexps import escape_regexp
+from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
+from sourcelight.engines.deepsearch.facts.unparsed_definitions import is_unread_code
+from sourcelight.engines.deepsearch.lookups.names import SHOWN, rank_of, split_name
+
+WITHIN_NAMES = ", always within other names"
+"""End of a headline about a text that only occurs inside names."""
+
+_MIN_CHARACTERS = 5
+_WORD = re.compile(r"[^\W_]+(?:[-_]\w+)*")
+_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_MOST_LINES = 2_000
+
+
+def find_absence(work: Work, name: str, notes: list[str], *, noun: str = "") -> Finding | None:
+    """Say that no file has a name, or that it has no definition but stands somewhere; None if that is not certain."""
+    _, simple = split_name(name)
+    queries = make_queries(work, f"case:no type:file /{escape_regexp(simple)}/")
+    rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
+    paths = [] if rows else run_searches(work, make_queries(work, f"type:path /{escape_regexp(simple)}/"), notes)
+    # An incomplete search can't prove absence, and a file of this name is an answer.
+    if notes or paths:
+        return None
+    searched_repositories = _repositories_text(work)
+    if not rows:
+        text = f"No searched file has {code(simple)}: no line and no path of {searched_repositories} contains it"
+        if nearest := nearest_spelling(work, simple):
+            text += f". The nearest spelling there is {code(nearest)}"
+        method = ["Upper and lower case were taken as equal."]
+        return Finding(Statement(text), "absence", method=method, queries=[join_queries(queries)], is_negative=True)
+    texts = FileTexts(work.context)
+    rows.sort(key=lambda row: (rank_of(row["path"]), row["path"], row["line_number"]))
+    exact = [row for row in rows if re.search(rf"(?<!\w){re.escape(simple)}(?!\w)", row["line"])]
+    # Where no grammar reads definitions, such as in Swift, a line may define the name.
+    if any(_may_define(work, texts, row, simple) for row in exact):
+        return None
+    of_kind = f" {noun}" if noun else ""
+    mentioned = exact or rows
+    qualifier = "" if exact else WITHIN_NAMES
+    evidence = []
+    for row in mentioned[:SHOWN]:
+        target = work.inquiry.pins.of(row["repository"])
+        if target is not None:
+            evidence.append(texts.evidence(target, row["path"], row["line_number"], row["line_number"], "usage"))
+    text = (
+        f"No{of_kind} definition of {code(simple)} was found in {searched_repositories}; "
+        f"{count_of(len(rows), 'line')} {'has' if len(rows) == 1 else 'have'} the text{qualifier}, such as"
+    )
+    return Finding(
+        Statement(text, tuple(evidence)),
+        "absence",
+        queries=[join_queries(queries)],
+        is_negative=True,
+        method=["Definitions are those that the grammars of the languages know; the text may be made at run time."],
+    )
+
+
+def _may_define(work: Work, texts: FileTexts, row: Mapping[str, Any], name: str) -> bool:
+    """Return whether a line may define a name in a way that the index doesn't have, such as by a macro."""
+    target = work.inquiry.pins.of(row["repository"])
+    if target is not None and is_unread_code(texts, target, row["path"]):
+        return True
+    word = re.escape(name)
+    keywords = r"(?:def|defn?|fn|func|function|class|struct|enum|type|let|const|var)"
+    assigned = rf"\b{keywords}\s+{word}\b|^\W*{word}[\"']?\s*[:=](?!=)"
+    return rank_of(row["path"]) <= 1 and re.search(assigned, row["line"] or "") is not None
+
+
+_VERSIONED = re.compile(r"(?<![\w/.])[A-Za-z]{2,}/\d+(?:\.\d+)?(?![\w/])")
+"""Names such as HTTP/3, of which each part alone is everywhere."""
+_MOST_WORDS = 6
+
+
+def absent_words(work: Work, words: Sequence[str]) -> tuple[str, ...]:
+    """Return those of some words that no line of what is searched has, whatever its case, also not within others.
+
+    A word of which that is not certain is left out, and so is one that a path has, or another spelling of it. Names
+    such as HTTP/3 in the question count too.
+    """
+    candidates = (*words, *_VERSIONED.findall(work.inquiry.question))
+    absent = []
+    for word in list(dict.fromkeys(candidates))[:_MOST_WORDS]:
+        notes: list[str] = []
+        rows = run_searches(work, make_queries(work, f"case:no type:file /{escape_regexp(word)}/"), notes)
+        if notes or any(row["type"] == "content" for row in rows):
+            continue
+        paths = run_searches(work, make_queries(work, f"type:path /{escape_regexp(word)}/"), notes)
+        if not notes and not paths and not nearest_spelling(work, word):
+            absent.append(word)
+    return tuple(absent)
+
+
+def _repositories_text(work: Work) -> str:
+    names = [code(name) for name in work.names]
+    return ", ".join(names) if len(names) <= SHOWN else f"{len(names):,} repositories"
+
+
+def nearest_spelling(work: Work, word: str) -> str:
+    """Return the most frequent word, or part of a name, that one edit turns a word into; empty if there is none.
+
+    Letters that changed places are one edit. Shorter words have too many neighbors to mean one of them.
+    """
+    lowered = word.lower()
+    if len(lowered) < _MIN_CHARACTERS or re.fullmatch(r"[\w-]+", lowered) is None:
+        return ""
+    half = len(lowered) // 2
+    # One edit leaves one of the two halves as it is, which the index finds.
+    left, right = escape_regexp(lowered[:half]), escape_regexp(lowered[half:])
+    rest, start = len(lowered) - half, half
+    pattern = rf"{left}[\w-]{{{max(rest - 1, 1)},{rest + 1}}}|[\w-]{{{max(start - 1, 1)},{start + 1}}}{right}"
+    notes: list[str] = []
+    rows = run_searches(work, make_queries(work, f"case:no type:file /{pattern}/"), notes)
+    counts: Counter[str] = Counter()
+    for row in [row for row in rows if row["type"] == "content"][:_MOST_LINES]:
+        for token in _WORD.findall((row["line"] or "")[:1_000]):
+            for candidate in {token, *_PARTS.findall(token)}:
+                if abs(len(candidate) - len(lowered)) <= 1 and is_one_edit(lowered, candidate.lower()):
+                    counts[candidate if "_" in word or not candidate.isalpha() else candidate.lower()] += 1
+    return max(counts, key=lambda candidate: (counts[candidate], candidate)) if counts else ""
+
+
+def is_one_edit(left: str, right: str) -> bool:
+    """Return whether two words differ by one letter: added, left out, replaced, or swapped with its neighbor."""
+    if left == right:
+        return False
+    if len(left) > len(right):
+        left, right = right, left
+    start = next((index for index, letter in enumerate(left) if letter != right[index]), len(left))
+    if len(left) < len(right):
+        return len(right) - len(left) == 1 and left[start:] == right[start + 1 :]
+    return left[start + 1 :] == right[start + 1 :] or (
+        left[start : start + 2] == right[start : start + 2][::-1] and left[start + 2 :] == right[start + 2 :]
+    )

@@ -1,0 +1,157 @@
+"""Read manifests of Swift, Elixir, Haskell, Dart, .NET, Zig, Lua and Scala, line by line.
+
+Lists that are put together by code are not read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from sourcelight.engines.deepsearch.lookups.manifests.requirement import Requirement
+
+_SWIFT = re.compile(r"\.package\s*\(")
+_MIX = re.compile(r"^\s*\{\s*:(\w+)\s*,\s*(?:\"([^\"]*)\")?(.*)$")
+_PACKAGE_REFERENCE = re.compile(
+    r"<(?:PackageReference|PackageVersion|GlobalPackageReference)\b[^>]*?\b(?:Include|Update)=\"([^\"$]+)\"([^>]*)>"
+)
+_CABAL_NAME = re.compile(r"^[\s,]*([A-Za-z][\w-]*)(?::[\w-]+)?\s*([^,]*)$")
+_ROCK = re.compile(r"[\"']([A-Za-z][\w.-]*)\s*([^\"']*)[\"']")
+_SBT = re.compile(r"\"([\w.-]+)\"\s*%%?%?\s*\"([\w.-]+)\"\s*%\s*(?:\"([^\"]+)\"|(\w[\w.]*))(.*)$")
+
+
+def _swift(lines: Sequence[str]) -> Iterator[Requirement]:
+    for number, line in enumerate(lines, 1):
+        if line.lstrip().startswith("//") or _SWIFT.search(line) is None:
+            continue
+        text = " ".join(lines[number - 1 : number + 4])
+        text = text[_SWIFT.search(text).end() :] if _SWIFT.search(text) else ""  # type: ignore[union-attr]
+        source = re.search(r"\b(?:url|path|id)\s*:\s*\"([^\"]+)\"", text)
+        if source is None:
+            continue
+        version = re.match(
+            r"[^()]*?,\s*((?:from|exact|branch|revision)\s*:\s*\"[^\"]*\"|\.\w+\([^)]*\)|\"[^\"]+\"\s*\.\.[.<]\s*\"[^\"]+\")",
+            text,
+        )
+        start = next(
+            (index for index in range(number - 1, min(number + 4, len(lines))) if source[1] in lines[index]), number - 1
+        )
+        name = source[1].rstrip("/").rpartition("/")[2].removesuffix(".git")
+        if not name.strip("."):  # the package itself, by its directory
+            continue
+        yield Requirement(name, version[1] if version is not None else "", "", start + 1)
+
+
+def _mix(lines: Sequence[str]) -> Iterator[Requirement]:
+    """Yield the tuples of ``defp deps``; those of other functions, such as of aliases, are none."""
+    is_inside = False
+    for number, line in enumerate(lines, 1):
+        if (head := re.match(r"\s*defp?\s+(\w+)", line)) is not None:
+            is_inside = "deps" in head[1]
+        match = _MIX.match(line) if is_inside else None
+        if match is not None and not line.lstrip().startswith("#"):
+            only = re.search(r"\bonly:\s*(\[[^\]]*\]|:\w+)", match[3])
+            group = ", ".join(re.findall(r"\w+", only[1])) if only is not None else ""
+            if re.search(r"\boptional:\s*true", match[3]):
+                group = " ".join(part for part in (group, "optional") if part)
+            yield Requirement(match[1], match[2] or "", group, number)
+
+
+def _cabal(lines: Sequence[str]) -> Iterator[Requirement]:
+    section, indent = "", -1
+    for number, line in enumerate(lines, 1):
+        text = line.split("--")[0].rstrip()
+        if not text.strip():
+            continue
+        depth = len(text) - len(text.lstrip())
+        if (
+            head := re.match(
+                r"(library|executable|test-suite|benchmark|common|foreign-library)\b\s*(\S*)", text, re.IGNORECASE
+            )
+        ) is not None:
+            section, indent = " ".join(part for part in head.groups() if part), -1
+            continue
+        field = re.match(r"\s*([A-Za-z][\w-]*)\s*:\s*(.*)$", text)
+        if field is not None:
+            indent = depth if field[1].lower() == "build-depends" else -1
+            text = field[2]
+        elif indent >= 0 and depth <= indent:
+            indent = -1
+        if indent < 0 or re.match(r"\s*(?:if|else|elif)\b", text):
+            continue
+        kind = section.partition(" ")[0].lower()
+        group = "" if kind in {"library", "common"} else section
+        for part in text.split(","):
+            match = _CABAL_NAME.match(part)
+            if match is not None and match[1] not in {"if", "else"}:
+                yield Requirement(match[1], " ".join(match[2].split()), group, number)
+
+
+def _pubspec(lines: Sequence[str]) -> Iterator[Requirement]:
+    block = ""
+    for number, line in enumerate(lines, 1):
+        if (head := re.match(r"(\w+)\s*:", line)) is not None:
+            block = head[1]
+        match = re.match(r"  ([A-Za-z]\w*)\s*:\s*(.*?)\s*(?:#.*)?$", line)
+        if match is not None and block in {"dependencies", "dev_dependencies"}:
+            yield Requirement(match[1], match[2].strip("\"'"), "" if block == "dependencies" else block, number)
+
+
+def _dotnet(lines: Sequence[str]) -> Iterator[Requirement]:
+    for number, line in enumerate(lines, 1):
+        match = _PACKAGE_REFERENCE.search(line[:1_000])
+        if match is not None:
+            version = re.search(r"\bVersion(?:Override)?=\"([^\"]*)\"", match[0])
+            private = re.search(r"PrivateAssets=\"all\"", match[0], re.IGNORECASE)
+            yield Requirement(
+                match[1], version[1] if version is not None else "", "private assets" if private else "", number
+            )
+
+
+def _zig(lines: Sequence[str]) -> Iterator[Requirement]:
+    depth, start = 0, -1
+    for number, line in enumerate(lines, 1):
+        text = line.split("//")[0]
+        if start >= 0 and depth == start + 1 and (match := re.match(r"\s*\.@?\"?([\w-]+)\"?\s*=\s*\.\{", text)):
+            yield Requirement(match[1], "", "", number)
+        if re.match(r"\s*\.dependencies\s*=\s*\.\{", text):
+            start = depth
+        depth += text.count("{") - text.count("}")
+        if start >= 0 and depth <= start:
+            start = -1
+
+
+def _rockspec(lines: Sequence[str]) -> Iterator[Requirement]:
+    group: str | None = None
+    for number, line in enumerate(lines, 1):
+        opening = re.match(r"\s*(\w*dependencies)\s*=\s*\{", line)
+        text = line.split("--")[0]
+        if opening is not None:
+            group = "" if opening[1] == "dependencies" else opening[1]
+            text = text[opening.end() :]
+        if group is not None:
+            for match in _ROCK.finditer(text):
+                if match[1] != "lua":
+                    yield Requirement(match[1], " ".join(match[2].split()), group, number)
+            group = None if "}" in text else group
+
+
+def _sbt(lines: Sequence[str]) -> Iterator[Requirement]:
+    for number, line in enumerate(lines, 1):
+        match = _SBT.search(line[:500])
+        if match is not None and not line.lstrip().startswith("//"):
+            group = re.search(r"%\s*\"?(\w+)", match[5] or "")
+            yield Requirement(f"{match[1]}:{match[2]}", match[3] or "", group[1].lower() if group else "", number)
+
+
+FURTHER_READERS: Sequence[tuple[str, Callable[[Sequence[str]], Iterator[Requirement]]]] = (
+    (r"^Package(?:@swift-[\d.]+)?\.swift$", _swift),
+    (r"^mix\.exs$", _mix),
+    (r"\.cabal$", _cabal),
+    (r"^pubspec\.ya?ml$", _pubspec),
+    (r"\.(?:cs|fs|vb)proj$|^Directory\.(?:Packages|Build)\.(?:props|targets)$", _dotnet),
+    (r"^build\.zig\.zon$", _zig),
+    (r"\.rockspec$", _rockspec),
+    (r"^build\.sbt$", _sbt),
+)
+"""Readers by the name of a file."""

@@ -1,0 +1,47 @@
+"""A package that a manifest lists, and when two names mean the same package."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """A package that a manifest lists.
+
+    Attributes
+    ----------
+    name
+        Name as written.
+    version
+        Version or range as written; empty without one.
+    group
+        Its list, such as ``optional: http2`` or ``devDependencies``; empty for packages that are always required.
+    line
+        1-based line.
+    """
+
+    name: str
+    version: str
+    group: str
+    line: int
+
+
+def normalize(name: str) -> str:
+    """Return a name as registries compare it: small letters, dashes."""
+    return re.sub(r"[-_.]+", "-", name.lower())
+
+
+def is_same(requirement: str, requested: str) -> bool:
+    """Return whether a listed name is the one asked for: all of it, or its last part as in ``github.com/a/b/v2``."""
+    if normalize(requirement) == normalize(requested):
+        return True
+    bare = re.sub(r"/v\d+$|\.v\d+$", "", requirement)
+    if normalize(bare) == normalize(requested):
+        return True
+    asked_parts = requested.lower().split("/")
+    parts = re.split(r"[/:]", bare.lower())
+    return len(asked_parts) < len(parts) and [normalize(part) for part in parts[-len(asked_parts) :]] == [
+        normalize(part) for part in asked_parts
+    ]

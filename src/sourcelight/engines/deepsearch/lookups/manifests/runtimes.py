@@ -1,0 +1,80 @@
+"""Versions of languages that manifests require, and the paths of manifests."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+
+MANIFESTS = (
+    r"(^|/)(pyproject\.toml|setup\.(py|cfg)|[\w-]*requirements[\w.-]*\.(txt|in)|package\.json|go\.mod|Cargo\.toml"
+    r"|composer\.json|[\w.-]+\.gemspec|Gemfile|pom\.xml|build\.gradle(\.kts)?|Package(@swift-[\d.]+)?\.swift|mix\.exs|[\w.-]+\.cabal|pubspec\.ya?ml"
+    r"|[\w.-]+\.(cs|fs|vb)proj|Directory\.(Packages|Build)\.(props|targets)|build\.zig\.zon|[\w.-]+\.rockspec|build\.sbt)$"
+)
+"""Regular expression for paths of manifests."""
+
+OTHER_MANIFESTS = (
+    r"(^|/)(Pipfile|environment\.ya?ml|conanfile\.(txt|py)|vcpkg\.json|Podfile|Cartfile|[\w.-]+\.podspec|rebar\.config"
+    r"|stack\.yaml|package\.yaml|deps\.edn|project\.clj|shard\.yml|dub\.(json|sdl)|Project\.toml|DESCRIPTION|cpanfile"
+    r"|Makefile\.PL|Build\.PL|flake\.nix|bower\.json|[\w.-]+\.opam|dune-project|meson\.build|MODULE\.bazel|WORKSPACE"
+    r"|CMakeLists\.txt|packages\.config|deno\.jsonc?|jsr\.json|[\w.-]+\.nimble|paket\.dependencies|Brewfile)$"
+)
+"""Regular expression for paths of manifests that nothing here reads."""
+
+_RUNTIME_LINES: Mapping[str, Sequence[tuple[str, str]]] = {
+    "python": (
+        (r"pyproject\.toml$", r"""^\s*requires-python\s*=\s*["'](.+?)["']"""),
+        (r"pyproject\.toml$", r"""^\s*python\s*=\s*["'](.+?)["']"""),
+        (r"setup\.py$", r"""^\s*python_requires\s*=\s*["'](.+?)["']"""),
+        (r"setup\.cfg$", r"""^\s*python_requires\s*=\s*(.+?)\s*$"""),
+    ),
+    "go": ((r"go\.mod$", r"^go\s+(\S+)"),),
+    "rust": ((r"Cargo\.toml$", r"""^\s*rust-version\s*=\s*["'](.+?)["']"""),),
+    "node": ((r"package\.json$", r"""^\s*"node"\s*:\s*"(.+?)\""""),),
+    "swift": ((r"Package\.swift$", r"^//\s*swift-tools-version\s*:\s*([\w.-]+)"),),
+    "elixir": ((r"mix\.exs$", r"""^\s*elixir:\s*"(.+?)\""""),),
+    "dart": ((r"pubspec\.ya?ml$", r"""^\s+sdk\s*:\s*["']?([^"'\s#a-z][^"'#]*?)["']?\s*(?:#.*)?$"""),),
+    "zig": ((r"build\.zig\.zon$", r"""\.minimum_zig_version\s*=\s*"(.+?)\""""),),
+    "dotnet": ((r"\.(?:cs|fs|vb)proj$", r"<TargetFrameworks?>\s*([^<$]+?)\s*</TargetFramework"),),
+    "ghc": ((r"\.cabal$", r"(?i)^tested-with\s*:\s*(.+?)\s*$"),),
+    "lua": ((r"\.rockspec$", r"""["']lua\s+([^"']+?)\s*["']"""),),
+    "ruby": ((r"\.gemspec$", r"""required_ruby_version\s*=\s*(?:Gem::Requirement\.new\s*\(?\s*)?['"](.+?)['"]"""),),
+    "java": (
+        (r"pom\.xml$", r"<(?:maven\.compiler\.(?:release|source)|java\.version|release)>\s*([\w.]+)\s*<"),
+        (r"build\.gradle(?:\.kts)?$", r"^\s*(?:sourceCompatibility|targetCompatibility)\s*=?\s*['\"]?(\S+?)['\"]?\s*$"),
+    ),
+    "php": ((r"composer\.json$", r"""^\s*"php"\s*:\s*"(.+?)\""""),),
+}
+
+RUNTIME_CLAIMS: Mapping[str, str] = {
+    "python": "requires Python", "go": "requires Go", "rust": "requires Rust", "node": "requires Node.js",
+    "ruby": "requires Ruby", "java": "requires Java", "php": "requires PHP", "swift": "requires Swift tools",
+    "elixir": "requires Elixir", "dart": "requires the Dart SDK", "zig": "requires Zig", "dotnet": "targets",
+    "ghc": "is tested with", "lua": "requires Lua",
+}  # fmt: skip
+"""The claim that a manifest makes of the version of each language."""
+
+_OBJECTS = {"node": ("engines", "node"), "php": ("require", "php")}
+"""Members of JSON manifests: a line alone doesn't show the object that it is in."""
+
+
+def read_runtime(path: str, lines: Sequence[str], runtime: str) -> tuple[str, int] | None:
+    """Return the version of a language that a manifest requires, and its line (from 1)."""
+    for file_pattern, pattern in _RUNTIME_LINES.get(runtime, ()):
+        if re.search(rf"(?:^|/)[^/]*{file_pattern}", path) is None:
+            continue
+        expected = _member(lines, *_OBJECTS[runtime]) if runtime in _OBJECTS else None
+        for number, line in enumerate(lines, 1):
+            match = re.search(pattern, line[:500])
+            if match is not None and (runtime not in _OBJECTS or match[1] == expected):
+                return match[1], number
+    return None
+
+
+def _member(lines: Sequence[str], key: str, name: str) -> str | None:
+    try:
+        data = json.loads("\n".join(lines))
+        value = data[key][name]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return value if isinstance(value, str) else None
