@@ -74,6 +74,7 @@ def index_command(  # noqa: PLR0913 - the options of a command
     """
     names = path_texts(paths)
     if storage or cluster:
+        # Imported late: the cluster's libraries load slowly and are an extra.
         from sourcelight.cli.cluster import build
 
         return build(names or (".",), cluster or [], storage, build_dir, workers, tls)
@@ -164,6 +165,8 @@ def _store_scip(engine: LocalEngine, file: str) -> bool:
     for repository in engine.catalog.repositories:
         try:
             count, skipped = engine.navigation.keep_scip(repository, file)
+        # A SCIP file doesn't name its repository, so it is offered to each, and an error only says that another one may
+        # fit.
         except (ValueError, OSError) as exc:
             reasons.append(f"{repository.name}: {exc}")
             continue
@@ -241,6 +244,7 @@ def list_repositories(paths: Sequence[str]) -> int:
             (info.name, info.commit[:12], info.last_fetched[:10], repository.kind, ", ".join(marks), info.description)
         )
     print_table(("repository", "commit", "fetched", "kind", "marks", "description"), rows)
+    # Warnings go to standard error, and must come after the table.
     sys.stdout.flush()
     say_warnings(catalog)
     return DONE

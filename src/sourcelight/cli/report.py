@@ -193,7 +193,9 @@ def _check_output(output: Path) -> None:
 
 def _only_repository(client: Client) -> str:
     names = client.list_repos(progress=False)["repository"].tolist()
-    if len(names) != 1:
+    if not names:
+        raise typer.BadParameter("found no repository; name a directory that contains one")
+    if len(names) > 1:
         raise typer.BadParameter(
             f"found {count_of(len(names), 'repository')}; name one with --repo, such as {names[0]}"
         )
@@ -202,6 +204,7 @@ def _only_repository(client: Client) -> str:
 
 def _write(report: Report, output: Path, tables: str) -> int:
     suffix = output.suffix.lower()
+    # Texts of a service may have escape sequences, which a terminal would run when they are printed below.
     report = replace(
         report, notices=tuple(map(for_terminals, report.notices)), limits=tuple(map(for_terminals, report.limits))
     )
@@ -211,6 +214,7 @@ def _write(report: Report, output: Path, tables: str) -> int:
     else:
         {".html": report.to_html, ".md": report.to_markdown, ".pdf": report.to_pdf}[suffix](output)
         say(f"wrote {output}")
+    # An empty report says why in its first sentence, which would be missed in a file that nobody opens.
     if not report.sections:
         say(*report.lead)
     for notice in report.notices:

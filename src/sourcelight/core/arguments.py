@@ -58,6 +58,7 @@ def checks_arguments(function: F) -> F:
     name = function.__name__
     signature = inspect.signature(function)
 
+    # Annotations are evaluated at the first call and not here: modules that import each other may not be complete yet.
     def check(arguments: tuple[Any, ...], options: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         try:
             bound = signature.bind(*arguments, **options)

@@ -32,12 +32,14 @@ def git_environment(**extra: str) -> dict[str, str]:
     extra
         Variables to add or to replace.
     """
+    # In a hook of git, `GIT_DIR` and others name the repository of the hook.
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     env |= {
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_CONFIG_SYSTEM": os.devnull,
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_TERMINAL_PROMPT": "0",
+        # Tests read messages of git, which are translated otherwise.
         "LC_ALL": "C",
     }
     return env | extra
@@ -49,7 +51,7 @@ class RepositoryBuilder:
     Parameters
     ----------
     path
-        Folder to create; an existing repository there is taken up.
+        Directory to create. An existing repository there is continued.
     branch
         Name of the first branch.
     origin
@@ -79,13 +81,15 @@ class RepositoryBuilder:
             self.git("remote", "add", "origin", origin)
 
     def git(self, *arguments: str | bytes, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> str:
-        """Run a git command in the work tree and give its standard output without the last newline.
+        """Run a git command in the work tree, and return its standard output without the last newline.
 
         Raises
         ------
         AssertionError
-            If the command fails; the message holds its standard error.
+            If the command fails; the message has its standard error.
         """
+        # Since 2.38.1, git refuses submodules with `file:` addresses by default. Maintenance would start in the
+        # background, and still write while a test deletes its repository.
         done = subprocess.run(
             ["git", "-c", "protocol.file.allow=always", "-c", "maintenance.auto=false", *arguments],
             cwd=self.path,
@@ -143,13 +147,13 @@ class RepositoryBuilder:
         Parameters
         ----------
         files
-            As for `write`; None commits what stands there (an empty commit is allowed).
+            Files as for `write`; None commits the work tree as it is (an empty commit is allowed).
         message
             Commit message.
         author, committer
             ``Name <email>``; an empty `committer` is the author.
         date
-            Seconds since 1970 of author and commit date, in UTC; None: one hour after the former commit.
+            Author and commit date in seconds since 1970, UTC; None for one hour after the previous commit.
 
         Returns
         -------
@@ -159,6 +163,7 @@ class RepositoryBuilder:
         self.write(files or {})
         when = self._date if date is None else date
         self._date = when + 3600
+        # `--force` adds files that a `.gitignore` of the test excludes.
         self.git("add", "-A", "--force", ".")
         self.git("commit", "-q", "--allow-empty", "--no-verify", "-F", "-", stdin=message.encode(),
                  env=identity(author, committer or author, when))  # fmt: skip
@@ -178,14 +183,14 @@ class RepositoryBuilder:
         self.git("tag", *kind, name, commit, env=identity(AUTHOR, AUTHOR, self._date))
 
     def merge(self, name: str, message: str = "merge") -> CommitId:
-        """Merge a branch with a merge commit, and give that commit."""
+        """Merge a branch with a merge commit, and return that commit."""
         when = self._date
         self._date += 3600
         self.git("merge", "-q", "--no-ff", "--no-verify", "-m", message, name, env=identity(AUTHOR, AUTHOR, when))
         return self.head
 
     def clone(self, path: str | os.PathLike[str], *options: str) -> RepositoryBuilder:
-        """Clone this repository over ``file://`` (so that depth and filter options count) into `path`."""
+        """Clone this repository into `path`, over ``file://``, so that options for depth and filters have an effect."""
         target = Path(path)
         self.git("config", "uploadpack.allowFilter", "true")
         self.git("clone", "-q", *options, self.path.as_uri(), os.fspath(target.absolute()))
@@ -197,9 +202,9 @@ class RepositoryBuilder:
         return cast("CommitId", self._loose_head() or self.git("rev-parse", "HEAD"))
 
     def _loose_head(self) -> str:
-        """Read the commit as `commit` leaves it, or nothing where git stores it in another way.
+        """Return the commit from the files that `commit` leaves, or nothing if git stores it in another way.
 
-        One process less for each commit, of which there are thousands in a run of tests.
+        This saves a process for each commit, and a run of tests makes thousands of them.
         """
         folder = self.path / ".git"
         with contextlib.suppress(OSError):
@@ -223,7 +228,7 @@ class BareBuilder(RepositoryBuilder):
 
 
 def identity(author: str, committer: str, date: int) -> dict[str, str]:
-    """Environment variables that fix who commits, and when (seconds since 1970, UTC)."""
+    """Return environment variables that set the people and the date (seconds since 1970, UTC) of a commit."""
     names: dict[str, str] = {}
     for role, person in (("AUTHOR", author), ("COMMITTER", committer)):
         name, _, email = person.removesuffix(">").rpartition(" <")

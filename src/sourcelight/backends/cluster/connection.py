@@ -22,7 +22,7 @@ from sourcelight.engines.execution.plan_cache import PlanCache
 from sourcelight.repos import Catalog, Repository, RepositoryKey
 
 GENERATION_S = 5.0
-"""Seconds after which storage is asked again for a newer generation, while searches come in."""
+"""Seconds between two checks of storage for a newer generation. Without searches there are no checks."""
 
 _STOP_S = 5.0
 T = TypeVar("T")
@@ -37,13 +37,13 @@ class ClusterConnection:
     Parameters
     ----------
     schedulers
-        Address of the scheduler of each cell: one, or two that hold a replica each.
+        Address of the scheduler of each cell: one, or two with a replica each.
     storage
         URL of the shards.
     tls
         Files ``ca``, ``cert`` and ``key`` for addresses with ``tls://``.
     silence_s
-        Seconds without a word after which a worker is taken for dead.
+        Seconds without a message after which a worker counts as dead.
 
     Raises
     ------
@@ -87,6 +87,8 @@ class ClusterConnection:
         """The generation that searches run over; a newer one is noticed within `GENERATION_S` seconds of a search."""
         with self._guard:
             current, age = self._generation, time.monotonic() - self._read_at
+        # Storage may be slow or unreachable, so a search never waits for it: it starts a thread, one at a time, and
+        # runs over the current generation.
         if age > GENERATION_S and self._refreshing.acquire(blocking=False):
             threading.Thread(target=self._refresh, name="sourcelight-generation", daemon=True).start()
         return current
@@ -109,11 +111,11 @@ class ClusterConnection:
         return self.run(list_holders())
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run something on the fleet's loop, and wait for it."""
+        """Run a coroutine on the loop of the cluster, and wait for its result."""
         return self.start(work).result()
 
     def start(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Start something on the loop of the cluster."""
+        """Start a coroutine on the loop of the cluster."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def close(self) -> None:
@@ -123,6 +125,8 @@ class ClusterConnection:
 
         async def end() -> None:
             await self.members.close()
+            # A connection that is cancelled while it is made would leave its socket open; `connections.close` ends
+            # these.
             spared = {asyncio.current_task(), *self.members.connections.beginning}
             tasks = [task for task in asyncio.all_tasks() if task not in spared]
             for task in tasks:
@@ -142,7 +146,7 @@ class ClusterConnection:
     def _refresh(self) -> None:
         try:
             self.refresh()
-        except ClusterError:  # the one at hand stays, and storage is asked again later
+        except ClusterError:  # the current generation stays, and storage is read again later
             with self._guard:
                 self._read_at = time.monotonic()
         finally:
@@ -161,15 +165,15 @@ class ClusterConnection:
 class ClusterSnapshot:
     """One generation of a cluster, and the workers.
 
-    A search or call takes one and keeps it: plans, names and shards are then of the same generation, though a newer one
-    may come while it runs.
+    A search or call uses one snapshot from start to end, so its plans, names and shards belong to the same generation
+    even if a newer one appears meanwhile.
 
     Parameters
     ----------
     fleet
-        The workers.
+        Connection to the workers.
     generation
-        What is searched.
+        Generation to search.
     plan_cache
         Plans of earlier searches.
     """

@@ -23,7 +23,7 @@ from sourcelight.core.query.syntax.parser import Group, Raw, parse_tree
 MAX_QUERY_BYTES = 1_000_000
 
 _SHORT = 500
-"""Characters up to which the last 256 queries are not read again: each part of a page asks the same."""
+"""Maximum characters of a query whose tree is cached. Each part of a page parses the same query."""
 _DATED = re.compile("|".join(map(re.escape, [*sorted(DATED), "at.time"])), re.IGNORECASE)
 """Texts of a query that may precede a relative date, which changes with time; ``has.commit.after`` has ``after``."""
 
@@ -50,7 +50,7 @@ def parse(
     version
         ``V1`` (regexp), ``V2`` (literal) or ``V3`` (standard).
     now
-        The time that relative dates count from; the present when None.
+        Time that relative dates count from; None for the present.
 
     Returns
     -------
@@ -60,7 +60,7 @@ def parse(
     Raises
     ------
     QueryError
-        The text has no meaning; carries the message of the service, the byte position, a hint and the stage.
+        For an invalid query, with the message of the service, the byte position, a hint and the stage.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def parse(
 
 
 def parse_text(text: str, pattern_type: str | None, version: str, now: datetime | None = None) -> Query:
-    """Parse a query as `parse` does, for a caller whose arguments have their types: checking takes a third as long."""
+    """Parse a query as `parse` does, without its check of the arguments, which takes a third as long again."""
     if now is None and len(text) <= _SHORT and not _DATED.search(text):
         return _parse_cached(text, pattern_type, version)
     return _parse(text, pattern_type, version, now)
@@ -83,13 +83,13 @@ def parse_text(text: str, pattern_type: str | None, version: str, now: datetime 
 def _parse_cached(text: str, pattern_type: str | None, version: str) -> Query:
     parts = split_words(text)
     shape = None if parts is None else parse_shape(parts[0], len(parts[1]), pattern_type, version)
-    # A shape that can't be read is left to the text itself, whose error has its words.
+    # If the shape has an error, the text itself is parsed: its error must quote the words and not the stand-ins.
     return _parse(text, pattern_type, version, None) if parts is None or shape is None else fill(shape, text, parts[1])
 
 
 @functools.lru_cache(maxsize=64)
 def parse_shape(text: str, words: int, pattern_type: str | None, version: str) -> Query | None:
-    """Parse the shape of queries with so many words; None where their words may change how they are read."""
+    """Parse the shape of queries with so many words; None if other words may change how the query is read."""
     try:
         shape = _parse(text, pattern_type, version, None)
     except QueryError:
@@ -189,6 +189,7 @@ def _first_pattern_type(tree: Raw | None) -> str | None:
     while pending:
         node = pending.pop()
         if isinstance(node, Group):
+            # Reversed, because `pop` takes the last one, and the first filter of the text decides.
             pending.extend(reversed(node.args))
         elif isinstance(node, RawFilter) and node.field.lower() == "patterntype" and node.value in NAMED_TYPES:
             return NAMED_TYPES[node.value]

@@ -34,7 +34,7 @@ UNRANKED = "unranked"
 """Reason of `SearchPart.skipped` for a file that was ranked without its definitions."""
 
 _MAX_PARSED_ROWS = 1 << 20
-"""Definitions that are kept of files without a table, 24 bytes each."""
+"""Maximum cached definitions of files without a table, 24 bytes each."""
 
 _MISSING_CODE = REASONS.index("missing")
 
@@ -64,21 +64,21 @@ class _Names(NamedTuple):
 
 @dataclass(slots=True)
 class RankedDefinitions:
-    """The definitions of a search's places.
+    """Look-up of the definitions in files of a search.
 
     Parameters
     ----------
     store
-        Where they are stored.
+        Store of the tables of definitions.
     targets
-        What is searched, by place.
+        Targets of the search by repository and revision.
     request
-        Called with targets whose definitions are to be found in the background, for later searches; None: what a limit
-        keeps need not be the same each time.
+        Called with targets whose definitions are to be indexed in the background, for later searches; None if a limit
+        may keep other matches each time.
     cancellation
-        Ends parsing.
+        Cancellation of parsing.
     note
-        Called with the places that were ranked without definitions though a limit cuts.
+        Called with files that were ranked without definitions although a limit drops matches.
     """
 
     store: IndexStore
@@ -89,13 +89,13 @@ class RankedDefinitions:
     _complete: set[tuple[str, str]] = field(init=False, default_factory=set)
 
     def complete(self, keys: Collection[tuple[str, str]]) -> None:
-        """Let `positions` know all definitions of `keys`, of whose matches a limit keeps only the best."""
+        """Make `positions` find all definitions of `keys`, because a limit keeps only the best of their matches."""
         if self.request is not None and (incomplete := [key for key in keys if key not in self._complete]):
             self._complete.update(incomplete)
             self.request([self.targets[key] for key in incomplete])
 
     def positions(self, repository: str, revision: str, paths: Sequence[str]) -> DefinitionPositions | None:
-        """Return the definitions in some files; None while some of the repository are not known."""
+        """Return the definitions in some files; None while definitions of the repository are being indexed."""
         key = repository, revision
         try:
             return self._positions(self.targets[key], paths, parses=key in self._complete)
@@ -107,6 +107,7 @@ class RankedDefinitions:
     def _positions(self, target: Target, paths: Sequence[str], *, parses: bool) -> DefinitionPositions | None:
         """Return the positions of all definitions in files of a target."""
         snapshot, _, tables = self.store.open_symbols(target)
+        # Keyed by the tables, since a table may arrive while the snapshot stays open.
         stale = frozenset(snapshot.remember(("stale", tuple(tables)), lambda: stale_shards(snapshot, tables)))
         if stale and not parses:
             return None
@@ -114,6 +115,8 @@ class RankedDefinitions:
         path_indexes, file_numbers = _find_files(view, paths)
         shards = view.shard[file_numbers]
         files, names_by_shard = [_empty()], list[_Names]()
+        # By shard, because each has its own table. The order of names is that of the shards, and `files` follows the
+        # same order.
         for number in np.unique(shards[shards != NO_SHARD]).tolist():
             selected = np.flatnonzero(shards == number)
             documents = view.document[file_numbers[selected]].astype(np.int64)
@@ -138,6 +141,7 @@ class RankedDefinitions:
             if self.cancellation.stopped:
                 raise Cancelled("the search for definitions timed out")
             find = partial(_parse, shard, document, PARSED_LANGUAGES[code - 1])
+            # By blob id, so that other revisions and copies of the file are not parsed again.
             parsed.append(_PARSED.get_or_make((blob_id, code), find) if code else _NO_DEFINITIONS)
         return _join_names(parsed)
 
@@ -153,6 +157,7 @@ def _names_of(table: SymbolTable, documents: Int64Array) -> _Names:
     rows = np.arange(int(lengths.sum())) + np.repeat(first_rows - (np.cumsum(lengths) - lengths), lengths)
     name = table.name[rows].astype(np.int64)
     start = table.offset[rows].astype(np.int64)
+    # Names are one text with a newline after each; the 1 is for this newline.
     end = start + table.name_start[name + 1] - table.name_start[name] - 1
     return _Names(lengths, start, end, table.kind[rows].astype(np.int64))
 

@@ -43,6 +43,7 @@ def add_links(frame: DataFrame, backend: Backend, kind: str | None) -> DataFrame
     if kind == "host" and not backend.local:  # a service has its own pages, and is asked for others only when wanted
         resolver = replace(resolver, hosts={fact.name: fact.url for fact in call(backend.repositories) if fact.url})
     links = [_best(resolver, row, kind) for row in rows_of(frame)]
+    # A shallow copy: only columns are added, and values of a large frame need not be copied.
     linked_frame = frame.copy(deep=False)
     linked_frame["link"] = pd.array([address for address, _ in links], dtype="str")
     linked_frame["link_kind"] = pd.Categorical([which for _, which in links], categories=list(KINDS))
@@ -80,16 +81,16 @@ def _best(resolver: LinkResolver, row: dict[str, Any], kind: str | None) -> tupl
 def compare_results(before: Any, after: Any, *, by: str = "line") -> DataFrame:
     """Compare two results of searches: of two revisions, two times, two queries.
 
-    Lines are the same when repository, path, kind and text are; where a text occurs in a file several times, its lines
-    are paired in their order. So a line that only moved within its file is kept, and the file that was renamed is
-    removed and added.
+    Two lines are the same if their repository, path, kind and text are equal. If a text occurs several times in a file,
+    its lines are paired in their order. So a line that only moved within its file is kept, and the lines of a renamed
+    file are removed and added.
 
     Parameters
     ----------
     before, after
         `SearchResult`, or DataFrames with the columns of `SearchResult.matches`.
     by
-        ``line``, ``file`` or ``repository``: what is searched for on the other side.
+        ``line``, ``file`` or ``repository``: the unit to compare.
 
     Returns
     -------
@@ -101,7 +102,7 @@ def compare_results(before: Any, after: Any, *, by: str = "line") -> DataFrame:
     Warns
     -----
     IncompleteResultWarning
-        When one of the results is not complete: what it lacks looks removed, or added.
+        If one of the results is not complete: its missing rows look removed or added.
     """
     import pandas as pd
 
@@ -135,7 +136,7 @@ def backend_for(frame: DataFrame, client: Client | None) -> Backend:
     Raises
     ------
     ClientNotFound
-        When that is not open any more.
+        If that backend is closed.
     """
     return client.backend if client is not None else backend_of(frame.attrs)
 
@@ -173,6 +174,7 @@ class _CountRow:
 
 def open_row(frame: DataFrame, row: int, backend: Backend) -> FileView:
     """Return the file of a row; see `CodeAccessor.open`."""
+    # Negative rows count from the end, as in Python.
     position = row % len(frame)
     location = rows_of(frame.iloc[[position]])[0]
     arguments = {"repo": location["repository"], "path": location["path"]}

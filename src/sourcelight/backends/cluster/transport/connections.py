@@ -242,7 +242,7 @@ class ConnectionPool:
 
     @property
     def beginning(self) -> frozenset[asyncio.Task[Any]]:
-        """The pool that makes connections now."""
+        """Tasks that are opening connections now."""
         return frozenset(self._connecting)
 
     async def close(self) -> None:

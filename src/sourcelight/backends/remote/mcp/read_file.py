@@ -32,6 +32,7 @@ class _FilePart:
     """Lines of a file from one response, by their numbers."""
 
     def __init__(self, request: ToolRequest, value: Mapping[str, Any] | str, end: int | None) -> None:
+        # Some services return JSON, others the numbered lines as text below a line with the address.
         is_text = isinstance(value, str)
         info: Mapping[str, Any] = {} if isinstance(value, str) else value
         text: str = value if isinstance(value, str) else str(value.get("content") or "")
@@ -105,6 +106,7 @@ class _FileReader:
         self.parts.append(part)
         self.total = part.total if part.total is not None else self.total
         before = self.last
+        # The last line may have been cut in the middle of a part, so its repetition replaces it.
         if self.lines and before in part.lines:
             self.lines[-1] = part.lines[before]
         while (line := part.lines.get(self.last + 1)) is not None:

@@ -52,6 +52,7 @@ def is_answer(frame: Any) -> bool:
         or frame.index.nlevels > 1
     ):
         return False
+    # A frame that a user has pivoted or joined keeps its `attrs`, but may have numbers or repeated names as columns.
     names = list(frame.columns)
     return bool(names) and all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
 
@@ -64,7 +65,7 @@ def frame_html(frame: Any, links_of: Callable[[Mapping[Any, Any]], LinkResolver]
     frame
         DataFrame for which `is_answer` is true.
     links_of
-        Gives the places of an answer by its `attrs`, for links.
+        Returns the resolver of links for the `attrs` of an answer.
     """
     import pandas as pd
 
@@ -158,9 +159,9 @@ def show_hidden_characters() -> None:
 
     Frames of answers get the view of `frame_views.table`; a plain ``print`` shows every frame as pandas does.
 
-    pandas escapes tags and lets through escape sequences of terminals and marks that turn the direction of text round,
-    which the author of a file may have put into it. Its own switch for such a thing is missing, so what it made is
-    changed; nothing but these characters is.
+    pandas escapes tags, but not escape sequences of terminals, nor marks that reverse the direction of text, which the
+    author of a file may have written to mislead readers. pandas has no option for them, so they are replaced in its
+    output; everything else stays.
     """
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
@@ -169,6 +170,7 @@ def show_hidden_characters() -> None:
         return
     import pandas as pd
 
+    # Registered with IPython only: pandas and its classes stay unchanged.
     formatter.formatters["text/html"].for_type(pd.DataFrame, _html)
     for kind in (pd.DataFrame, pd.Series):
         formatter.formatters["text/plain"].for_type(kind, _text)

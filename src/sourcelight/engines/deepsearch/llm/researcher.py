@@ -56,21 +56,21 @@ _BUDGETS = {
 
 @dataclass(slots=True)
 class ModelResearcher:
-    """Asks a model; when it fails, the answer is the extractive one and says why.
+    """A researcher that asks a model. If the model fails, it returns the extractive answer and says why.
 
     Parameters
     ----------
     choice
-        Which model.
+        Configuration of the model.
     budget
-        What a question may take.
+        Limits of a question.
     fallback
-        Who answers when the model does not, and gathers the first evidence.
+        Researcher that gathers the first evidence, and answers if the model doesn't.
 
     Raises
     ------
     MissingExtra, ConfigurationError
-        As `ModelConfig.open`, when it is made.
+        Raised by `ModelConfig.open`.
     """
 
     choice: ModelConfig
@@ -78,6 +78,7 @@ class ModelResearcher:
     fallback: ExtractiveResearcher = field(default_factory=ExtractiveResearcher)
 
     def __post_init__(self) -> None:
+        # A wrong model or a missing package must show when the service starts, not at the first question.
         self.choice.open()
 
     def research(self, inquiry: ResearchRequest, budget: ResearchBudget | None, emit: Emit) -> Draft:
@@ -92,6 +93,7 @@ class ModelResearcher:
         except Cancelled:
             raise
         except Exception as exc:  # noqa: BLE001 - whatever a provider or its library does, there is an answer
+            # A provider's library may wrap a cancellation in an error of its own.
             inquiry.context.cancellation.check()
             return self._without(inquiry, emit, run, exc)
         draft = run.draft(text)
@@ -110,7 +112,7 @@ class ModelResearcher:
 
 
 def _mention_model(paragraph: Any, choice: ModelConfig) -> Any:
-    """Correct what the extractive answer says of models: text may have been sent."""
+    """Correct the extractive answer's statement that no text was sent to a model."""
     if isinstance(paragraph, Paragraph) and paragraph.says_no_model:
         head, separator, _ = paragraph.text.rpartition("\n")
         return Paragraph(
@@ -143,6 +145,7 @@ def reason_of(exc: Exception) -> str:
     name = type(exc).__name__
     text = reasons.get(name, name)
     if name == "UsageLimitExceeded":
+        # The library's error tells only in its message which limit was reached.
         text += next((f": {budget}" for limit, budget in _BUDGETS.items() if limit in str(exc)), "")
     return f"{text}, status {status}" if status else text
 
@@ -199,6 +202,7 @@ class _ModelRun:
         token = CancellationToken()
         error: Exception | None = None
         result: Any = None
+        # The model runs in this event loop, but the question is cancelled from another thread: `_watch` passes that on.
         async with self.choice.open() as self._model, anyio.create_task_group() as group:
             group.start_soon(self._watch, token)
             with capture_run_messages() as messages:
@@ -231,6 +235,7 @@ class _ModelRun:
     async def _last(self, messages: list[Any], token: Any) -> Any:
         from pydantic_ai.usage import UsageLimits
 
+        # Without tools, the model can only write.
         return await self._agent(tools=False).run(
             LAST_WORDS,
             message_history=answered_messages(messages),
@@ -271,6 +276,7 @@ class _ModelRun:
 
         def make_runner(name: str) -> Any:
             async def run(**arguments: Any) -> str:
+                # Tools block, and `_watch` needs the loop meanwhile.
                 return await anyio.to_thread.run_sync(self.toolbox.run, name, arguments)
 
             return run
@@ -295,6 +301,8 @@ class _ModelRun:
         @agent.output_validator  # type: ignore[untyped-decorator]
         def check(output: str) -> str:
             wrong = self._find_mistakes(output)
+            # Answers that are still wrong after the last correction are returned: their bad citations are removed
+            # later.
             if wrong and self._corrections < MAX_CORRECTIONS:
                 self._corrections += 1
                 raise ModelRetry(wrong)
@@ -312,6 +320,7 @@ class _ModelRun:
                 else "Nothing is cited. Put the ids of what you read behind sentences: [E1]."
             )
         items = {name: item for name in dict.fromkeys(names) if (item := self.ledger.get(name)) is not None}
+        # Checked here as the final answer will be checked, so the model can correct what would be removed.
         citations = check_citations(list(items.values()), self.inquiry.pins, self.inquiry.context)
         absent = [name for name in dict.fromkeys(names) if name not in items]
         rejected = [name for name, citation in zip(items, citations, strict=True) if not citation.accepted]
@@ -346,6 +355,7 @@ class _ModelRun:
         followups: list[str] = []
         suggested = _SUGGESTED.search(text)
         if suggested is not None:
+            # Follow-up questions are shown in a list of their own.
             text = text[: suggested.start()].rstrip()
             questions = (line.strip() for line in suggested[1].split("\n"))
             followups = [inline(line.lstrip("-*0123456789. "), 200) for line in questions if line][:3]

@@ -322,7 +322,7 @@ def _with_choice(query: Query, languages: Sequence[str]) -> str:
 
 
 def _with_pattern(query: Query, leaf: Pattern, node: Node, typed: str, replacement: str) -> str:
-    """Return the query with `node` in place of one pattern; empty if it can't be written or parsed."""
+    """Return the query with one pattern replaced by `node`; empty if it can't be written or parsed."""
     try:
         proposed = with_pattern(query, leaf, node, typed, replacement)
         parse(proposed, query.pattern_type)

@@ -45,7 +45,11 @@ TIMEOUT_S = 20.0
 FIRST_PAINT_S = 0.7
 """Seconds that a page waits for its results; the script, or a request to wait, shows later ones."""
 MAX_EXPORTED = 10_000
+"""Maximum matches of an exported file."""
+
 _TICK_S = 0.25
+"""Seconds between two states of a live search: each has the whole HTML of the results."""
+
 _PATTERN_TYPES = ("standard", "keyword", "regexp", "literal", "ast-grep", "nls")
 _MAX_QUERY_CHARS = 10_000
 _FORMATS = {
@@ -99,7 +103,7 @@ class PageQuery:
 
 
 def search_page(query: PageQuery, context: ToolContext, *, prefix: str, base_url: str, actions: str = "") -> Response:
-    """Return the page of a search, with what is found in a moment; without a query, what there is to ask.
+    """Return the page of a search with its first results, or examples and repositories without a query.
 
     Parameters
     ----------
@@ -112,7 +116,7 @@ def search_page(query: PageQuery, context: ToolContext, *, prefix: str, base_url
     base_url
         The service's address, for programs.
     actions
-        HTML of forms about the answer.
+        HTML of forms for the search, such as one to save it.
     """
     if not query.query.strip():
         return page("Search", _start(context, prefix), prefix=prefix, wide=True)
@@ -130,10 +134,12 @@ def search_page(query: PageQuery, context: ToolContext, *, prefix: str, base_url
         status = 400
     live = ""
     if not view.done:
+        # The script and "Wait for all of it" start a search of their own; this one must not keep running.
         context.cancellation.cancel()
         wait = escape(search_url(prefix, query.query, query.pattern_type, wait="1"))
         live = f'<p class="message warn" id="wait">The search continues. <a href="{wait}">Wait for all of it</a></p>'
     body = (
+        # A heading for screen readers: on screen, the query box says the same.
         f'<h1 class="hidden">Search: {escape(one_line(query.query, 200))}</h1>'
         f"{_tools(query, prefix, base_url, actions)}{live}"
         f'<div id="results" data-done="{int(view.done)}">{view.to_html()}</div>'
@@ -170,6 +176,7 @@ def events_of(
     query: PageQuery, engine: Engine, viewer: Viewer, cancellation: Cancellation
 ) -> Generator[Event, None, None]:
     """Yield the events of the search that pages show; raises `QueryError` and `PatternError`."""
+    # A description in words has no matches to stream: its files are ranked as a whole.
     find = partial(ranked_events, engine) if is_ranked(query.request) else engine.stream
     yield from find(query.request, viewer, cancellation)
 
@@ -186,6 +193,8 @@ def export(query: PageQuery, context: ToolContext) -> Response:
         if isinstance(event, MatchBatch):
             batches.append(event.batch)
             rows += event.rows
+            # A query's own `count:` may exceed the default of the request, and all rows are in memory until the file is
+            # written.
             if rows > 20 * MAX_EXPORTED:
                 raise ToolError(f"more than {20 * MAX_EXPORTED:,} rows: narrow the query, or use Python")
         else:
