@@ -23,40 +23,24 @@ from server.oauth.flow import CALLBACK, Flow
 from server.running_service import Service
 from sourcelight.repos.state import State
 
-VERSION = "0.15.1"
+PACKAGES = os.environ.get("SOURCELIGHT_STOCK_CLIENTS", "")
+NODE = os.environ.get("SOURCELIGHT_NODE", "") or shutil.which("node") or "node"
+PROGRAM = Path(PACKAGES) / "node_modules" / "mcp-remote" / "dist" / "proxy.js"
 BOUND_S = 60.0
 pytestmark = [
+    pytest.mark.clients,
     pytest.mark.timeout(300),
-    pytest.mark.slow,
-    pytest.mark.skipif(not (shutil.which("node") and shutil.which("npm")), reason="needs Node and npm"),
+    pytest.mark.skipif(not PACKAGES, reason="no Node 22 with mcp-remote: scripts/test clients installs them"),
 ]
-
-
-@pytest.fixture(scope="session")
-def bridge(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The bridge's program, installed from the package registry."""
-    folder = tmp_path_factory.mktemp("bridge")
-    npm = shutil.which("npm")
-    assert npm is not None
-    command = [npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", f"mcp-remote@{VERSION}"]
-    try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=180, check=False)
-    except subprocess.TimeoutExpired:
-        pytest.skip("the package registry did not answer in time")
-    if done.returncode:
-        pytest.skip(f"mcp-remote {VERSION} can't be installed here: {done.stderr.strip()[-200:]}")
-    return folder / "node_modules" / "mcp-remote" / "dist" / "proxy.js"
 
 
 class Bridge:
     """A running bridge: lines in, lines out, and what it says on standard error."""
 
-    def __init__(self, program: Path, home: Path, arguments: list[str]) -> None:
-        node = shutil.which("node")
-        assert node is not None
+    def __init__(self, home: Path, arguments: list[str]) -> None:
         environment = os.environ | {"MCP_REMOTE_CONFIG_DIR": str(home), "BROWSER": "true", "NO_PROXY": "*"}
         self._process = subprocess.Popen(
-            [node, str(program), *arguments],
+            [NODE, str(PROGRAM), *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -120,15 +104,13 @@ def port() -> int:
 
 
 @pytest.mark.parametrize("way", ["registration", "static client"])
-def test_the_bridge_signs_in_and_lists_tools(
-    bridge: Path, port: int, flow: Flow, state: State, tmp_path: Path, way: str
-) -> None:
+def test_the_bridge_signs_in_and_lists_tools(port: int, flow: Flow, state: State, tmp_path: Path, way: str) -> None:
     arguments = [f"{flow.url}/.api/mcp", str(port), "--allow-http"]
     if way == "static client":
         client, _ = state.clients.create("Bridge", [CALLBACK])
         arguments += ["--static-oauth-client-info", json.dumps({"client_id": client.id})]
         arguments += ["--static-oauth-client-metadata", '{"scope":"mcp"}']
-    running = Bridge(bridge, tmp_path, arguments)
+    running = Bridge(tmp_path, arguments)
     try:
         address = running.address()
         page = flow.follow(flow.browser.get(address))
@@ -143,10 +125,10 @@ def test_the_bridge_signs_in_and_lists_tools(
     assert registered if way == "registration" else True
 
 
-def test_the_bridge_sends_a_token_in_a_header(bridge: Path, service: Service, state: State, tmp_path: Path) -> None:
+def test_the_bridge_sends_a_token_in_a_header(service: Service, state: State, tmp_path: Path) -> None:
     _, token = state.tokens.create("ann", ("mcp",))
     header = ["--header", f"Authorization:token {token}"]
-    running = Bridge(bridge, tmp_path, [f"{service.url}/.api/mcp", "--allow-http", *header])
+    running = Bridge(tmp_path, [f"{service.url}/.api/mcp", "--allow-http", *header])
     try:
         assert "keyword_search" in running.tools()
     finally:
