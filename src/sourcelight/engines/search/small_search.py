@@ -32,7 +32,7 @@ from sourcelight.engines.search.scan.columns import BatchSource
 from sourcelight.engines.search.scan.corpus import Corpus, FileSelection
 from sourcelight.engines.search.scan.evaluate import CorpusSearch, FileMatches
 from sourcelight.engines.search.scan.paths import runs, unique_sorted
-from sourcelight.engines.search.scan.spans import Spans, find_spans, unit_ranges
+from sourcelight.engines.search.scan.spans import NO_SPANS, Spans, find_spans, unit_ranges
 
 _OPTIONS = SearchOptions(in_path_order=True, raw=True)
 """Options for all matches, shown as lines without surroundings."""
@@ -163,12 +163,12 @@ class SmallSearch:
         candidates = search.candidates()
         if candidates is not None and len(search.units_to_read(candidates)) > self.max_units:
             return None
-        # Files without content come in another batch.
-        if len(search.name_only_matches()):
-            return None
+        name_only = search.name_only_matches()
         source = BatchSource(self.corpus, search, group.targets, group.commits, group.locations)
         collector = MatchCollector(source, _OPTIONS)
-        rows, most_copies = 0, 1
+        # Files without content match by their paths; they wait there for those before them.
+        collector.add(FileMatches(NO_SPANS, _NO_FILES, DocumentNumbers(_EMPTY), name_only, 0))
+        rows, most_copies = len(name_only), 1
         for batch in search.batches(BatchSizer(2 * self.max_units)):
             matches = search.evaluate(batch)
             copies = self._copies(self.corpus.documents_of(matches.spans.start))
