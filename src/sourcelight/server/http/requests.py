@@ -1,4 +1,4 @@
-"""Parts of requests: a body of bounded size, an identifier for the log, and a client that may need other data.
+"""Parts of requests: a search, a body of bounded size, an identifier for the log, a client that needs other data.
 
 Every endpoint that takes JSON reads it here, so that no body is larger in memory than its limit, and each fault has the
 same status and words everywhere.
@@ -6,6 +6,8 @@ same status and words everywhere.
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import json
 import logging
 import re
@@ -13,14 +15,22 @@ import time
 import zlib
 from collections.abc import Mapping
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any, Literal
+from urllib.parse import parse_qsl, unquote_plus
 
 from starlette.requests import Request
+
+from sourcelight.core.errors import QueryError
+from sourcelight.core.wire.request import SearchRequest
 
 MAX_BODY_BYTES = 256 * 1024
 
 #: Clients that abort on matches of type ``diff``, or drop them; all know diffs as matches of type ``commit``.
 WITHOUT_DIFF = ("src-cli", "raycast", "cody", "vscode", "vs code", "visual studio code", "jetbrains", "sourcegraph")
+TRACE_HEADER = "x-sourcegraph-should-trace"
+_WORDS = {"1": True, "t": True, "true": True, "0": False, "f": False, "false": False}
+_SHORT_BYTES = 1024
 _WITHOUT_DIFF = re.compile("|".join(re.escape(name) for name in WITHOUT_DIFF), re.IGNORECASE)
 _OWN = re.compile(r"sourcelight\b", re.IGNORECASE)
 _MAX_CHARS = 512
@@ -98,6 +108,41 @@ def diff_type_of(headers: Mapping[str, str], setting: Literal["", "diff", "commi
 def shows_diffs(headers: Mapping[str, str]) -> bool:
     """Return whether the sender shows the text of diffs; our own client makes rows of every matching line instead."""
     return _OWN.match(headers.get("user-agent", "")) is None
+
+
+def pairs_of(query: bytes) -> list[tuple[str, str]]:
+    """Return the names and values of a query string."""
+    # latin-1 accepts every byte; percent-decoding then reads UTF-8, with U+FFFD for invalid bytes.
+    return parse_qsl(query.decode("latin-1"), keep_blank_values=True)
+
+
+def read_request(query: bytes, headers: Mapping[str, str]) -> SearchRequest:
+    """Return the search that a query string and headers (names in lower case) ask for.
+
+    Raises
+    ------
+    QueryError
+        As `SearchRequest.from_params`.
+    """
+    trace, with_diffs = _WORDS.get(headers.get(TRACE_HEADER, "").lower()), shows_diffs(headers)
+    first, _, remaining = query.partition(b"&")
+    # The query comes first as a rule, and a client's other parameters are always the same: these are read once.
+    text = unquote_plus(first[2:].decode("latin-1")) if first.startswith(b"q=") else ""
+    if text and len(remaining) < _SHORT_BYTES:
+        # A message about a parameter may quote the query, which only reading all of it knows.
+        with contextlib.suppress(QueryError):
+            return replace(_request_but_text(remaining, trace, with_diffs=with_diffs), query=text)
+    return _read_whole(query, trace, with_diffs=with_diffs)
+
+
+@functools.lru_cache(maxsize=64)
+def _request_but_text(remaining: bytes, trace: bool | None, *, with_diffs: bool) -> SearchRequest:  # noqa: FBT001
+    return _read_whole(b"q=x&" + remaining, trace, with_diffs=with_diffs)
+
+
+def _read_whole(query: bytes, trace: bool | None, *, with_diffs: bool) -> SearchRequest:  # noqa: FBT001
+    request = SearchRequest.from_params(pairs_of(query))
+    return replace(request, diff_previews=with_diffs, trace=request.trace if trace is None else trace)
 
 
 def caller_id(header: str) -> str:

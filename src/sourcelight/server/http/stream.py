@@ -6,14 +6,12 @@ have their own HTTP status.
 
 from __future__ import annotations
 
-import functools
 import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl
 
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
@@ -36,7 +34,7 @@ from sourcelight.server.http.producer import (
     stop_events,
 )
 from sourcelight.server.http.reader import SHORT_S, Access, RequestReader, headers_of, reader_of
-from sourcelight.server.http.requests import diff_type_of, shows_diffs
+from sourcelight.server.http.requests import TRACE_HEADER, diff_type_of, pairs_of, read_request
 from sourcelight.server.http.response import StreamResponse, accepts_gzip
 from sourcelight.server.http.settings import Settings
 from sourcelight.server.http.trace import PATH as TRACE_PATH
@@ -48,10 +46,6 @@ if TYPE_CHECKING:
 
 NOT_SMALL = "sourcelight.not_small"
 """Key of a request that the engine couldn't answer at once a moment ago."""
-
-_TRACE_HEADER = "x-sourcegraph-should-trace"
-_SHORT_BYTES = 1024
-_WORDS = {"1": True, "t": True, "true": True, "0": False, "f": False, "false": False}
 
 
 class Fallback(Enum):
@@ -192,14 +186,14 @@ class SearchStream:
             Gets what the access log needs; nothing of it counts unless there is an answer.
         """
         principal = self._authenticator.for_search(headers)
-        if isinstance(principal, Refusal) or self.stopping or _TRACE_HEADER in headers:
+        if isinstance(principal, Refusal) or self.stopping or TRACE_HEADER in headers:
             return Fallback.NOT_TRIED
         reader = reader_of(principal, client)
         # All on the event loop, and without a wait from here to the answer: no place needs to be taken.
         if self._streams[reader] >= self._limits.streams_per_account or not self._queue.has_room(reader):
             return Fallback.NOT_TRIED
         try:
-            request = _read_request(query, headers)
+            request = read_request(query, headers)
         except QueryError:
             return Fallback.NOT_TRIED
         notes.name(principal)
@@ -232,9 +226,9 @@ class SearchStream:
         response = StreamResponse(send, zipped=accepts_gzip(headers.get("accept-encoding", "")))
         try:
             # After the principal is known: parsing costs CPU time, which strangers shouldn't be able to spend.
-            request = _read_request(scope["query_string"], headers)
+            request = read_request(scope["query_string"], headers)
         except QueryError as exc:
-            notes.query = next((value for name, value in _pairs(scope["query_string"]) if name == "q"), "")
+            notes.query = next((value for name, value in pairs_of(scope["query_string"]) if name == "q"), "")
             notes.outcome = "query"
             await _answer(response, query_error_events(exc), self._cadence)
             return
@@ -363,28 +357,6 @@ class SearchStream:
 
     def _base(self, scope: Scope) -> str:
         return self._settings.external_url or f"{scope['scheme']}://{Headers(scope=scope).get('host', 'localhost')}"
-
-
-def _read_request(query: bytes, headers: Mapping[str, str]) -> SearchRequest:
-    """Parse the request of an address and headers, with a cache for short addresses. Raises `QueryError`."""
-    request = _short_request(query) if len(query) < _SHORT_BYTES else SearchRequest.from_params(_pairs(query))
-    diff_previews = shows_diffs(headers)
-    if request.diff_previews != diff_previews:
-        request = replace(request, diff_previews=diff_previews)
-    trace_header = headers.get(_TRACE_HEADER)
-    if trace_header is not None:
-        request = replace(request, trace=_WORDS.get(trace_header.lower(), request.trace))
-    return request
-
-
-@functools.lru_cache(maxsize=256)
-def _short_request(query: bytes) -> SearchRequest:
-    return SearchRequest.from_params(_pairs(query))
-
-
-def _pairs(query: bytes) -> list[tuple[str, str]]:
-    # latin-1 accepts every byte; percent-decoding then reads UTF-8, with U+FFFD for invalid bytes.
-    return parse_qsl(query.decode("latin-1"), keep_blank_values=True)
 
 
 async def _answer(response: StreamResponse, events: list[Event], cadence: Cadence) -> None:

@@ -229,14 +229,12 @@ class Tally:
             if self._by_type[kind] and self._typed
         ]
         remaining = [
-            SuggestedFilter(
-                f"repo:{quote_value(exact_name(name) + (f'@{rev}' if rev else ''))}", name, n, exhaustive, "repo"
-            )
+            SuggestedFilter(_repository_filter(name, rev), name, n, exhaustive, "repo")
             for (name, rev), n in most_frequent(self._by_location, MAX_FILTERS)
             if n
         ]
         remaining += [
-            SuggestedFilter(f"lang:{quote_value(name.lower())}", name, n, exhaustive, "lang")
+            SuggestedFilter(_language_filter(name), name, n, exhaustive, "lang")
             for name, n in most_frequent(self._by_language, MAX_FILTERS)
             if n and name
         ]
@@ -253,6 +251,17 @@ class Tally:
         if self._commits is not None:
             remaining += self._commits.filters(MAX_FILTERS, exhaustive=exhaustive)
         return tuple(sorted(first, key=_by_count)) + tuple(sorted(remaining, key=_by_count))
+
+
+# Most searches suggest filters for some of the same repositories and languages.
+@functools.lru_cache(maxsize=1024)
+def _repository_filter(name: str, revision: str) -> str:
+    return f"repo:{quote_value(exact_name(name) + (f'@{revision}' if revision else ''))}"
+
+
+@functools.lru_cache(maxsize=1024)
+def _language_filter(name: str) -> str:
+    return f"lang:{quote_value(name.lower())}"
 
 
 def _sums_by_location(batch: Any, by_repository: dict[str, int], counts: Any) -> dict[tuple[str, str], int]:
