@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import commands_page
 import pytest
@@ -52,6 +53,48 @@ def test_every_method_of_a_client_is_in_the_library_or_among_the_tools(client: t
     there = {name for name, _ in inspect.getmembers(client) if not name.startswith("_")}
     assert there - listing - tools - {"close"} == set()
     assert {name for name, _ in inspect.getmembers(BlockingMethods) if not name.startswith("_")} <= tools
+
+
+@pytest.mark.parametrize("module", [sl, sl.plots, sl.reports, sl.q], ids=lambda module: module.__name__)
+def test_completion_offers_only_public_names(module: ModuleType) -> None:
+    """Neither the modules of a room nor what it imports for itself."""
+    page = text("library.md")
+    for name in dir(module):
+        value = getattr(module, name)
+        assert name in module.__all__, name
+        assert inspect.getdoc(value), name
+        assert inspect.ismodule(value) or re.search(
+            rf"^::: \S+\.{name}$|members: .*\b{name}\b|`sl.{name}`", page, re.MULTILINE
+        ), name
+
+
+def public_members() -> Iterator[tuple[str, type, str]]:
+    """The members of all public classes but clients, which have a test of their own, and errors."""
+    for module in (sl, sl.plots, sl.reports):
+        for name in dir(module):
+            value = getattr(module, name)
+            if inspect.isclass(value) and not issubclass(value, (sl.Client, sl.AsyncClient, BaseException)):
+                yield from ((name, value, member) for member in dir(value) if not member.startswith("_"))
+
+
+def test_completion_offers_only_documented_members() -> None:
+    """A member is a tool, an attribute that the class explains, or in the library, which has those with docstrings."""
+    page, tools = text("library.md"), set(re.findall(r"^### `(\w+)`$", text("tools.md"), re.MULTILINE))
+    listed = dict(
+        re.findall(r"^::: \S+\.(\w+)\n    options:\n(?:      .*\n)*?      members: (.*)\n", page, re.MULTILINE)
+    )
+
+    def is_documented(owner: type, member: str) -> bool:
+        members = " ".join(listed.get(base.__name__, "") for base in owner.__mro__)
+        has_text = inspect.getdoc(inspect.getattr_static(owner, member)) and "true" in members
+        return bool(has_text or re.search(rf"\b{member}\b", f"{members} {owner.__doc__}"))
+
+    missing = [
+        f"{name}.{member}"
+        for name, owner, member in public_members()
+        if member not in tools and not is_documented(owner, member)
+    ]
+    assert missing == []
 
 
 def test_every_builder_of_queries_is_in_the_library() -> None:

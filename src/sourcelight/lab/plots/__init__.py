@@ -18,3 +18,7 @@ __all__ = ["Figure", "bars", "calendar", "dependencies", "over_time", "ownership
 
 def __getattr__(name: str) -> Any:
     raise former_attribute("plots", name) or AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)  # without the modules of the room

@@ -31,3 +31,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     raise former_attribute("reports", name) or AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)  # without the modules of the room
