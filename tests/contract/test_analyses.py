@@ -12,6 +12,7 @@ from pandas.testing import assert_frame_equal
 import sourcelight as sl
 from contract.test_tools import ALL, GAUGE, HUB, PYTIDE, frame, ids
 from sourcelight.client import Client
+from sourcelight.core.notices import subjects_of
 from sourcelight.core.tools.catalog import analysis_tools
 from sourcelight.lab.reports import Report, changes, contributors, file
 
@@ -114,6 +115,7 @@ def test_all_backends_give_the_same_rows_and_facts(
     assert [str(dtype) for dtype in ours.dtypes] == [str(dtype) for dtype in theirs.dtypes]
     results = {key: value for key, value in ours.attrs.items() if key not in _OWN}
     assert normalize({key: value for key, value in theirs.attrs.items() if key not in _OWN}) == normalize(results)
+    assert subjects_of(theirs.attrs["notices"]) == subjects_of(ours.attrs["notices"])
 
 
 @pytest.mark.parametrize(("name", "arguments", "error"), FAULTS, ids=ids(FAULTS))

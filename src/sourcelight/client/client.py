@@ -17,10 +17,11 @@ from sourcelight.client.service_tools import AsyncServiceTools
 from sourcelight.core.arguments import checks_arguments
 from sourcelight.core.backend import Backend
 from sourcelight.core.batches.results import ToolResult
-from sourcelight.core.completeness import Status, call_status, is_rule
+from sourcelight.core.completeness import Status, call_status
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.extras import require_notebook
 from sourcelight.core.former_names import refuses_former_names
+from sourcelight.core.notices import is_rule
 from sourcelight.core.tools.catalog import find_tool
 from sourcelight.core.tools.files import UNPARSED
 from sourcelight.core.tools.tool import A, Tool

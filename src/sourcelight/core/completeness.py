@@ -33,17 +33,6 @@ _LEFT_OUT = re.compile(
     r"^(excluded-.*|repository-(fork|archived?|empty)|.*\b(binary|too-large)\b.*|worktree.*|name-only.*|structure-language|"
     r"cells-paired)$"
 )
-# Notices of tools that say how something is counted. Services send notices as texts alone, and those of an answer about
-# one of several subjects begin with its name.
-_RULES = re.compile(
-    r"^(?:[^:.]+: )?(?:"
-    r"merges (?:are (?:counted|left out)|change no |and [a-z ]+ are left out)|lines that merges alone brought|"
-    r"only files of these kinds|files of [^.]+ are measured|public symbols of [^.]+ are compared|imports are direct|"
-    r"each name and address counts|(?:1 person writes|[\d,]+ people write) under several names|"
-    r"[\d,]+ (?:commits? (?:is|are) by [\d,]+ bots?|lines? of bots left out)|"
-    r"[\d,]+ (?:commits? names?|lines? of commits that name) a coding assistant)",
-    re.IGNORECASE,
-)
 _TIMEOUT = re.compile(r"time(d)? ?-?out", re.IGNORECASE)
 _MATCH_LIMIT = "shard-match-limit"
 _DISPLAY = "display"
@@ -56,11 +45,6 @@ DISPLAY_ASKS = "as display asks"
 def is_limiting(item: Skipped) -> bool:
     """Return whether an answer with this item lacks something; reasons that this version doesn't know count too."""
     return not _LEFT_OUT.match(item.reason)
-
-
-def is_rule(notice: str) -> bool:
-    """Return whether a notice of a tool says how it counts, and not what its answer lacks."""
-    return _RULES.match(notice) is not None
 
 
 def limits(skipped: Iterable[Skipped], alerts: Iterable[Alert]) -> tuple[str, ...]:

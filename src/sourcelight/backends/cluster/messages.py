@@ -12,9 +12,10 @@ import sourcelight
 from sourcelight.core import errors
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import ClusterError, SourcelightError, WorkersUnreachable
+from sourcelight.core.notices import restore_rules, subjects_of
 from sourcelight.core.wire.request import SearchRequest
 
-PROTOCOL = 13
+PROTOCOL = 14
 SEARCH, CALL, HELLO = "sourcelight_search", "sourcelight_call", "sourcelight_hello"
 TELL, KEEP = "sourcelight_tell", "sourcelight_keep"
 """Operations of a worker."""
@@ -127,7 +128,8 @@ def answer_to_plain(answer: ToolResult) -> dict[str, Any]:
         "table": answer.table,
         "attributes": dict(answer.attributes),
         "complete": answer.complete,
-        "notices": list(answer.notices),
+        "notices": list(map(str, answer.notices)),
+        "rules": subjects_of(answer.notices),
     }
 
 
@@ -138,7 +140,7 @@ def answer_from_plain(payload: Mapping[str, Any]) -> ToolResult:
         table=payload["table"],
         attributes=payload["attributes"],
         complete=payload["complete"],
-        notices=tuple(payload["notices"]),
+        notices=restore_rules(payload["notices"], payload["rules"]),
     )
 
 

@@ -33,6 +33,7 @@ from sourcelight.core.errors import (
     ToolError,
     UnsupportedTool,
 )
+from sourcelight.core.notices import same_kind
 from sourcelight.core.tools.catalog import COLUMNS, TOOLS, find_tool, is_conversation
 from sourcelight.core.tools.files import UNPARSED
 from sourcelight.core.tools.merge import Merge
@@ -268,7 +269,12 @@ def _notices(replies: Sequence[ServiceReply[Any]]) -> tuple[list[str], bool]:
     answers = [(reply.service.name, reply.value) for reply in replies if reply.value is not None]
     every = set.intersection(*(set(answer.notices) for _, answer in answers)) if answers else set()
     notices = [notice for notice in answers[0][1].notices if notice in every] if answers else []
-    notices += [f"{name}: {notice}" for name, answer in answers for notice in answer.notices if notice not in every]
+    notices += [
+        same_kind(f"{name}: {notice}", notice)
+        for name, answer in answers
+        for notice in answer.notices
+        if notice not in every
+    ]
     failures = [did_not_answer(reply.service, reply.error) for reply in replies if reply.error is not None]
     return [*notices, *failures], not failures and all(answer.complete for _, answer in answers)
 

@@ -25,6 +25,7 @@ from sourcelight.core import errors
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.batches.schema import arrow_type
 from sourcelight.core.errors import ProtocolError, SourcelightError, ToolError
+from sourcelight.core.notices import restore_rules, subjects_of
 from sourcelight.core.tools.catalog import COLUMNS
 from sourcelight.core.tools.tool import Tool
 from sourcelight.core.wire.sse import RawEvent
@@ -95,6 +96,7 @@ def encode_answer(answer: ToolResult) -> Iterator[bytes]:
         "attributes": dict(answer.attributes),
         "complete": answer.complete,
         "notices": list(answer.notices),
+        "rules": subjects_of(answer.notices),
     }
     yield _event("done", end)
 
@@ -266,7 +268,7 @@ class AnswerReader:
             pa.Table.from_batches(self._batches, schema),
             {name: value for name, value in attributes.items() if name not in _RESERVED},
             bool(complete),
-            tuple(self._line(notice) for notice in notices[:_MAX_NOTICES]),
+            restore_rules([self._line(notice) for notice in notices], data.get("rules"))[:_MAX_NOTICES],
         )
 
 

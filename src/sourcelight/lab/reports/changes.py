@@ -37,7 +37,7 @@ from sourcelight.lab.reports.history import (
     limit_to_changes,
     limited_notices,
     notices_of,
-    without_notices,
+    without_rules,
 )
 from sourcelight.lab.reports.model import Frame, LinkOf, ReportTable, Section
 from sourcelight.lab.reports.people import keys_of, unify_names
@@ -63,7 +63,6 @@ if TYPE_CHECKING:
 _API_ORDER = ("removed", "changed", "moved", "added")
 _API_EXCLUDES = "tests, examples, internal modules, and languages other than Go, Java, Python and TypeScript."
 
-_SAID = ("head does not contain base",)  # the report's own notice says how many commits these are
 _STAGES = ("files", "commits", "earlier people", "last commits of files", "public symbols")
 
 
@@ -179,8 +178,9 @@ def _make(
         if not paths and len(commits_in_scope):
             churn = partial(stages.ask, "commits", code.churn)
             commits_in_scope = count_by_kinds(commits_in_scope, churn, repos=[repo], revisions=[head, f"^{base}"])
-    # The notices of these frames become those of the report, each once.
-    read_frames = [without_notices(diffs, _SAID), *between.read]
+    # The notices of these frames become those of the report, each once. That head does not contain base is the report's
+    # own notice, with the number of commits.
+    read_frames = [without_rules(diffs, "comparison"), *between.read]
     if not len(commits_in_scope) and not len(diffs):
         reason = _reason(base, head, commit_of, between, paths, whole_diffs)
         all_notices = tuple(dict.fromkeys((*notices, *notices_of(read_frames))))
@@ -254,7 +254,7 @@ def _api_changes(
     if api is None:
         return None
     # The table says its rule itself.
-    read_frames.append(without_notices(api, ("Public symbols of ",)))
+    read_frames.append(without_rules(api, "languages"))
     if not paths or not len(api):
         return api
     # A removed symbol has its old path only.

@@ -10,6 +10,7 @@ from sourcelight.core.arguments import checks_arguments
 from sourcelight.core.errors import ToolError, UnsupportedTool
 from sourcelight.core.former_names import refuses_former_parameters
 from sourcelight.core.markup import join_words
+from sourcelight.core.notices import RuleSubject
 from sourcelight.display.notebook import ProgressChoice
 from sourcelight.lab.reports.files import (
     OtherFiles,
@@ -32,7 +33,7 @@ from sourcelight.lab.reports.history import (
     name_subject,
     notices_of,
     repositories_text,
-    without_notices,
+    without_rules,
 )
 from sourcelight.lab.reports.model import Frame, Metric
 from sourcelight.lab.reports.people import (
@@ -89,12 +90,7 @@ _PATHS_COUNTED = {
     True: "Distinct paths of the changes that count, renamed files under their new names.",
 }
 # Notices that the report's own numbers and tables already express.
-_SAID = (
-    "Merges are ",
-    "Only files of these kinds",
-    "commit names a coding assistant ",
-    "commits name a coding assistant ",
-)
+_SAID: tuple[RuleSubject, ...] = ("agent commits", "file kinds", "merges")
 _STAGES = ("commits", "people", "folders", "files", "time before", "ownership", "identities")
 
 
@@ -243,11 +239,11 @@ def _make(code: Client, stages: ReportProgress, request: Request, by: str, title
     owners = current_owners(code, stages, names, request, notices) if ownership else []
     sections += ownership_sections(code, owners, request, links.of_people(only_repository))
     answers = [
-        without_notices(f, _SAID) for f in (all_commits, contributors_frame, *changed_lines.answers) if f is not None
+        without_rules(f, *_SAID) for f in (all_commits, contributors_frame, *changed_lines.answers) if f is not None
     ]
     for name, owners_frame, _ in owners:
         subject = "Ownership" if len(names) == 1 else f"Ownership of {name}"
-        answers += name_subject(subject, [without_notices(owners_frame, _SAID)])
+        answers += name_subject(subject, [without_rules(owners_frame, *_SAID)])
     # Collected before the next notice: a part that was not requested doesn't limit the report.
     limits = [*notices, *limited_notices(answers)]
     if not ownership:

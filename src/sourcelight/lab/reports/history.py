@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import MAXYEAR, UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.core.completeness import is_rule
 from sourcelight.core.errors import UnsupportedTool
 from sourcelight.core.markup.counts import count_of
+from sourcelight.core.notices import RuleSubject, is_rule, same_kind
 from sourcelight.lab.plots.charts import period_bars, punch_card, size_histogram, stacked_bars
 from sourcelight.lab.reports.html import ThemedFigure
 from sourcelight.lab.reports.model import Figure, Frame, Metric, ReportTable
@@ -281,7 +281,8 @@ def notices_of(frames: Sequence[Frame | None]) -> list[str]:
     notices: dict[str, None] = {}
     for frame in frames:
         if frame is not None:
-            notices.update(dict.fromkeys(notice.rstrip(".") + "." for notice in frame.attrs.get("notices", ())))
+            for notice in frame.attrs.get("notices", ()):
+                notices.setdefault(same_kind(notice.rstrip(".") + ".", notice))
     return list(notices)
 
 
@@ -290,20 +291,16 @@ def name_subject(subject: str, frames: Sequence[Frame | None]) -> list[Frame]:
     renamed = []
     for frame in frames:
         if frame is not None:
-            notices = [f"{subject}: {text[:1].lower()}{text[1:]}" for text in frame.attrs.get("notices", ())]
+            notices = [
+                same_kind(f"{subject}: {text[:1].lower()}{text[1:]}", text) for text in frame.attrs.get("notices", ())
+            ]
             renamed.append(_with_notices(frame, notices))
     return renamed
 
 
-def without_notices(frame: Frame, beginnings: tuple[str, ...]) -> Frame:
-    """Return an answer without those of its notices that a report says itself, with its numbers and tables.
-
-    `beginnings` are those of the notices, without the number that some begin with.
-    """
-    notices = [
-        text for text in frame.attrs.get("notices", ()) if not text.lstrip("0123456789, ").startswith(beginnings)
-    ]
-    return _with_notices(frame, notices)
+def without_rules(frame: Frame, *subjects: RuleSubject) -> Frame:
+    """Return an answer without the rules on some subjects: a report says them itself, with its numbers and tables."""
+    return _with_notices(frame, [text for text in frame.attrs.get("notices", ()) if not is_rule(text, *subjects)])
 
 
 def _with_notices(frame: Frame, notices: list[str]) -> Frame:

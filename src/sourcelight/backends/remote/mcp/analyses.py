@@ -16,19 +16,18 @@ from sourcelight.backends.remote.mcp.request import ToolRequest
 from sourcelight.core.batches.persons import Pair, person_key, shown_pair
 from sourcelight.core.batches.results import ToolResult, tie_key
 from sourcelight.core.errors import ToolError, UnsupportedTool
+from sourcelight.core.notices import MERGES_COUNTED, MERGES_LEFT_OUT, Rule
 from sourcelight.core.tools.catalog import COLUMNS, table_of
 from sourcelight.core.tools.files import UNPARSED
 
 _PERIODS = {"day": 0, "week": 0, "month": 1, "quarter": 3, "year": 12}
 _PASSED_ON = ("repos", "revisions", "after", "before")
 _CO_AUTHORS = "Co-authors are named as the trailers have them, without the mailmap of the repository."
-_MERGES = "Merges are counted as commits and have no changed lines of their own."
-_APART = "Each name and address counts as a separate person: join_addresses is False."
+_APART = Rule("Each name and address counts as a separate person: join_addresses is False.", "people")
 _JOINED = (
     "People with several names and one address ({count:,}) count once, under the name with the most "
     "commits; pass join_addresses=False to separate the names."
 )
-_NO_MERGES = "Merges are left out: they have no changed lines of their own."
 
 
 @dataclass(slots=True)
@@ -105,7 +104,7 @@ async def _contributors(request: ToolRequest) -> ToolResult:
     ]
     notices_text = (
         *commits.notices,
-        _MERGES,
+        MERGES_COUNTED,
         *people.notices,
         _CO_AUTHORS,
         "Commits alone don't say which files a person changed.",
@@ -145,7 +144,7 @@ async def _churn(request: ToolRequest) -> ToolResult:
         }
         for key, pages in order
     ]
-    notices = (*commits.notices, _NO_MERGES, *(people.notices if "author" in by else ()))
+    notices = (*commits.notices, MERGES_LEFT_OUT, *(people.notices if "author" in by else ()))
     return _answer("churn", rows, commits, notices, people)
 
 
@@ -240,7 +239,11 @@ class _People:
         self.aliases = {_text(pair): [_text(pair), *(_text(alias) for alias in aliases if alias != pair)]
                         for pair, aliases in merged_people.items()}  # fmt: skip
         self.notices = tuple(
-            [_APART] if not self._joining else [_JOINED.format(count=len(merged_people))] if merged_people else []
+            [_APART]
+            if not self._joining
+            else [Rule(_JOINED.format(count=len(merged_people)), "people")]
+            if merged_people
+            else []
         )
 
     def _key(self, name: str, email: str) -> Pair:

@@ -20,6 +20,7 @@ from urllib.parse import unquote, urlsplit
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import PathNotFound, RepositoryNotFound, RevisionNotFound, SourcelightError, ToolError
 from sourcelight.core.markup.counts import count_of, join_words
+from sourcelight.core.notices import from_text
 from sourcelight.core.tools.catalog import table_of
 from sourcelight.core.tools.files import UNPARSED
 
@@ -309,7 +310,7 @@ def _typed_value(text: str, keys: Collection[str]) -> Mapping[str, Any] | str | 
 def notices(payload: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the notices of a typed object."""
     value = payload.get("notice") or payload.get("notices") or ()
-    return (value,) if isinstance(value, str) else tuple(str(item) for item in value)
+    return tuple(from_text(str(item)) for item in ((value,) if isinstance(value, str) else value))
 
 
 def is_cut(payload: Mapping[str, Any]) -> bool:

@@ -14,6 +14,7 @@ from sourcelight.core.batches import CommitId
 from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed, RepositoryError, RepositoryNotFound, RevisionNotFound, ToolError
+from sourcelight.core.notices import DIVERGED
 from sourcelight.engines.history.compare.changes import FileChange, TooManyChanges, list_changes
 from sourcelight.engines.history.compare.patches import FileDiff, is_binary_unchanged, make_patch, stream_patches
 from sourcelight.engines.history.git import MAX_BLOB_BYTES
@@ -38,7 +39,7 @@ _NO_FILES = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # git knows the empty tr
 _RELATION_NOTICES = {
     "ahead": "",
     "behind": "base is newer than head: the comparison shows what leads back to head",
-    "diverged": "head does not contain base: changes that only base has are shown as undone",
+    "diverged": DIVERGED,
     "unrelated": "base and head have no common history",
 }
 FREE_CONTENT_BYTES = 1 << 30

@@ -12,6 +12,7 @@ from sourcelight.core.batches import CommitId
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import ToolError
 from sourcelight.core.markup.counts import count_of, list_names
+from sourcelight.core.notices import Rule
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.tools.evolution import API_CHANGES, ApiChangesArguments
 from sourcelight.engines.interfaces import (
@@ -33,7 +34,10 @@ from sourcelight.repos import ObjectReader, resolve
 
 CALL = "api_changes"
 T = TypeVar("T")
-_RULE = "Public symbols of Go, Java, Python and TypeScript are compared; tests and internal modules are left out."
+_RULE = Rule(
+    "Public symbols of Go, Java, Python and TypeScript are compared; tests and internal modules are left out.",
+    "languages",
+)
 _REPORT_EVERY = 50
 _MAX_NAMED = 3
 
@@ -149,7 +153,7 @@ def _api_changes(arguments: ApiChangesArguments, context: ToolContext) -> ToolRe
         modules = {path for side in sides for path in side.python_modules(differing)}
         old, new = (side.symbols(differing, modules, below) for side in sides)
     changes = sorted(_with_moves(_differences(old, new)), key=lambda change: (change.key[1:], change.status))
-    notices = [_RULE]
+    notices: list[str] = [_RULE]
     unread = sorted({path for side in sides for path in (*side.unread, *side.limited)})
     if unread:
         notices.append(f"{count_of(len(unread), 'file')} can't be parsed: {list_names(unread, _MAX_NAMED)}.")

@@ -10,6 +10,7 @@ import pyarrow as pa
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import ToolError
 from sourcelight.core.markup.counts import list_names
+from sourcelight.core.notices import Rule
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.tools.evolution import SYMBOL_HISTORY, SymbolHistoryArguments
 from sourcelight.engines.symbols import LANGUAGES
@@ -79,7 +80,7 @@ def _symbol_history(arguments: SymbolHistoryArguments, context: ToolContext) -> 
         rows = rows[: arguments.limit]
         notices.append(f"The newest {arguments.limit:,} of {total:,} changes are shown.")
         is_complete = False
-    notices.append("Merges change no definition, and copies are not followed.")
+    notices.append(Rule("Merges change no definition, and copies are not followed.", "merges"))
     shown_path = _text(path)
     attributes |= {"commit": snapshot.commits[0], "symbol": definition.name, "kind": definition.kind,
               "path": shown_path, "line_number": definition.begin_line, "total": total}  # fmt: skip

@@ -14,6 +14,7 @@ from sourcelight.core.batches.patches import abbreviate_object_ids, patch_facts
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import RevisionNotFound, SearchIndexError
 from sourcelight.core.markup.counts import count_of
+from sourcelight.core.notices import Rule
 from sourcelight.core.tools.commits import (
     COMMIT_DETAILS,
     COMPARE_REVISIONS,
@@ -295,7 +296,7 @@ def _commit_details(arguments: CommitDetailsArguments, context: ToolContext) -> 
     if long:
         notices.append(f"{long:,} patches are left out: they are long, or their contents are missing from this clone.")
     if len(row["parents"]) > 1:
-        notices.append("This is a merge: its files are compared with its first parent.")
+        notices.append(Rule("This is a merge: its files are compared with its first parent.", "merges"))
     attributes = {name: stamp(value) if name.endswith("_date") else value for name, value in row.items()}
     attributes["trailers"] = [{"token": t.token, "value": t.value} for t in trailers_of(row["message"])]
     attributes["revision"] = arguments.revision

@@ -8,6 +8,7 @@ import numpy as np
 
 from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.cancellation import Cancellation
+from sourcelight.core.notices import Rule
 from sourcelight.core.query.attributes import Attributes
 from sourcelight.core.query.file_kinds import ATTRIBUTES, FILE_KINDS, SOURCE, kind_of_content, kind_of_path
 from sourcelight.engines.tools.context import ToolContext
@@ -96,9 +97,10 @@ def are_of_kinds(
     return mask
 
 
-def kind_notices(file_kinds: Sequence[str] | None) -> list[str]:
-    """Return a notice on files that are left out by their kind."""
+def kind_notices(file_kinds: Sequence[str] | None, remark: str = "") -> list[Rule]:
+    """Return a notice on files that are left out by their kind, with a remark behind it."""
     kinds = selected_kinds(file_kinds)
     if kinds is None:
         return []
-    return [f"Only files of these kinds are counted: {', '.join(k for k in FILE_KINDS if k in kinds)}."]
+    names = ", ".join(kind for kind in FILE_KINDS if kind in kinds)
+    return [Rule(f"Only files of these kinds are counted: {names}.{remark}", "file kinds")]

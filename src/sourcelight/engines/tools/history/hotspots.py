@@ -18,6 +18,7 @@ from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array
 from sourcelight.core.batches.results import ToolResult, columns_of, group_order
 from sourcelight.core.cancellation import ScanStopped
 from sourcelight.core.markup.counts import count_of
+from sourcelight.core.notices import Rule
 from sourcelight.core.tools import analyses as tools
 from sourcelight.core.tools.analyses import CommitsBehindArguments, CouplingArguments, HotspotsArguments
 from sourcelight.core.tools.tool import Arguments
@@ -208,7 +209,8 @@ def _combine_hotspots(arguments: HotspotsArguments, context: ToolContext, part: 
     table = table.set_column(column_index, table.schema.field(column_index), pa.array(scores / maximum))
     order = group_order((-scores,), columns_of(table))
     limit = arguments.limit
-    notices = [*part.notices, "Merges and files that are gone are left out; renamed files keep their commits."]
+    left_out = Rule("Merges and files that are gone are left out; renamed files keep their commits.", "merges")
+    notices = [*part.notices, left_out]
     notices += kind_notices(arguments.file_kinds)
     attributes = {
         **part.dates,
@@ -288,7 +290,7 @@ def _combine_coupling(arguments: CouplingArguments, context: ToolContext, part: 
     min_commits, degree = _thresholds(arguments)
     notices = [
         *part.notices,
-        f"Pairs need {min_commits} commits together and a degree of {degree}; merges are left out.",
+        Rule(f"Pairs need {min_commits} commits together and a degree of {degree}; merges are left out.", "coupling"),
         f"Pairs leave out {count_of(skipped, 'commit')} with more than {arguments.max_files or _LARGE} files.",
     ]
     notices += kind_notices(arguments.file_kinds)

@@ -10,6 +10,7 @@ import pyarrow as pa
 from sourcelight.core.batches.commit_messages import references_of
 from sourcelight.core.batches.results import ToolResult, repository_url
 from sourcelight.core.errors import PathNotFound
+from sourcelight.core.notices import Rule
 from sourcelight.core.tools.evolution import PATH_HISTORY, PathHistoryArguments
 from sourcelight.engines.history.file_history import follow_file
 from sourcelight.engines.history.follow import follow_directory
@@ -26,7 +27,7 @@ from sourcelight.repos import ObjectReader, find_entry
 
 CALL = "path_history"
 _STATUSES = {"A": "added", "C": "copied", "D": "deleted", "M": "modified", "R": "renamed", "T": "type changed"}
-_RULE = "Merges change no file, and copies are not followed."
+_RULE = Rule("Merges change no file, and copies are not followed.", "merges")
 
 
 def _path_history(arguments: PathHistoryArguments, context: ToolContext) -> ToolResult:

@@ -11,6 +11,7 @@ import pyarrow.compute
 
 from sourcelight.core.batches.results import ToolResult, group_order
 from sourcelight.core.cancellation import ScanStopped
+from sourcelight.core.notices import Rule
 from sourcelight.core.patterns import CompiledPattern
 from sourcelight.core.tools.analyses import PICKAXE, PickaxeArguments
 from sourcelight.engines.history.model import RowNumbers
@@ -134,7 +135,8 @@ def _combine_pickaxe(arguments: PickaxeArguments, context: ToolContext, part: Pa
     fixed = {"contentTerms": [arguments.pattern], "useRegex": bool(arguments.use_regex)}
     attributes["drill_down"]["arguments"] |= fixed | ({"files": list(arguments.files)} if arguments.files else {})
     attributes["pattern"] = arguments.pattern
-    notices = [*part.notices, "Merges and binary files are left out: they have no changed lines of their own."]
+    left_out = Rule("Merges and binary files are left out: they have no changed lines of their own.", "merges")
+    notices = [*part.notices, left_out]
     notices += people.join_notices(groups[0].tolist()) if "author" in by else []
     shown_table = tables.table("pickaxe", table, count).take(pa.array(order))
     return ToolResult("pickaxe", shown_table, attributes, part.complete, tuple(notices))

@@ -13,6 +13,7 @@ from sourcelight.core.batches import CommitId
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import PathNotFound
 from sourcelight.core.markup.counts import count_of, list_names
+from sourcelight.core.notices import Rule
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.tools.quality import COMPLEXITY, ComplexityArguments
 from sourcelight.engines.complexity import LANGUAGES, FileMeasures, measure_file
@@ -63,7 +64,7 @@ def _complexity(arguments: ComplexityArguments, context: ToolContext) -> ToolRes
     if arguments.limit is not None and total > arguments.limit:
         rows = rows[: arguments.limit]
         notices.append(f"The {arguments.limit:,} most complex of {total:,} rows are shown.")
-    notices.append(f"Files of {', '.join(LANGUAGES)} are measured.")
+    notices.append(Rule(f"Files of {', '.join(LANGUAGES)} are measured.", "languages"))
     attributes |= {"commit": snapshot.commits[0], "total": total, "drill_down": _drill_down(by, snapshot.commits[0])}
     is_complete = histories.complete and not unread and len(rows) == total
     return ToolResult("complexity", _table(snapshot, rows), attributes, is_complete, tuple(notices))

@@ -13,6 +13,7 @@ from sourcelight.core.batches import CommitId
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import PathNotFound, ToolError
 from sourcelight.core.markup.counts import count_of, list_names
+from sourcelight.core.notices import Rule
 from sourcelight.core.tools.quality import COMPLEXITY_TREND, MAX_TREND_POINTS, ComplexityTrendArguments
 from sourcelight.engines.complexity import LANGUAGES, FileMeasures
 from sourcelight.engines.history import History
@@ -77,7 +78,7 @@ def _complexity_trend(arguments: ComplexityTrendArguments, context: ToolContext)
         notices.append(f"{count_of(len(absent), 'commit')} without {below}: {list_names(absent, _MAX_NAMED)}.")
     if unread:
         notices.append(f"{count_of(len(unread), 'file')} can't be parsed: {list_names(sorted(unread), _MAX_NAMED)}.")
-    notices.append(f"Files of {', '.join(LANGUAGES)} are measured.")
+    notices.append(Rule(f"Files of {', '.join(LANGUAGES)} are measured.", "languages"))
     complete = histories.complete and not unread
     attributes["drill_down"] = _drill_down(by, below)
     return ToolResult("complexity_trend", _table(snapshot, rows), attributes, complete, tuple(notices))

@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from sourcelight.core.batches.results import ToolResult
+from sourcelight.core.notices import Rule
 from sourcelight.core.tools.quality import RELATED_TESTS, RelatedTestsArguments
 from sourcelight.engines.interfaces.model import is_test
 from sourcelight.engines.tools.context import ToolContext, clean_path
@@ -24,7 +25,9 @@ CALL = "related_tests"
 _MIN_COMMITS = 2
 _ANY_SIZE = 2**31 - 1
 """Files of a commit: here large ones count, too."""
-_RULE = "Imports are direct ones; names also come through an __init__, an index file or the package of the test."
+_RULE = Rule(
+    "Imports are direct ones; names also come through an __init__, an index file or the package of the test.", "imports"
+)
 
 
 def _related_tests(arguments: RelatedTestsArguments, context: ToolContext) -> ToolResult:

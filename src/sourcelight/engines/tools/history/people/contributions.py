@@ -12,6 +12,7 @@ import pyarrow as pa
 from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.batches.results import ToolResult, group_order
 from sourcelight.core.markup.counts import count_of
+from sourcelight.core.notices import MERGES_LEFT_OUT
 from sourcelight.core.tools.analyses import (
     CHURN,
     ChurnArguments,
@@ -284,7 +285,7 @@ def _combine_churn(arguments: ChurnArguments, context: ToolContext, part: Partia
     table["authors"] = pa.array(count_distinct(codes, rows.person, count))
     starts = groups[1] if period else np.zeros(count, np.int64)
     order = group_order((starts, -(summed["additions"] + summed["deletions"])), table)
-    notices = [*part.notices, "Merges are left out: they have no changed lines of their own."]
+    notices = [*part.notices, MERGES_LEFT_OUT]
     notices += kind_notices(arguments.file_kinds)
     notices += (
         [f"The lines of {count_of(unknown, 'change')} are not counted, because contents are missing."]

@@ -10,6 +10,7 @@ import pyarrow as pa
 from sourcelight.core.arrays import Int64Array
 from sourcelight.core.batches.results import ToolResult, group_order
 from sourcelight.core.errors import ToolError
+from sourcelight.core.notices import MERGES_COUNTED
 from sourcelight.core.tools.analyses import CONTRIBUTORS, ContributorsArguments
 from sourcelight.engines.history.search.trailer_columns import commit_agents
 from sourcelight.engines.tools.context import ToolContext
@@ -32,7 +33,6 @@ from sourcelight.engines.tools.pages.items import TableItems
 from sourcelight.engines.tools.row_texts import TEXTS
 
 CALL = "contributors"
-_MERGES = "Merges are counted as commits and have no changed lines of their own."
 _SUMMED = ("commits", "merges", "co_authored", "additions", "deletions", "files", "agent_commits")
 
 
@@ -130,9 +130,9 @@ def _combine(arguments: ContributorsArguments, context: ToolContext, part: Parti
     }
     starts = groups[1] if period else np.zeros(count, np.int64)
     order = group_order((starts, people.bots[groups[0]], -sums["commits"]), table)
-    merges = [] if arguments.lines is False else [_MERGES]
+    merges = [] if arguments.lines is False else [MERGES_COUNTED]
     notices = [*part.notices, *merges, *people.join_notices(groups[0].tolist())]
-    notices += [f"{notice} Commits are all." for notice in kind_notices(arguments.file_kinds)]
+    notices += kind_notices(arguments.file_kinds, " Commits are all.")
     notices += people.bot_notices(groups[0], sums["commits"])
     notices += agent_notices(int(sums["agent_commits"].sum()))
     attributes = facts_of(arguments.revisions, part, people, by, period, {"authors": "author"})

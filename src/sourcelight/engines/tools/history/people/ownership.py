@@ -14,6 +14,7 @@ from sourcelight.core.batches.persons import BOT_RULE
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import GitFailed, PathNotFound, ToolError
 from sourcelight.core.markup.counts import count_of
+from sourcelight.core.notices import Rule
 from sourcelight.core.tools.blame import (
     BUS_FACTOR,
     OWNERSHIP,
@@ -313,7 +314,8 @@ def _bus_factor(arguments: BusFactorArguments, context: ToolContext) -> ToolResu
         )
     )
     bot_lines = int(owned.lines[bots].sum()) if len(bots) else 0
-    bot_notices = (f"{count_of(bot_lines, 'line')} of bots left out; {BOT_RULE}.",) if bot_lines else ()
+    bot_rule = Rule(f"{count_of(bot_lines, 'line')} of bots left out; {BOT_RULE}.", "bots")
+    bot_notices = (bot_rule,) if bot_lines else ()
     attributes = _answer_attributes(histories, people)
     attributes["drill_down"]["columns"].pop("authors")
     table = tables.table(
@@ -368,7 +370,8 @@ def _survival(arguments: SurvivalArguments, context: ToolContext) -> ToolResult:
         "arguments": {"path": top} if top else {},
         "columns": {"repo": "repository"},
     }
-    notices = (*histories.notices, "Lines that merges alone brought count as alive, not as added.", *_notices(owned))
+    of_merges = Rule("Lines that merges alone brought count as alive, not as added.", "merges")
+    notices = (*histories.notices, of_merges, *_notices(owned))
     return ToolResult("survival", table, attributes, histories.complete, notices)
 
 

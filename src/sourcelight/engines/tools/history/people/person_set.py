@@ -14,6 +14,7 @@ from sourcelight.core.batches.persons import BOT_RULE, Pair, is_bot, person_key,
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ToolError
 from sourcelight.core.markup import count_of
+from sourcelight.core.notices import Rule
 from sourcelight.engines.history.agents import LOWER_BOUND
 from sourcelight.engines.history.people import Mailmap, check_mailmap, parse_mailmap
 from sourcelight.engines.history.search.trailer_columns import commits_with_co_authors
@@ -176,19 +177,21 @@ class PersonNumbers:
         pairs = np.unique(np.stack((commits[mask], numbers[mask]), axis=1), axis=0)
         return pairs[:, 0], pairs[:, 1]
 
-    def bot_notices(self, people: Any, commits: Any) -> list[str]:
+    def bot_notices(self, people: Any, commits: Any) -> list[Rule]:
         """Return a notice on bots among some people with commits."""
         bots = self.bots[people] & (np.asarray(commits) > 0)  # trailers name further ones
         if not bots.any():
             return []
         count, bot_count = int(np.asarray(commits)[bots].sum()), len(np.unique(np.asarray(people)[bots]))
         commits_are = "commit is" if count == 1 else "commits are"
-        return [f"{count:,} {commits_are} by {count_of(bot_count, 'bot')} (rows with bot); {BOT_RULE}."]
+        text = f"{count:,} {commits_are} by {count_of(bot_count, 'bot')} (rows with bot); {BOT_RULE}."
+        return [Rule(text, "bots")]
 
-    def join_notices(self, people: Iterable[int]) -> list[str]:
+    def join_notices(self, people: Iterable[int]) -> list[Rule]:
         """Return the notice about joined identities: how many people have several names under one address."""
         if not self.join_addresses:
-            return ["Each name and address counts as a separate person, after the mailmap: join_addresses is False."]
+            text = "Each name and address counts as a separate person, after the mailmap: join_addresses is False."
+            return [Rule(text, "people")]
         many_names = sum(sum(map(bool, self._members[person].values())) > 1 for person in set(people))
         if not many_names:
             return []
@@ -198,16 +201,18 @@ class PersonNumbers:
             f"{persons} under several names with one address and {counts} once, under the name with the most commits; "
             "join_addresses=False keeps the names separate."
         )
-        return [notice]
+        return [Rule(notice, "people")]
 
 
-def agent_notices(commits: int = 0, lines: int = 0) -> list[str]:
+def agent_notices(commits: int = 0, lines: int = 0) -> list[Rule]:
     """Return a notice on how many commits, or lines of today, name a coding assistant; none for none."""
     if commits:
         names = "names" if commits == 1 else "name"
-        return [f"{count_of(commits, 'commit')} {names} a coding assistant (agent_commits): {LOWER_BOUND}."]
+        text = f"{count_of(commits, 'commit')} {names} a coding assistant (agent_commits): {LOWER_BOUND}."
+        return [Rule(text, "agent commits")]
     if lines:
-        return [f"{count_of(lines, 'line')} of commits that name a coding assistant (agent_lines): {LOWER_BOUND}."]
+        text = f"{count_of(lines, 'line')} of commits that name a coding assistant (agent_lines): {LOWER_BOUND}."
+        return [Rule(text, "agent lines")]
     return []
 
 
