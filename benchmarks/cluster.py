@@ -55,7 +55,7 @@ from sourcelight.repos import Catalog, Viewer
 WORKERS = ("a", "b", "c", "d")
 RARE = ("ThreadPoolExecutorFactoryBean count:all", "segmentation fault count:all", "ThreadPoolExecutor count:all")
 MANY = "to count:all type:file"
-MOST_LIMITED = 6
+MAX_LIMITED = 6
 ENDPOINTS = (4, 25, 100, 400)
 PER_ENDPOINT = 5
 FIRST_MS, ROWS_TIMES, BUILD_TIMES = 20.0, 1.3, 1.5
@@ -85,7 +85,7 @@ class Limited(Exception):
 
 def run_whole(engine: Engine, query: str) -> tuple[int, float]:
     """As `answered`; an answer that says that something is missing is printed, and asked for again."""
-    for _ in range(MOST_LIMITED):
+    for _ in range(MAX_LIMITED):
         try:
             return answered(engine, query)
         except Limited as limited:

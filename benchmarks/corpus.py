@@ -22,7 +22,7 @@ from sourcelight.repos import ObjectReader, Repository
 Got = TypeVar("Got")
 _SCHEDULED = 2
 """Kind of clock (CPUCLOCK_SCHED) in the number of a process's clock, as `clock_getcpuclockid` makes it."""
-_QUIET_CORES, _QUIET_S, _LONGEST_WAIT_S = 0.05, 3.0, 900.0
+_QUIET_CORES, _QUIET_S, _MAX_WAIT_S = 0.05, 3.0, 900.0
 _ENGINES = ("numpy", "pyarrow", "google-re2", "stringzilla")
 
 
@@ -50,7 +50,7 @@ def used_cpu_s(pid: int) -> float:
 def until_quiet(pid: int) -> float:
     """Wait until a process and its children are at rest for some seconds; give the seconds that took."""
     began = time.monotonic()
-    while time.monotonic() - began < _LONGEST_WAIT_S:
+    while time.monotonic() - began < _MAX_WAIT_S:
         before = _used_by_family(pid)
         time.sleep(_QUIET_S)
         after = _used_by_family(pid)

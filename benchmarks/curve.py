@@ -30,7 +30,7 @@ QUERIES = ("ThreadPoolExecutor case:yes", "fmt.Errorf case:yes", r"/func \w+Hand
 SYMBOL = "type:symbol select:symbol NewServer"
 TIPS = 10
 WITHIN_COMMITS = 500
-MOST_TIPS_COST = 1.3
+MAX_TIPS_COST = 1.3
 
 
 def ordered(repositories: tuple[Repository, ...]) -> list[Repository]:
@@ -157,10 +157,10 @@ def main() -> int:
     ratio = all_bytes / one_bytes
     print(
         f"\n{TIPS} tips within {WITHIN_COMMITS} commits of {selected.name} ÷ HEAD alone: "
-        f"{ratio:.3f} of the bytes (wanted < {MOST_TIPS_COST}), {all_s / one_s:.2f} of the CPU time"
+        f"{ratio:.3f} of the bytes (wanted < {MAX_TIPS_COST}), {all_s / one_s:.2f} of the CPU time"
     )
     print(f"\n{machine()}")
-    return int(ratio >= MOST_TIPS_COST)
+    return int(ratio >= MAX_TIPS_COST)
 
 
 if __name__ == "__main__":

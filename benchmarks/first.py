@@ -36,7 +36,7 @@ from peers import Answer, Service, Zoekt, keep_connection, serving, zoekt
 from sourcelight.engines.search.model import DEFAULT_MAX_FILE_SIZE
 from sourcelight.repos import ObjectReader
 
-SAMPLE_FILES, LEAST_FILES = 4000, 30
+SAMPLE_FILES, MIN_FILES = 4000, 30
 """Files that words are drawn from, and of each repository at least."""
 
 RARE, MID, COMMON = (1, 10), (50, 500), (3_000, 20_000)
@@ -78,7 +78,7 @@ class Draws:
     def __post_init__(self) -> None:
         self.chance = random.Random(self.seed)  # noqa: S311 - to draw the same again
         repositories = self.corpus.repositories
-        share = max(LEAST_FILES, SAMPLE_FILES // len(repositories))
+        share = max(MIN_FILES, SAMPLE_FILES // len(repositories))
         for repository in repositories:
             with ObjectReader(repository) as reader:
                 tree = reader.tree(repository.info.commit)

@@ -24,7 +24,7 @@ RIPGREP = (
     "rg", "-uu", "--no-config", "--max-filesize", str(DEFAULT_MAX_FILE_SIZE), "-E", "none", "--no-messages",
     "--color=never", "-n", "-H", "--no-heading",
 )  # fmt: skip
-_LARGEST_READ = 1 << 20
+_MAX_READ_BYTES = 1 << 20
 _PATIENCE_S = 600.0
 _ALL = {"ShardMaxMatchCount": 10**9, "TotalMaxMatchCount": 10**9, "MaxWallTime": 2 * 10**11}
 Row = tuple[str, int]
@@ -34,7 +34,7 @@ def ripgrep_bytes(arguments: Sequence[str], folder: Path) -> int:
     """Bytes that ripgrep writes, read through a pipe and dropped."""
     with subprocess.Popen([*RIPGREP, "--column", *arguments, "."], cwd=folder, stdout=subprocess.PIPE) as peer:
         size = 0
-        while peer.stdout is not None and (block := peer.stdout.read(_LARGEST_READ)):
+        while peer.stdout is not None and (block := peer.stdout.read(_MAX_READ_BYTES)):
             size += len(block)
     return size
 
@@ -77,9 +77,9 @@ def ask(
     try:
         connection.request(method, path, body, headers or {})
         response = connection.getresponse()
-        blocks = [response.read1(_LARGEST_READ)]
+        blocks = [response.read1(_MAX_READ_BYTES)]
         first_s = time.perf_counter() - began
-        while block := response.read1(_LARGEST_READ):
+        while block := response.read1(_MAX_READ_BYTES):
             blocks.append(block)
         whole_s = time.perf_counter() - began
         # Without this, a kept connection takes no request after a short body: no read has come upon its end.

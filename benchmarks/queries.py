@@ -41,7 +41,7 @@ FILTER_OR_PHRASE = 1.1
 MANY_HITS = 100_000
 FRAME_OF_MANY = 2.0
 COUNT_OF_MANY = 4.0
-ASKED_S, MOST_ASKED = 0.1, 20
+ASKED_S, MAX_ASKED = 0.1, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,7 +323,7 @@ class Bench:
         for source, (pid, ask) in self._services(case).items():
             before = used_cpu_s(pid)
             whole_s = ask().whole_s
-            repeats[source] = min(MOST_ASKED, int(ASKED_S / whole_s) + 1)
+            repeats[source] = min(MAX_ASKED, int(ASKED_S / whole_s) + 1)
             if whole_s > self.row_s:  # it counts: once more would take too long
                 repeats[source] = 0
                 times.note_cpu(source, used_cpu_s(pid) - before, 1)

@@ -45,6 +45,7 @@ _ODD_NAMES = re.compile(
 )
 """Participles, pronouns and adverbs in the place of a noun: they say what was done to a thing, not what it is."""
 
+_SUPERLATIVES = frozenset({"MOST", "LEAST", "FEWEST", "LONGEST", "SHORTEST", "LARGEST", "SMALLEST", "DEEPEST"})
 _VERB_NAMES = frozenset({"place", "stop"})
 """Words of `_ODD_NAMES` that are verbs, and so fit functions."""
 
@@ -218,6 +219,16 @@ def odd_names(root: Path = SOURCE) -> list[str]:
         for path in sorted(root.rglob("*.py"))
         for name, line, is_function in _names(path)[0]
         if _ODD_NAMES.fullmatch(word := name.strip("_")) and not (is_function and word in _VERB_NAMES)
+    ]
+
+
+def limit_names(root: Path = SOURCE) -> list[str]:
+    """Return each constant below a directory that a superlative names; limits are ``MAX_…`` and ``MIN_…``."""
+    return [
+        f"{path.relative_to(ROOT)}:{line} {name}"
+        for path in sorted(root.rglob("*.py"))
+        for name, line, _ in _names(path)[0]
+        if name.isupper() and not _SUPERLATIVES.isdisjoint(name.split("_"))
     ]
 
 
@@ -520,6 +531,7 @@ LISTS: dict[str, Callable[[], list[str]]] = {
     "probes": probes,
     "participles": participles,
     "names": odd_names,
+    "limits": limit_names,
     "private": private_names,
     "arrays": array_aliases,
     "relapses": relapses,

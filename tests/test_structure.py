@@ -192,6 +192,11 @@ def test_data_is_named_by_nouns() -> None:
     assert all(counts[folder] <= limit for folder, limit in MAX_ODD_NAMES.items()), counts
 
 
+def test_limits_are_named_max_and_min() -> None:
+    folders = (structure.SOURCE, *(structure.ROOT / name for name in ("tests", "benchmarks", "scripts")))
+    assert [name for folder in folders for name in structure.limit_names(folder)] == []
+
+
 def test_folders_of_tests_are_named_after_rooms() -> None:
     tests = ROOT / "tests"
     folders = {file.parent.relative_to(tests) for file in tests.rglob("test_*.py")}

@@ -152,7 +152,7 @@ CAPPED: list[Step] = [batch(0), progress(Skipped("shard-match-limit", "result li
 
 def test_requests_are_bounded_and_the_parts_left_are_named() -> None:
     backend = ScriptedBackend(CAPPED)
-    everything = ExhaustiveSearch(backend, most_requests=3)
+    everything = ExhaustiveSearch(backend, max_requests=3)
 
     async def collect() -> list[Event]:
         return [event async for event in everything.stream(SearchRequest("foo"))]

@@ -20,7 +20,7 @@ from oracles.repositories import Made
 
 Person = tuple[str, str]
 _COMMIT = re.compile(rb"[0-9a-f]{40}")
-_LARGEST = 20_000  # bytes; blame of longer files takes long
+_MAX_BLAMED_BYTES = 20_000  # bytes; blame of longer files takes long
 
 
 def numstat(repository: Made, history: History) -> dict[str, list[tuple[bytes, int, int]]]:
@@ -262,7 +262,7 @@ def blamed(epoch: Epoch, repository: Made, history: History) -> dict[str, Counte
     """Lines of each file of HEAD by commit, as `git blame` gives them; None where a file is large."""
     documents = next(c.documents for c in epoch.reader.commits if c.repository == repository.name and not c.revision)
     texts = [item for item in documents if not is_binary(item)]
-    if any(len(item.data) > _LARGEST for item in texts):
+    if any(len(item.data) > _MAX_BLAMED_BYTES for item in texts):
         return None
     blame_counts = epoch.blames.setdefault(f"{repository.name}@{history.commits[0].name}", {})
     if not blame_counts:

@@ -36,7 +36,7 @@ from oracles.areas import AREAS, WEIGHTS  # noqa: E402
 from oracles.epoch import Epoch  # noqa: E402
 
 EPOCH_S = 45.0
-MOST_FINDINGS = 20
+MAX_FINDINGS = 20
 TURNS = 10  # after so many turns come the areas that change a fleet
 MADE_SMALLER = 3  # findings of an area and a fleet
 
@@ -79,7 +79,7 @@ def run_epoch(options: argparse.Namespace, number: int, ends: float, base: Path)
     fleets.quiet_home(epoch.folder / "home")
     try:
         turns = schedule(areas_of(options.areas, number), epoch.rng("turns"))
-        while time.monotonic() < ends and len(tally.findings) < MOST_FINDINGS:
+        while time.monotonic() < ends and len(tally.findings) < MAX_FINDINGS:
             for area in turns:
                 position = numbers[area]
                 numbers[area] += 1
@@ -87,7 +87,7 @@ def run_epoch(options: argparse.Namespace, number: int, ends: float, base: Path)
                 if finding:
                     finding |= {"again": reproduction(options, number, f"--areas {area} --case {position}")}
                     tally.findings.append(finding)
-                if time.monotonic() >= ends or len(tally.findings) >= MOST_FINDINGS:
+                if time.monotonic() >= ends or len(tally.findings) >= MAX_FINDINGS:
                     break
     finally:
         epoch.close()

@@ -14,7 +14,7 @@ from typing import Any
 from sourcelight.core.wire.events import SuggestedFilter
 
 _MAX_NAMES = 20_000
-_LONGEST_DICTIONARY = 5_000
+_MAX_DICTIONARY_VALUES = 5_000
 _COLUMNS = {
     "repository": ("repository", "target", "source"),
     "language": ("language",),
@@ -59,7 +59,7 @@ class Completions:
 
         for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
             if isinstance(chunk, pa.DictionaryArray):
-                self.add(kind, chunk.dictionary.slice(0, _LONGEST_DICTIONARY).to_pylist())
+                self.add(kind, chunk.dictionary.slice(0, _MAX_DICTIONARY_VALUES).to_pylist())
 
     def learn_filters(self, filters: Iterable[SuggestedFilter]) -> None:
         """Add the names in suggested filters."""

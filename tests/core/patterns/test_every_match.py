@@ -45,14 +45,14 @@ PINNED = [
 ]
 
 LETTERS = (b"a", b"1", b" ", b"\n")
-LONGEST = 4
+MAX_LENGTH = 4
 ATOMS = ("a", r"\d", " ", ".", r"\w", "[a1]", "[^a]", r"\s", "(?:a|1)", "(?:a1| )")
 COUNTS = ("", "*", "+", "?", "{2}")
 PLACES = (("", ""), ("^", ""), ("", "$"), ("^", "$"), (r"\b", ""), ("", r"\b"), (r"\B", "$"), (r"\A", ""), ("", r"\z"))
 
 
 def every_text() -> list[bytes]:
-    return [b"".join(text) for size in range(LONGEST + 1) for text in itertools.product(LETTERS, repeat=size)]
+    return [b"".join(text) for size in range(MAX_LENGTH + 1) for text in itertools.product(LETTERS, repeat=size)]
 
 
 def every_pattern() -> Iterator[str]:

@@ -109,7 +109,7 @@ def _line_keys(rows: MatchRows, lines: Int64Array) -> Int64Array:
 
 _SECTIONS = {"repo": 0, "commit": 1, "diff": 1}
 _FILES = 2
-_MOST_OF_ONE_BATCH = 1 << 16
+_MAX_BATCH_ROWS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +243,7 @@ def _limit(table: Any, duplicates: list[int], limit: int | None) -> OrderedRows:
     services = len(duplicates)
     ordered = OrderedRows([], [0] * services, [0] * services, duplicates)
     remaining = limit
-    for batch in table.to_batches(max_chunksize=_MOST_OF_ONE_BATCH):
+    for batch in table.to_batches(max_chunksize=_MAX_BATCH_ROWS):
         limited = batch if remaining is None else first_matches(batch, remaining)
         if not limited.num_rows:
             continue

@@ -142,7 +142,7 @@ def services_of(parts: list[ServiceStream], now: float) -> ServiceStatuses:
 
 _FIRST = ("utility", "type")
 _NOTHING_HERE = re.compile(r"no (repositories|results)", re.IGNORECASE)
-_MOST_NAMED = 20
+_MAX_NAMED = 20
 
 
 def filters_of(parts: Sequence[ServiceStream], *, is_complete: bool) -> tuple[SuggestedFilter, ...]:
@@ -182,12 +182,12 @@ def alerts_of(parts: Sequence[ServiceStream], duplicates: DuplicateFilter) -> It
             + ", ".join(f"{commit[:10]} at {names[number]}" for number, commit in sorted(commits.items()))
             for (repository, revision), commits in sorted(conflicting.items())
         ]
-        omitted = [f"- and {len(lines) - _MOST_NAMED:,} more"] if len(lines) > _MOST_NAMED else []
+        omitted = [f"- and {len(lines) - _MAX_NAMED:,} more"] if len(lines) > _MAX_NAMED else []
         many = f"{len(conflicting):,} repositor{'y' if len(conflicting) == 1 else 'ies'}"
         yield Alert(
             f"{many} at different commits",
             "Services have them at different commits, so rows of each are included: `commit` and `service` tell them "
-            "apart.\n" + "\n".join([*lines[:_MOST_NAMED], *omitted]),
+            "apart.\n" + "\n".join([*lines[:_MAX_NAMED], *omitted]),
             "info",
         )
 

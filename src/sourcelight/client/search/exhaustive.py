@@ -25,7 +25,7 @@ from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filters, Progr
 from sourcelight.core.wire.events import SuggestedFilter as Suggestion
 from sourcelight.core.wire.request import SearchRequest
 
-MOST_REQUESTS = 1000
+MAX_REQUESTS = 1000
 AT_ONCE = 4
 _CAP = re.compile(
     r"match-limit|^display$|time(d)? ?-?out|repository-limit|result-limit|^matches-not-sent$", re.IGNORECASE
@@ -33,7 +33,7 @@ _CAP = re.compile(
 _TIMEOUT = re.compile(r"time(d)? ?-?out", re.IGNORECASE)
 _FILE = ("type", "repository", "revision", "commit", "path")
 _REPOSITORY_FIELDS = names_of(FilterScope.REPOSITORY)
-_MOST_NAMED = 50
+_MAX_NAMED = 50
 _LOOK_S = 0.2
 
 Told = Callable[[int, int, int], None]
@@ -91,7 +91,7 @@ class ExhaustiveSearch(BackendWrapper):
         What is asked.
     told
         Called with the parts that are done, the parts known so far, and the matches that arrived.
-    most_requests
+    max_requests
         Requests after which no further part is asked for; the parts left are named among the skipped work.
     at_once
         Requests under way at the same time.
@@ -102,12 +102,12 @@ class ExhaustiveSearch(BackendWrapper):
         backend: Backend,
         *,
         on_progress: Told | None = None,
-        most_requests: int = MOST_REQUESTS,
+        max_requests: int = MAX_REQUESTS,
         at_once: int = AT_ONCE,
     ) -> None:
         super().__init__(backend)
         self.on_progress = on_progress or _untold
-        self._most_requests = most_requests
+        self._max_requests = max_requests
         self._at_once = at_once
         self._work: _PartQueue | None = None
 
@@ -125,7 +125,7 @@ class ExhaustiveSearch(BackendWrapper):
         """
         query = check_unlimited(request)
         work = self._work = _PartQueue(
-            self.backend, request, query, self.on_progress, self._most_requests, self._at_once
+            self.backend, request, query, self.on_progress, self._max_requests, self._at_once
         )
         async with aclosing(work.events()) as events:
             async for event in events:
@@ -157,11 +157,11 @@ class _PartQueue:
         request: SearchRequest,
         query: Query,
         on_progress: Told,
-        most_requests: int,
+        max_requests: int,
         at_once: int,
     ) -> None:
         self._backend, self._request, self._query = backend, request, query
-        self._on_progress, self._most_requests, self._at_once = on_progress, most_requests, at_once
+        self._on_progress, self._max_requests, self._at_once = on_progress, max_requests, at_once
         self._waiting: deque[QueryPart] = deque([QueryPart()])
         self._running: dict[asyncio.Task[None], tuple[QueryPart, _Answer]] = {}
         self._incomplete: list[tuple[QueryPart, _Answer]] = []
@@ -221,7 +221,7 @@ class _PartQueue:
             yield from self._fresh(answer)
 
     def _start(self) -> None:
-        while self._waiting and len(self._running) < self._at_once and self._request_count < self._most_requests:
+        while self._waiting and len(self._running) < self._at_once and self._request_count < self._max_requests:
             part, answer = self._waiting.popleft(), _Answer()
             self._request_count += 1
             text = part.text(self._query)
@@ -283,7 +283,7 @@ class _PartQueue:
     async def _enumerate(self) -> tuple[str, ...]:
         """Return names of the repositories that the query searches, as the service lists them; none when it can't."""
         text = listing_query(self._query)
-        if not text or self._request_count >= self._most_requests:
+        if not text or self._request_count >= self._max_requests:
             return ()
         self._request_count += 1
         answer = _Answer()
@@ -328,14 +328,14 @@ class _PartQueue:
 
     def _left_out(self) -> Iterator[Skipped]:
         yield from self._skipped.values()
-        for part, answer in self._incomplete[:_MOST_NAMED]:
+        for part, answer in self._incomplete[:_MAX_NAMED]:
             reasons = "; ".join(answer.reasons)
             yield Skipped("part-incomplete", f"{part.label}: {reasons}", "This part can't be split further.", "warn")
-        if unnamed := self._incomplete[_MOST_NAMED:]:
+        if unnamed := self._incomplete[_MAX_NAMED:]:
             names = "\n".join(f"- `{part.label}`" for part, _ in unnamed)
             yield Skipped("part-incomplete", f"{len(unnamed):,} more parts", names, "warn")
         if self._waiting:
-            names = "\n".join(f"- `{part.label}`" for part in list(self._waiting)[:_MOST_NAMED])
+            names = "\n".join(f"- `{part.label}`" for part in list(self._waiting)[:_MAX_NAMED])
             title = (
                 f"{count_of(len(self._waiting), 'part')} not requested after {count_of(self._request_count, 'request')}"
             )

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 #: Far above the accepted size, so that an address that is too long gets a 414 and not the parser's bare 400.
 MAX_HEAD_BYTES = 512 * 1024
 # The parser of addresses counts in 16 bits.
-_LONGEST_PARSED = 0xFFFF
+_MAX_PARSED_BYTES = 0xFFFF
 
 
 _OF_BODY_OR_UPGRADE = frozenset({b"content-length", b"transfer-encoding", b"expect", b"upgrade"})
@@ -179,7 +179,7 @@ class BoundedHttp(HttpToolsProtocol):
             shortcut is not None
             and self.url.partition(b"?")[0] == shortcut.path
             and b"#" not in self.url
-            and len(self.url) <= _LONGEST_PARSED
+            and len(self.url) <= _MAX_PARSED_BYTES
             and not self.root_path
             and self.parser.get_method() == b"GET"
             and self.parser.get_http_version() == "1.1"
@@ -241,7 +241,7 @@ class BoundedHttp(HttpToolsProtocol):
         return True
 
     def _read_head(self, address: bytes) -> None:
-        if len(address) <= _LONGEST_PARSED:
+        if len(address) <= _MAX_PARSED_BYTES:
             super().on_headers_complete()
             return
         self.url = b"/"

@@ -30,7 +30,7 @@ from sourcelight.server.oauth.forms import FormSealer, PendingAuthorization
 # SHA-256 has 32 bytes, which are 43 characters of base64url without padding (RFC 7636, 4.2).
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
 _GRANT_TYPES = frozenset({"authorization_code", "refresh_token"})
-_MOST_URIS, _LONGEST_NAME, _LONGEST_STATE = 10, 200, 2000
+_MAX_URIS, _MAX_NAME, _MAX_STATE_CHARS = 10, 200, 2000
 Given = TypeVar("Given")
 
 
@@ -120,8 +120,8 @@ class Provider:
     async def register_client(self, client_info: OAuthClientInformationFull) -> None:
         """Store a client that registers itself (RFC 7591)."""
         uris = [str(uri) for uri in client_info.redirect_uris or []]
-        if not 1 <= len(uris) <= _MOST_URIS:
-            raise RegistrationError("invalid_redirect_uri", f"a client has 1 to {_MOST_URIS} redirect_uris")
+        if not 1 <= len(uris) <= _MAX_URIS:
+            raise RegistrationError("invalid_redirect_uri", f"a client has 1 to {_MAX_URIS} redirect_uris")
         for uri in uris:
             if problem := redirect_problem(uri):
                 raise RegistrationError("invalid_redirect_uri", f"can't use a redirect_uri: {problem}")
@@ -134,8 +134,8 @@ class Provider:
         if not (client_info.scope or "").split():
             client_info.scope = MCP
         name = (client_info.client_name or "").strip()
-        if len(name) > _LONGEST_NAME:
-            raise RegistrationError("invalid_client_metadata", f"client_name has more than {_LONGEST_NAME} characters")
+        if len(name) > _MAX_NAME:
+            raise RegistrationError("invalid_client_metadata", f"client_name has more than {_MAX_NAME} characters")
         # Stored without the secret, of which only the hash is kept, and without what has columns of its own.
         metadata = client_info.model_dump(
             mode="json", exclude_none=True, exclude={"client_secret", "client_id", "redirect_uris", "scope"}
@@ -160,8 +160,8 @@ class Provider:
             raise AuthorizeError(
                 "invalid_request", "code_challenge must be an S256 challenge of 43 base64url characters"
             )
-        if len(params.state or "") > _LONGEST_STATE:
-            raise AuthorizeError("invalid_request", f"state has more than {_LONGEST_STATE} characters")
+        if len(params.state or "") > _MAX_STATE_CHARS:
+            raise AuthorizeError("invalid_request", f"state has more than {_MAX_STATE_CHARS} characters")
         # RFC 8707, 2: a token for a resource elsewhere must not be issued here, or that resource could use it here.
         if params.resource and not same_service(params.resource, self._base):
             raise AuthorizeError("invalid_target", "the resource is not part of this service")

@@ -23,7 +23,7 @@ from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.tools.catalog import COLUMNS, table_of
 
 _HEX = re.compile(r"[0-9a-f]{40}")
-_MOST_REFERENCES = 10_000
+_MAX_REFERENCES = 10_000
 _USUAL_PAGES = frozenset({10, 20, 50, 100})  # 10 is documented without a limit; others are round numbers
 _ABOVE = 4  # lines that services of the text form show over a reference
 _SHOWN_ABOVE = 2  # and over a definition
@@ -43,7 +43,7 @@ async def _find_references(request: ToolRequest) -> ToolResult:
     schema = await request.schema()
     limit = accepted_name(schema, "limit")
     if "limit" not in arguments and limit is not None:
-        arguments[limit] = limits_of(schema, limit)[1] or _MOST_REFERENCES
+        arguments[limit] = limits_of(schema, limit)[1] or _MAX_REFERENCES
     value = (await request.ask(arguments)).read(("references",))
     entries = _entries(value, "references")
     if isinstance(value, str) and not entries and not says_nothing(value):

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 from sourcelight.core.errors import SignInFailed
 
 _READ_S = 5.0
-_MOST_HEAD = 16_384
+_MAX_HEAD_BYTES = 16_384
 _PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title></head>
 <body style="font-family:sans-serif;max-width:40rem;margin:4rem auto"><h1>{title}</h1><p>{text}</p></body></html>"""
 _DONE = _PAGE.format(title="Signed in", text="You can close this tab and go back to your notebook.")
@@ -85,7 +85,7 @@ async def listening(redirect_uri: str, state: str) -> AsyncIterator[Callback]:
     try:
         for host in hosts:
             try:
-                server = await asyncio.start_server(serve, host, port, limit=_MOST_HEAD)
+                server = await asyncio.start_server(serve, host, port, limit=_MAX_HEAD_BYTES)
             except OSError:
                 if host == "::1":  # this machine has no such address
                     continue

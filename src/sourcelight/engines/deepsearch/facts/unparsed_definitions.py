@@ -17,7 +17,7 @@ from sourcelight.engines.search import Target
 from sourcelight.engines.symbols.definition_parser import Definition
 from sourcelight.engines.symbols.grammars import LANGUAGES
 
-_MOST_ROWS = 2_000
+_MAX_ROWS = 2_000
 _SWIFT_WORDS = (
     r"(?:(?:@\w+(?:\([^)]*\))?|(?:public|private|fileprivate|internal|open|package)(?:\(set\))?|static|class|final"
     r"|override|mutating|nonmutating|indirect|convenience|required|lazy|weak|unowned|nonisolated|prefix|postfix|infix"
@@ -162,7 +162,7 @@ def find_unparsed(
     rows = run_searches(work, make_queries(work, f"case:yes type:file /{escape_regexp(name)}/"), notes)
     is_parsed_by_path: dict[tuple[str, str], bool] = {}
     seen: set[tuple[str, str]] = set()
-    for row in [row for row in rows if row["type"] == "content"][:_MOST_ROWS]:
+    for row in [row for row in rows if row["type"] == "content"][:_MAX_ROWS]:
         target, key = work.inquiry.pins.of(row["repository"]), (row["repository"], row["path"])
         if target is None or key in seen or len(row["line"] or "") > 500:
             continue

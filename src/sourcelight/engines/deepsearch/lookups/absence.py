@@ -22,7 +22,7 @@ WITHIN_NAMES = ", always within other names"
 _MIN_CHARACTERS = 5
 _WORD = re.compile(r"[^\W_]+(?:[-_]\w+)*")
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
-_MOST_LINES = 2_000
+_MAX_LINES = 2_000
 
 
 def find_absence(work: Work, name: str, notes: list[str], *, noun: str = "") -> Finding | None:
@@ -81,7 +81,7 @@ def _may_define(work: Work, texts: FileTexts, row: Mapping[str, Any], name: str)
 
 _VERSIONED = re.compile(r"(?<![\w/.])[A-Za-z]{2,}/\d+(?:\.\d+)?(?![\w/])")
 """Names such as HTTP/3, of which each part alone is everywhere."""
-_MOST_WORDS = 6
+_MAX_WORDS = 6
 
 
 def absent_words(work: Work, words: Sequence[str]) -> tuple[str, ...]:
@@ -92,7 +92,7 @@ def absent_words(work: Work, words: Sequence[str]) -> tuple[str, ...]:
     """
     candidates = (*words, *_VERSIONED.findall(work.inquiry.question))
     absent = []
-    for word in list(dict.fromkeys(candidates))[:_MOST_WORDS]:
+    for word in list(dict.fromkeys(candidates))[:_MAX_WORDS]:
         notes: list[str] = []
         rows = run_searches(work, make_queries(work, f"case:no type:file /{escape_regexp(word)}/"), notes)
         if notes or any(row["type"] == "content" for row in rows):
@@ -124,7 +124,7 @@ def nearest_spelling(work: Work, word: str) -> str:
     notes: list[str] = []
     rows = run_searches(work, make_queries(work, f"case:no type:file /{pattern}/"), notes)
     counts: Counter[str] = Counter()
-    for row in [row for row in rows if row["type"] == "content"][:_MOST_LINES]:
+    for row in [row for row in rows if row["type"] == "content"][:_MAX_LINES]:
         for token in _WORD.findall((row["line"] or "")[:1_000]):
             for candidate in {token, *_PARTS.findall(token)}:
                 if abs(len(candidate) - len(lowered)) <= 1 and is_one_edit(lowered, candidate.lower()):

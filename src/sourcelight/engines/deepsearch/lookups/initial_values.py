@@ -31,7 +31,7 @@ _LITERAL = re.compile(
     r"-?\d[\w.]*(?:\s*(?:\*|<<|\+|-)\s*[\d.]+)*|\"[^\"]*\"|'[^']*'|`[^`$]*`|(?i:true|false|none|nil|null|undefined)|Infinity"
 )
 _MERGED = re.compile(r"\.\.\.\s*\w|\bObject\.assign\(|\bdefaults?\b", re.IGNORECASE)
-_MOST_ROWS = 200
+_MAX_ROWS = 200
 _LITERAL_LINES = 40
 
 
@@ -119,7 +119,7 @@ def find_initial_value(work: Work, text: str, owner: str, queries: list[str], no
         re.IGNORECASE,
     )
     candidates = [
-        candidate for row in rows[:_MOST_ROWS] for candidate in _candidates_at(work, texts, row, matcher, words, owner)
+        candidate for row in rows[:_MAX_ROWS] for candidate in _candidates_at(work, texts, row, matcher, words, owner)
     ]
     order: Mapping[str, int] = {"merged": 0, "set": 0, "fallback": 0, "documented": 1}
     best = min((order[kind] for kind, _ in candidates), default=0)

@@ -59,7 +59,7 @@ _ADDED = re.compile(
     r"|around|in|here)|is there|available|supported|in use)\b",
     re.IGNORECASE,
 )
-_MOST = re.compile(
+_MAIN_AUTHOR = re.compile(
     r"\b(?:(?P<wrote>wr(?:ote|itten)|own(?:s|ed)?|authored)\s+(?:the\s+)?most(?: of)?(?: (?:the "
     r")?lines)?(?: (?:of|in))?|most of|main|primary|biggest|principal|(?:the )?most lines(?: (?:of|in))?)\b",
     re.IGNORECASE,
@@ -162,8 +162,8 @@ def _event(  # noqa: PLR0911 - one for each form of question
         merges = True if match["noun"].lower() == "merge" else None
         marked_text.take(r"\b(?:made|author(?:ed)?|wrote|did|do)\b")
         return {"event": "commit", "is_last": last, "merges": merges, **_filters(marked_text, paths)}
-    if kind == "who" and _MOST.search(text) is not None:
-        marked_text.take(_MOST)
+    if kind == "who" and _MAIN_AUTHOR.search(text) is not None:
+        marked_text.take(_MAIN_AUTHOR)
         marked_text.take(
             r"\b(?:author|contributor|owner|maintainer|developer)s?\b(?:\s+of\b)?|\bwrote\b|\b(?:lines|code)\b"
         )

@@ -20,12 +20,12 @@ _PER = re.compile(
     re.IGNORECASE,
 )
 _SIZES = "largest|longest|biggest|smallest|shortest"
-_LARGEST = re.compile(
+_BY_SIZE = re.compile(
     rf"\b(?:the\s+)?(?P<before>{_SIZES})\s+(?=(?:⟨G\d+⟩\s+)?(?:source\s+)?files?\b)"
     rf"|\b(?:is|are)\s+(?:the\s+)?(?P<size>{_SIZES})\b(?=[\W·]*$)",
     re.IGNORECASE,
 )
-_MAX_CHANGED = re.compile(
+_OFTEN_CHANGED = re.compile(
     r"\b(?:the\s+)?most\s+(?:frequently\s+|often\s+)?(?:changed|modified|edited|touched)\s+(?=(?:files?|folders?|director(?:y|ies))\b)"
     r"|\b(?:(?:was|were|is|are|has|have|been|get|gets)\s+)*(?:changed|changes?|modified|edited|touched)\s+(?:the\s+)?most"
     r"(?:\s+(?:often|frequently))?\b",
@@ -58,11 +58,11 @@ def take_group(marked_text: MarkedText, *, is_list: bool) -> dict[str, Any]:
             marked_text.text = f" · {_kept_group_words(group)}{marked_text.text[group.end() :]}"
             is_fewest = few is not None and few["top"].lower() != "most"
             return {"is_top": True, "is_fewest": is_fewest, "group": kind_of_noun(group), "kind": "occurrences"}
-    if is_list and (match := marked_text.take(_LARGEST)) is not None:
+    if is_list and (match := marked_text.take(_BY_SIZE)) is not None:
         small = (match["size"] or match["before"] or "").lower() in {"smallest", "shortest"}
         marked_text.take(r"\b(?:source\s+)?files?\b")
         return {"is_top": True, "is_fewest": small, "group": "files", "kind": "lines"}
-    if is_list and marked_text.take(_MAX_CHANGED) is not None:
+    if is_list and marked_text.take(_OFTEN_CHANGED) is not None:
         folders = marked_text.take(r"\b(?:top\s+|sub)?(?:folders?|director(?:y|ies))\b")
         marked_text.take(r"\b(?:source\s+)?files?\b")
         return {"is_top": True, "group": "files" if folders is None else "folders", "kind": "commits"}

@@ -26,7 +26,7 @@ from sourcelight.repos import SkippedRepository
 
 _MAX_LISTED = 10
 _MAX_IN_TITLE = 2
-_LONGEST_IN_TITLE = 160
+_MAX_TITLE_CHARS = 160
 
 
 def not_indexed(failures: Mapping[str, str]) -> Iterator[Skipped]:
@@ -42,7 +42,7 @@ def unsearchable(reasons: Mapping[str, str]) -> Iterator[Skipped]:
     for item in _skipped_item("repository-missing", "missing", "Requested, but not searched", reasons):
         title = f"{item.title} ({'; '.join([*visible, *extra])})"
         # A key has a revision as it was typed, and a reason may quote it: both have any length.
-        yield replace(item, title=title if len(title) <= _LONGEST_IN_TITLE else f"{title[:_LONGEST_IN_TITLE]}…")
+        yield replace(item, title=title if len(title) <= _MAX_TITLE_CHARS else f"{title[:_MAX_TITLE_CHARS]}…")
 
 
 def _skipped_item(reason: str, subject: str, message: str, of_names: Mapping[str, str]) -> Iterator[Skipped]:
@@ -228,7 +228,7 @@ def named_only(
 
 def _short(text: str) -> str:
     """Return a name in a title: its end is more specific than its beginning."""
-    return text if len(text) <= _LONGEST_IN_TITLE else f"\u2026{text[1 - _LONGEST_IN_TITLE :]}"
+    return text if len(text) <= _MAX_TITLE_CHARS else f"\u2026{text[1 - _MAX_TITLE_CHARS :]}"
 
 
 MAX_PROPOSED = 3
