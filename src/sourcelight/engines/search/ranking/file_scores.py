@@ -122,12 +122,13 @@ def file_lists(
     further_lists = _further_lists(collection, words, question, weights, top, defined, exchange)
     factors = weights.of_kinds(question)
     other_files = np.logical_or.reduce([scores > 0.0 for scores in further_lists.values()]).nonzero()[0]
+    near_best = _NearBest(words)
     # Score only the files with the best chunks first, and more of them while another file might still have one of the
     # `limit` best chunks.
     for fraction in _SCORE_FRACTIONS if limit is not None else (0.0,):
         files, best = _with_chunks(words, fraction * top, other_files)
         lists = FileLists(collection, factors, top, files, best, other_files, by_length.file, by_length.repeat)
-        scores, best_value = _by_words(words, lists, weights, exchange)
+        scores, best_value = _by_words(near_best, lists, weights, exchange)
         (greatest,) = exchange.maxima([float(scores.max(initial=0.0))])
         by_words: Float64Array = np.zeros(collection.files)
         by_words[files] = scores / (greatest or 1.0)
@@ -216,8 +217,23 @@ def _with_chunks(words: WordScores, min_score: float, other_files: Int64Array) -
     return files, best
 
 
+@dataclass(slots=True)
+class _NearBest:
+    """More scores of the files whose best chunk is nearly the best of all; most attempts look at the same ones."""
+
+    words: WordScores
+    _files: Int64Array | None = None
+    _lists: tuple[Float64Array, ...] = ()
+
+    def lists(self, files: Int64Array) -> tuple[Float64Array, ...]:
+        """Return the second and third best chunk score of some files, and that of all their chunks together."""
+        if self._files is None or not np.array_equal(files, self._files):
+            self._files, self._lists = files, (*self.words.next_best(files), self.words.file_scores(files))
+        return self._lists
+
+
 def _by_words(
-    words: WordScores, further_lists: FileLists, weights: ListWeights, exchange: StatsExchange
+    near: _NearBest, further_lists: FileLists, weights: ListWeights, exchange: StatsExchange
 ) -> tuple[Float64Array, float]:
     """Return the scores of files by words, and the best score of a chunk times the factor of its file's kind."""
     files, best = further_lists.files, further_lists.best
@@ -225,8 +241,7 @@ def _by_words(
     values = further_lists.kind(files) * best
     (best_value,) = exchange.maxima([float(values.max(initial=0.0))])
     near_best = ((values >= NEAR_BEST * best_value) & (best > 0.0)).nonzero()[0]
-    near_files = files.take(near_best)
-    lists = (*words.next_best(near_files), words.file_scores(near_files))
+    lists = near.lists(files.take(near_best))
     greatest = exchange.maxima([float(list_scores.max(initial=0.0)) for list_scores in lists])
     factors = weights.second, weights.third, weights.full_name
     for weight, list_scores, of_all in zip(factors, lists, greatest, strict=True):

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from sourcelight.core.arrays import Float64Array, Int64Array
+from sourcelight.engines.search.model import Target
 from sourcelight.engines.search.ranking.bm25 import WordScores, run_starts
 from sourcelight.engines.search.ranking.chunk_block import ChunkBlock
 from sourcelight.engines.search.ranking.collection import ChunkCollection
@@ -78,9 +79,10 @@ class RankOrder:
         ranked_files = self.lists.files
         return files if len(ranked_files) == self.collection.files else ranked_files.searchsorted(files)
 
-    def score_of(self, file: int) -> float:
-        """Return the score of a ranked file."""
-        return float(self.scores[self._file_indices(np.array([file]))[0]])
+    def scores_of(self, files: Sequence[int]) -> list[float]:
+        """Return the scores of ranked files."""
+        scores: list[float] = self.scores.take(self._file_indices(np.array(files, dtype=np.int64))).tolist()
+        return scores
 
     @property
     def matched_files(self) -> int:
@@ -118,8 +120,11 @@ class RankOrder:
             selected = self._sort(wanted_count)[:wanted_count]
         (best_score,) = self._exchange.maxima([float(self._scores.max(initial=0.0))])
         best_score = best_score or 1.0
-        files = dict.fromkeys(self._chunk_position(chunk)[2] for chunk, _ in selected)
-        ordered = sorted(files, key=lambda file: (-self.score_of(file), self._name(file)))
+        files = list(dict.fromkeys(int(self.collection.file_of[chunk]) for chunk, _ in selected))
+        scores = dict(zip(files, self.scores_of(files), strict=True))
+        # A name takes longer to look up than all else here, and equal scores are rare.
+        is_tied = len(set(scores.values())) < len(files)
+        ordered = sorted(files, key=lambda file: (-scores[file], self._name(file) if is_tied else ()))
         self._unscaled = tuple(value for _, value in selected)
         return [(chunk, value / best_score) for chunk, value in selected], ordered
 
@@ -217,14 +222,17 @@ class RankOrder:
     def files(self, files: Sequence[int]) -> list[RankedFile]:
         """Return the ranked files, with the share of each list in their scores."""
         described = []
-        for file in files:
+        targets: dict[int, Target] = {}
+        for file, score in zip(files, self.scores_of(files), strict=True):
             block, position = self._file(file)
             kind = reported_kind(int(self.collection.words[block.target].kind[block.files[position]]))
             factor = float(self.lists.factors[self.collection.kinds[file]]) / self._max_total
             shares = {name: float(values[file]) * factor for name, values in self.lists.lists.items()}
-            target = self.collection.open_terms[block.target].target
-            target = replace(target, commit=self.collection.open_terms[block.target].commit)
-            described.append(RankedFile(target, self._path(block, position), self.score_of(file), kind, shares))
+            target = targets.get(block.target)
+            if target is None:
+                open_terms = self.collection.open_terms[block.target]
+                target = targets[block.target] = replace(open_terms.target, commit=open_terms.commit)
+            described.append(RankedFile(target, self._path(block, position), score, kind, shares))
         return described
 
     def chunks(

@@ -118,7 +118,7 @@ class Ranker:
         described_files = order.files(best_files)
         best_chunks = order.first(COVERING_CHUNKS)
         part_stats = PartStats(
-            tuple(order.score_of(file) for file in best_files),
+            tuple(order.scores_of(best_files)),
             order.unscaled_scores(),
             tuple(order.covering(chunk, value) for chunk, value in best_chunks),
         )
