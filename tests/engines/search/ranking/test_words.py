@@ -133,3 +133,12 @@ def test_how_long_asks_for_no_long() -> None:
     """The grammar of a question is nothing to look for; the same word of code is."""
     assert set(analyze("How long does a retry wait?").terms) == {"retri", "wait", "=retrywait"}
     assert "long" in analyze("parse a long number").terms
+
+
+def test_a_long_report_that_mentions_tests_does_not_ask_for_them() -> None:
+    assert analyze("which tests cover the ledger").asks_tests
+    assert analyze("where is the manual of the ledger").asks_docs
+    words = ("account", "balance", "close", "entry", "invoice", "journal", "ledger", "period", "report", "sum", "tax")
+    report = f"The tests fail and the manual is wrong: {' '.join(words)} {' '.join(f'un{word}' for word in words)}"
+    assert not analyze(report).asks_tests
+    assert not analyze(report).asks_docs

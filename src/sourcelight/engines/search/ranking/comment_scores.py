@@ -23,10 +23,10 @@ from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS, T
 MIN_RUN = 4
 """Words in the order of the question below which a run says nothing: many comments have three."""
 
-NEAR_TOP = 0.8
+NEAR_TOP = 0.85
 """Share of the best chunk's score from which the comments of a chunk are read."""
 
-MAX_READ_CHUNKS = 10
+MAX_READ_CHUNKS = 20
 """Chunks beyond which none is read: where so many are nearly as good, no comment has most of the words. Questions read
 two on average."""
 

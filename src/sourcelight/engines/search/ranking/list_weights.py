@@ -60,13 +60,13 @@ class ListWeights:
     best_alone: float = 2.0
     tested: float = 0.15
     subjects: float = 0.35
-    comments: float = 1.0
+    comments: float = 1.5
     file_short: float = 1.5
     file_long: float = 0.6
     repeat_short: float = 0.5
     repeat_long: float = 1.0
     mentioned: float = 0.5
-    test: float = 0.6
+    test: float = 0.45
     test_asked: float = 0.9
     docs: float = 0.5
     docs_asked: float = 1.0

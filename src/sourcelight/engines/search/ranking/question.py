@@ -46,6 +46,8 @@ _CONVENTIONAL = re.compile(
 """The type in front of a subject by the rules of Conventional Commits. It names the sort of change and no place in the
 code; the scope in parentheses does, and is kept."""
 _TEST = re.compile(r"\b(?:tests?|tested|testing|unit test|fixtures?|spec)\b", re.IGNORECASE)
+_MAX_ASKING_WORDS = 20
+"""Words beyond which a question doesn't ask for tests or documentation: a report of a bug only mentions them."""
 _DOCS = re.compile(r"\b(?:docs?|documentation|documented|readme|manual|guide|tutorial)\b", re.IGNORECASE)
 
 
@@ -72,7 +74,7 @@ class RankQuery:
     possible_names
         Plain words that may be names of code, too: the only word, and capitals in a question of few words.
     asks_tests, asks_docs
-        Whether the question asks for tests or documentation.
+        Whether the question asks for tests or documentation; never a long question.
     """
 
     text: str
@@ -180,6 +182,7 @@ def analyze(text: str) -> RankQuery:
         term: (1.0 + math.log(count) + (1.0 if term in early_terms else 0.0)) * reader.factors[term]
         for term, count in reader.counts.items()
     }
+    is_short = sum(not term.startswith("=") for term in terms) <= _MAX_ASKING_WORDS
     return RankQuery(
         text.strip(),
         terms,
@@ -189,8 +192,8 @@ def analyze(text: str) -> RankQuery:
         reader.source_texts,
         frozenset(term for term, factor in reader.factors.items() if factor < 1.0),
         possible_names(text, reader.names),
-        bool(_TEST.search(text)),
-        bool(_DOCS.search(text)),
+        is_short and bool(_TEST.search(text)),
+        is_short and bool(_DOCS.search(text)),
     )
 
 
