@@ -67,8 +67,7 @@ def definition_name_scores(
     scores: Float64Array = np.zeros(collection.files)
     masses = _masses(collection, words, question)
     total = sum(masses.values())
-    chunks = _chunks_of_definitions(words, masses, MIN_DEFINITION_SCORE * total)
-    chunks = chunks[words.chunks.take(chunks) >= _NEAR_TOP * top]
+    chunks = _chunks_of_definitions(words, masses, MIN_DEFINITION_SCORE * total, _NEAR_TOP * top)
     # Parts compare the number of all parts, or names would count in some of them and not in others.
     (count,) = exchange.add([len(chunks)])
     if count > MAX_NAMING_CHUNKS:
@@ -85,18 +84,28 @@ def definition_name_scores(
     return scores
 
 
-def _chunks_of_definitions(words: WordScores, masses: Mapping[str, float], min_score: float) -> Int64Array:
-    """Return the chunks with heads of definitions whose names have terms of at least `min_score`, ascending."""
+def _chunks_of_definitions(
+    words: WordScores, masses: Mapping[str, float], min_mass: float, min_score: float
+) -> Int64Array:
+    """Return the chunks, ascending, with heads of definitions whose names have terms of so much weight.
+
+    Chunks with a score below `min_score` are left out.
+    """
     # An upper bound: a chunk's terms may belong to several names, which `_share` then tells apart.
-    postings = [
-        (words.postings[term].definition_chunks, mass) for term, mass in masses.items() if term in words.postings
-    ]
-    if not postings:
-        return np.zeros(0, dtype=np.int64)
-    numbers = np.concatenate([definition_numbers for definition_numbers, _ in postings])
-    weights = np.repeat([mass for _, mass in postings], [len(definition_numbers) for definition_numbers, _ in postings])
-    chunks, position = np.unique(numbers, return_inverse=True)
-    return chunks[np.bincount(position, weights=weights, minlength=len(chunks)) >= min_score]
+    numbers, weights = [_NONE], [np.zeros(0)]
+    for term, mass in masses.items():
+        posting = words.postings.get(term)
+        if posting is not None:
+            chunks = posting.definition_chunks
+            # Few chunks score so high, so they are chosen before their numbers are sorted.
+            chunks = chunks[words.chunks.take(chunks) >= min_score]
+            numbers.append(chunks)
+            weights.append(np.full(len(chunks), mass))
+    chunks, position = np.unique(np.concatenate(numbers), return_inverse=True)
+    return chunks[np.bincount(position, weights=np.concatenate(weights), minlength=len(chunks)) >= min_mass]
+
+
+_NONE = np.zeros(0, dtype=np.int64)
 
 
 def _share(name: bytes, masses: Mapping[str, float]) -> float:
