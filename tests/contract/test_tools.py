@@ -172,9 +172,11 @@ def test_a_question_finds_the_same_places_in_the_same_order_wherever_it_is_asked
     # A service groups the places by file: the files come in the order of their first places.
     files = ours[position_columns[:2]].drop_duplicates().to_numpy().tolist()
     assert [[block["repo"], block["file"]] for block in blocks] == files
-    shown = [[block["repo"], block["file"], chunk["startLine"]] for block in blocks for chunk in block["chunks"]]
+    block_positions = [
+        [block["repo"], block["file"], chunk["startLine"]] for block in blocks for chunk in block["chunks"]
+    ]
     by_file = [rows for _, rows in ours.groupby(position_columns[:2], sort=False)]
-    assert shown == [place for rows in by_file for place in rows[position_columns].to_numpy().tolist()]
+    assert block_positions == [row for rows in by_file for row in rows[position_columns].to_numpy().tolist()]
     headings = [line for line in answer.text.split("\n") if line.startswith("# ")]
     assert headings == [f"# {repository} – {path}" for repository, path in files]  # noqa: RUF001 - as the service writes
 

@@ -108,10 +108,10 @@ def _answer(
     is_complete = not ranking.failed
     if context.served:
         cut_notice = ""
-        # Files in the order of their first places, so that an agent reads the answer in the order of a notebook.
-        places = {file: place for place, file in enumerate(dict.fromkeys(chunk.file for chunk in ranking.chunks))}
+        # Files in the order of their best chunks, so that an agent reads the answer in the order of a notebook.
+        positions = {file: index for index, file in enumerate(dict.fromkeys(chunk.file for chunk in ranking.chunks))}
         pairs = zip(ranking.chunks, chunks, strict=True)
-        best_first = sorted(pairs, key=lambda pair: (places[pair[0].file], -pair[0].score))
+        best_first = sorted(pairs, key=lambda pair: (positions[pair[0].file], -pair[0].score))
         if ranking.matched_files > MAX_FILES and (limit is None or limit > MAX_FILES):
             is_complete = False
             cut_notice = f"{ranking.matched_files:,} files share a word with the query; the best {MAX_FILES} are shown."

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from sourcelight.core.arrays import AnyArray, BoolArray, Float64Array, Int64Array, UInt8Array
 from sourcelight.engines.search.ranking.buffers import ScratchBuffers
-from sourcelight.engines.search.ranking.chunk_block import ChunkBlock, Entries, make_block
-from sourcelight.engines.search.ranking.chunk_definitions import chunk_definitions
+from sourcelight.engines.search.ranking.chunk_block import ChunkBlock, Entries, chunk_definitions, make_block
 from sourcelight.engines.search.ranking.import_scores import import_scores
 from sourcelight.engines.search.ranking.paths import PathWords, path_words
 from sourcelight.engines.search.ranking.terms.term_files import OpenedTerms

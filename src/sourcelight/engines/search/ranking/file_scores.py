@@ -11,12 +11,11 @@ from sourcelight.core.arrays import Float64Array, Int64Array
 from sourcelight.engines.search.ranking.bm25 import WordScores, chunks_of, run_starts
 from sourcelight.engines.search.ranking.chunk_block import ChunkBlock
 from sourcelight.engines.search.ranking.collection import ChunkCollection
-from sourcelight.engines.search.ranking.comment_scores import scores_of_comments
 from sourcelight.engines.search.ranking.list_weights import ListWeights
 from sourcelight.engines.search.ranking.model import LOCAL_ONLY, StatsExchange
 from sourcelight.engines.search.ranking.name_scores import definition_name_scores, name_scores
 from sourcelight.engines.search.ranking.question import RankQuery
-from sourcelight.engines.search.ranking.vote_scores import scores_of_commits, scores_of_tests
+from sourcelight.engines.search.ranking.vote_scores import scores_of_comments, scores_of_commits, scores_of_tests
 from sourcelight.engines.symbols import SymbolTable
 
 CHUNK = 1.0

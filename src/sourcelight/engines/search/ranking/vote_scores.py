@@ -1,8 +1,12 @@
-"""Votes of tests and of commits: both say in the words of a person what a file does.
+"""Votes of tests, commits and comments: all say in the words of a person what a file does.
 
 Names of tests are sentences about behavior, often in the words of a question, where the code has other words. A test
 that a question matches votes for the file it is named after. Only the best chunks vote, which are the same with a limit
 and without one. Commits whose subjects match vote for the files that they changed.
+
+A comment votes by words of the question that it has one after another: the order tells a sentence that was asked nearly
+word for word from files that have its words more often. Only comments are compared, since documents repeat such
+sentences.
 """
 
 from __future__ import annotations
@@ -13,12 +17,15 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from sourcelight.core.arrays import Float64Array, Int64Array
+from sourcelight.core.errors import IndexDamaged
 from sourcelight.engines.search.ranking.bm25 import WordScores
 from sourcelight.engines.search.ranking.collection import ChunkCollection
 from sourcelight.engines.search.ranking.model import StatsExchange
 from sourcelight.engines.search.ranking.paths import KINDS, path_words
 from sourcelight.engines.search.ranking.question import RankQuery
+from sourcelight.engines.search.ranking.terms.borders import comments_in
 from sourcelight.engines.search.ranking.terms.subject_table import SubjectTable
+from sourcelight.engines.search.ranking.terms.tokenizer import stems_in_order
 from sourcelight.engines.search.scan.corpus import OpenedCommit
 
 MIN_VOTE = 0.5
@@ -144,3 +151,74 @@ def _find_files(snapshot: OpenedCommit, table: SubjectTable) -> Int64Array:
     paths = bytes(snapshot.view.path_text).split(b"\n")[1 : snapshot.view.files + 1]
     numbers = {path: number for number, path in enumerate(paths)}
     return np.array([numbers.get(path, -1) for path in table.paths], dtype=np.int64)
+
+
+MIN_RUN = 4
+"""Words in the order of the question below which a run says nothing: many comments have three."""
+
+MIN_READ = 0.85
+"""Share of the best chunk's score from which the comments of a chunk are read."""
+
+MAX_READ_CHUNKS = 20
+"""Chunks beyond which none is read: where so many are nearly as good, no comment has most of the words. Questions read
+two on average."""
+
+_MAX_WORDS = 100
+"""Words of a question beyond which it is no sentence."""
+
+_MAX_BYTES = 16 << 10
+"""Bytes of a chunk that are read: a line may have megabytes."""
+
+
+def scores_of_comments(
+    collection: ChunkCollection, words: WordScores, question: RankQuery, top: float, exchange: StatsExchange
+) -> Float64Array:
+    """Score files by the longest run of the question's words in a comment, as a share of these words.
+
+    Parameters
+    ----------
+    collection, words, question
+        What is ranked.
+    top
+        The best score of a chunk of all.
+    exchange
+        Counts the chunks of all parts that would be read.
+    """
+    scores: Float64Array = np.zeros(collection.files)
+    chunks = (words.chunks >= max(MIN_READ * top, np.finfo(np.float64).tiny)).nonzero()[0]
+    (count,) = exchange.add([len(chunks)])
+    sequence = stems_in_order(question.text.encode())[: _MAX_WORDS + 1]
+    if count > MAX_READ_CHUNKS or not MIN_RUN <= len(sequence) <= _MAX_WORDS:
+        return scores
+    # One character for each stem: the search for a run of words is then one for a piece of text. NUL is any other word.
+    codes = {term: chr(number) for number, term in enumerate(dict.fromkeys(sequence), 1)}
+    question_text = "".join(map(codes.__getitem__, sequence))
+    for chunk, file in zip(chunks.tolist(), collection.file_of.take(chunks).tolist(), strict=True):
+        comments = comments_in(_text_of(collection, chunk))
+        text = "".join([codes.get(term, "\0") for term in stems_in_order(comments)])
+        run = _longest_run(question_text, text)
+        if run >= MIN_RUN:
+            scores[file] = max(float(scores[file]), run / len(question_text))
+    return scores
+
+
+def _text_of(collection: ChunkCollection, chunk: int) -> bytes:
+    number = collection.block_of_chunk(chunk)
+    block, within = collection.blocks[number], chunk - collection.chunk_base[number]
+    row = within if block.source is None else int(block.source[within])
+    open_terms = collection.open_terms[block.target]
+    shard = open_terms.snapshot.shards[collection.shard_of(number)]
+    try:
+        return bytes(shard.lines(int(block.table.chunk_doc[row]), *block.lines_of(row))[:_MAX_BYTES])
+    except IndexDamaged:
+        # The next search builds the index again; words rank without the text.
+        return b""
+
+
+def _longest_run(question_text: str, text: str) -> int:
+    """Return the length of the longest piece of one text that the other has, at least one less than `MIN_RUN`."""
+    longest = MIN_RUN - 1
+    for start in range(len(question_text) - longest):
+        while start + longest < len(question_text) and question_text[start : start + longest + 1] in text:
+            longest += 1
+    return longest

@@ -1,4 +1,4 @@
-"""Lines at which a piece of code may begin: not within a comment, a text of several lines, or open brackets.
+"""Comments, and lines at which a piece of code may begin: not within a comment, a long text, or open brackets.
 
 A scanner of comments, texts and brackets, not a parser: it reads only definitions that are too long for one chunk.
 Where it is wrong about a line (a quote in a regular expression), it is right again on the next one.
@@ -43,6 +43,19 @@ _CONTINUES = (
     *(b"else", b"elif", b"catch", b"except", b"finally", b"rescue", b"ensure", b"end", b"then", b"do"),
 )
 _CONTINUED = (b",", b"\\", b"(", b"[", b"=", b"+", b"-", b"&", b"|", b"?", b".", b"<")
+
+
+_ANY_COMMENT = re.compile(
+    rb'"""(?:[^\\]|\\.)*?(?:"""|\Z)|\'\'\'(?:[^\\]|\\.)*?(?:\'\'\'|\Z)|/\*.*?(?:\*/|\Z)|<!--.*?(?:-->|\Z)'
+    rb"|//[^\n]*|(?m:^[ \t]*(?:#(?!include|define|if|endif|else)|\*|--|;;|%%)[^\n]*)",
+    re.DOTALL,
+)
+"""Comments and doc strings of most languages."""
+
+
+def comments_in(text: bytes) -> bytes:
+    """Return the comments and doc strings of code in any language; now and then a string is taken for one."""
+    return b"\n".join(_ANY_COMMENT.findall(text))
 
 
 def line_states(lines: Sequence[bytes], start: int, end: int, language: str) -> bytearray:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -125,6 +126,18 @@ def terms_of_each(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
         if len(parts) > 1:
             terms.append(joined_form(parts))
         yield tuple(terms)
+
+
+def stems_in_order(text: bytes) -> list[str]:
+    """Return the stems of the words of a text in their order, without function words and joined forms."""
+    return [term for token in TOKEN.findall(text) for term in _plain_terms(token)]
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _plain_terms(token: bytes) -> tuple[str, ...]:
+    # The texts of a repository have the same words again and again.
+    parts = parts_of(token.decode("utf-8", "replace"))
+    return tuple(stem(part) for part in parts if len(part) > 1 and part not in FUNCTION_WORDS)
 
 
 def definition_terms(name: str) -> tuple[str, ...]:
