@@ -33,6 +33,7 @@ from sourcelight.engines.storage.index_update import (
 from sourcelight.engines.storage.worker_pool import WorkerJob
 from sourcelight.engines.symbols import SymbolTable, version
 from sourcelight.repos import ObjectReader, RepositoryKey, resolve
+from sourcelight.repos.objects.trees import FOLDER_MODES
 
 OnProgress = Callable[[IndexProgress], None] | None
 
@@ -179,6 +180,9 @@ class _TextJob:
                 (_MAX_LOOSE_FILES, MAX_LOOSE_BYTES) if stays_loose else (_MAX_LOCAL_FILES, _MAX_LOCAL_BYTES)
             )
             with ObjectReader(target.repository) as reader:
+                # Without an index, a few directories tell; with one, all files must be compared with it.
+                if not views and has_more_blobs(reader, self.commit, max_files):
+                    return None
                 tree = reader.tree(self.commit)
                 new_blobs = {
                     tree.blob_ids[offset : offset + 20] for offset in range(0, len(tree.blob_ids), 20)
@@ -192,6 +196,21 @@ class _TextJob:
             raise
         except (SourcelightError, OSError, ValueError):
             return None
+
+
+def has_more_blobs(reader: ObjectReader, commit: CommitId, limit: int) -> bool:
+    """Return whether a commit is seen to have more than `limit` contents in as many directories; a fast first look."""
+    root = reader.root(commit)
+    pending = [] if root is None else [root]
+    folders: set[bytes] = set(pending)
+    blobs: set[bytes] = set()
+    while pending and len(blobs) <= limit and len(folders) <= limit:
+        entries = reader.folder(pending.pop()) or ()
+        blobs.update(object_id for mode, _, object_id in entries if mode[:3] == b"100")
+        inner = {object_id for mode, _, object_id in entries if mode in FOLDER_MODES} - folders
+        folders |= inner
+        pending += inner
+    return len(blobs) > limit
 
 
 def commit_of(target: Target) -> CommitId:

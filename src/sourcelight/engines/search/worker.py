@@ -18,7 +18,6 @@ from typing import IO, Any, TypeAlias
 
 from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.errors import SearchIndexError
-from sourcelight.engines.search import definition_tables
 from sourcelight.engines.search.index.build import BuildOptions, FileTree, build
 from sourcelight.engines.search.index.folder import PROTECTED, TextIndexFolder
 from sourcelight.engines.search.side_tables import TableBuildOptions
@@ -43,10 +42,13 @@ def table_line(folder: Path, settings: dict[str, Any], kind: str = "symbols") ->
 
 
 def _build_table(kind: str) -> TableBuild:
+    # Parsers of languages are a third of what a worker would load, and a text index needs none.
     if kind == "terms":
         from sourcelight.engines.search.ranking.terms import term_files
 
         return term_files.build_table
+    from sourcelight.engines.search import definition_tables
+
     return definition_tables.build_table
 
 

@@ -52,6 +52,7 @@ class BlobReader(ObjectReader):
         while batch := list(islice(remaining, BATCH_FILES)):
             sizes = {blob_id: size for blob_id in batch if (size := self.size(blob_id)) is not None and size <= limit}
             contents = self._contents_from_git(sizes)
+            # In step with `sizes`, which has the order of the batch.
             for blob_id in batch:
                 content = next(contents, None) if blob_id in sizes else None
                 yield blob_id, self.read(blob_id, limit) if content is None else content
