@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 import time
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
@@ -243,9 +242,23 @@ class IndexStore:
             return None
         return cached.groups[0], cached.corpus or cached.open_corpus(self._corpora)
 
-    def was_current(self, targets: tuple[Target, ...]) -> bool:
-        """Return whether `all_current` was true of these targets a moment ago."""
-        return not self._damaged and self._checked.targets is targets and self._checked.is_fresh
+    def was_current(self, targets: tuple[Target, ...], *, look: bool = False) -> bool:
+        """Return whether `all_current` was true of these targets a moment ago; `look`: or is, where no file changed."""
+        checked = self._checked
+        if self._damaged or checked.targets is not targets:
+            return False
+        if checked.is_fresh:
+            return True
+        now = time.monotonic()
+        try:
+            if not look or not checked.has_same_files():
+                return False
+        except OSError:
+            return False
+        if not all(snapshot.is_unchanged() for key in checked.keys for snapshot in self._open.of_repository(key)):
+            return False
+        checked.checked_s = now
+        return True
 
     def _just_seen(self, folder: TextIndexFolder, key: RepositoryKey, commit: CommitId) -> OpenedCommit | None:
         """Return an open index whose manifest has just been checked, as a search does before it opens its targets."""
@@ -336,13 +349,7 @@ class IndexStore:
             if checked.is_fresh:
                 return True
             try:
-                # `os.stat` on a path: manifests are replaced by rename, so a change shows in the inode even within one
-                # tick of the clock.
-                for file, inode, modified, size in checked.files:
-                    info = os.stat(file)  # noqa: PTH116 - for every search and repository
-                    if info.st_mtime_ns != modified or info.st_ino != inode or info.st_size != size:
-                        break
-                else:
+                if checked.has_same_files():
                     for key in checked.keys:
                         self._check_files(key)
                     if checked is not self._checked:  # a file was changed: its index is opened, and checked, again

@@ -258,12 +258,18 @@ class Catalog:
                 self._watch()
             return changed and self._arrange()
 
-    def is_unchanged(self) -> bool:
-        """Return whether a brief refresh would find nothing; False also where that is not known without a wait."""
+    def is_unchanged(self, *, brief: bool = True) -> bool:
+        """Return whether a refresh would find nothing; False also where that is not known without a wait."""
         if not self._lock.acquire(blocking=False):
             return False
         try:
-            return self._is_unchanged()
+            return self._is_unchanged() and (
+                brief
+                or not (
+                    any(_is_modified(folder, time_ns) for folder, time_ns in self._folders.items())
+                    or any(entry.may_have_changed for entry in self._entries)
+                )
+            )
         finally:
             self._lock.release()
 

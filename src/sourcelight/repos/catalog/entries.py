@@ -86,6 +86,12 @@ class CatalogEntry:
         return self.read(boundary)
 
     @property
+    def may_have_changed(self) -> bool:
+        """Whether `refresh` would read it; True also for a snapshot, whose files only a walk can compare."""
+        is_git = isinstance(self.source, DiscoveredRepository)
+        return not is_git or self.is_racy or stamp_files(self.files)[0] != self.stamp
+
+    @property
     def is_fallback_branch(self) -> bool:
         """Whether HEAD names no branch, so that another branch is read, which `commit_files` don't cover."""
         return self.description is not None and bool(self.description.warning)

@@ -36,6 +36,9 @@ WHOLE_LOOK_S = 0.25
 RETRY_S = 30.0
 """Seconds between attempts to index an unchanged repository that failed, for example because of a full disk."""
 
+_MAX_LOOKED_AT_ONCE = 64
+"""Repositories whose whole look, a dozen calls of `stat` each, takes an event loop about two milliseconds."""
+
 _MOMENT_BYTES = 4 << 20
 """Bytes of git's packs that are indexed in a second or two: about twenty megabytes of text at most."""
 
@@ -167,19 +170,29 @@ class IndexedRepositories:
             self._updating.release()
 
     def is_unchanged(self) -> bool:
-        """Return whether `refresh` would find nothing new; False also if only a full refresh can tell, or must wait.
+        """Return whether `refresh` would find nothing new; False also if it can't tell at once.
 
-        Safe on the thread of an event loop: it calls `stat` a few times, reads no file and waits for no lock.
+        Safe on the thread of an event loop: it calls `stat`, reads no file and waits for no lock. A whole look at many
+        repositories is left to `refresh`.
         """
+        now = time.monotonic()
+        brief = now < self._next_look
+        is_fast = len(self.catalog.repositories) <= _MAX_LOOKED_AT_ONCE
         if (
             self.indexing.is_running
-            or time.monotonic() >= self._next_look
+            or not (brief or is_fast)
             # Last in the list, since what follows has to release it.
             or not self._updating.acquire(blocking=False)
         ):
             return False
         try:
-            return self.catalog.is_unchanged() and self.store.was_current(self._default_targets())
+            if not self.catalog.is_unchanged(brief=brief):
+                return False
+            if not self.store.was_current(self._default_targets(), look=is_fast):
+                return False
+            if not brief:
+                self._next_look = now + WHOLE_LOOK_S
+            return True
         finally:
             self._updating.release()
 
