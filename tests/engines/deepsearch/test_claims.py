@@ -12,6 +12,7 @@ from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import reader_of
 from sourcelight.engines.deepsearch.lookups.absence import is_one_edit
 from sourcelight.engines.deepsearch.lookups.manifests import read_requirements, read_runtime
+from sourcelight.engines.deepsearch.question.lookups import read_lookup
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.testing import RepositoryBuilder
 
@@ -155,3 +156,31 @@ def test_commits_of_one_name_are_joined(tmp_path: Path) -> None:
     engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
     assert "Ann has the most commits: 3, under 2 addresses" in lead_of(research(engine, "who has the most commits"))
     assert "**3** authors, with 2 names, have commits" in lead_of(research(engine, "how many authors are there"))
+
+
+@pytest.mark.parametrize(
+    ("question", "kind", "name"),
+    [
+        ("does it have any dependencies", "dependencies", "dependencies"),
+        ("MAX_LINE default", "default", "MAX_LINE"),
+        ("is USE_STACK on by default", "default", "USE_STACK"),
+        ("params of encode_body", "parameters", "encode_body"),
+        ("msrv?", "runtime", "rust"),
+        ("which packages are optional", "dependencies", "dependencies"),
+    ],
+)
+def test_short_questions_have_a_form(question: str, kind: str, name: str) -> None:
+    lookup = read_lookup(question)
+    assert lookup is not None
+    assert (lookup.kind, lookup.name) == (kind, name)
+
+
+def test_a_name_in_prose_is_not_thrown(tmp_path: Path) -> None:
+    """A scenario of Gherkin says "raise", and throws nothing."""
+    repo = RepositoryBuilder(tmp_path / "pump")
+    code = "class PumpError < StandardError; end\n\ndef check\n  raise Pump::PumpError.new(1), 'dry'\nend\n"
+    repo.commit({"lib/pump.rb": code, "features/dry.feature": "Then it should raise a PumpError exception\n"})
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    lead = lead_of(research(engine, "Where is PumpError raised?"))
+    assert lead.startswith("`PumpError` is raised on 1 line of 1 file: "), lead
+    assert "`lib/pump.rb`" in lead

@@ -210,6 +210,10 @@ def count_tests(work: Work) -> Fact:
         matches = run_searches(work, test_queries, notes)
         if names:
             matches = [row for row in matches if re.search(names, row["symbol"] or row["line"] or "")]
+        if language == "Swift":
+            # An attribute on a line of its own is the test of the function below.
+            above = {(row["path"], row["line_number"] + 1) for row in matches if "func" not in (row["line"] or "")}
+            matches = [row for row in matches if (row["path"], row["line_number"]) not in above]
         if matches:
             queries += test_queries
             counts.append((language, rule, len(matches)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sourcelight.core.query.regexps import escape_regexp
@@ -64,7 +64,9 @@ _KINDS = {
 
 def count_subclasses(work: Work) -> Fact:
     """Count classes, or the structs, enums and so on that are asked for, whose heads name another one as a base."""
-    request = work.request
+    # A head names a base as its file does: `Error` for `Http::Error`.
+    terms_of_heads = tuple(replace(term, text=re.split(r"::|\.|\\", term.text)[-1]) for term in work.request.terms)
+    request = replace(work.request, terms=terms_of_heads)
     names = "|".join(escape_regexp(term.text).replace("/", r"\/") for term in request.terms)
     queries = make_queries(work, f"case:yes type:file /{_HEIR.format(names=names)}/")
     notes: list[str] = []

@@ -105,6 +105,7 @@ UNPARSED_LANGUAGES = {
     "Visual Basic .NET", "Zig",
 }.difference(LANGUAGES)  # fmt: skip
 """Languages of programs whose definitions and imports no grammar reads."""
+PROGRAMMING_LANGUAGES = UNPARSED_LANGUAGES | set(LANGUAGES)
 _SHEBANG = re.compile(r"#!.*?\b(?P<program>bash|zsh|dash|ksh|sh|fish|python|ruby|node|perl|php|lua|Rscript)[\d.]*\b")
 _PROGRAMS = {
     "python": "Python", "ruby": "Ruby", "node": "JavaScript", "perl": "Perl", "php": "PHP", "lua": "Lua",

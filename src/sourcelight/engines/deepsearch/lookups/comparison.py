@@ -20,7 +20,7 @@ from sourcelight.engines.deepsearch.lookups.names import (
     best_locations,
     find_definitions,
     head_at,
-    noun_with_article,
+    noun_at,
     with_overloads,
     with_repository,
 )
@@ -209,7 +209,7 @@ def _describe(work: Work, texts: FileTexts, name: str, location: DefinitionLocat
     evidence = candidate.evidence[0] if candidate is not None and value else head
     location_text = f"{code(location.path)}{with_repository(work, location)}, line {location.definition.line:,}"
     return Statement(
-        f"{code(name)} is {noun_with_article(location.definition, location.path)} in {location_text}{value}{quoted}",
+        f"{code(name)} is {noun_at(texts, location)} in {location_text}{value}{quoted}",
         (evidence,),
     )
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from sourcelight.core.markup import code
+from sourcelight.core.markup import code, count_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
@@ -268,21 +268,23 @@ def state_definitions(
     best = best_locations(locations)
     visible_locations = best[:SHOWN]
     evidence = tuple(evidence_at(texts, location) for location in visible_locations)
-    names_repository = (
-        len({location.target.repository.name for location in visible_locations}) > 1 or len(work.inquiry.pins) > 1
-    )
-    described = [_location_sentence(location, with_repository=names_repository) for location in visible_locations]
+    many = len({location.target.repository.name for location in visible_locations}) > 1 or len(work.inquiry.pins) > 1
+    described = [_location_sentence(texts, location, with_repository=many) for location in visible_locations]
     if len(best) == 1:
         text = f"{code(name)} is defined in {described[0]}"
     elif len(best) <= SHOWN:
         text = f"{code(name)} has {len(best)} definitions: {'; '.join(described)}"
     else:
         text = f"{code(name)} has {len(best):,} definitions, among them {'; '.join(described)}"
+    further = len(with_overloads(texts, best)) - len(best)
+    if further:
+        files = "its file has" if len(best) == 1 else "their files have"
+        text += f"; {files} {count_of(further, 'further definition')} of the name"
     finding = Finding(Statement(text, evidence), "definition", queries=[join_queries(queries)], notes=notes)
     finding.quotes = [head_at(texts, location) for location in visible_locations[:1]]
     visible_ids = {id(location) for location in visible_locations}
     finding.details = [
-        Statement(_location_sentence(location, with_repository=names_repository), (evidence_at(texts, location),))
+        Statement(_location_sentence(texts, location, with_repository=many), (evidence_at(texts, location),))
         for location in locations[:MAX_DETAILS]
         if id(location) not in visible_ids
     ]
@@ -294,11 +296,11 @@ def state_definitions(
     return finding
 
 
-def _location_sentence(location: DefinitionLocation, *, with_repository: bool) -> str:
+def _location_sentence(texts: FileTexts, location: DefinitionLocation, *, with_repository: bool) -> str:
     definition = location.definition
     of = f" of {code(location.target.repository.name)}" if with_repository else ""
     container = f" of {code(definition.container)}" if definition.container else ""
-    noun = noun_with_article(definition, location.path)
+    noun = noun_at(texts, location)
     return f"{code(location.path)}{of}, line {definition.line:,}, as {noun}{container}"
 
 
@@ -311,7 +313,23 @@ def noun_of(definition: Definition, path: str = "") -> str:
     """Return the kind of a definition as a word, as the language of its file calls it."""
     if definition.kind == "interface":
         return "trait" if path.endswith(".rs") else "protocol" if path.endswith(".swift") else "interface"
+    if definition.kind == "class" and path.endswith((".go", ".c", ".h")):
+        return "type"
     return {"enummember": "member of an enum", "typeparameter": "type parameter"}.get(definition.kind, definition.kind)
+
+
+_ALIAS = re.compile(
+    r"\s*(?:(?:export|declare|public|private|internal|pub(?:\([^)]*\))?)\s+)*(?:type|typealias|typedef)\s"
+)
+
+
+def noun_at(texts: FileTexts, location: DefinitionLocation) -> str:
+    """Return the kind of a definition with its article; the index has other names of types as classes."""
+    definition = location.definition
+    lines = texts.lines(location.target, location.path)
+    line = lines[definition.begin_line - 1] if 0 < definition.begin_line <= len(lines) else ""
+    is_alias = definition.kind == "class" and _ALIAS.match(line) is not None
+    return "a type" if is_alias else noun_with_article(definition, location.path)
 
 
 def noun_with_article(definition: Definition, path: str = "") -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sourcelight.core.markup import code, count_of, join_words
+from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, FileEvidence, Finding, Statement
@@ -15,6 +16,7 @@ from sourcelight.engines.deepsearch.evidence.units import fit_to_units
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import TEST_FILES, is_test
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
+from sourcelight.engines.deepsearch.facts.unparsed_definitions import PROGRAMMING_LANGUAGES
 from sourcelight.engines.deepsearch.lookups.names import MAX_DETAILS, SHOWN, DefinitionLocation, rank_of, split_name
 from sourcelight.engines.symbols.definition_parser import Definition
 
@@ -147,7 +149,8 @@ def find_throws(work: Work, name: str, notes: list[str]) -> Finding | None:
     simple = split_name(name)[1]
     queries = make_queries(work, f"case:yes type:file {_word(simple)}")
     rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
-    throwing = [row for row in rows if is_code(row) and _throws(work, row, simple)]
+    rows = [row for row in rows if is_code(row) and language_of(row["path"]) in PROGRAMMING_LANGUAGES]
+    throwing = [row for row in rows if _throws(work, row, simple)]
     if not throwing:
         return None
     throwing.sort(key=lambda row: (rank_of(row["path"]), row["path"], row["line_number"]))

@@ -259,6 +259,7 @@ class CountReader:
             self._files()
         elif kind in {"branches", "tags"}:
             self.marked_text.take(MADE)
+            self.marked_text.take(r"\b(?:are|were|is|was)?\s*(?:tagged|released|published|cut)\b")
         elif kind in {"lines", "occurrences"}:
             self._lines()
 

@@ -207,6 +207,11 @@ SUBTYPES = re.compile(
     re.IGNORECASE,
 )
 """A question for subtypes that names no kind of them: "what implements X", "subclasses of X"."""
+MANY_SUBTYPES = re.compile(
+    r"\bhow many\s+(?:direct\s+)?(?:sub-?\s?class(?:es)?|sub-?types?|implement(?:ations?|ors?|ers?)"
+    r"|types?\s+(?:that\s+)?implement)(?:\s+(?:of|for))?\s+(?=⟨[NQ]\d+⟩|(?-i:[A-Z]\w*))",
+    re.IGNORECASE,
+)
 _GLUE = """
 a about all also am an and any anyone are as at be been being but by can could did do does doing each either
 ever every exist exists existing for from had has have having here how i if in into is list me

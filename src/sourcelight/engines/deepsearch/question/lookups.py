@@ -201,6 +201,8 @@ _VALUE = (
     _pattern(rf"{_WHAT}\s+(?P<name>{_NAME})"),
 )  # fmt: skip
 _OF = r"(?:of|for|in|to|on)"
+_MARKED_SETTING = r"(?:`[^`\n]+`|--[a-z][\w-]*|(?-i:[A-Za-z]\w*_\w+|[A-Z][A-Z\d]{2,}|[a-z]+[A-Z]\w*))"
+"""A setting that is no word of prose: with an underscore, in capitals, or with capitals inside."""
 # "What is the default timeout of get?", "What does retries default to?", "What is X by default?".
 _DEFAULT = (
     _pattern(
@@ -223,6 +225,8 @@ _DEFAULT = (
         rf"{_WHAT}\s+(?:the\s+)?(?P<name>{_SETTING}){_PARAMETER}(?:\s+{_OF}\s+{_DET}(?P<owner>{_OWNER}){_OWNER_KIND})?"
         rf"\s+by\s+default"
     ),
+    _pattern(rf"is\s+(?P<name>{_MARKED_SETTING})\s+(?:on|off|set|enabled|disabled|true|false)\s+by\s+default"),
+    _pattern(rf"(?:the\s+)?(?P<name>{_MARKED_SETTING})(?:'s)?\s+default(?:\s+value)?"),
 )  # fmt: skip
 _PROSE = (
     r"(?:(?:number|amount|count)\s+of\s+)?[A-Za-z][\w-]*(?:\s+(?!of\b|for\b|in\b|to\b|on\b|by\b)[A-Za-z][\w-]*){0,3}"
@@ -389,6 +393,10 @@ _DEPENDENCIES = (
         rf"(?:(?P<owner>dev(?:elopment)?|test|peer|optional|build)[\s-]+)?"
         rf"(?:(?:nuget|npm|pip|pypi|gem|cargo|hex|pub|maven|gradle|composer|cabal|swift|python|go|ruby|rust|node)\s+)?"
         rf"(?P<name>dependencies|deps)(?:\s+(?:of|in|for))?"
+    ),
+    _pattern(
+        r"(?:does|do)\s+(?:it\s+)?(?:have|need|require)\s+(?:any\s+)?(?:(?P<owner>dev(?:elopment)?|test|peer|optional|build)"
+        r"[\s-]+)?(?:external\s+|third[\s-]party\s+|runtime\s+)?(?P<name>dependencies|deps)"
     ),
     _pattern(
         r"(?:which|what)\s+(?:(?:of\s+)?(?:the\s+|its\s+)?dependencies|deps|packages|crates|gems)\s+are\s+"

@@ -13,6 +13,7 @@ from sourcelight.engines.deepsearch.question.grammar import (
     GLUE,
     LIST,
     MANY,
+    MANY_SUBTYPES,
     POLITE,
     SUBTYPES,
     TOTAL,
@@ -65,6 +66,7 @@ def read_request(text: str, paths: QuestionPaths, now: datetime) -> FactRequest 
     mark_languages(marked_text)
     fields_of_all: dict[str, Any] = {"period": period, "base": base, "head": head}
     marked_text.text = SUBTYPES.sub("which classes implement ", marked_text.text)
+    marked_text.text = MANY_SUBTYPES.sub("how many classes implement ", marked_text.text)
     fields = _read_dependencies(marked_text)
     if fields is None:
         fields = read_event(marked_text, paths)

@@ -50,7 +50,7 @@ _CLIPPED: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (
         re.compile(
             r"^(?:the )?(?=(?:(?:direct|runtime|dev(?:elopment)?|test|peer|optional|build)[ -])?dependencies\b"
-            r"|(?:parameters|arguments|callers|callees|tests) (?:of|for)\b)",
+            r"|(?:parameters|arguments|params|args|callers|callees|tests) (?:of|for)\b)",
             re.IGNORECASE,
         ),
         lambda _: "what are the ",

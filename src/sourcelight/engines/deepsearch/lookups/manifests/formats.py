@@ -28,9 +28,9 @@ _PLAIN_REQUIREMENTS = re.compile(r"^requirements\.(?:txt|in)$")
 
 
 def requirements_rank(path: str) -> int:
-    """Return 0 for the manifest of a package, 1 for ``requirements.txt``, 2 for lists for documents and the like.
+    """Return 0 for the manifest of a package, 1 for ``requirements.txt``, 2 for other lists, such as for docs.
 
-    A Gemfile has the gems of developing beside those of a gemspec, so that a gemspec comes first.
+    A gemspec comes before a Gemfile, which also has the gems for development.
     """
     name = path.rpartition("/")[2]
     if name == "Gemfile" or name.endswith((".props", ".targets")):
@@ -47,6 +47,7 @@ def read_requirements(path: str, lines: Sequence[str]) -> list[Requirement] | No
         if re.search(pattern, name):
             try:
                 return list(reader(lines))
+            # Errors of parsers, and of manifests whose values have unexpected types, such as a list for a table.
             except (ValueError, TypeError, AttributeError, RecursionError):
                 return None
     return None
@@ -56,6 +57,7 @@ def _line_of(lines: Sequence[str], name: str, version: str, start: int = 0) -> i
     """Return the first line (from 1) with a name and its version, else with the name; 0 for none."""
     word = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w-])")
     with_name = [number for number, line in enumerate(lines[start:], start + 1) if word.search(line[:2_000])]
+    # A name may occur several times, such as in a comment: the line with the version is the entry.
     exact = [number for number in with_name if version and version in lines[number - 1]]
     return next(iter(exact or with_name), 0)
 
@@ -88,12 +90,14 @@ def _pyproject(lines: Sequence[str]) -> Iterator[Requirement]:
     ]
     for group, table in tables:
         for name, value in (table or {}).items():
+            # Poetry lists the language among the packages.
             if name != "python":
                 yield _of_table(lines, name, value, group)
 
 
 def _of_table(lines: Sequence[str], name: str, value: Any, group: str) -> Requirement:
     version = value if isinstance(value, str) else str(value.get("version", "")) if isinstance(value, dict) else ""
+    # Cargo renames a package with `package =`: the key is the name in code.
     package = value.get("package") if isinstance(value, dict) else None
     if isinstance(value, dict) and value.get("optional") is True:
         group = " ".join(part for part in (group, "optional") if part)
@@ -121,17 +125,17 @@ def _package_json(lines: Sequence[str]) -> Iterator[Requirement]:
 
 
 def _composer(lines: Sequence[str]) -> Iterator[Requirement]:
-    # The language and its extensions are listed with packages, which have a vendor.
+    # The list also has the language and its extensions; only packages have a vendor and a slash.
     return (requirement for requirement in _json(lines, ("require", "require-dev")) if "/" in requirement.name)
 
 
 def _json(lines: Sequence[str], keys: Sequence[str]) -> Iterator[Requirement]:
-    """Read lists of a JSON manifest; what the first key lists is always needed."""
+    """Read the lists of a JSON manifest; packages under the first key are always required."""
     data = json.loads("\n".join(lines))
     for key in keys:
         for name, version in (data.get(key) or {}).items():
             start = next((index for index, line in enumerate(lines) if re.search(rf'"{key}"\s*:', line[:500])), 0)
-            # A whole list may be on one line.
+            # From the line of the list on, which may have the whole list: another list may have the same name.
             member = re.compile(rf'"{re.escape(name)}"\s*:')
             numbers = (number for number, text in enumerate(lines[start:], start + 1) if member.search(text[:2_000]))
             line = next(numbers, 0)
@@ -205,19 +209,21 @@ def _setup_py(lines: Sequence[str]) -> Iterator[Requirement]:
         else:
             continue
         for match in _QUOTED.finditer(text.split("#")[0]):
+            # A key of `extras_require`, which is the name of an extra.
             if text[match.end() :].lstrip().startswith(":"):
                 continue
             match_of_name = _REQUIREMENT.match(match[1])
             if match_of_name is not None:
                 group = "" if key in {"install_requires", "requires"} else key
                 yield Requirement(match_of_name[1], " ".join(match_of_name[3].split()), group, number)
+        # The list ends with the bracket that opened it. Brackets in texts, as of extras, come in pairs.
         depth += sum(text.count(letter) for letter in "[{(") - sum(text.count(letter) for letter in "]})")
         if depth <= 0:
             key = ""
 
 
 def _pom(lines: Sequence[str]) -> Iterator[Requirement]:
-    """Dependencies of Maven; the parser of XML is not needed, and hostile documents do no harm."""
+    """Yield dependencies of Maven, line by line: without an XML parser, hostile documents are harmless."""
     in_dependency = False
     fields: dict[str, tuple[str, int]] = {}
     for number, line in enumerate(lines, 1):

@@ -29,12 +29,12 @@ class Requirement:
 
 
 def normalize(name: str) -> str:
-    """Return a name as registries compare it: small letters, dashes."""
+    """Return a name in lower case with dashes, as registries compare names."""
     return re.sub(r"[-_.]+", "-", name.lower())
 
 
 def is_same(requirement: str, requested: str) -> bool:
-    """Return whether a listed name is the one asked for: all of it, or its last part as in ``github.com/a/b/v2``."""
+    """Return whether a listed name is the requested one: as a whole, or its last parts, as in ``github.com/a/b/v2``."""
     if normalize(requirement) == normalize(requested):
         return True
     bare = re.sub(r"/v\d+$|\.v\d+$", "", requirement)
