@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from sourcelight.core.markup import code, count_of
+from sourcelight.core.markup import code
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
@@ -232,7 +232,13 @@ def is_declaration(texts: FileTexts, location: DefinitionLocation) -> bool:
     if definition.kind in {"function", "method"} and 0 < definition.end_line <= len(lines):
         last = lines[definition.end_line - 1].split("//")[0].split("/*")[0].rstrip()
         body = "".join(lines[definition.line - 1 : definition.end_line])
-        if last.endswith(";") and "{" not in body and not lines[definition.line - 1].lstrip().startswith("#"):
+        # A body may be an expression behind an arrow, as in C# and Dart.
+        if (
+            last.endswith(";")
+            and "{" not in body
+            and "=>" not in body
+            and not lines[definition.line - 1].lstrip().startswith("#")
+        ):
             return True
     if definition.kind in {"struct", "class", "union"} and definition.begin_line == definition.end_line:
         return re.fullmatch(r"\s*(?:struct|class)\s+\w+\s*;\s*", lines[definition.line - 1]) is not None
@@ -276,10 +282,9 @@ def state_definitions(
         text = f"{code(name)} has {len(best)} definitions: {'; '.join(described)}"
     else:
         text = f"{code(name)} has {len(best):,} definitions, among them {'; '.join(described)}"
-    further = len(with_overloads(texts, best)) - len(best)
-    if further:
+    if len(with_overloads(texts, best)) > len(best):
         files = "its file has" if len(best) == 1 else "their files have"
-        text += f"; {files} {count_of(further, 'further definition')} of the name"
+        text += f"; {files} further definitions of the name"
     finding = Finding(Statement(text, evidence), "definition", queries=[join_queries(queries)], notes=notes)
     finding.quotes = [head_at(texts, location) for location in visible_locations[:1]]
     visible_ids = {id(location) for location in visible_locations}
