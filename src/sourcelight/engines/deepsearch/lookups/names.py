@@ -232,13 +232,9 @@ def is_declaration(texts: FileTexts, location: DefinitionLocation) -> bool:
     if definition.kind in {"function", "method"} and 0 < definition.end_line <= len(lines):
         last = lines[definition.end_line - 1].split("//")[0].split("/*")[0].rstrip()
         body = "".join(lines[definition.line - 1 : definition.end_line])
-        # A body may be an expression behind an arrow, as in C# and Dart.
-        if (
-            last.endswith(";")
-            and "{" not in body
-            and "=>" not in body
-            and not lines[definition.line - 1].lstrip().startswith("#")
-        ):
+        # In C#, a body may be an expression behind an arrow.
+        has_body = "{" in body or (location.path.endswith(".cs") and "=>" in body)
+        if last.endswith(";") and not has_body and not lines[definition.line - 1].lstrip().startswith("#"):
             return True
     if definition.kind in {"struct", "class", "union"} and definition.begin_line == definition.end_line:
         return re.fullmatch(r"\s*(?:struct|class)\s+\w+\s*;\s*", lines[definition.line - 1]) is not None
