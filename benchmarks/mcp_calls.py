@@ -37,7 +37,7 @@ from sourcelight.engines import tools
 from sourcelight.engines.tools import ToolContext
 from sourcelight.engines.tools.registry import handler_of
 from sourcelight.repos import Viewer
-from sourcelight.repos.repository import visible
+from sourcelight.repos.viewer import visible
 from sourcelight.server.mcp.calls import CallIdentity, ToolRunner
 from sourcelight.server.mcp.protocol import make_server
 

@@ -27,6 +27,7 @@ SHORT_MODULES = {
     "engines.deepsearch.steps": "the steps that workers of a cluster run, above all that they call",
     "engines.navigation.navigator": "joins languages, indexes of compilers and the workspace",
     "repos.file_locks": "a lock between processes, for indexes, mirrors and the log of a service",
+    "repos.viewer": "decides who may see what, for a service that has not loaded repositories yet",
     "server.http.listener": "listens before the framework loads",
 }
 """Modules below 80 lines, with the reason why each is no part of another. Others have a neighbour to live in."""

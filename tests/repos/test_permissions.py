@@ -6,7 +6,7 @@ import time
 
 from sourcelight.core.batches import RepositoryInfo
 from sourcelight.repos import Repository, RepositoryKey, Viewer
-from sourcelight.repos.repository import visible
+from sourcelight.repos.viewer import visible
 
 
 def _repositories(count: int) -> tuple[Repository, ...]:

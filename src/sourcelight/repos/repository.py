@@ -1,14 +1,10 @@
-"""A repository as plain data: values and paths, no open handle, cheap to pickle.
-
-`Viewer` decides who may see which repository. No other module decides it.
-"""
+"""A repository as plain data: values and paths, no open handle, cheap to pickle."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, NewType
 
@@ -127,63 +123,3 @@ def common_dir(git_dir: str) -> str:
         return git_dir
     # As the kernel resolves it, which is what git opens: `link/..` is not the directory around the link.
     return git_dir if "\0" in target else os.path.realpath(os.path.join(git_dir, target))
-
-
-@dataclass(frozen=True, slots=True)
-class Viewer:
-    """A reader of repositories.
-
-    Parameters
-    ----------
-    name
-        Account name; empty for an anonymous reader.
-    sees_private
-        Whether all private repositories exist for this viewer.
-    granted
-        Names of private repositories that this viewer may see. Only for a caller that knows which repository has the
-        name. Grants of accounts use `canonical_paths`, because contents of a repository can claim a name.
-    only
-        Names of the only repositories that this viewer may see: those that a service assigned to a worker of a
-        cluster after it had checked the caller. None: no such restriction.
-    canonical_paths
-        Canonical paths of private repositories that this viewer may see: the grants of its account.
-    """
-
-    name: str
-    sees_private: bool
-    granted: frozenset[str] = frozenset()
-    only: frozenset[str] | None = None
-    canonical_paths: frozenset[str] = frozenset()
-
-    @classmethod
-    def owner(cls) -> Viewer:
-        """Return the viewer for the user of this process, who sees everything."""
-        return cls("owner", sees_private=True)
-
-    @classmethod
-    def anonymous(cls) -> Viewer:
-        """Return a viewer without a credential, who sees public repositories."""
-        return cls("", sees_private=False)
-
-    def may_see(self, repository: Repository) -> bool:
-        """Return whether this repository exists for the viewer."""
-        if self.only is not None and repository.info.name not in self.only:
-            return False
-        return self.sees_private or not repository.info.private or self._is_granted(repository)
-
-    def _is_granted(self, repository: Repository) -> bool:
-        """Return whether a private repository is granted, and every private one whose objects it reads."""
-        if repository.info.name in self.granted:
-            return self.granted.issuperset(repository.lender_names)
-        return repository.canonical_path in self.canonical_paths and self.canonical_paths.issuperset(repository.lenders)
-
-
-def visible(repositories: Iterable[Repository], viewer: Viewer) -> tuple[Repository, ...]:
-    """Return the repositories that exist for `viewer`, in the order given."""
-    if viewer.only is not None:
-        # Lists are faster than generators, and this runs for thousands of repositories.
-        return tuple([repository for repository in repositories if viewer.may_see(repository)])
-    if viewer.sees_private:
-        return tuple(repositories)
-    granted = viewer._is_granted  # noqa: SLF001 - the rule of this module
-    return tuple([repository for repository in repositories if not repository.info.private or granted(repository)])

@@ -29,8 +29,9 @@ from sourcelight.repos.discovery import (
     warn_of_settings,
 )
 from sourcelight.repos.names import near_names
-from sourcelight.repos.repository import Repository, SkippedRepository, Viewer, visible
+from sourcelight.repos.repository import Repository, SkippedRepository
 from sourcelight.repos.state import RepositoryRegister
+from sourcelight.repos.viewer import Viewer, visible
 
 _log = logging.getLogger("sourcelight.repos")
 Path = str | os.PathLike[str]
