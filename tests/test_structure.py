@@ -15,12 +15,12 @@ import structure  # noqa: E402 - a script, not a module of the package
 
 SHORT_MODULES = {
     "backends.remote.mcp.sdk_errors": "loads the MCP SDK, which its neighbours don't",
-    "cli.first_answers": "loads little, before the framework of commands does",
     "client.methods.call": "what every module of methods needs",
     "core.batches.persons": "who is one person: for engines, federations, services and reports",
     "core.extras": "what is installed, for rooms from core to lab",
     "core.patterns.alternative_texts": "a pattern of its own kind, beside the one of all others, which is long",
     "core.patterns.formula": "loads no scanner, so that a plan needs none",
+    "core.tools.answer_size": "settings and options are checked against it before tools load",
     "core.tools.chunk_table": "loads pyarrow, which definitions of tools don't",
     "display.frames.list_dtype": "loads pandas when it is imported, which its neighbours don't",
     "engines.deepsearch.lookups.manifests.requirement": "what the readers of all formats return",

@@ -26,9 +26,10 @@ from sourcelight.engines.tools import Handler, ToolContext, register
 from sourcelight.engines.tools.handler import Rendered
 from sourcelight.repos import Viewer
 from sourcelight.server.http import settings
+from sourcelight.server.mcp.addresses import McpOptions
 from sourcelight.server.mcp.calls import CallIdentity, ToolRunner
 from sourcelight.server.mcp.protocol import make_server
-from sourcelight.server.mcp.suites import McpOptions, is_quick_tool, suite_tools
+from sourcelight.server.mcp.suites import is_quick_tool, suite_tools
 from sourcelight.testing import make_repo
 
 if TYPE_CHECKING:

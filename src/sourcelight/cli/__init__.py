@@ -14,9 +14,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status; `arguments` default to those of the process."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     early = None
+    if words[:1] == ["serve"]:
+        from sourcelight.cli.startup.first_answers import read_serve_options
+
+        if (options := read_serve_options(words[1:])) is not None:
+            from sourcelight.cli.output import exit_status
+            from sourcelight.cli.startup.service import serve
+
+            return exit_status(lambda: serve(options))
     if words[:1] == ["mcp"]:
         # Before `app`, whose framework alone takes as long as a client's first two answers.
-        from sourcelight.cli.first_answers import start_early_answers
+        from sourcelight.cli.startup.first_answers import start_early_answers
 
         try:
             early = start_early_answers(words[1:])

@@ -1,21 +1,16 @@
-"""The application: its commands, the names of former options, and errors as exit statuses."""
+"""The application: its commands, and the names of former options."""
 
 from __future__ import annotations
 
-import os
-import sys
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sourcelight.cli import ask, cluster, doctor, index, lab, mirrors, search, serve
 from sourcelight.cli.admin_commands import admin_app
-from sourcelight.cli.output import DONE, FAILED, INTERRUPTED, USAGE, say
+from sourcelight.cli.output import USAGE, exit_status, say
 from sourcelight.cli.report import report_app
-from sourcelight.core.errors import BadParameter, ConfigurationError, QueryError, SourcelightError
 
 if TYPE_CHECKING:
     from sourcelight.server.mcp.handshake import EarlyAnswers
@@ -91,75 +86,24 @@ def root(
     del version
 
 
-@contextmanager
-def _say_python_warnings() -> Iterator[None]:
-    """Print warnings of the library like other messages, without the line of code that a script would get."""
-    show = warnings.showwarning
-
-    def say_warning(
-        message: Warning | str,
-        category: type[Warning],
-        filename: str,
-        lineno: int,
-        file: TextIO | None = None,
-        line: str | None = None,
-    ) -> None:
-        if issubclass(category, UserWarning):
-            say(str(message))
-        else:
-            show(message, category, filename, lineno, file, line)
-
-    warnings.showwarning = say_warning
-    try:
-        yield
-    finally:
-        warnings.showwarning = show
-
-
-def run(words: Sequence[str], early: EarlyAnswers | None = None) -> int:  # noqa: PLR0911 - one for each outcome
+def run(words: Sequence[str], early: EarlyAnswers | None = None) -> int:
     """Run the command line; an error is one line on standard error, never a traceback.
 
     `early` answers the client of ``mcp`` already.
     """
     # The class of all usage errors; its module differs between versions of the framework.
     usage_error: Any = typer.BadParameter.__bases__[0]
-    try:
-        with _say_python_warnings():
-            status = app(list(words) or ["--help"], prog_name="sourcelight", standalone_mode=False, obj=early)
-        sys.stdout.flush()
-    except usage_error as exc:
-        say(_usage_message(exc, words))
-        return USAGE
-    except (KeyboardInterrupt, typer.Abort):
-        status = INTERRUPTED
-    except BrokenPipeError:
-        _discard_output()
-        return DONE
-    except SystemExit as exc:
-        # The framework turns a BrokenPipeError into SystemExit.
-        if not isinstance(exc.__context__, BrokenPipeError):
-            raise
-        _discard_output()
-        return DONE
-    except (ConfigurationError, BadParameter) as exc:
-        say(str(exc))
-        return USAGE
-    except SourcelightError as exc:
-        hint = exc.hint if isinstance(exc, QueryError) else ""
-        say(f"{exc}: {hint}" if hint and hint not in str(exc) else str(exc))
-        return FAILED
-    except OSError as exc:
-        name = f"{exc.filename}: " if exc.filename else ""
-        say(f"{name}{exc.strerror or exc}")
-        return FAILED
-    except Exception as exc:
-        if os.environ.get("SOURCELIGHT_TRACEBACK"):
-            raise
-        say(f"internal error: {type(exc).__name__}: {exc} (set SOURCELIGHT_TRACEBACK=1 for a traceback)")
-        return FAILED
-    if status == INTERRUPTED:
-        say("interrupted")
-    return status if isinstance(status, int) else DONE
+
+    def run_command() -> object:
+        try:
+            return app(list(words) or ["--help"], prog_name="sourcelight", standalone_mode=False, obj=early)
+        except usage_error as exc:
+            say(_usage_message(exc, words))
+            return USAGE
+        except typer.Abort:
+            raise KeyboardInterrupt from None
+
+    return exit_status(run_command)
 
 
 def _usage_message(exc: BaseException, words: Sequence[str]) -> str:
@@ -175,8 +119,3 @@ def _usage_message(exc: BaseException, words: Sequence[str]) -> str:
     format_message = getattr(exc, "format_message", None)
     text = str(format_message() if format_message is not None else exc).rstrip(".")
     return f"{text} (see {path} --help)"
-
-
-def _discard_output() -> None:
-    # The interpreter flushes standard output at exit, which would fail once more.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

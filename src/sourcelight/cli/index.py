@@ -113,14 +113,6 @@ def progress_printer(line: StatusLine) -> Callable[[IndexProgress], None]:
     return paint
 
 
-def start_background(engine: LocalEngine) -> None:
-    """Start to build what searches and questions would wait for: definitions, terms, histories."""
-    targets = [engine.target_of(repository) for repository in engine.catalog.repositories]
-    engine.definitions.start(targets)
-    engine.term_updates.start(targets)
-    engine.histories.start(engine.default_histories)
-
-
 def build_index(
     paths: Sequence[str], *, workers: int | None, max_bytes: int | None, worktree: bool, scip_files: Sequence[str] = ()
 ) -> int:

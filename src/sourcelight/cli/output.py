@@ -1,4 +1,4 @@
-"""Terminal output: matches, tables, a status line, and messages on standard error.
+"""Terminal output: matches, tables, a status line, messages on standard error, and errors as exit statuses.
 
 Text of repositories and services is made harmless: control characters and characters that reorder text are printed as
 visible symbols. Colors appear only on a terminal, and only when NO_COLOR is not set.
@@ -14,11 +14,14 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TextIO
 
+from sourcelight.core.errors import BadParameter, ConfigurationError, QueryError, SourcelightError
 from sourcelight.core.markup import one_line, visible
 from sourcelight.core.markup.counts import join_lines
 
@@ -278,3 +281,71 @@ def finish_index(client: Client) -> None:
             line.show(f"indexing for the next search, Ctrl-C stops: {item.message}")
     finally:
         line.clear()
+
+
+def exit_status(command: Callable[[], object]) -> int:  # noqa: PLR0911 - one for each outcome
+    """Run a command and return its exit status; an error is one line on standard error, never a traceback."""
+    try:
+        with _say_python_warnings():
+            status = command()
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        status = INTERRUPTED
+    except BrokenPipeError:
+        _discard_output()
+        return DONE
+    except SystemExit as exc:
+        # The framework turns a BrokenPipeError into SystemExit.
+        if not isinstance(exc.__context__, BrokenPipeError):
+            raise
+        _discard_output()
+        return DONE
+    except (ConfigurationError, BadParameter) as exc:
+        say(str(exc))
+        return USAGE
+    except SourcelightError as exc:
+        hint = exc.hint if isinstance(exc, QueryError) else ""
+        say(f"{exc}: {hint}" if hint and hint not in str(exc) else str(exc))
+        return FAILED
+    except OSError as exc:
+        name = f"{exc.filename}: " if exc.filename else ""
+        say(f"{name}{exc.strerror or exc}")
+        return FAILED
+    except Exception as exc:
+        if os.environ.get("SOURCELIGHT_TRACEBACK"):
+            raise
+        say(f"internal error: {type(exc).__name__}: {exc} (set SOURCELIGHT_TRACEBACK=1 for a traceback)")
+        return FAILED
+    if status == INTERRUPTED:
+        say("interrupted")
+    return status if isinstance(status, int) else DONE
+
+
+@contextmanager
+def _say_python_warnings() -> Iterator[None]:
+    """Print warnings of the library like other messages, without the line of code that a script would get."""
+    show = warnings.showwarning
+
+    def say_warning(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        if issubclass(category, UserWarning):
+            say(str(message))
+        else:
+            show(message, category, filename, lineno, file, line)
+
+    warnings.showwarning = say_warning
+    try:
+        yield
+    finally:
+        warnings.showwarning = show
+
+
+def _discard_output() -> None:
+    # The interpreter flushes standard output at exit, which would fail once more.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

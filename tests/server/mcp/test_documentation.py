@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from server.mcp.conftest import Served
-from sourcelight.server.mcp.suites import ENDPOINTS
+from sourcelight.server.mcp.addresses import ENDPOINTS
 
 PAGE = (Path(__file__).parents[3] / "docs" / "mcp.md").read_text(encoding="utf-8")
 

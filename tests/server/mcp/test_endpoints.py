@@ -17,7 +17,7 @@ from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos.state import State
 from sourcelight.repos.state.credentials import digest_of
 from sourcelight.server.http.settings import Settings
-from sourcelight.server.mcp.suites import ENDPOINTS
+from sourcelight.server.mcp.addresses import ENDPOINTS
 
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 MESSAGE = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}

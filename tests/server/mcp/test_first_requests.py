@@ -13,9 +13,10 @@ from starlette.types import Message, Scope
 from server.mcp.conftest import Served
 from server.running_service import TOKEN, Serve, Service
 from sourcelight.engines.execution import LocalEngine
+from sourcelight.server.mcp.addresses import ENDPOINTS, LISTS_FILE, McpOptions, read_tool_list
 from sourcelight.server.mcp.first_requests import MAX_INSPECTED_BYTES, answer_first
 from sourcelight.server.mcp.handshake import PROTOCOL_VERSIONS
-from sourcelight.server.mcp.suites import ENDPOINTS
+from sourcelight.server.mcp.suites import default_suite_lists, suite_tool_list
 
 HEADERS = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
 INITIALIZE = {
@@ -112,3 +113,22 @@ def test_headers_that_the_sdk_judges_reach_it(headers: dict[str, str]) -> None:
 def test_a_first_answer_needs_a_credential(served: Served) -> None:
     answer = served.service.client.post("/.api/mcp", headers=HEADERS | {"authorization": ""}, json=INITIALIZE)
     assert answer.status_code == 401
+
+
+def test_stored_lists_are_those_of_the_default_options() -> None:
+    assert LISTS_FILE.read_text("utf-8") == default_suite_lists(), "run scripts/docs"
+    for suite in ENDPOINTS.values():
+        assert json.loads(read_tool_list(suite)) == json.loads(suite_tool_list(suite, McpOptions()))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        McpOptions(disabled_tools=frozenset({"read_file"})), McpOptions(without_deepsearch=True),
+        McpOptions(max_tokens=8_000), McpOptions(with_structure=False),
+    ],
+)  # fmt: skip
+def test_options_that_change_a_list_are_not_served_the_stored_ones(options: McpOptions) -> None:
+    changed = [suite_tool_list(suite, options) != suite_tool_list(suite, McpOptions()) for suite in ENDPOINTS.values()]
+    assert any(changed)
+    assert not options.are_default_for_lists

@@ -16,7 +16,7 @@ import mcp_types as types
 import pytest
 from mcp.shared.message import SessionMessage
 
-from sourcelight.cli.first_answers import start_early_answers
+from sourcelight.cli.startup.first_answers import start_early_answers
 from sourcelight.server.mcp.calls import ToolRunner
 from sourcelight.server.mcp.handshake import (
     LIST_FILE,

@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import platformdirs
 
-from sourcelight.core.cancellation import Cancellation
-from sourcelight.repos.mirrors.update import clone
-
 if TYPE_CHECKING:
+    from sourcelight.core.cancellation import Cancellation
     from sourcelight.engines.deepsearch.conversations import ConversationService
     from sourcelight.repos.state import State
 
@@ -80,4 +78,6 @@ def mirrors_folder() -> Path:
 
 def mirror(url: str, *, progress: Callable[[Any], None] | None = None, cancellation: Cancellation | None = None) -> str:
     """Create or update the mirror of a repository below `mirrors_folder`, and return its path."""
+    from sourcelight.repos.mirrors.update import clone
+
     return clone(url, mirrors_folder(), progress=progress, cancellation=cancellation)

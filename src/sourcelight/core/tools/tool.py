@@ -30,12 +30,6 @@ Limit: TypeAlias = Annotated[int, Meta(ge=1, extra={"part": True})]
 Cursor: TypeAlias = Annotated[str, Meta(extra={"part": True, "cursor": True})]
 """Start or end of the requested page."""
 
-DEFAULT_MAX_TOKENS = 8_000
-"""Tokens of an answer where a caller pays for each: clients cut answers at about 25,000."""
-MIN_TOKENS = 300
-MAX_TOKENS = 1_000_000
-"""A limit that no answer reaches: what a caller asks for who wants no cut."""
-
 MAX_TOKENS_ARGUMENT = "maxTokens"
 CURSOR_ARGUMENT = "cursor"
 PAGE_SCHEMA: Mapping[str, Mapping[str, Any]] = {

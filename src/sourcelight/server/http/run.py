@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import unquote
 
 import uvicorn
-from starlette.applications import Starlette
 from uvicorn.protocols.http.flow_control import service_unavailable
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
@@ -33,7 +32,9 @@ from sourcelight.server.http.connections import (
 
 if TYPE_CHECKING:
     from sourcelight.engines.execution import Engine
+    from sourcelight.server.http.front import Application
     from sourcelight.server.http.shortcut import Shortcut
+    from sourcelight.server.mcp.opening import EngineOpening
 
 #: Far above the accepted size, so that an address that is too long gets a 414 and not the parser's bare 400.
 MAX_HEAD_BYTES = 512 * 1024
@@ -67,10 +68,7 @@ class BoundedHttp(HttpToolsProtocol):
         super().__init__(*args, **options)
         # `HttpServer` has one register for all connections; under another server each connection has its own.
         state = self.server_state
-        if isinstance(state, _SharedState):
-            self.register, self._shortcut = state.register, state.shortcut
-        else:
-            self.register = ConnectionRegister(ConnectionLimits())
+        self.register = state.register if isinstance(state, _SharedState) else ConnectionRegister(ConnectionLimits())
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as its base has it
         """Register a new connection; its peer must send a request now."""
@@ -96,6 +94,9 @@ class BoundedHttp(HttpToolsProtocol):
         """Parse bytes, unless there were too many already."""
         if self._phase == "idle":
             self._phase = "head"
+        state = self.server_state
+        if self._shortcut is None and isinstance(state, _SharedState):
+            self._shortcut = state.shortcut
         # One a portion: a peer that sends many requests at once must not keep the event loop from all others.
         self._may_shorten = self._shortcut is not None
         if self._beside_body <= MAX_HEAD_BYTES:
@@ -258,12 +259,18 @@ class BoundedHttp(HttpToolsProtocol):
 
 
 class _SharedState(ServerState):
-    """State that the server passes to each connection, including the register of all connections and the shortcut."""
+    """State that the server passes to each connection, including the register of all connections."""
 
-    def __init__(self, register: ConnectionRegister, shortcut: Shortcut | None) -> None:
+    def __init__(self, register: ConnectionRegister, app: Application) -> None:
         super().__init__()
         self.register = register
-        self.shortcut = shortcut
+        self._app = app
+
+    @property
+    def shortcut(self) -> Shortcut | None:
+        """The shortcut past the application; None until it is open."""
+        shortcut: Shortcut | None = self._app.state.shortcut
+        return shortcut
 
 
 class HttpServer(uvicorn.Server):
@@ -272,14 +279,23 @@ class HttpServer(uvicorn.Server):
     Parameters
     ----------
     app
-        As `create_app` makes it.
+        As `create_app` or `create_front` makes it.
     grace_s
         Seconds that responses may take to end after a stop.
     connections
         Limits of connections; None: those of `app`.
+    opening
+        Opens the engine of `app` once the server listens; the server ends if that fails. None: it is open.
     """
 
-    def __init__(self, app: Starlette, *, grace_s: float = 8.0, connections: ConnectionLimits | None = None) -> None:
+    def __init__(
+        self,
+        app: Application,
+        *,
+        grace_s: float = 8.0,
+        connections: ConnectionLimits | None = None,
+        opening: EngineOpening | None = None,
+    ) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
@@ -297,27 +313,26 @@ class HttpServer(uvicorn.Server):
         )
         limits = connections or app.state.connection_limits
         self.register = ConnectionRegister(limits, app.state.is_trusted_proxy)
-        self.server_state = _SharedState(self.register, app.state.shortcut)
-        self._search = app.state.search
-        self._mcp = app.state.mcp
-        self._analyses = app.state.analyses
-        self._deepsearch = app.state.deepsearch
-        self._pages = app.state.pages
+        self.server_state = _SharedState(self.register, app)
+        self._app = app
+        self._opening = opening
         self.received: int | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen; log errors of connections in one line, at a limited rate."""
         asyncio.get_running_loop().set_exception_handler(AcceptFaults())
         await super().startup(sockets)
+        if self._opening is not None:
+            self._opening.start()
+
+    async def on_tick(self, counter: int) -> bool:
+        """Return whether to stop."""
+        failed = self._opening is not None and self._opening.failure is not None
+        return await super().on_tick(counter) or failed
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End the streams, then the connections."""
-        self._search.stop()
-        self._mcp.stop()
-        self._analyses.stop()
-        self._pages.stop()
-        if self._deepsearch is not None:
-            self._deepsearch.stop()
+        self._app.stop()
         await super().shutdown(sockets)
 
     @contextlib.contextmanager
@@ -358,16 +373,20 @@ def warm_up(engine: Engine) -> None:
     gc.freeze()
 
 
-def run(app: Starlette, listener: socket.socket) -> None:
+def run(app: Application, listener: socket.socket, opening: EngineOpening | None = None) -> None:
     """Serve on `listener` until SIGTERM (then return) or SIGINT (then raise).
 
     Raises
     ------
     KeyboardInterrupt
         After an orderly stop by SIGINT.
+    SourcelightError
+        When `opening` can't open the engine, such as `NoRepositories`.
     """
     raise_descriptor_limit()
-    server = HttpServer(app)
+    server = HttpServer(app, opening=opening)
     server.run(sockets=[listener])
     if server.received == signal.SIGINT:
         raise KeyboardInterrupt
+    if server.received is None and opening is not None and opening.failure is not None:
+        raise opening.failure

@@ -12,13 +12,14 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from sourcelight.core.errors import ConfigurationError
-from sourcelight.core.tools.catalog import mcp_tools
-from sourcelight.core.tools.tool import MAX_TOKENS, MIN_TOKENS
-from sourcelight.core.wire.encode import ChunkText
+from sourcelight.core.tools.answer_size import MAX_TOKENS, MIN_TOKENS
+
+if TYPE_CHECKING:
+    from sourcelight.core.wire.encode import ChunkText
 
 DISABLE_DEEPSEARCH = "SRC_MCP_DISABLE_DEEPSEARCH_TOOL"
 _ORIGIN = re.compile(r"https?://[a-z0-9.-]+(?::[0-9]{1,5})?", re.IGNORECASE)
@@ -136,6 +137,9 @@ class Settings:
     @property
     def unknown_tools(self) -> tuple[str, ...]:
         """Names in `mcp_tools_disabled` that no tool has: of other releases, or misspelled."""
+        # Loaded late: a service reads its settings before it has the definitions of tools.
+        from sourcelight.core.tools.catalog import mcp_tools
+
         return tuple(sorted(set(self.mcp_tools_disabled).difference(mcp_tools("all"))))
 
     @property
@@ -223,7 +227,6 @@ def _address(value: Any) -> str:
     return text.rstrip("/")
 
 
-_TOOL_NAMES = ", ".join(sorted(mcp_tools("all")))
 SETTING_KEYS: dict[str, _SettingKey] = {
     "analyses.enabled": _SettingKey("analyses_enabled", "true or false", _boolean),
     "analyses.limits.maxTimeoutSeconds": _SettingKey(
@@ -241,7 +244,9 @@ SETTING_KEYS: dict[str, _SettingKey] = {
         _address,
     ),
     "mcp.enabled": _SettingKey("mcp_enabled", "true or false", _boolean),
-    "mcp.tools.disabled": _SettingKey("mcp_tools_disabled", f"a list of tool names out of {_TOOL_NAMES}", _tool_names),
+    "mcp.tools.disabled": _SettingKey(
+        "mcp_tools_disabled", 'a list of names of tools, such as ["deepsearch"]', _tool_names
+    ),
     "mcp.defaultMaxTokens": _SettingKey(
         "mcp_default_max_tokens",
         f"a whole number of tokens from {MIN_TOKENS} to {MAX_TOKENS}",

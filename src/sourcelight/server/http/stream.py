@@ -21,7 +21,7 @@ from sourcelight.core.errors import QueryError
 from sourcelight.core.wire.events import SEARCH_ENDED_EARLY, SERVICE_STOPPING, Event
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.server.http.middleware.access_log import Address, RequestNotes, notes_of
-from sourcelight.server.http.middleware.guards import plain_response
+from sourcelight.server.http.middleware.guards import plain_response, search_refusal
 from sourcelight.server.http.pacing import Cadence, Pacer
 from sourcelight.server.http.producer import (
     EncodeBatch,
@@ -150,10 +150,7 @@ class SearchStream:
         principal = self._authenticator.for_search(headers)
         notes = notes_of(scope)
         if isinstance(principal, Refusal):
-            # Without the reason, a client would renew a token that can't get more than it has.
-            challenge = 'Bearer realm="sourcelight", error="insufficient_scope", scope="user:all"'
-            extra = {"WWW-Authenticate": challenge} if principal.error == "insufficient_scope" else {}
-            await plain_response(principal.status, principal.text, extra)(scope, receive, send)
+            await search_refusal(principal)(scope, receive, send)
             return
         notes.name(principal)
         if self.stopping:

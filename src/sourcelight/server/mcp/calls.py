@@ -28,7 +28,8 @@ from sourcelight.core.errors import (
     RevisionNotFound,
     ToolError,
 )
-from sourcelight.core.tools.tool import DEFAULT_MAX_TOKENS, Scope, Tool
+from sourcelight.core.tools.answer_size import DEFAULT_MAX_TOKENS
+from sourcelight.core.tools.tool import Scope, Tool
 from sourcelight.repos import Viewer
 from sourcelight.server.identity import FairQueue, QueueFull
 from sourcelight.server.mcp.opening import EngineOpening, ToolSources
@@ -188,7 +189,7 @@ class ToolRunner:
         from sourcelight.engines.tools.sources import sources_of, with_sources
 
         with _caller_errors(call.tool):
-            engine, conversations = self._sources(call.cancellation)
+            engine, conversations = self._sources(call)
             context = ToolContext(
                 engine,
                 call.caller.viewer,
@@ -215,9 +216,9 @@ class ToolRunner:
             return DEFAULT_MAX_TOKENS
         return self.max_tokens
 
-    def _sources(self, cancellation: Cancellation) -> ToolSources:
+    def _sources(self, call: _Call) -> ToolSources:
         if isinstance(self.engine, EngineOpening):
-            return self.engine.get(cancellation)
+            return self.engine.get(call.cancellation, call.observer)
         return ToolSources(self.engine, self.conversations)
 
     async def _reporting(self, call: _Call, report: Report) -> Rendered:

@@ -9,32 +9,32 @@ import re
 import threading
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 import anyio.to_thread
-import orjson
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
 from sourcelight.server.identity import Principal, Refusal
-from sourcelight.server.mcp.first_requests import answer_first
-from sourcelight.server.mcp.suites import (
+from sourcelight.server.mcp.addresses import (
     ENDPOINTS,
     METADATA_PREFIX,
     PREFIX,
     McpOptions,
     challenge,
-    list_tools,
+    read_tool_list,
     resource_metadata,
-    suite_tools,
 )
+from sourcelight.server.mcp.first_requests import answer_first
 
 if TYPE_CHECKING:
     from sourcelight.engines.execution import Engine
     from sourcelight.engines.tools import Conversations
-    from sourcelight.server.mcp.calls import CallIdentity, ToolRunner
+    from sourcelight.repos import Viewer
+    from sourcelight.server.mcp.calls import ToolRunner
+    from sourcelight.server.mcp.opening import EngineOpening
 
 _CALLER = "sourcelight.mcp.caller"
 _REQUEST_HEADERS = (
@@ -51,27 +51,35 @@ def _ignore_principal(scope: Scope, principal: Principal) -> None:
     del scope, principal
 
 
+class _Caller(NamedTuple):
+    """The first fields of `calls.CallIdentity`, whose module loads with the first call."""
+
+    viewer: Viewer
+    base_url: str
+    holds: Callable[[], bool]
+
+
 class McpEndpoints:
     """All MCP endpoints and their metadata documents, as one ASGI application.
 
     Parameters
     ----------
     engine
-        The engine that answers calls.
+        The engine that answers calls, or its opening, for which calls wait.
     options
         Settings of the operator.
     authenticate
         Returns the principal of headers (names in lower case) with a credential for MCP and ``MCP#ACCESS``. Called in
         the event loop.
     conversations
-        Deep search; None without it.
+        Deep search beside an open engine; None without it.
     on_principal
         Receives the principal of each request, for the logs.
     """
 
     def __init__(
         self,
-        engine: Engine,
+        engine: Engine | EngineOpening,
         options: McpOptions,
         authenticate: Authenticate,
         *,
@@ -102,14 +110,15 @@ class McpEndpoints:
 
     def load(self) -> None:
         """Load the SDK and create the servers; this takes a second."""
-        from sourcelight.server.mcp.calls import ToolRunner
+        from sourcelight.server.mcp.calls import CallIdentity, ToolRunner
         from sourcelight.server.mcp.protocol import Context, make_server
+        from sourcelight.server.mcp.suites import offers_pages, suite_tools
 
         def caller_of(context: Context) -> CallIdentity:
             if context.request is None:
                 raise TypeError("a message without its request")
-            caller: CallIdentity = context.request.scope[_CALLER]
-            return caller
+            caller: _Caller = context.request.scope[_CALLER]
+            return CallIdentity(*caller)
 
         # Two first requests at the same time load the SDK once.
         with self._loading:
@@ -127,24 +136,18 @@ class McpEndpoints:
             self._calls = calls
             self._servers = {
                 suite: make_server(
-                    suite_tools(suite, options), calls, caller_of, offers_pages=self._offers_pages(suite)
+                    suite_tools(suite, options), calls, caller_of, offers_pages=offers_pages(suite, options)
                 )
                 for suite in ENDPOINTS.values()
             }
 
-    def _offers_pages(self, suite: str) -> bool:
-        # A truncated answer helps only a caller that can ask for the next page.
-        return suite == "all" or self._options.max_tokens is not None
-
     def _list_tools(self, suite: str) -> bytes:
-        options = self._options
-        tools = list_tools(
-            suite_tools(suite, options),
-            offers_pages=self._offers_pages(suite),
-            with_structure=options.with_structure,
-            max_tokens=options.max_tokens,
-        )
-        return orjson.dumps(tools)
+        if self._options.are_default_for_lists:
+            return read_tool_list(suite)
+        # Loaded late: a service answers for its default options before it has the definitions of tools.
+        from sourcelight.server.mcp.suites import suite_tool_list
+
+        return suite_tool_list(suite, self._options)
 
     def _start_loading(self) -> None:
         if self._load_thread is None:
@@ -198,10 +201,8 @@ class McpEndpoints:
 
         await serve_request(self._servers[suite], scope, receive, send)
 
-    def _caller(self, scope: Scope, headers: Headers, base_url: str, path: str) -> CallIdentity | Response:
-        """Return the identity of a request, or the response that refuses it."""
-        from sourcelight.server.mcp.calls import CallIdentity
-
+    def _caller(self, scope: Scope, headers: Headers, base_url: str, path: str) -> _Caller | Response:
+        """Return the sender of a request, or the response that refuses it."""
         principal = self._authenticate(headers)
         if isinstance(principal, Refusal):
             # A challenge asks for another credential, which doesn't help an account without the permission.
@@ -218,7 +219,7 @@ class McpEndpoints:
             current = self._authenticate(headers)
             return not isinstance(current, Refusal) and current.covers(principal)
 
-        return CallIdentity(principal.viewer, base_url, is_valid)
+        return _Caller(principal.viewer, base_url, is_valid)
 
     def _refuse_message(self, scope: Scope, headers: Headers) -> Response | None:
         """Return the response to a request that is not a message for this service; None for a message."""

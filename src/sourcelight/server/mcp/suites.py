@@ -1,30 +1,19 @@
-"""The tools of each endpoint, their list as clients get it, and its OAuth metadata (RFC 9728)."""
+"""The tools of each endpoint and of the program, and their list as clients get it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
 from sourcelight.core.errors import ConfigurationError
+from sourcelight.core.tools.answer_size import DEFAULT_MAX_TOKENS
 from sourcelight.core.tools.catalog import TOOLS, is_conversation, mcp_tools
-from sourcelight.core.tools.tool import DEFAULT_MAX_TOKENS, ROWS_SCHEMA, Tool, with_page_arguments
-from sourcelight.repos.state import MCP, USER_ALL
+from sourcelight.core.tools.tool import ROWS_SCHEMA, Tool, with_page_arguments
+from sourcelight.server.mcp.addresses import ENDPOINTS, McpOptions
 
-if TYPE_CHECKING:
-    from sourcelight.core.tools.tool import Tool
-
-
-PREFIX = "/.api/mcp"
-#: Endpoint to the name of its suite.
-ENDPOINTS: Mapping[str, str] = {
-    PREFIX: "default",
-    f"{PREFIX}/v1": "v1",
-    f"{PREFIX}/all": "all",
-    f"{PREFIX}/deepsearch": "deepsearch",
-}
 _OLD_PREFIX = "sg_"
 
 SIZE_HINT = "anthropic/maxResultSizeChars"
@@ -36,43 +25,6 @@ _CHARACTERS_OF_TOKEN = 6
 """More than code and prose have, which is 3 to 5 by our estimate of tokens."""
 
 
-@dataclass(frozen=True, slots=True)
-class McpOptions:
-    """Settings of the endpoints.
-
-    Parameters
-    ----------
-    enabled
-        Whether there are MCP endpoints.
-    disabled_tools
-        Canonical names of tools that no endpoint has.
-    without_deepsearch
-        Whether `deepsearch` is absent from the default and the v1 endpoint; the others keep it.
-    external_url
-        Address of the service without a final ``/``; empty: the address of each request.
-    timeout_s
-        Timeout of a call.
-    calls
-        Concurrent calls; others wait.
-    origins
-        Origins of pages that may call the endpoints, beside those of the service and of this machine.
-    max_tokens
-        Tokens of an answer for which a call gives no number; None: as many as it has.
-    with_structure
-        Whether answers have structured content beside their text.
-    """
-
-    enabled: bool = True
-    disabled_tools: frozenset[str] = frozenset()
-    without_deepsearch: bool = False
-    external_url: str = ""
-    timeout_s: float = 60.0
-    calls: int = 16
-    origins: frozenset[str] = frozenset()
-    max_tokens: int | None = None
-    with_structure: bool = True
-
-
 def suite_tools(suite: str, options: McpOptions) -> dict[str, Tool[Any]]:
     """Return the tools of a suite by canonical name."""
     return {
@@ -82,6 +34,23 @@ def suite_tools(suite: str, options: McpOptions) -> dict[str, Tool[Any]]:
         and (suite != "deepsearch" or is_conversation(name))
         and not (name == "deepsearch" and options.without_deepsearch and suite in {"default", "v1"})
     }
+
+
+def offers_pages(suite: str, options: McpOptions) -> bool:
+    """Return whether the tools of a suite name the arguments of pages."""
+    # A truncated answer helps only a caller that can ask for the next page.
+    return suite == "all" or options.max_tokens is not None
+
+
+def suite_tool_list(suite: str, options: McpOptions) -> bytes:
+    """Return the result of ``tools/list`` at the endpoint of a suite as JSON."""
+    tools = list_tools(
+        suite_tools(suite, options),
+        offers_pages=offers_pages(suite, options),
+        with_structure=options.with_structure,
+        max_tokens=options.max_tokens,
+    )
+    return orjson.dumps(tools)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,29 +103,6 @@ def is_quick_tool(name: str) -> bool:
     return tool is not None and tool.immediate
 
 
-METADATA_PREFIX = "/.well-known/oauth-protected-resource"
-
-
-def resource_metadata(base_url: str, path: str) -> dict[str, Any]:
-    """Return the metadata of the endpoint at `path`; its addresses have no final ``/``."""
-    return {
-        "resource": f"{base_url}{path}",
-        "authorization_servers": [base_url],
-        # A token of either scope is good here; the challenge names the one that is enough.
-        "scopes_supported": [MCP, USER_ALL],
-        "bearer_methods_supported": ["header"],
-        "resource_name": "sourcelight",
-    }
-
-
-def challenge(base_url: str, path: str, error: str = "", description: str = "") -> str:
-    """Return the ``WWW-Authenticate`` header of an endpoint (RFC 6750, 3; RFC 9728, 5.1)."""
-    parts = {"realm": "sourcelight", "resource_metadata": f"{base_url}{METADATA_PREFIX}{path}", "scope": "mcp"}
-    if error:
-        parts |= {"error": error, "error_description": description}
-    return "Bearer " + ", ".join(f'{name}="{value}"' for name, value in parts.items())
-
-
 def advertised_schemas(tools: Mapping[str, Tool[Any]], *, offers_pages: bool) -> dict[str, Mapping[str, Any]]:
     """Return the JSON Schema of each tool's arguments, with those of pages if they are to be named."""
     return {
@@ -203,6 +149,16 @@ def default_tool_list() -> str:
     """Return the text of `handshake.LIST_FILE`: the list for the default options, one tool a line."""
     entries = orjson.loads(stdio_tool_list(StdioOptions()))["tools"]
     return '{"tools":[\n' + ",\n".join(orjson.dumps(entry).decode() for entry in entries) + "\n]}\n"
+
+
+def default_suite_lists() -> str:
+    """Return the text of `addresses.LISTS_FILE`: the lists for the default options by suite, one tool a line."""
+    texts = []
+    for suite in ENDPOINTS.values():
+        tools = orjson.loads(suite_tool_list(suite, McpOptions()))["tools"]
+        entries = ",\n".join(orjson.dumps(entry).decode() for entry in tools)
+        texts.append(f'"{suite}":{{"tools":[\n{entries}\n]}}')
+    return "{" + ",\n".join(texts) + "}\n"
 
 
 def _entry(tool: Tool[Any], schema: Mapping[str, Any], with_structure: bool) -> dict[str, Any]:  # noqa: FBT001

@@ -15,8 +15,9 @@ from sourcelight.backends.remote.mcp.request import Stream, ToolRequest
 from sourcelight.backends.remote.mcp.session import McpSession, ServerTool
 from sourcelight.core.batches.results import AdvertisedTool, CallObserver, ToolReply, ToolResult
 from sourcelight.core.errors import NotFound, SourcelightError, UnsupportedTool
+from sourcelight.core.tools.answer_size import MAX_TOKENS
 from sourcelight.core.tools.catalog import is_conversation
-from sourcelight.core.tools.tool import MAX_TOKENS, MAX_TOKENS_ARGUMENT
+from sourcelight.core.tools.tool import MAX_TOKENS_ARGUMENT
 
 _PATHS = ("/.api/mcp", "/.api/mcp/all", "/.api/mcp/v1")
 _DEEP_SEARCH = "/.api/mcp/deepsearch"

@@ -13,12 +13,21 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sourcelight.server.http.listener import LOOPBACK_NAMES
+from sourcelight.server.identity import Refusal
 
 
 def plain_response(status: int, text: str, headers: Mapping[str, str] | None = None) -> PlainTextResponse:
     """Return a line of plain text, with a challenge for status 401."""
     extra = {"WWW-Authenticate": 'Bearer realm="sourcelight"'} if status == 401 else {}
     return PlainTextResponse(f"{text}\n" if text else "", status, {**extra, **(headers or {})})
+
+
+def search_refusal(refusal: Refusal) -> PlainTextResponse:
+    """Return the response to a search without the right credential."""
+    # Without the reason, a client would renew a token that can't get more than it has.
+    challenge = 'Bearer realm="sourcelight", error="insufficient_scope", scope="user:all"'
+    extra = {"WWW-Authenticate": challenge} if refusal.error == "insufficient_scope" else {}
+    return plain_response(refusal.status, refusal.text, extra)
 
 
 MAX_ADDRESS_BYTES = 64 * 1024

@@ -8,18 +8,18 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
-from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sourcelight.repos import Catalog
 from sourcelight.server.http.middleware.access_log import notes_of
 from sourcelight.server.http.middleware.guards import plain_response
 from sourcelight.server.identity import Authenticator, Refusal
+
+if TYPE_CHECKING:
+    from sourcelight.repos import Catalog
 
 PATH = "/metrics"
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -51,43 +51,63 @@ def route_of(path: str) -> str:
 
 
 class Metrics:
-    """The registry of one application.
+    """The registry of one application; requests count from the first, though the library loads in `connect`."""
 
-    Parameters
-    ----------
-    searches
-        Gives the number of searches that run now.
-    catalog
-        The repositories that are served.
-    """
+    def __init__(self) -> None:
+        self.open = 0
+        self._registry: Any = None
+        self._early: list[tuple[str, str, int, float]] = []
+        self._count: Callable[[str, str, int, float], None] = self._keep
 
-    def __init__(self, searches: Callable[[], int], catalog: Catalog) -> None:
-        self._registry = CollectorRegistry()
-        labels = ("route", "method", "status")
-        self.requests = Counter("sourcelight_requests", "Answered requests", labels, registry=self._registry)
-        self.seconds = Histogram(
+    def connect(self, searches: Callable[[], int], catalog: Catalog) -> None:
+        """Create the registry.
+
+        Parameters
+        ----------
+        searches
+            Gives the number of searches that run now.
+        catalog
+            The repositories that are served.
+        """
+        # Loaded late: it takes as long as all that a service needs for its first answer.
+        from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+
+        registry = CollectorRegistry()
+        requests = Counter(
+            "sourcelight_requests", "Answered requests", ("route", "method", "status"), registry=registry
+        )
+        seconds = Histogram(
             "sourcelight_request_seconds",
             "Time from a request to the end of its response",
             ("route",),
             buckets=_BUCKETS_S,
-            registry=self._registry,
+            registry=registry,
         )
-        # The library's look-up by labels takes longer than counting; there are few routes, methods and statuses.
-        self._counter = functools.cache(self.requests.labels)
-        self._timer = functools.cache(self.seconds.labels)
-        self.open = 0
-        open_requests = Gauge("sourcelight_open_requests", "Requests in progress", registry=self._registry)
+        open_requests = Gauge("sourcelight_open_requests", "Requests in progress", registry=registry)
         open_requests.set_function(lambda: float(self.open))
-        running = Gauge("sourcelight_running_searches", "Stream searches in progress", registry=self._registry)
+        running = Gauge("sourcelight_running_searches", "Stream searches in progress", registry=registry)
         running.set_function(lambda: float(searches()))
-        served = Gauge("sourcelight_repositories", "Served repositories", registry=self._registry)
+        served = Gauge("sourcelight_repositories", "Served repositories", registry=registry)
         served.set_function(lambda: float(len(catalog.repositories)))
-        ProcessCollector(registry=self._registry)
+        ProcessCollector(registry=registry)
+        # The library's look-up by labels takes longer than counting; there are few routes, methods and statuses.
+        counter, timer = functools.cache(requests.labels), functools.cache(seconds.labels)
+
+        def count(route: str, method: str, status: int, taken_s: float) -> None:
+            counter(route, method, str(status)).inc()
+            timer(route).observe(taken_s)
+
+        self._registry, self._count = registry, count
+        for request in self._early:
+            count(*request)
+        self._early.clear()
 
     def count(self, route: str, method: str, status: int, taken_s: float) -> None:
         """Count a request of a route (see `route_of`) that took so many seconds."""
-        self._counter(route, method if method in _METHODS else "other", str(status)).inc()
-        self._timer(route).observe(taken_s)
+        self._count(route, method if method in _METHODS else "other", status, taken_s)
+
+    def _keep(self, *request: Any) -> None:
+        self._early.append(request)
 
     def endpoint(
         self, authenticator: Authenticator, *, public: bool
@@ -102,6 +122,9 @@ class Metrics:
                 notes_of(request.scope).name(principal)
                 if not principal.viewer.sees_private:
                     return plain_response(403, "Metrics are for administrators; metrics.public opens them.")
+            from prometheus_client import generate_latest
+            from prometheus_client.exposition import CONTENT_TYPE_LATEST
+
             headers = {"Cache-Control": "no-store", "Vary": "Authorization"}
             return Response(generate_latest(self._registry), headers=headers, media_type=CONTENT_TYPE_LATEST)
 
