@@ -137,7 +137,6 @@ class Settings:
     @property
     def unknown_tools(self) -> tuple[str, ...]:
         """Names in `mcp_tools_disabled` that no tool has: of other releases, or misspelled."""
-        # Loaded late: a service reads its settings before it has the definitions of tools.
         from sourcelight.core.tools.catalog import mcp_tools
 
         return tuple(sorted(set(self.mcp_tools_disabled).difference(mcp_tools("all"))))
@@ -154,6 +153,16 @@ class _SettingKey:
     accepted: str
     read: Callable[[Any], Any]
     served: bool = True
+
+    @property
+    def accepted_text(self) -> str:
+        """The accepted values, for a message."""
+        if "{tools}" not in self.accepted:
+            return self.accepted
+        # Loaded late: a service reads its settings before it has the definitions of tools.
+        from sourcelight.core.tools.catalog import mcp_tools
+
+        return self.accepted.format(tools=", ".join(sorted(mcp_tools("all"))))
 
 
 def _boolean(value: Any) -> bool:
@@ -244,9 +253,7 @@ SETTING_KEYS: dict[str, _SettingKey] = {
         _address,
     ),
     "mcp.enabled": _SettingKey("mcp_enabled", "true or false", _boolean),
-    "mcp.tools.disabled": _SettingKey(
-        "mcp_tools_disabled", 'a list of names of tools, such as ["deepsearch"]', _tool_names
-    ),
+    "mcp.tools.disabled": _SettingKey("mcp_tools_disabled", "a list of tool names out of {tools}", _tool_names),
     "mcp.defaultMaxTokens": _SettingKey(
         "mcp_default_max_tokens",
         f"a whole number of tokens from {MIN_TOKENS} to {MAX_TOKENS}",
@@ -322,7 +329,7 @@ def load_settings(path: str | None = None, environ: Mapping[str, str] | None = N
             except (TypeError, ValueError):
                 text = json.dumps(value, ensure_ascii=False)
                 excerpt = text if len(text) <= 80 else text[:77] + "..."
-                raise ConfigurationError(f"{location}: {name} must be {key.accepted}, got {excerpt}") from None
+                raise ConfigurationError(f"{location}: {name} must be {key.accepted_text}, got {excerpt}") from None
             set_names.add(name)
     word = (environ or {}).get(DISABLE_DEEPSEARCH, "")
     if word:
