@@ -160,8 +160,7 @@ MIN_READ = 0.85
 """Share of the best chunk's score from which the comments of a chunk are read."""
 
 MAX_READ_CHUNKS = 20
-"""Chunks beyond which none is read: where so many are nearly as good, no comment has most of the words. Questions read
-two on average."""
+"""Chunks beyond which none is read: where so many are as good, no comment has most of the words."""
 
 _MAX_WORDS = 100
 """Words of a question beyond which it is no sentence."""
@@ -186,9 +185,12 @@ def scores_of_comments(
     """
     scores: Float64Array = np.zeros(collection.files)
     chunks = (words.chunks >= max(MIN_READ * top, np.finfo(np.float64).tiny)).nonzero()[0]
-    (count,) = exchange.add([len(chunks)])
     sequence = stems_in_order(question.text.encode())[: _MAX_WORDS + 1]
-    if count > MAX_READ_CHUNKS or not MIN_RUN <= len(sequence) <= _MAX_WORDS:
+    if not MIN_RUN <= len(sequence) <= _MAX_WORDS:
+        return scores
+    chunks = _with_neighbors(words, question, sequence, chunks)
+    (count,) = exchange.add([len(chunks)])
+    if count > MAX_READ_CHUNKS:
         return scores
     # One character for each stem: the search for a run of words is then one for a piece of text. NUL is any other word.
     codes = {term: chr(number) for number, term in enumerate(dict.fromkeys(sequence), 1)}
@@ -200,6 +202,24 @@ def scores_of_comments(
         if run >= MIN_RUN:
             scores[file] = max(float(scores[file]), run / len(question_text))
     return scores
+
+
+def _with_neighbors(words: WordScores, question: RankQuery, sequence: Sequence[str], chunks: Int64Array) -> Int64Array:
+    """Return the chunks that have `MIN_RUN` words of a question that stand one after another there.
+
+    The chunk may have them anywhere. Most have not, and to read a chunk takes longer than to look all words up.
+    """
+    run: Int64Array = np.zeros(len(chunks), dtype=np.int64)
+    longest: Int64Array = np.zeros(len(chunks), dtype=np.int64)
+    for term in sequence:
+        run += 1
+        posting = words.postings.get(term)
+        if posting is not None and len(posting.numbers):
+            run *= posting.numbers.take(posting.numbers.searchsorted(chunks), mode="clip") == chunks
+        elif term in question.terms:
+            run *= 0
+        np.maximum(longest, run, out=longest)
+    return chunks[longest >= MIN_RUN]
 
 
 def _text_of(collection: ChunkCollection, chunk: int) -> bytes:
