@@ -1,9 +1,9 @@
-"""Everything that can go wrong, in one tree.
+"""All errors of this package, in one tree.
 
 SourcelightError
 ├─ QueryError            a query that can't be read (also ValueError): query, position, hint
-│  ├─ BadParameter       a parameter of the request beside the query that can't be read: parameter
-│  └─ UnsupportedQuery   a query that is right, but uses what this version or backend can't answer
+│  ├─ BadParameter       an invalid parameter of the request, other than the query: parameter
+│  └─ UnsupportedQuery   a valid query that this version or backend can't answer
 ├─ PatternError          a regular expression that RE2 refuses (also ValueError): pattern, reason
 ├─ RepositoryError
 │  ├─ NoRepositories     nothing to search below the given paths: paths, skipped
@@ -13,13 +13,13 @@ SourcelightError
 │  └─ GitFailed          argv, exit code, tail of standard error
 ├─ SearchIndexError      index files on this machine
 │  ├─ IndexDamaged       a file that is truncated, altered or of another format: path
-│  └─ IndexWriteFailed   a full disk or a folder that can't be written: path
+│  └─ IndexWriteFailed   a full disk or a directory that can't be written: path
 ├─ TransportError
 │  ├─ ConnectFailed      no connection to the service
 │  ├─ TimedOut           connected, but silent for too long
-│  └─ StreamBroken       the stream ended or turned unreadable before ``done``: events seen
+│  └─ StreamBroken       the stream ended or became unreadable before ``done``: events seen
 ├─ ProtocolError         bytes that are not the protocol: event name, excerpt
-├─ ServiceError          the service said no: status, text
+├─ ServiceError          the service refused the request: status, text
 │  ├─ Unauthorized       401
 │  ├─ Forbidden          403
 │  ├─ NotFound           404
@@ -29,12 +29,12 @@ SourcelightError
 ├─ ToolError             a tool or analysis that can't be answered as asked (also ValueError): tool, argument, accepted
 │  ├─ InvalidArgument    an argument of a type that the call doesn't take (also TypeError): tool, argument
 │  └─ UnsupportedTool    a tool or analysis that this backend can't answer at all
-├─ StateError            what state.sqlite keeps (accounts, roles, tokens, clients) and what was asked don't fit
+├─ StateError            an account, role, token or client of state.sqlite doesn't allow the operation
 │  └─ StateUnusable      state.sqlite can't be opened, read or written: path
 ├─ ConfigurationError    a configuration file, setting or environment value: where, accepted
 ├─ ClusterError          a cluster that can't be used as asked
 │  ├─ StorageError       shared storage that can't be read or written: url, reason
-│  ├─ ShardDamaged       a shard that storage has not, or has changed: path, reason
+│  ├─ ShardDamaged       a shard that storage lacks or has changed: path, reason
 │  └─ WorkersUnreachable no scheduler, or no worker of it, answers: address, reason
 ├─ ClientNotFound        a DataFrame needs its client, which is closed
 ├─ RecordingError
@@ -55,7 +55,7 @@ from sourcelight.core.former_names import FORMER_NAMES, refuses_former_names
 
 
 class SourcelightError(Exception):
-    """Base of everything raised on purpose; `result` holds the rows of a search that broke, None elsewhere."""
+    """Base of all errors; `result` has the rows of a search that failed midway, else None."""
 
     result: Any = None
 
@@ -105,7 +105,7 @@ def _mark(query: str, position: int | None) -> str:
 
 
 class BadParameter(QueryError):
-    """Raised for a parameter of a search request that is missing or can't be read; `parameter` is its wire name."""
+    """Raised for a missing or invalid parameter of a search request; `parameter` is its wire name."""
 
     def __init__(self, message: str, *, parameter: str) -> None:
         super().__init__(message)
@@ -113,11 +113,11 @@ class BadParameter(QueryError):
 
 
 class UnsupportedQuery(QueryError):
-    """Raised when a valid query needs something that this version or backend has not got."""
+    """Raised when a valid query needs a feature that this version or backend lacks."""
 
 
 class PatternError(SourcelightError, ValueError):
-    """Raised when RE2 refuses a regular expression; `pattern` and `reason` hold both."""
+    """Raised when RE2 refuses a regular expression; carries the `pattern` and RE2's `reason`."""
 
     def __init__(self, pattern: str, reason: str) -> None:
         super().__init__(f"error parsing regexp: {reason}")
@@ -212,7 +212,7 @@ class TransportError(SourcelightError):
 
 
 class ConnectFailed(TransportError):
-    """Raised when no connection to the service comes about."""
+    """Raised when the client can't connect to the service."""
 
 
 class TimedOut(TransportError):
@@ -220,7 +220,7 @@ class TimedOut(TransportError):
 
 
 class StreamBroken(TransportError):
-    """Raised when a stream ends or turns unreadable before its ``done`` event; what came before it stays valid.
+    """Raised when a stream ends or becomes unreadable before its ``done`` event; earlier events stay valid.
 
     `reason` is the message of an ``error`` event that the service sent before the break; empty without one.
     """
@@ -266,7 +266,7 @@ class NotFound(ServiceError):
 
 
 class RateLimited(ServiceError):
-    """Raised for 429; `retry_after_s` is the wait the service asked for, None when it named none."""
+    """Raised for 429; `retry_after_s` is the wait in seconds that the service requests, None if it names none."""
 
     def __init__(self, message: str, *, status: int = 429, text: str = "", retry_after_s: float | None = None) -> None:
         super().__init__(message, status=status, text=text, retry_after_s=retry_after_s)
@@ -312,7 +312,7 @@ class ToolError(SourcelightError, ValueError):
 
 
 class BinaryFile(ToolError):
-    """Raised for a file that holds no text; `size_bytes` is its size, 0 when the service did not say."""
+    """Raised for a file that is not text; `size_bytes` is its size, 0 if the service doesn't say."""
 
     def __init__(self, message: str, *, tool: str = "", size_bytes: int = 0) -> None:
         super().__init__(message, tool=tool)
@@ -328,7 +328,7 @@ class UnsupportedTool(ToolError):
 
 
 class StateError(SourcelightError):
-    """Raised for an account, role, token or client that is absent, exists already, or may not be changed so."""
+    """Raised for an account, role, token or client that is absent, already exists, or can't be changed that way."""
 
 
 class StateUnusable(StateError):
@@ -423,7 +423,7 @@ class NotRecorded(RecordingError):
 
 
 class RecordingInvalid(RecordingError):
-    """Raised for a recording that is no recording, is damaged, is of a newer version, or can't be written."""
+    """Raised for a recording that can't be read or written, such as one of a newer version."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"{path}: {reason}")
@@ -432,11 +432,11 @@ class RecordingInvalid(RecordingError):
 
 
 class Cancelled(SourcelightError):
-    """Raised inside work that its caller stopped."""
+    """Raised in work that its caller has cancelled."""
 
 
 class MissingExtra(SourcelightError):
-    """Raised when an optional package is needed that is not installed.
+    """Raised when a required optional package is not installed.
 
     Attributes
     ----------
@@ -477,7 +477,7 @@ def _is_checkout() -> bool:
 
 
 def restore_error(name: str, message: str, attributes: Mapping[str, Any]) -> SourcelightError | None:
-    """Return an error that a recording or another process wrote down; None if `name` is no error of this module.
+    """Restore an error from a recording or another process; None if this module has no error `name`.
 
     Recordings keep the names of the version that wrote them, so former names of classes and attributes count too.
     """

@@ -31,7 +31,7 @@ _Key = tuple[str | None, ...]
 
 
 class DuplicateFilter:
-    """The files yielded so far, by service."""
+    """A filter for rows that another service has returned already."""
 
     def __init__(self) -> None:
         self._seen_codes: dict[_Key, list[tuple[int, bytes]]] = {}
@@ -83,7 +83,7 @@ def _keys(rows: MatchRows, starts: list[int]) -> list[_Key]:
 
 
 def _column_texts(rows: MatchRows, name: str, positions: list[int]) -> list[str | None]:
-    """Return texts of some rows, each distinct one decoded once: a dictionary may hold those of the whole answer."""
+    """Return texts of some rows; decode each distinct text once, because a dictionary may have those of all rows."""
     if name not in rows:
         return [None] * len(positions)
     column = rows.column(name)
@@ -114,9 +114,9 @@ _MAX_BATCH_ROWS = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class OrderedRows:
-    """Record batches in order with the column ``service``.
+    """Record batches in order with the column ``service``, and counts for each service.
 
-    Beside them, for each service, the matches and rows that are of it, and the rows that are of another one instead.
+    Counts are those of its matches and its rows, and of its duplicates: rows that an earlier service returned, too.
     """
 
     batches: list[Any]
@@ -133,20 +133,20 @@ def order_parts(
     limit: int | None = None,
     repeated: bool = True,
 ) -> OrderedRows:
-    """Put the parts of an answer into order.
+    """Merge the parts of an answer in order.
 
     Parameters
     ----------
     parts
-        All batches of each service, in the order in which it gave them.
+        All batches of each service, in the order of their arrival.
     names
         Names of the services, in their order.
     is_complete
-        Whether everything was requested.
+        Whether the caller requested all matches.
     limit
-        Matches after which the answer is cut; None: it is not.
+        Maximum matches; None for all.
     repeated
-        Whether several services may have given the same row.
+        Whether several services may have returned the same row.
     """
     duplicates_filter = DuplicateFilter()
     distinct: list[Any] = []
@@ -193,6 +193,7 @@ def _unify_dictionaries(table: Any) -> Any:
 
 def _order(table: Any, service: Int64Array, file: Int64Array, *, is_complete: bool) -> Int64Array:
     row = np.arange(len(service))
+    # Rows of one service stay in its own order, whatever it is.
     if len(np.unique(service)) < 2:
         return row
     if is_complete:

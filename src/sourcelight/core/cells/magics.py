@@ -13,7 +13,7 @@ _PYTHON_CELLS = frozenset(
         b"scalene", b"skip", b"snakeviz", b"time", b"timeit", b"wandb",
     }
 )  # fmt: skip
-"""Cell magics after which the cell is Python. What follows any other one is a file, or another language."""
+"""Cell magics in front of Python. Other magics precede a file or another language."""
 
 # The rules of IPython: https://github.com/ipython/ipython/blob/main/IPython/core/inputtransformer2.py
 _CELL_MAGIC = re.compile(rb"\s*+%%(\w[\w.]*)")
@@ -35,7 +35,7 @@ _BODY = re.compile(rb"[^\n]")
 
 
 def mask_magics(source: bytes, language: str) -> bytes:
-    """Return the source of a cell with what a parser of its language can't read replaced, byte for byte.
+    """Return the source of a cell, in which commands that its language's parser can't read are replaced byte for byte.
 
     A command becomes a statement that does nothing, so that the body of an ``if`` is not left empty.
     """
@@ -50,18 +50,19 @@ def mask_magics(source: bytes, language: str) -> bytes:
 
 
 def mask_script(data: bytes, language: str) -> bytes:
-    """Return a percent script with the commands of the kernel replaced; any other script as it is."""
+    """Return a percent script, in which commands of the kernel are replaced; return any other script unchanged."""
     if language != "Python" or b"%%" not in data or _MARKER.search(data) is None:
         return data
     return _SCRIPT_MAGIC.sub(lambda match: b"pass".ljust(len(match[0])), data)
 
 
 def dedent(source: bytes, language: str) -> tuple[bytes, int]:
-    """Return Python without the indentation of its first line, as IPython runs it, and how many bytes a line lost."""
+    """Return Python without the indentation of its first line, as IPython runs it, and the bytes removed per line."""
     indent = _INDENT.match(source) if language == "Python" and source[:1] in b" \t\n" else None
     if indent is None:
         return source, 0
     lines = source.split(b"\n")
+    # A line with less indentation would lose code.
     if any(line.strip() and not line.startswith(indent[1]) for line in lines):
         return source, 0
     size = len(indent[1])
@@ -76,6 +77,7 @@ def _blank(match: re.Match[bytes]) -> bytes:
 def _mask_command(match: re.Match[bytes]) -> bytes:
     group = "command" if match["command"] is not None else "value"
     command = match[group]
+    # Offsets must stay the same, so a statement can't be longer than its command; `0` fits everywhere.
     is_long = len(command) > 3 and b"\n" not in command[:4]
     statement = (b"pass" if group == "command" else b"None") if is_long else b"0"
     # The newlines of a command over several lines stay, so that the lines of the cell do.

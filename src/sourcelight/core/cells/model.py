@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 from sourcelight.core.query.fields import OUTPUT
 
 _TEXT_BYTES = 200
-"""Bytes that a text takes in memory beside its characters, about."""
+"""Approximate bytes of memory of a text or fragment, without its characters."""
 
 
 class Fragment(NamedTuple):
@@ -20,17 +20,15 @@ class Fragment(NamedTuple):
     Attributes
     ----------
     start, end
-        Its bytes in the file; the quotes of a JSON string excluded.
+        Bytes of the fragment in the file, without the quotes of a JSON string.
     line
         1-based line of the file on which it starts.
     offset
-        Where its text starts in the text of the cell, in bytes.
+        Byte offset of the fragment in the text of the cell.
     is_json
-        Whether the file holds it as a JSON string, so that a newline of the text is an escape and no new line of the
-        file.
+        Whether the file has it as a JSON string, in which a newline is an escape and doesn't start a line of the file.
     breaks
-        In a JSON string the bytes of the file right after each escaped newline, the last one of the string excepted
-        where its text ends there.
+        For a JSON string, the byte of the file after each escaped newline, except a newline at the end of the string.
     """
 
     start: int
@@ -42,11 +40,11 @@ class Fragment(NamedTuple):
 
 
 class LinePlaces(Protocol):
-    """Places of a text of which each line is one string of the file."""
+    """Positions of a text whose lines are one string of the file each."""
 
     @property
     def first(self) -> int:
-        """The first byte of the file."""
+        """The first byte of the text in the file."""
         ...
 
     def file_offset(self, number: int) -> int:
@@ -73,11 +71,11 @@ class CellText:
     kind
         ``code``, ``markdown``, ``raw`` or ``output``.
     language
-        Display name of the language, of the kernel for a notebook; empty when the file names none.
+        Display name of the language, for a notebook that of its kernel; empty if the file names none.
     text
         The text in UTF-8, as a reader of the notebook sees it; invalid bytes stay as they are.
     source_map
-        Where it is in the file, in the order of the text.
+        Positions of the text in the file, in the order of the text.
     """
 
     cell: int
@@ -88,7 +86,7 @@ class CellText:
 
     @cached_property
     def fragments(self) -> tuple[Fragment, ...]:
-        """The runs of bytes of the file that hold the text."""
+        """The fragments of the file that make up the text."""
         return self.source_map if isinstance(self.source_map, tuple) else self.source_map.fragments(self.line_starts)
 
     @property
@@ -98,7 +96,7 @@ class CellText:
 
     @property
     def weight(self) -> int:
-        """Bytes in memory, about."""
+        """Approximate bytes of memory."""
         fragments = len(self.source_map) if isinstance(self.source_map, tuple) else 1
         return len(self.text) + _TEXT_BYTES * (1 + fragments)
 
@@ -119,7 +117,7 @@ class CellText:
         return self.text[starts[number] : end]
 
     def fragment_at(self, offset: int) -> Fragment:
-        """Return the fragment that holds an offset of the text, or the last one before it."""
+        """Return the fragment at an offset of the text, or the last one before it."""
         return self.fragments[max(0, bisect.bisect_right(self._offsets, offset) - 1)]
 
     @cached_property
@@ -134,6 +132,8 @@ class CellText:
         fragment = self.fragment_at(offset)
         if not fragment.is_json:
             return fragment.start + offset - fragment.offset
+        # In JSON, characters may be escapes of up to twelve bytes, so bytes of the file can't be counted in the text:
+        # only the starts of lines are known, in `breaks`.
         breaks = self.text.count(b"\n", fragment.offset, offset)
         return fragment.breaks[breaks - 1] if breaks else fragment.start
 
@@ -177,9 +177,9 @@ class CellDocument:
     language
         Display name of its language; empty when it names none.
     cells
-        How many cells it has, empty ones included.
+        Number of cells, including empty ones.
     malformed
-        How many of them are no objects, or have a source that is neither text, lines of text nor null.
+        Number of cells that aren't objects, or whose source is neither text, lines of text nor null.
     """
 
     texts: tuple[CellText, ...] = ()
@@ -190,7 +190,7 @@ class CellDocument:
 
     @property
     def sources(self) -> tuple[CellText, ...]:
-        """The texts that are no outputs."""
+        """The texts of sources, without outputs."""
         return tuple(text for text in self.texts if text.kind != OUTPUT)
 
     @cached_property
@@ -204,13 +204,13 @@ class CellDocument:
         number = bisect.bisect_right(starts, offset) - 1
         if number < 0:
             return None
-        # The bytes of a text lie between those of no other one.
+        # Texts don't overlap in the file, so only the last one that starts before the byte can contain it.
         text = texts[number]
         fragment = text.fragments[bisect.bisect_right(text.fragments, offset, key=lambda item: item.start) - 1]
         return (text, fragment) if offset < fragment.end else None
 
     def place_at(self, offset: int) -> CellPlace | None:
-        """Return what is at a byte of the file; None for a byte of no cell."""
+        """Return the position in a cell of a byte of the file; None for a byte outside all cells."""
         position = self.text_at(offset)
         if position is None:
             return None

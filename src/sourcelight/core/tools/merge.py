@@ -29,7 +29,7 @@ Parts: TypeAlias = Sequence[tuple[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class MergedTable:
-    """A table that begins with the column ``service``, the rows dropped per service, and whether a limit cut it."""
+    """A table with ``service`` as its first column, the number of duplicates per service, and whether a limit cut it."""
 
     table: Any
     duplicates: Mapping[str, int]
@@ -56,7 +56,7 @@ class Merge:
     restore
         Returns the attributes of a merged answer for the arguments of the caller.
     loss
-        Facts that a service can't know about the repositories of others; empty: nothing is lost.
+        Sentence about results that are missing because a service doesn't know the repositories of others, or empty.
     total_is_rows
         Whether the attribute ``total`` counts rows of the table.
     """
@@ -98,6 +98,7 @@ def _ranks_of(column: Any, arguments: Arguments) -> Int64Array:
 
     names = [name or "" for name in column.to_pylist()]
     order = list(dict.fromkeys(str(repo).strip("/") for repo in arguments.get("repos") or ())) or sorted(set(names))
+    # Repositories come in the order in which the caller named them, as from a single service.
     position = {name: index for index, name in enumerate(order)}
     return np.array([position.get(name, len(position)) for name in names], np.int64)
 
@@ -173,6 +174,7 @@ def found_chunks(parts: Parts, arguments: Arguments, columns: Columns) -> Merged
         for location in zip(table["repository"].to_pylist(), table["path"].to_pylist(), strict=True):
             ranks[name, location] = positions.setdefault(location, len(positions))
     table = union.table
+    # `join` may have dropped rows, but ranks count the files of each service before that.
     owners = table[SERVICE.name].to_pylist()
     files = list(zip(table["repository"].to_pylist(), table["path"].to_pylist(), strict=True))
     rank = np.array([ranks[owner, file] for owner, file in zip(owners, files, strict=True)], np.int64)
@@ -226,7 +228,8 @@ _PERSON = ("author", "author_email")
 _Row = dict[str, Any]
 _Folds = Mapping[str, Callable[[Any, Any], Any]]
 SEPARATE_SERVICES = (
-    "each service looked among its own repositories: what leads from one service to another is not found"
+    "each service searched only its own repositories, so connections between repositories of different services are "
+    "missing"
 )
 
 

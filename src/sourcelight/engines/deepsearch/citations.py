@@ -31,11 +31,11 @@ class Citation:
     Attributes
     ----------
     evidence
-        What is cited; of a moved one, with the lines where the text was found.
+        The evidence; if it moved, with the lines where the text was found.
     status
-        ``verified``, ``moved`` (the text stands on other lines of the same file, which are cited now) or ``rejected``.
+        ``verified``, ``moved`` (the text is on other lines of the same file, which are cited now) or ``rejected``.
     reason
-        Why it was moved or rejected.
+        Reason why it was moved or rejected; else empty.
     """
 
     evidence: Evidence
@@ -75,9 +75,9 @@ class CitationChecker:
     Parameters
     ----------
     catalog, viewer
-        A repository that the viewer may not see counts as absent.
+        The catalog, and the viewer: a repository that the viewer may not see counts as absent.
     pins
-        The commits that may be cited; of commits, also their ancestors.
+        Commits of which files may be cited. Their ancestors may be cited as commits.
     """
 
     catalog: Catalog

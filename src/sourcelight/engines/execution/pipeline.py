@@ -94,7 +94,7 @@ class ResultPipeline:
         return self._counts.capped
 
     def batches(self) -> Generator[Any, None, None]:
-        """Record batches of all alternatives."""
+        """Yield record batches of all alternatives: repositories, then commits, then files."""
         try:
             # A search of text alone, by far the most frequent one, goes through none of the other stages.
             if any(plan.repository_hits for plan in self.plans):
@@ -165,8 +165,8 @@ class ResultPipeline:
                     commit_batches = self._commits_of([replace(plan, history_commits=of_repository)])
                     yield from self._counts.within(plan.alternative, commit_batches)
         elif self._counts.has_limits and len(plans) > 1:
-            # Each alternative stops at its own count, so they come one by one; a commit comes with the first of them.
-            # By type too: a commit may be a row of messages and one of changed lines.
+            # Each alternative stops at its own count, so they run one by one. A commit of several alternatives is
+            # yielded for the first, but once per type: a message and a changed line are different rows.
             yielded_keys: set[tuple[str | None, ...]] = set()
             for plan in plans:
                 for batch in self._counts.within(plan.alternative, _not_in(yielded_keys, self._commits_of([plan]))):
@@ -212,7 +212,7 @@ class ResultPipeline:
         """Yield batches of several plans, repository after repository, so that duplicate files merge."""
         targets = {(t.repository.key, t.revision, t.commit): t for plan in plans for t in plan.targets}
         selectors = [self._selector(plan) for plan in plans]
-        # One target at a time bounds what is held in memory: the batches of all alternatives for one repository.
+        # One target at a time, because the batches of all alternatives for a target are in memory together.
         for target in sorted(targets.values(), key=lambda t: (t.repository.info.name, t.revision)):
             file_batches = [
                 list(self._select(plan, (target,), selector))
@@ -256,7 +256,7 @@ class ResultPipeline:
         selector: Selector,
         by_people: Sequence[Predicate],
     ) -> Iterator[Any]:
-        """Yield the rows that owners, contributors and ``select:`` leave."""
+        """Yield the rows that pass the filters of owners and contributors, as ``select:`` wants them."""
         owners = tuple(p for p in by_people if p.name == "has.owner")
         writers = tuple(p for p in by_people if p.name == "has.contributor")
         owning = OwnerSelector(self.ownership, self.request) if selector.path == OWNERS else None
@@ -349,7 +349,7 @@ class ResultPipeline:
 
 
 def limit_of(alternatives: Sequence[Alternative], default: int) -> int:
-    """Return the matches after which a search stops; `sys.maxsize`: never. Each alternative may have a ``count:``."""
+    """Return the matches after which a search stops; `sys.maxsize` for never. Alternatives may each have a ``count:``."""
     # By identity of the filter: alternatives that share one share its limit. `id(None)` stands for those without a
     # filter.
     counts = {id(a.first("count")): a.count_limit(default) for a in alternatives}

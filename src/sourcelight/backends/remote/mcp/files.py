@@ -20,6 +20,7 @@ _USUAL_PAGE = 50  # of list_repos without a limit, as services document it
 _LISTED_PAGES = frozenset({100, 500, 1_000, 2_000, 5_000, 10_000})  # 1,000 is documented; others are round numbers
 _SAYS_MORE = frozenset({"pageInfo", "limitHit", "truncated", "hasMoreResults", "hasMore", "total"})
 _MAX_PAGES = 10_000
+"""Maximum pages of one list, because a broken service may return cursors forever."""
 
 
 async def _list_files(request: ToolRequest) -> ToolResult:
@@ -45,6 +46,7 @@ async def _list_files(request: ToolRequest) -> ToolResult:
         messages, page = notices(value), value.get("pageInfo") or {}
         is_truncated = is_cut(value) or bool(page.get("hasNextPage"))
         cursor = page.get("endCursor")
+        # An empty page with a cursor would be requested again and again.
         if not is_truncated or not cursor or not entries or "after" not in schema.get("properties", {}):
             break
         page_arguments["after"] = cursor
@@ -82,7 +84,7 @@ async def _list_files(request: ToolRequest) -> ToolResult:
 
 
 def _usual_kinds(info: Mapping[str, Any], directories: list[bool]) -> list[str | None]:
-    """Return what entries without a kind are: our service, which names the commit, leaves out the usual ones."""
+    """Return the kinds of entries that have none: a sourcelight service names the commit, and omits usual kinds."""
     return [("directory" if is_directory else "file") if info.get("commit") else None for is_directory in directories]
 
 
@@ -109,10 +111,11 @@ async def _list_repos(request: ToolRequest) -> ToolResult:
             entries: list[Mapping[str, Any]] = [
                 {"name": name, "stars": stars, "description": text} for name, stars, text in names
             ]
-            # A sentence about the list is about what it leaves out, in whichever words.
+            # A sentence beside the list says that entries are missing, in words that differ from service to service.
             page = {"hasNextPage": bool(messages) or len(entries) == (page_size or _USUAL_PAGE)}
         else:
             entries = list(value.get("repos") or ())
+            # A full page may be the first of several, unless the service has a field that would say so.
             is_full = len(entries) == (page_size or _USUAL_PAGE) and not _SAYS_MORE & set(value)
             page = {**(value.get("pageInfo") or {"hasNextPage": is_cut(value) or is_full}), "total": value.get("total")}
             messages = notices(value)
@@ -143,7 +146,7 @@ def _with(
     messages: tuple[str, ...],
     is_limited: bool,  # noqa: FBT001 - given back
 ) -> tuple[list[Mapping[str, Any]], tuple[str, ...], bool]:
-    """Drop rows without the field that names them; an answer without them is limited, and says so."""
+    """Drop rows without a name; if there are any, the answer is limited and a message says so."""
     complete = [row for row in rows if row.get(key)]
     if len(complete) == len(rows):
         return rows, messages, is_limited
@@ -185,7 +188,7 @@ def _repositories(rows: list[Mapping[str, Any]]) -> Any:
 
 
 def _number(value: Any) -> int | None:
-    """Return a number of a repository; other services send texts."""
+    """Return the numeric id of a repository; None for other services, whose ids are texts."""
     return value if isinstance(value, int) and -(2**63) <= value < 2**63 else None
 
 

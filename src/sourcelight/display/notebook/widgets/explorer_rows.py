@@ -95,14 +95,14 @@ class _Codes:
         return self._code_by_value.get(value, -1)
 
     def ranks(self) -> Int64Array:
-        """For each code its place among the sorted values."""
+        """Return for each code its rank among the sorted values."""
         order = sorted(range(len(self.values)), key=lambda code: self.values[code] or "")
         ranks = np.empty(len(order), np.int64)
         ranks[order] = np.arange(len(order))
         return ranks
 
     def counts(self, among: BoolArray) -> tuple[tuple[str | None, int], ...]:
-        """Return values with their rows `among` all, the most first."""
+        """Return the values with their numbers of rows `among` all, the highest number first."""
         row_counts = np.bincount(self.codes[among], minlength=len(self.values))
         # Stable, so equal counts stay in order of arrival and don't jump while rows come in.
         order = np.argsort(-row_counts, kind="stable")
@@ -137,9 +137,10 @@ class ExplorerRows:
         self._row_offsets.append(self._row_offsets[-1] + table.num_rows)
 
     def select(self, query: RowQuery) -> RowSelection:
-        """Select rows."""
+        """Select and sort the rows of a query, and count the values of its filters."""
         repositories, languages = self._codes["repository"], self._codes["language"]
         mask = self._at_path(query.path)
+        # The slowest condition, since it reads all lines; skipped if no path matches.
         if query.text and mask.any():
             mask &= self._with_text(query.text)
         in_repository = repositories.codes == repositories.code(query.repository) if query.repository else None
@@ -182,6 +183,7 @@ class ExplorerRows:
             return numbers[order][::-1] if query.descending else numbers[order]
         if len(self._line_numbers) > 1:
             self._line_numbers = [np.concatenate(self._line_numbers)]
+        # Ranks and not codes, which are in order of arrival. They change with each new value, so they aren't stored.
         ranks = {
             name: codes.ranks()[codes.codes[numbers]]
             for name, codes in self._codes.items()
@@ -208,7 +210,7 @@ class ExplorerRows:
 
 
 def _matcher(word: str) -> Callable[[str], bool]:
-    """Return whether a lowercase text contains a word, or matches a pattern of file names."""
+    """Return a function for whether a lowercase text contains a word, or matches a pattern of file names."""
     if "*" not in word and "?" not in word:
         return lambda text: word in text
     # A word may begin anywhere but must reach the end, so `*.py` matches the end of a path.
@@ -279,10 +281,10 @@ class RowSource(Protocol):
         """Resolver of links for rows."""
 
     def batches(self) -> Sequence[Any]:
-        """Return the record batches that are there; it only ever grows at its end."""
+        """Return the record batches so far; the sequence only grows at its end."""
 
     def update(self) -> SourceUpdate:
-        """Read this moment."""
+        """Return the current state of the work."""
 
     def result(self) -> Any:
         """Return the answer as far as it has come."""
@@ -297,4 +299,4 @@ class RowSource(Protocol):
         """Return the text shown without widgets."""
 
     def html(self) -> str:
-        """Return the same with its first page of rows, escaped."""
+        """Return that text as escaped HTML, with the first page of rows."""

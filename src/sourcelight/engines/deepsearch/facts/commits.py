@@ -38,6 +38,7 @@ def commit_arguments(work: Work, notes: list[str], unapplied: list[str]) -> dict
     arguments: dict[str, Any] = {"repos": work.names}
     files = [path.pattern for path in request.paths]
     if request.languages:
+        # Paths of `commit_search` are alternatives, so they can't restrict languages as well.
         if files:
             unapplied += request.languages
         files = files or [path_regex(name) for name in request.languages]
@@ -110,7 +111,7 @@ def evidence_of(row: dict[str, Any], note: str = "") -> CommitEvidence:
 
 
 def conditions(work: Work, *, is_single: bool = False) -> str:
-    """Describe which commits count; `is_single`: of a single commit."""
+    """Describe the conditions on commits; `is_single` for a sentence about a single commit."""
     request = work.request
     change = "changes" if is_single else "change"
     parts = []
@@ -143,7 +144,7 @@ def conditions(work: Work, *, is_single: bool = False) -> str:
 
 
 def _find_commits(work: Work, fact: Fact) -> list[dict[str, Any]]:
-    """Find the commits of a request, newest first; merges are left out or alone kept as it says."""
+    """Find the commits of a request, newest first, with, without or only merges as the request says."""
     request = work.request
     if request.terms and request.relation == "change" and request.side:
         rows = _find_by_side(work, fact)
@@ -151,10 +152,11 @@ def _find_commits(work: Work, fact: Fact) -> list[dict[str, Any]]:
         arguments = commit_arguments(work, fact.notes, fact.unapplied)
         fact.query = format_call("commit_search", arguments)
         answer = work.call("commit_search", arguments)
-        # What changed lines lack matters only where changes are asked about.
+        # Notices about missing changes matter only to conditions on changes.
         of_changes = {"files", "contentTerms"} & arguments.keys()
         fact.notes += [text for text in limiting_notices(answer) if of_changes or "the changes of" not in text]
         rows = answer.table.to_pylist()
+    # A call finds messages with any of its texts.
     if request.every_message and len(request.messages) > 1:
         fact.sentences.append("Of the rows of the call, those whose messages have all of the texts count.")
         texts = [re.compile(message_expression(term)) for term in request.messages]
@@ -241,7 +243,7 @@ def day_of(row: dict[str, Any], *, committed: bool = False) -> str:
 
 
 def people_of(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    """Return the commits of each person: of each address as the mailmap has it, or name without an address."""
+    """Return commits by person: by address after the mailmap, or by name if there is no address."""
     by_person: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
         by_person[(row["author_email"] or row["author"]).casefold()].append(row)
