@@ -21,7 +21,7 @@ from sourcelight.core.extras import has_library
 from sourcelight.core.markup import count_of, visible
 from sourcelight.core.markup.counts import size_text
 
-# What each library is for, by the name to import and the name to install.
+# Name to import, name to install, purpose, and the requirement to pass to pip.
 _LIBRARIES = (
     ("pandas", "pandas", "DataFrames", "sourcelight"),
     ("matplotlib", "matplotlib", "figures", "sourcelight"),
@@ -47,7 +47,7 @@ _MANY_FILES = 200_000
 
 @dataclass(frozen=True, slots=True)
 class HostProblem:
-    """Something that is wrong or slow; `broken` where searches fail for it."""
+    """A problem of this machine; `broken` if searches fail because of it, else it makes them slow."""
 
     text: str
     broken: bool = False
@@ -63,7 +63,7 @@ def doctor_command() -> int:
 
 
 def examine() -> int:
-    """Print the report; status 2 when something that searches need is missing or doesn't work."""
+    """Print the report; return status 2 if something that searches need is missing or doesn't work."""
     from sourcelight import __version__
     from sourcelight.backends.embedded import cache_home, data_home
 
@@ -84,6 +84,7 @@ def examine() -> int:
         ("for", "library", "version"),
         [
             (purpose, name, _version(name) if has_library(module) else f"not installed: pip install '{package}'")
+            # Looked up and not imported: importing all of them would take seconds.
             for module, name, purpose, package in _LIBRARIES
         ],
     )
@@ -111,11 +112,12 @@ def _distributions() -> list[str]:
 
 
 def _cores() -> int:
+    # A process may be limited to some of the cores, as in a container.
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _git(problems: list[HostProblem]) -> tuple[str, str]:
-    """Version and place of git, with what is wrong with it."""
+    """Return version and path of git, and add its problems to `problems`."""
     from sourcelight.core.errors import GitFailed
     from sourcelight.repos.git_command import git_version
 
@@ -153,7 +155,7 @@ def _directories(homes: dict[str, Path], problems: list[HostProblem]) -> Iterato
 
 
 def _size(folder: Path) -> tuple[int, int]:
-    """Return bytes and number of files below a directory; what disappears meanwhile doesn't count."""
+    """Return bytes and number of files below a directory, without files that disappear meanwhile."""
     size = files = 0
     for directory, _, names in os.walk(folder):
         for name in names:
@@ -171,6 +173,7 @@ def _write_speed(folder: Path) -> list[HostProblem]:
     began = time.monotonic()
     try:
         with tempfile.TemporaryFile(dir=existing) as file:
+            # Indexes are synced to disk before they are published, so only a synced write shows the speed that matters.
             file.write(bytes(_PROBE_BYTES))
             file.flush()
             os.fsync(file.fileno())

@@ -148,6 +148,7 @@ class CountMethods(RunMaker):
     def _counting_run(
         self, query: QueryText, *, exhaustive: bool, pattern_type: str, timeout_s: float | None
     ) -> SearchRun:
+        # A count is of all matches: the default limit of a search is for people who read them.
         text = everything(query_text(query), pattern_type)
         return self._run(text, exhaustive=exhaustive, pattern_type=pattern_type, timeout_s=timeout_s)
 
@@ -163,7 +164,8 @@ class CountMethods(RunMaker):
         async def work() -> None:
             nonlocal table
             request = run.request
-            # Engines count all there is: a query that is to stop early must be followed as it runs.
+            # Engines count all matches. A query with a timeout or a limit stops early, so its matches are counted as
+            # they arrive.
             if request.timeout_s is None and not is_bounded(request.query, request.pattern_type, request.version):
                 table = await await_phase(run, run.backend.count(request, by))
             if table is None:

@@ -114,11 +114,11 @@ def connect(  # noqa: PLR0913 - what a caller may choose
     idle_timeout_s
         Seconds to wait for the next bytes of a response; services send something every 5 seconds.
     retries
-        How often to retry when the service can't be reached or is too busy, before the first byte of its response.
+        Number of retries if the service can't be reached or is too busy, before the first byte of its response.
     backoff_s
-        Seconds to wait before the first retry, at most; doubled for each further one.
+        Maximum seconds to wait before the first retry; doubled for each further one.
     max_retry_after_s
-        Most seconds that a service may ask to wait; if it asks for more, `RateLimited` is raised at once.
+        Maximum seconds to wait on request of the service; for a longer request, `RateLimited` is raised at once.
 
     Returns
     -------
@@ -197,13 +197,13 @@ def federate(
     Returns
     -------
     Client
-        With the same methods as any other. Its `services` are a client of each; `SearchResult.services` says what
-        became of each. Closing it leaves the clients that were passed in open.
+        A client with the methods of any other. Its `services` are clients of the single services, and
+        `SearchResult.services` has the status of each. Closing it doesn't close the clients that were passed in.
 
     Raises
     ------
     ConfigurationError
-        For no services, for one that stands there twice, and for what is neither a client nor an address.
+        For no services, for a repeated one, and for a value that is neither a client nor an address.
     """
     from sourcelight.client.federation.factory import make_backend
 

@@ -87,6 +87,7 @@ class QueryError(SourcelightError, ValueError):
         self.hint = hint
         self.stage = stage
         if query and (hint or position is not None):
+            # In a note, because the message stays as the service words it.
             self.add_note(_mark(query, position) + (f"\n{hint}" if hint else ""))
 
 
@@ -96,6 +97,7 @@ _SHOWN = 60
 
 def _mark(query: str, position: int | None) -> str:
     """Return a query as a line for tracebacks, with a mark below the byte of the error."""
+    # Positions count bytes, and the mark has to stand below a character.
     char_position = 0 if position is None else len(query.encode(errors="replace")[:position].decode(errors="ignore"))
     start, end = max(0, char_position - _SHOWN), char_position + _SHOWN
     excerpt = "".join(char if char.isprintable() else "\ufffd" for char in query[start:end])

@@ -116,6 +116,7 @@ def refuses_former_names(owner: str) -> Callable[[type[T]], type[T]]:
             error = former_attribute(owner, name)
             if error is not None:
                 raise error
+            # Python calls this only for missing attributes, so the others cost nothing.
             return object.__getattribute__(self, name)  # raises what Python raises without this method
 
         assign = cls.__setattr__

@@ -178,7 +178,7 @@ def test_repositories_are_opened_by_magic(shell: Any, fleet: Path, capsys: pytes
         ("%sourcelight frobnicate", "has the commands open, connect, use, status"),
         ("%sourcelight open", "needs a path"),
         ("%sourcelight connect a b", "a token doesn't belong in a notebook"),
-        ("%sourcelight connect --token-var absent https://x.example", "no text in a variable absent"),
+        ("%sourcelight connect --token-var absent https://x.example", "names no text variable: absent; assign"),
         ("%commits repo:[ x", "missing closing"),
     ],
 )

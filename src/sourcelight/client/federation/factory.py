@@ -69,7 +69,7 @@ def make_backend(
         raise ConfigurationError("a client occurs twice among the services")
     for name in services if isinstance(services, Mapping) else ():
         if not str(name).strip() or not str(name).isprintable() or "," in str(name):
-            raise ConfigurationError(f"{name!r} isn't valid as a service name; use letters, and no comma")
+            raise ConfigurationError(f"{name!r} isn't valid as a service name: use letters, and no comma")
     names = [str(n) for n in services] if has_names else distinct(short_name(client.backend.name) for client in clients)
 
     async def close_clients() -> None:

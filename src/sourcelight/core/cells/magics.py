@@ -45,6 +45,7 @@ def mask_magics(source: bytes, language: str) -> bytes:
         return source if language == "Shell" else _OTHER_MAGIC.sub(_blank, source)
     cell_magic = _CELL_MAGIC.match(source)
     if cell_magic is not None and cell_magic[1] not in _PYTHON_CELLS:
+        # Blank, with the same lines: positions in later cells must not move.
         return _BODY.sub(b" ", source)
     return _LINE_MAGIC.sub(_mask_command, source)
 

@@ -154,20 +154,20 @@ def with_pattern(query: Query, pattern: Pattern, node: Node, typed: str, replace
     query
         The query.
     pattern
-        A pattern of it.
+        Pattern of the query to replace.
     node
-        What it should say there.
+        Node to put in its place.
     typed, replacement
-        A part of the text, and what could replace it. The rest of the text is kept if one such change is enough.
+        Part of the text, and a text that could replace it. If this replacement is enough, the rest of the text stays.
 
     Raises
     ------
     QueryError
-        The query has no such pattern, or no text means that.
+        The query has no such pattern, or no text expresses the change.
     """
     changed = None if query.root is None else _replace(query.root, pattern, node)
     if changed is None or changed == query.root:
-        raise QueryError(f"there is no pattern {pattern.value} in this query", query=query.text, stage="parse")
+        raise QueryError(f"the query has no pattern {pattern.value}", query=query.text, stage="parse")
     positions = [match.start() for match in re.finditer(re.escape(typed), query.text)] if typed else []
     variants = (
         f"{query.text[:position]}{replacement}{query.text[position + len(typed) :]}"

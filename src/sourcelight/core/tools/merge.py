@@ -29,7 +29,7 @@ Parts: TypeAlias = Sequence[tuple[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class MergedTable:
-    """A table with ``service`` as its first column, the number of duplicates per service, and whether a limit cut it."""
+    """A table with ``service`` as its first column, the duplicates per service, and whether a limit cut it."""
 
     table: Any
     duplicates: Mapping[str, int]

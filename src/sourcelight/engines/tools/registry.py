@@ -1,4 +1,4 @@
-"""The handler of each tool, and the one way to call a tool."""
+"""The handlers of all tools, and the functions that call them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _INDEXING = "the repositories are being indexed for the first time; retry in a m
 
 
 def call(name: str, arguments: WireArguments, context: ToolContext) -> ToolResult:
-    """Check the arguments and answer.
+    """Check the arguments of a call, and return its result.
 
     Raises
     ------
@@ -40,9 +40,10 @@ def call(name: str, arguments: WireArguments, context: ToolContext) -> ToolResul
 
 
 def answer(tool: Tool[Any], arguments: WireArguments, context: ToolContext) -> ToolResult:
-    """Check the arguments and answer; raises what `call` raises."""
+    """Check the arguments of a call, and return its result; raises like `call`."""
     arguments = tool.normalize(arguments)
     parsed = tool.parse(arguments)
+    # Maxima protect a service from its callers. On their own machine, callers may ask for more.
     if context.served:
         tool.check_maximum(arguments)
     if tool.scope in _INDEXED:
@@ -75,7 +76,7 @@ def render(tool: Tool[Any], result: ToolResult, context: ToolContext, page: Page
 
 
 def gather(name: str, arguments: WireArguments, context: ToolContext) -> PartialResult:
-    """Make a partial result of the local repositories; raises what `call` raises."""
+    """Return the partial result of the local repositories; raises like `call`."""
     tool = find_tool(name)
     split = split_of(tool)
     if split is None:
@@ -87,7 +88,7 @@ def gather(name: str, arguments: WireArguments, context: ToolContext) -> Partial
 
 
 def split_of(tool: Tool[Any]) -> Split[Any] | None:
-    """Return the two steps of a tool over many repositories; None for one that is answered in one piece."""
+    """Return the two steps of a tool that can run on parts of the repositories; None for other tools."""
     run = handler_of(tool).run
     return run if isinstance(run, Split) else None
 
@@ -107,6 +108,8 @@ def register(handler: Handler[Any]) -> None:
 
 def _load(domain: str) -> Sequence[Handler[Any]]:  # noqa: PLR0911 - one of each domain
     """Import the handlers of the tools that ``sourcelight.core.tools.<domain>`` defines."""
+    # Each domain loads only when needed: a process that only searches never imports the engines of histories and
+    # navigation.
     match domain:
         case "files":
             from sourcelight.engines.tools import files, search
@@ -173,6 +176,7 @@ def _replaced_objects(result: ToolResult, arguments: WireArguments, context: Too
     objects = {name: count for name, count in objects.items() if count}
     if not objects:
         return []
+    # A call that names no repository may still have rows of one.
     concerned = {name.strip("/") for name in (arguments.get("repo") or "", *(arguments.get("repos") or ()))}
     if "repository" in result.table.schema.names:
         concerned.update(result.table.column("repository").unique().to_pylist())

@@ -169,6 +169,7 @@ class _CountRow:
     """As many rows as a bar counts."""
 
     def __init__(self, rows: int) -> None:
+        # The progress bar reads nothing but the number of rows, so no table is made for it.
         self.num_rows: Any = rows
 
 

@@ -178,7 +178,10 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
         token, name = None, options.last("token-var")
         if name:
             if not isinstance(self.shell.user_ns.get(name), str):
-                raise ToolError(f"%sourcelight connect: no text in a variable {name}", tool="sourcelight")
+                raise ToolError(
+                    f"%sourcelight connect: --token-var names no text variable: {name}; assign the token to it first",
+                    tool="sourcelight",
+                )
             token = self.shell.user_ns[name]
         url = addresses[0] if addresses else None
         self._keep(sourcelight.connect(url, token, sign_in="sign-in" in options), options)

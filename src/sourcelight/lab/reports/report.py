@@ -251,8 +251,8 @@ def _looked_up(table: ReportTable, filters: Mapping[str, Any]) -> Frame:
         frame = frame[frame[column].astype(object) == value]
     if len(frame) != 1 or table.behind is None:
         raise KeyError(
-            f"{len(frame)} rows of {table.name} fit; give values of {', '.join(table.keys)} that one row has, "
-            f"such as {_example(table)}"
+            f"{len(frame)} rows of {table.name} have these values; pass values of {', '.join(table.keys)} that only "
+            f"one row has, such as {_example(table)}"
         )
     return table.behind(int(frame.index[0]))
 

@@ -1,7 +1,7 @@
 """`contributors` and `churn` of a service, computed from its commits.
 
-Services have no tool for them, but `commit_search` gives every commit with its author and size. What needs the files of
-each commit can't be had so, and is refused by name.
+Services have no tools for them, but `commit_search` returns every commit with its author and size. Groupings that need
+the files of each commit can't be computed from that, and raise `UnsupportedTool`.
 """
 
 from __future__ import annotations
@@ -68,20 +68,21 @@ async def _contributors(request: ToolRequest) -> ToolResult:
     people = _People(request, commits)
     for row in commits.table.to_pylist():
         moment, writer = row["commit_date"], people.person(row["author"], row["author_email"])
-        arguments = sums.setdefault(_key(row, by, writer), _Sum())
-        arguments.extend(moment)
-        arguments.commits += 1
-        arguments.agent_commits += bool(row["agent"])
-        arguments.merges += len(row["parents"]) > 1
-        arguments.additions += row["additions"] or 0
-        arguments.deletions += row["deletions"] or 0
-        arguments.bot = people.bots.get(writer, row["bot"])
+        group = sums.setdefault(_key(row, by, writer), _Sum())
+        group.extend(moment)
+        group.commits += 1
+        group.agent_commits += bool(row["agent"])
+        group.merges += len(row["parents"]) > 1
+        group.additions += row["additions"] or 0
+        group.deletions += row["deletions"] or 0
+        group.bot = people.bots.get(writer, row["bot"])
         for helper in people.co_authors(row["co_authors"]):
             person = people.person(*helper)
+            # Squashed commits may name their author as a co-author, too.
             if person != writer:
-                theirs = sums.setdefault(_key(row, by, person), _Sum())
-                theirs.extend(moment)
-                theirs.co_authored += 1
+                helper_group = sums.setdefault(_key(row, by, person), _Sum())
+                helper_group.extend(moment)
+                helper_group.co_authored += 1
     says_agents = _says_agents(commits)
     order = sorted(
         sums.items(),
@@ -90,17 +91,17 @@ async def _contributors(request: ToolRequest) -> ToolResult:
     rows = [
         {
             **_key_columns(key),
-            "commits": pages.commits,
-            "merges": pages.merges,
-            "co_authored": pages.co_authored,
-            "additions": pages.additions,
-            "deletions": pages.deletions,
-            "first_date": pages.first,
-            "last_date": pages.last,
-            "bot": pages.bot,
-            "agent_commits": pages.agent_commits if says_agents else None,
+            "commits": group.commits,
+            "merges": group.merges,
+            "co_authored": group.co_authored,
+            "additions": group.additions,
+            "deletions": group.deletions,
+            "first_date": group.first,
+            "last_date": group.last,
+            "bot": group.bot,
+            "agent_commits": group.agent_commits if says_agents else None,
         }
-        for key, pages in order
+        for key, group in order
     ]
     notices_text = (
         *commits.notices,
@@ -118,15 +119,16 @@ async def _churn(request: ToolRequest) -> ToolResult:
     sums: dict[_GroupKey, _Sum] = {}
     people = _People(request, commits)
     for row in commits.table.to_pylist():
+        # Merges and empty commits change no files, and don't count in churn.
         if row["files"]:
             writer = people.person(row["author"], row["author_email"])
-            arguments = sums.setdefault(_key(row, by, writer if "author" in by else None), _Sum())
-            arguments.commits += 1
-            arguments.agent_commits += bool(row["agent"])
-            arguments.changes += row["files"]
-            arguments.additions += row["additions"] or 0
-            arguments.deletions += row["deletions"] or 0
-            arguments.authors.add(writer)
+            group = sums.setdefault(_key(row, by, writer if "author" in by else None), _Sum())
+            group.commits += 1
+            group.agent_commits += bool(row["agent"])
+            group.changes += row["files"]
+            group.additions += row["additions"] or 0
+            group.deletions += row["deletions"] or 0
+            group.authors.add(writer)
     says_agents = _says_agents(commits)
     order = sorted(
         sums.items(),
@@ -135,14 +137,14 @@ async def _churn(request: ToolRequest) -> ToolResult:
     rows = [
         {
             **_key_columns(key),
-            "additions": pages.additions,
-            "deletions": pages.deletions,
-            "changes": pages.changes,
-            "commits": pages.commits,
-            "authors": len(pages.authors),
-            "agent_commits": pages.agent_commits if says_agents else None,
+            "additions": group.additions,
+            "deletions": group.deletions,
+            "changes": group.changes,
+            "commits": group.commits,
+            "authors": len(group.authors),
+            "agent_commits": group.agent_commits if says_agents else None,
         }
-        for key, pages in order
+        for key, group in order
     ]
     notices = (*commits.notices, MERGES_LEFT_OUT, *(people.notices if "author" in by else ()))
     return _answer("churn", rows, commits, notices, people)
@@ -173,7 +175,7 @@ async def _commits(request: ToolRequest) -> ToolResult:
         raise UnsupportedTool(f"{request.name}: the text of commit_search can't be parsed", tool=request.name)
     for name in ("files", "additions", "parents", "commit_date"):
         column = commits.table.column(name)
-        # Null throughout: this service doesn't send it. A sum over it would be 0, which is wrong and looks right.
+        # If all values are null, this service doesn't send them. Their sum would be 0: wrong, but plausible.
         if len(column) and column.null_count == len(column):
             raise UnsupportedTool(f"{request.name}: this service doesn't list the {name} of commits", tool=request.name)
     return commits
@@ -192,7 +194,7 @@ def _grouping(request: ToolRequest, usual: tuple[str, ...], accepted: tuple[str,
             accepted=(*accepted, *_PERIODS),
         )
     if sum(name in _PERIODS for name in by) > 1:
-        raise ToolError(f"{request.name}: by has two periods", tool=request.name, argument="by")
+        raise ToolError(f"{request.name}: by has two periods; pass one of them", tool=request.name, argument="by")
     return by
 
 
@@ -206,12 +208,13 @@ def _key(row: Mapping[str, Any], by: tuple[str, ...], author: tuple[str, str] | 
 
 
 def _period(moment: datetime, period: str) -> tuple[datetime, datetime]:
-    """Return start and end of the period of a moment, in UTC; a week starts on Monday."""
+    """Return start and end of the period that contains a moment, in UTC; a week starts on Monday."""
     day = moment.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     if period in {"day", "week"}:
         day -= timedelta(days=day.weekday() if period == "week" else 0)
         return day, day + timedelta(days=7 if period == "week" else 1)
     months = _PERIODS[period]
+    # Months are numbered from year 0, so quarters and years begin at multiples of their length.
     first = (day.year * 12 + day.month - 1) // months * months
     return _month(first), _month(first + months)
 
@@ -251,6 +254,7 @@ class _People:
 
     def person(self, name: str, email: str) -> Pair:
         """Return the name and address that identify a person."""
+        # Co-authors may have no commits of their own, and are added under the name of their first trailer.
         return self._display_names.setdefault(self._key(name, email), (name, email))
 
     def co_authors(self, texts: list[str]) -> Iterator[Pair]:

@@ -162,6 +162,7 @@ def lines_of(data: bytes, path: str) -> Iterator[Line]:
     RecordingInvalid
         For other files, for a recording of a newer form, and for an invalid line.
     """
+    # Behind the last newline is nothing, or a line that was cut off when the recording ended.
     lines = data.split(b"\n")[:-1]
     if not lines:
         raise errors.RecordingInvalid(path, "is empty")

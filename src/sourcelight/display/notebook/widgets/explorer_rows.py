@@ -182,6 +182,7 @@ class ExplorerRows:
             order: Int64Array = pc.sort_indices(texts, sort_keys=[("", "ascending")]).to_numpy().astype(np.int64)
             return numbers[order][::-1] if query.descending else numbers[order]
         if len(self._line_numbers) > 1:
+            # Joined when first needed, and kept: sorting again must not copy all batches.
             self._line_numbers = [np.concatenate(self._line_numbers)]
         # Ranks and not codes, which are in order of arrival. They change with each new value, so they aren't stored.
         ranks = {

@@ -41,9 +41,11 @@ def _texts(arguments: Mapping[str, Any], name: str) -> list[str]:
 
 
 def _query(tool: str, arguments: Mapping[str, Any]) -> str:
-    """Return the query that asks the same; raise `ToolError` for what no query can ask."""
+    """Return the query for the arguments of a tool; raise `ToolError` if no query can express them."""
     if arguments.get("changes") == "count" or len(_texts(arguments, "revisions")) > 1:
-        raise ToolError(f"{tool}: no query has these arguments", tool=tool)
+        raise ToolError(
+            f"{tool}: without its tool, this service can't count changes or search several revisions at once", tool=tool
+        )
     repositories = "|".join(map(re.escape, _texts(arguments, "repos")))
     revisions = _texts(arguments, "revisions")
     revision_filter = f"@{revisions[0]}" if revisions else ""
@@ -66,7 +68,9 @@ def _query(tool: str, arguments: Mapping[str, Any]) -> str:
     contents = _texts(arguments, "pattern" if tool == "diff_search" else "contentTerms")
     messages = _texts(arguments, "messageTerms")
     if contents and messages:
-        raise ToolError(f"{tool}: no query has both message and content terms", tool=tool)
+        raise ToolError(
+            f"{tool}: pass message terms or content terms; one query of this service has only one kind", tool=tool
+        )
     terms.append("type:diff" if contents else "type:commit")
     if tool == "diff_search" and bool(arguments.get("added")) != bool(arguments.get("removed")):
         terms.append(f"select:commit.diff.{'added' if arguments.get('added') else 'removed'}")

@@ -57,7 +57,7 @@ def compare_page(
     prefix: str,
     use: str = "",
 ) -> Response:
-    """Render what two revisions have different.
+    """Render the differences of two revisions.
 
     `commits` are the commits between them, a text that says why they are missing, or None if they aren't read yet.
     `notebooks` has the cells that differ, by path.
@@ -94,7 +94,7 @@ def compare_form(name: str, prefix: str, base: str = "", head: str = "") -> str:
 
 
 def _commits(commits: ToolResult | str | None, name: str, base: str, head: str, prefix: str) -> str:
-    """Return the commits that the newer side has and the older one has not."""
+    """Return the section of the commits that only the newer side has."""
     start = f'<section data-part="{COMMITS}"><h2>Commits</h2>'
     if commits is None:
         query = f"base={quote(base, safe='')}&amp;head={quote(head, safe='')}&amp;part={COMMITS}"
@@ -159,7 +159,7 @@ def _changed_files(
     prefix: str,
     notebooks: _Notebooks,
 ) -> str:
-    """Return the table of changed files, and their patches as far as they are short."""
+    """Return the table of changed files, and their patches within the limits of a page."""
     rows, patches, remaining_size, hidden_patches = [], [], _MAX_PATCHES_SIZE, 0
     for number, row in enumerate(changed[:_MAX_FILES], 1):
         path_html, patch = escape(row["path"]), row["patch"] or ""
@@ -201,7 +201,7 @@ def _line_counts(added: int, removed: int) -> str:
 
 
 def _patch(patch: str, path_html: str) -> str:
-    """Return a patch with the numbers of its lines on both sides; its head is what stands above it already."""
+    """Return a patch with the line numbers of both sides, without its header, which the page shows above it."""
     rows, old, new, in_hunk = [], 0, 0, False
     for line in patch.split("\n"):
         hunk = _HUNK.match(line)
@@ -210,6 +210,7 @@ def _patch(patch: str, path_html: str) -> str:
             rows.append(f'<tr class="hunk"><td></td><td></td><td>{escape(line[:_MAX_LINE_CHARS])}</td></tr>')
         elif in_hunk and line:
             kind = {"+": "add", "-": "del"}.get(line[0], "")
+            # A line with a backslash says that a file has no newline at its end; it has no number.
             is_text = line[0] in "+- "
             left = old if is_text and kind != "add" else ""
             right = new if is_text and kind != "del" else ""
