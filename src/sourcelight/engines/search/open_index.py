@@ -292,12 +292,15 @@ class CheckedManifests:
         return time.monotonic() - self.checked_s < RECHECK_INTERVAL_S
 
     def has_same_files(self) -> bool:
-        """Return whether no manifest was replaced; raises `OSError` where one is gone."""
-        # Manifests are replaced by rename, so a change shows in the inode even within one tick of the clock.
-        for file, inode, modified, size in self.files:
-            info = os.stat(file)  # noqa: PTH116 - for every search and repository
-            if info.st_mtime_ns != modified or info.st_ino != inode or info.st_size != size:
-                return False
+        """Return whether no manifest was replaced or deleted."""
+        try:
+            # Manifests are replaced by rename, so a change shows in the inode even within one tick of the clock.
+            for file, inode, modified, size in self.files:
+                info = os.stat(file)  # noqa: PTH116 - for every search and repository
+                if info.st_mtime_ns != modified or info.st_ino != inode or info.st_size != size:
+                    return False
+        except OSError:
+            return False
         return True
 
     @property

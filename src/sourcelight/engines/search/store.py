@@ -250,10 +250,7 @@ class IndexStore:
         if checked.is_fresh:
             return True
         now = time.monotonic()
-        try:
-            if not look or not checked.has_same_files():
-                return False
-        except OSError:
+        if not look or not checked.has_same_files():
             return False
         if not all(snapshot.is_unchanged() for key in checked.keys for snapshot in self._open.of_repository(key)):
             return False
