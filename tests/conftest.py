@@ -37,6 +37,7 @@ settings.register_profile(
 
 _LONG_FILES = frozenset(
     {
+        "tests/cli/test_service_start.py",
         "tests/docs/test_recipes.py",
         "tests/docs/test_snippets.py",
         "tests/oracles/test_share.py",
