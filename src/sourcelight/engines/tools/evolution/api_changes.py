@@ -201,23 +201,28 @@ def _own_declarations(key: _Key, old: _Declarations, new: _Declarations) -> list
 
     Python packages export what their public modules define. Both modules have the name, and one change is one row.
     """
-    sides = [list(side.get(key, [])) for side in (old, new)]
     owner = (key[0], key[1], key[2].partition(".")[0])
     owners = [side.get(owner, []) for side in (old, new)]
-    labels = [{symbol.listed_in for _, symbol in declarations} - {""} for declarations in owners]
-    if all(owners):
-        if not all(any(symbol.is_resolved for _, symbol in declarations) for declarations in owners):
-            return [[], []]
-        sides = [[item for item in declarations if item[1].is_resolved] for declarations in sides]
-        if labels[0] & labels[1]:
-            sides = [[item for item in declarations if not item[1].listed_in] for declarations in sides]
-    if key != owner and not (old.get(key) and new.get(key)):
-        # A member that only one revision has: its class came or went, or it belongs to a public base.
-        sides = [
-            [item for item in declarations if not item[1].listed_in or (all(owners) and item[1].listed_in in mine)]
-            for declarations, mine in zip(sides, labels, strict=True)
-        ]
-    return sides
+    is_in_both = all(owners)
+    if is_in_both and not all(any(symbol.is_resolved for _, symbol in declarations) for declarations in owners):
+        return [[], []]
+    origins = [{symbol.listed_in for _, symbol in declarations} - {""} for declarations in owners]
+    is_exported = is_in_both and not origins[0].isdisjoint(origins[1])
+    is_new_or_lost_member = key != owner and not (old.get(key) and new.get(key))
+
+    def is_own(symbol: PublicSymbol, origins_of_owner: set[str]) -> bool:
+        if is_in_both and not symbol.is_resolved:
+            return False
+        if not symbol.listed_in:
+            return True
+        if is_new_or_lost_member:  # its class came or went, or it belongs to a public base
+            return is_in_both and not is_exported and symbol.listed_in in origins_of_owner
+        return not is_exported
+
+    return [
+        [item for item in side.get(key, []) if is_own(item[1], origins_of_owner)]
+        for side, origins_of_owner in zip((old, new), origins, strict=True)
+    ]
 
 
 def _is_listed_elsewhere(declarations: Iterable[tuple[str, PublicSymbol]]) -> bool:
