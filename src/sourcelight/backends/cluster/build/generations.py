@@ -17,12 +17,10 @@ from sourcelight.backends.cluster.storage.objects import ShardStorage
 from sourcelight.backends.cluster.transport.connections import dask_client
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ClusterError, SourcelightError
+from sourcelight.core.markup import count_of
 from sourcelight.engines.search.model import DEFAULT_MAX_FILE_SIZE
 from sourcelight.repos import Catalog, Repository
 from sourcelight.repos.repository import UNKNOWN_LENDER
-
-DEATHS = 3
-"""Number of workers that may die while they build a repository before the build gives it up."""
 
 NO_WORKER_S = 60.0
 """Seconds without any worker after which a build ends; Dask itself waits forever."""
@@ -78,8 +76,8 @@ def build_generation(
     """Build the shards of all repositories of a catalog, and make them the current generation in one step.
 
     Repositories that did not change since the former generation are not built again. A repository that fails, or whose
-    worker dies `DEATHS` times, keeps its former shard, and the report names it. If the build is killed, searches keep
-    the former generation, and the next build finds the shards that are already in storage.
+    workers die until the scheduler gives up, keeps its former shard, and the report names it. If the build is killed,
+    searches keep the former generation, and the next build finds the shards that are already in storage.
 
     Parameters
     ----------
@@ -222,8 +220,9 @@ def _on_cluster(scheduler: str, tls: Mapping[str, str] | None) -> Any:
                         # The shard is in storage; the result is only its entry. The future is released right below, so
                         # that the scheduler keeps no results.
                         yield name, future.result()
-                    except KilledWorker:
-                        yield name, f"{DEATHS} workers died while they built it (not enough memory?)"
+                    except KilledWorker as error:
+                        deaths = count_of(error.allowed_failures + 1, "worker")
+                        yield name, f"{deaths} died while building it (not enough memory?)"
                     except Cancelled:
                         raise
                     except Exception as exc:  # noqa: BLE001 - whatever a task raises belongs to its repository
