@@ -13,6 +13,7 @@ from sourcelight.core.errors import SourcelightError
 from sourcelight.engines.deepsearch.evidence import FileEvidence
 from sourcelight.engines.deepsearch.facts.subclasses import Subtype, read_subtype
 from sourcelight.engines.deepsearch.lookups.manifests import is_same, read_requirements, read_runtime
+from sourcelight.engines.deepsearch.lookups.uses import COMMENT, DOCUMENTS
 from sourcelight.engines.deepsearch.lookups.values import parameters_of, value_of
 from sourcelight.engines.deepsearch.question.lookups import Lookup, read_lookup
 from sourcelight.engines.execution import LocalEngine
@@ -353,3 +354,17 @@ def test_bounds_and_parameters_name_no_base() -> None:
     assert read_subtype("class A < Node", names, "a.rb") == Subtype("A", "class")
     assert read_subtype("impl tree::Node for &Leaf {", names, "a.rs") == Subtype("Leaf", "")
     assert read_subtype("#[derive(Node)]", names, "a.rs", ["#[x]", "pub enum E {"]) == Subtype("E", "enum")
+
+
+COMMENTS = ["    # load it", "// load", "/* load */", "/** Loads.", " * load", " */", "-- load", "; load"]
+STATEMENTS = ["#define LOAD(x) load(x)", "#[test]", "*p = load();", "--load;"]
+
+
+def test_comments_are_no_uses_and_attributes_and_pointers_are_no_comments() -> None:
+    assert [line for line in COMMENTS if not COMMENT.match(line)] == []
+    assert [line for line in STATEMENTS if COMMENT.match(line)] == []
+
+
+def test_documents_are_told_from_code_by_their_paths() -> None:
+    paths = ["docs/a.mdx", "CHANGELOG", "pkg/NEWS", "src/changes.py", "news/models.py"]
+    assert [path for path in paths if DOCUMENTS.search(path)] == paths[:3]

@@ -25,12 +25,11 @@ from sourcelight.engines.deepsearch.lookups.names import (
     head_at,
     rank_of,
 )
+from sourcelight.engines.deepsearch.lookups.uses import COMMENT, DOCUMENTS
 
 _FUNCTIONS = frozenset({"function", "method", "constructor"})
 _CALLABLE = frozenset({"function", "method", "constructor", "class", "struct"})
 _MAX_DEFINITIONS = 3
-_DOCUMENT = re.compile(r"\.(?:md|rst|txt|adoc)$|(?:^|/)(?:CHANGELOG|CHANGES|NEWS)\b", re.IGNORECASE)
-_COMMENT = re.compile(r"\s*(?:#(?!\s*(?:define|if|elif)|\[)|//|/?\*\s|--\s)")
 
 
 def find_callers(work: Work, locations: Sequence[DefinitionLocation], name: str, notes: list[str]) -> Finding | None:
@@ -143,7 +142,7 @@ def find_callees(work: Work, locations: Sequence[DefinitionLocation], name: str)
 
 def _is_call(row: Mapping[str, Any], name: str) -> bool:
     """Return whether the line itself shows the call, so that it proves it; a comment shows an example at best."""
-    if _COMMENT.match(row["line"] or ""):
+    if COMMENT.match(row["line"] or ""):
         return False
     return re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", row["line"] or "") is not None
 
@@ -215,8 +214,8 @@ def _mentions(
 ) -> Finding | None:
     """List the lines of code with a name of which no caller is certain; None if there are none."""
     name_pattern = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
-    lines = [row for row in rows if name_pattern.search(row["line"] or "") and not _COMMENT.match(row["line"] or "")]
-    lines = [row for row in lines if not _DOCUMENT.search(row["path"])]
+    lines = [row for row in rows if name_pattern.search(row["line"] or "") and not COMMENT.match(row["line"] or "")]
+    lines = [row for row in lines if not DOCUMENTS.search(row["path"])]
     main = [row for row in lines if not rank_of(row["path"])] or lines
     if not main:
         return None

@@ -23,9 +23,10 @@ from sourcelight.engines.symbols.definition_parser import Definition
 _IMPORT = re.compile(
     r"\s*(?:import|from|use|using|require(?:_relative)?|include|#\s*include|export\s+\{)\b|.*=\s*require\("
 )
-COMMENT = re.compile(r"\s*(?:#(?!\s*(?:define|if|elif))|//|/?\*|--|;|\"\"\"|''')")
+COMMENT = re.compile(r"\s*(?:#(?!\s*(?:define|if|elif)|\[)|//|/\*|\*(?:[\s*/]|$)|--(?:\s|$)|;|\"\"\"|''')")
+"""The beginning of a comment; not an attribute of Rust (``#[``), a pointer (``*p``) or a decrement (``--i``)."""
 _EXAMPLES = re.compile(r"(^|/)(?:_?examples?|samples?|demos?|docs_src|tutorials?|cookbook)(/|[._-])", re.IGNORECASE)
-DOCUMENTS = re.compile(r"\.(?:md|mdx|rst|adoc|txt)$", re.IGNORECASE)
+DOCUMENTS = re.compile(r"\.(?:md|mdx|rst|adoc|txt)$|(?:^|/)(?:changelog|changes|news)$", re.IGNORECASE)
 _LOGS = re.compile(r"(?:^|/)(?:changes|changelog|history|news|upgrading|release)[^/]*$|/changelogs?/", re.IGNORECASE)
 FUNCTIONS = frozenset({"function", "method", "constructor", "class"})
 _ENVIRONMENT = (
