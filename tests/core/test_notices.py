@@ -40,11 +40,11 @@ def test_another_wording_of_a_rule_is_a_rule() -> None:
 
 def test_rules_cross_a_cluster() -> None:
     answer = ToolResult("blame_lines", pa.table({}), notices=NOTICES)
-    plain = answer_to_plain(answer)
-    assert {type(notice) for notice in plain["notices"]} == {str}
+    payload = answer_to_plain(answer)
+    assert {type(notice) for notice in payload["notices"]} == {str}
     # Messages between workers have tuples in place of lists.
     for sequence in (list, tuple):
-        back = answer_from_plain({**plain, "rules": sequence(plain["rules"])})
+        back = answer_from_plain({**payload, "rules": sequence(payload["rules"])})
         assert subjects_of(back.notices) == ["", "merges"]
 
 

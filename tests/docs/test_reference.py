@@ -80,12 +80,12 @@ def public_members() -> Iterator[tuple[str, type, str]]:
 def test_completion_offers_only_documented_members() -> None:
     """A member is a tool, an attribute that the class explains, or in the library, which has those with docstrings."""
     page, tools = text("library.md"), set(re.findall(r"^### `(\w+)`$", text("tools.md"), re.MULTILINE))
-    listed = dict(
+    members_of = dict(
         re.findall(r"^::: \S+\.(\w+)\n    options:\n(?:      .*\n)*?      members: (.*)\n", page, re.MULTILINE)
     )
 
     def is_documented(owner: type, member: str) -> bool:
-        members = " ".join(listed.get(base.__name__, "") for base in owner.__mro__)
+        members = " ".join(members_of.get(base.__name__, "") for base in owner.__mro__)
         has_text = inspect.getdoc(inspect.getattr_static(owner, member)) and "true" in members
         return bool(has_text or re.search(rf"\b{member}\b", f"{members} {owner.__doc__}"))
 

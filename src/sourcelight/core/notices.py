@@ -63,9 +63,9 @@ def restore_rules(notices: Sequence[str], subjects: Any) -> tuple[str, ...]:
     """
     if not isinstance(subjects, list | tuple) or len(subjects) != len(notices):
         return tuple(notices)
-    known = [_SUBJECTS.get(subject) if isinstance(subject, str) else None for subject in subjects]
+    kinds = [_SUBJECTS.get(subject) if isinstance(subject, str) else None for subject in subjects]
     return tuple(
-        notice if subject is None else Rule(notice, subject) for notice, subject in zip(notices, known, strict=True)
+        notice if subject is None else Rule(notice, subject) for notice, subject in zip(notices, kinds, strict=True)
     )
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import sourcelight as sl
 from sourcelight.core.errors import PatternError
-from sourcelight.engines.execution.results.owners import CodeOwners, owned_by
+from sourcelight.engines.execution.results.codeowners import CodeOwners, owned_by
 from sourcelight.testing import RepositoryBuilder
 
 RULES = r"""

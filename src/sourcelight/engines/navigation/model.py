@@ -320,12 +320,9 @@ _WORDS = 16
 
 @contextmanager
 def time_limit(cpu_s: float) -> Iterator[None]:
-    """Make `check_time` raise `TimeSpent` inside this block after `cpu_s` CPU seconds of this thread.
-
-    A limit inside another one can only shorten it.
-    """
-    before = _limit.cpu_deadline
-    deadline = time.thread_time() + cpu_s
+    """Make `check_time` raise `TimeSpent` inside this block after `cpu_s` CPU seconds of this thread."""
+    before, deadline = _limit.cpu_deadline, time.thread_time() + cpu_s
+    # A limit inside another one can only shorten it.
     _limit.cpu_deadline = deadline if before is None else min(before, deadline)
     try:
         yield

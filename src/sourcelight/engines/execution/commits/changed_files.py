@@ -12,7 +12,7 @@ from sourcelight.core.cancellation import Cancellation, ScanStopped
 from sourcelight.core.errors import PatternError
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query import Predicate
-from sourcelight.engines.execution.results.owners import PLACES, CodeOwners, owned_by
+from sourcelight.engines.execution.results.codeowners import PLACES, CodeOwners, owned_by
 from sourcelight.engines.history import History
 from sourcelight.engines.history.model import NO_BLOB
 from sourcelight.repos import ObjectReader, Repository

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from sourcelight.engines.navigation.languages.declared import (
     text_of,
 )
 from sourcelight.engines.navigation.languages.rust_crates import child_file, crate_root, crates, parent_file
+from sourcelight.engines.navigation.languages.rust_tokens import macro_declaration, macro_use, use_path
 from sourcelight.engines.navigation.model import Document
 from sourcelight.engines.navigation.named import imports_of
 
@@ -127,7 +127,7 @@ class RustRules:
         if leaf.type not in {"identifier", "shorthand_field_identifier"} or text_of(leaf)[:1].isupper():
             return None
         if path[-2].type == "token_tree":
-            return _macro_declaration(leaf, path[-2])
+            return macro_declaration(leaf, path[-2])
         index, child, is_element = len(path) - 2, leaf, False
         while index > 0 and path[index].type in _PATTERNS:
             node = path[index]
@@ -175,7 +175,7 @@ class RustRules:
         kind = parent.type
         # First, because paths inside a `use` look like other paths, but may have lists and aliases.
         if nearest(path, {"use_declaration"}) is not None:
-            return NameUse(role="import", path=_use_path(path), is_import=True)
+            return NameUse(role="import", path=use_path(path), is_import=True)
         if kind == "field_initializer" and is_field(parent, "field", leaf):
             literal = nearest(path, {"struct_expression"})
             return NameUse(
@@ -187,7 +187,7 @@ class RustRules:
                 role="keyword", fields_of=literal.child_by_field_name("type") if literal is not None else None
             )
         if kind == "token_tree":
-            return _macro_use(leaf)
+            return macro_use(leaf)
         is_type = leaf.type == "type_identifier"
         expression, receiver = leaf, None
         segments: tuple[bytes, ...] = ()
@@ -546,69 +546,3 @@ class RustRules:
     def exports(self, project: Project) -> Mapping[str, Any]:
         """Return the crates of a repository."""
         return {name.decode(errors="replace"): number for name, number in crates(project).items()}
-
-
-def _use_path(path: Sequence[Node]) -> tuple[bytes, ...]:
-    """Return the path of a name inside a `use` and its lists; an alias has the path that it renames."""
-    leaf = path[-1]
-    parts: list[bytes] = []
-    for index in range(len(path) - 2, -1, -1):
-        node, child = path[index], path[index + 1]
-        if node.type == "scoped_use_list" and is_field(node, "list", child):
-            parts = [*_split(text_of(node.child_by_field_name("path"))), *parts]
-        elif node.type in {"scoped_identifier", "scoped_use_list"} and is_field(node, "name", child):
-            parts = [*_split(text_of(node.child_by_field_name("path"))), *(parts or [text_of(leaf)])]
-        # An alias means the item that it renames, so its path is that of the item.
-        elif node.type == "use_as_clause" and is_field(node, "alias", child):
-            parts = _split(text_of(node.child_by_field_name("path")))
-        elif not parts and child is leaf:
-            parts = [text_of(leaf)]
-        if node.type == "use_declaration":
-            break
-    return tuple(parts)
-
-
-def _split(path: bytes) -> list[bytes]:
-    return [part for part in re.sub(rb"\s+", b"", path).split(b"::") if part]
-
-
-def _macro_declaration(leaf: Node, tree: Node) -> Declaration | None:
-    """Return the declaration of a ``let`` or a closure parameter among the tokens of a macro."""
-    # Inside a macro there are only tokens, so a declaration is recognized by its neighbors.
-    before = leaf.prev_sibling
-    while before is not None and before.type in {"mut", "mutable_specifier", "ref"}:
-        before = before.prev_sibling
-    after = leaf.next_sibling
-    next_type = after.type if after is not None else ""
-    previous_type = before.type if before is not None else ""
-    if previous_type not in {"let", "for", "|"} and not (previous_type == "," and next_type == ":"):
-        return None
-    # A bar also means "or": only between bars, commas and colons is the name a closure's parameter.
-    if previous_type == "|" and next_type not in {":", ",", "|"}:
-        return None
-    type_node = after.next_sibling if after is not None and next_type == ":" else None
-    while type_node is not None and type_node.type in {"&", "mut", "mutable_specifier"}:
-        type_node = type_node.next_sibling
-    type_name = type_node if type_node is not None and type_node.type in {"identifier", "type_identifier"} else None
-    if previous_type == "," and type_name is None:
-        return None
-    return Declaration("variable", leaf.start_byte, leaf.end_byte, tree, tree, leaf.start_byte, type_name)
-
-
-def _macro_use(leaf: Node) -> NameUse:
-    """Return the use of a name inside a macro, from the tokens around it."""
-    before = leaf.prev_sibling
-    follows = leaf.next_sibling
-    called = follows is not None and follows.type == "token_tree"
-    if before is not None and before.type == ".":
-        # If the receiver isn't a plain name, the dot stands for it: the use has a receiver of unknown type.
-        receiver = before.prev_sibling
-        simple = receiver is not None and receiver.type in {"identifier", "self"}
-        return NameUse("attribute", receiver if simple else before, None, is_called=called)
-    parts = [text_of(leaf)]
-    while before is not None and before.type == "::" and before.prev_sibling is not None:
-        before = before.prev_sibling
-        parts.append(text_of(before))
-        before = before.prev_sibling
-    segments = tuple(reversed(parts)) if len(parts) > 1 else ()
-    return NameUse("attribute" if segments else "name", path=segments, is_called=called)

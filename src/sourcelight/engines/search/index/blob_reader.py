@@ -35,6 +35,8 @@ class BlobReader(ObjectReader):
         The repository.
     """
 
+    # Without a process it reads as its base class does: small repositories, and all on a system where the memory of a
+    # process has no limit.
     def __init__(self, repository: Repository) -> None:
         super().__init__(repository)
         self._process: BlobProcess | None = None
