@@ -18,12 +18,12 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"
@@ -72,6 +72,7 @@ _TEXTS_AND_COMMENTS = re.compile(
 """String literals, in which a ``#`` is no comment, and comments; a tenth of what `tokenize` takes."""
 
 _ARRAY = re.compile(r"NDArray\[")
+_TYPE_ALIAS = getattr(ast, "TypeAlias", ast.AST)  # of Python 3.12; no node is a bare AST
 _QUESTION = re.compile(r"(?:What|Where|Who|Whose|How|Why|Which) [a-z`][^?\n]{8,}(?:\n|\.$|\.\Z)")
 
 _QUERY = """
@@ -113,6 +114,9 @@ client.close()
 """
 
 
+Nodes: TypeAlias = Mapping[type[ast.AST], Sequence[Any]]
+
+
 @dataclass(frozen=True)
 class Module:
     """A module of the package.
@@ -133,6 +137,11 @@ class Module:
     def tree(self) -> ast.Module:
         """The syntax tree."""
         return ast.parse(self.text)
+
+    @cached_property
+    def nodes(self) -> Nodes:
+        """The nodes of the syntax tree by their type."""
+        return _by_type(self.tree)
 
     @cached_property
     def lines(self) -> int:
@@ -162,6 +171,14 @@ def _dotted(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+def _by_type(tree: ast.AST) -> Nodes:
+    """Sort the nodes of a tree: each measure looks for a few types, and to walk through all trees takes seconds."""
+    nodes: defaultdict[type[ast.AST], list[Any]] = defaultdict(list)
+    for node in ast.walk(tree):
+        nodes[type(node)].append(node)
+    return nodes
+
+
 def sizes(*, comments: bool = True) -> dict[str, int]:
     """Return the lines of each module that isn't an `__init__`, with or without those of comments."""
     return {
@@ -186,8 +203,8 @@ def probes() -> list[str]:
     return [
         f"{module.name}:{node.lineno} {ast.unparse(node)}"
         for module in modules()
-        for node in ast.walk(module.tree)
-        if isinstance(node, ast.Call) and _is_probe(node)
+        for node in module.nodes[ast.Call]
+        if _is_probe(node)
     ]
 
 
@@ -206,8 +223,7 @@ def participles() -> list[str]:
     return [
         f"{module.name}:{node.lineno} {node.name}"
         for module in modules()
-        for node in ast.walk(module.tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in (*module.nodes[ast.FunctionDef], *module.nodes[ast.AsyncFunctionDef])
         if is_participle(node.name) and not _is_property(node)
     ]
 
@@ -235,24 +251,25 @@ def limit_names(root: Path = SOURCE) -> list[str]:
 @cache
 def _names(path: Path) -> tuple[tuple[tuple[str, int, bool], ...], tuple[tuple[str, int], ...]]:
     """Return the names that a file introduces, and the private ones that it uses, with their lines."""
+    module = _by_path().get(path)
     # Parsed once for both. Trees of all files would take hundreds of megabytes to the end of a run of tests.
-    nodes = tuple(ast.walk(ast.parse(path.read_text("utf-8"))))
+    nodes = module.nodes if module else _by_type(ast.parse(path.read_text("utf-8")))
     return tuple(_introductions(nodes)), tuple(_private_uses(nodes))
 
 
-def _introductions(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, int, bool]]:
+@cache
+def _by_path() -> dict[Path, Module]:
+    return {module.path: module for module in modules()}
+
+
+def _introductions(nodes: Nodes) -> Iterator[tuple[str, int, bool]]:
     """Yield each introduced name with its line, and whether it is that of a function."""
-    for node in nodes:
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id, node.lineno, False
-        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-            yield node.attr, node.lineno, False
-        elif isinstance(node, ast.arg):
-            yield node.arg, node.lineno, False
-        elif isinstance(node, ast.ExceptHandler) and node.name:
-            yield node.name, node.lineno, False
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield node.name, node.lineno, True
+    yield from ((node.id, node.lineno, False) for node in nodes[ast.Name] if isinstance(node.ctx, ast.Store))
+    yield from ((node.attr, node.lineno, False) for node in nodes[ast.Attribute] if isinstance(node.ctx, ast.Store))
+    yield from ((node.arg, node.lineno, False) for node in nodes[ast.arg])
+    yield from ((node.name, node.lineno, False) for node in nodes[ast.ExceptHandler] if node.name)
+    for function in (ast.FunctionDef, ast.AsyncFunctionDef):
+        yield from ((node.name, node.lineno, True) for node in nodes[function])
 
 
 def private_names(root: Path = ROOT / "tests") -> list[str]:
@@ -272,17 +289,18 @@ def private_names(root: Path = ROOT / "tests") -> list[str]:
     return uses
 
 
-def _private_uses(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, int]]:
-    for node in nodes:
-        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "sourcelight":
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.Attribute) and not (isinstance(node.value, ast.Name) and node.value.id in _FOREIGN):
-            names = [node.attr]
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("getattr", "setattr", "delattr")):
-            names = [str(argument.value) for argument in node.args[1:2] if isinstance(argument, ast.Constant)]
-        else:
-            continue
-        yield from ((name, node.lineno) for name in names if name.startswith("_"))
+def _private_uses(nodes: Nodes) -> Iterator[tuple[str, int]]:
+    for node in nodes[ast.ImportFrom]:
+        if (node.module or "").partition(".")[0] == "sourcelight":
+            yield from ((alias.name, node.lineno) for alias in node.names if alias.name.startswith("_"))
+    for node in nodes[ast.Attribute]:
+        if node.attr.startswith("_") and not (isinstance(node.value, ast.Name) and node.value.id in _FOREIGN):
+            yield node.attr, node.lineno
+    for node in nodes[ast.Call]:
+        function = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+        if function.endswith(("getattr", "setattr", "delattr")):
+            names = (str(argument.value) for argument in node.args[1:2] if isinstance(argument, ast.Constant))
+            yield from ((name, node.lineno) for name in names if name.startswith("_"))
 
 
 def is_participle(name: str) -> bool:
@@ -304,9 +322,8 @@ def array_aliases() -> list[str]:
         f"{module.name}:{node.lineno} {ast.unparse(node)}"
         for module in modules()
         if module.name != "sourcelight.core.arrays"
-        for node in ast.walk(module.tree)
-        if isinstance(node, ast.Assign | ast.AnnAssign | getattr(ast, "TypeAlias", ast.Assign))
-        and node.value is not None
+        for node in (*module.nodes[ast.Assign], *module.nodes[ast.AnnAssign], *module.nodes[_TYPE_ALIAS])
+        if node.value is not None
         and isinstance(node.value, ast.Subscript | ast.Constant)
         and _ARRAY.match(ast.unparse(node.value).removeprefix("'").removeprefix("npt.").removeprefix("np.typing."))
     ]
@@ -322,7 +339,7 @@ def comment_lines(module: Module) -> int:
 @cache
 def constant_text_lines(module: Module) -> int:
     """Return the number of lines of the texts below constants and attributes, which say why these are as they are."""
-    bodies = (node.body for node in ast.walk(module.tree) if isinstance(node, ast.Module | ast.ClassDef))
+    bodies = (node.body for node in (*module.nodes[ast.Module], *module.nodes[ast.ClassDef]))
     return sum(
         (text.end_lineno or text.lineno) - text.lineno + 1
         for body in bodies
@@ -346,8 +363,8 @@ def relapses() -> list[str]:
     return [
         f"{module.name}:{node.lineno} {match.group().strip()}"
         for module in modules()
-        for node in ast.walk(module.tree)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        for node in module.nodes[ast.Constant]
+        if isinstance(node.value, str)
         if (match := _PHRASES.search(node.value.strip())) and (module.name, match.group().strip()) not in _KNOWN_PHRASES
     ]
 
@@ -357,18 +374,17 @@ def question_summaries() -> list[str]:
     return [
         f"{module.name}:{node.lineno} {node.value.splitlines()[0]}"
         for module in modules()
-        for node in ast.walk(module.tree)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and _QUESTION.match(node.value)
+        for node in module.nodes[ast.Constant]
+        if isinstance(node.value, str) and _QUESTION.match(node.value)
     ]
 
 
 def import_share() -> float:
     """Return the share of lines that belong to import statements, in percent."""
-    spans = (
+    spans: Iterator[int] = (
         (node.end_lineno or node.lineno) - node.lineno + 1
         for module in modules()
-        for node in ast.walk(module.tree)
-        if isinstance(node, ast.Import | ast.ImportFrom)
+        for node in (*module.nodes[ast.Import], *module.nodes[ast.ImportFrom])
     )
     return 100 * sum(spans) / sum(module.lines for module in modules())
 
@@ -385,19 +401,18 @@ def imports(*, with_types: bool = True) -> dict[str, set[str]]:
     graph: dict[str, set[str]] = {}
     for module in modules():
         targets = graph.setdefault(module.name, set())
-        for node in _statements(module.tree, with_types=with_types):
+        for node in _statements(module, with_types=with_types):
             targets |= {target for target in _targets(node, names) if target != module.name}
     return graph
 
 
-def _statements(tree: ast.AST, *, with_types: bool) -> Iterator[ast.Import | ast.ImportFrom]:
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            yield node
-        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test) and not with_types:
-            continue
-        else:
-            yield from _statements(node, with_types=with_types)
+def _statements(module: Module, *, with_types: bool) -> Iterator[ast.Import | ast.ImportFrom]:
+    for_types = (
+        () if with_types else [node for node in module.nodes[ast.If] if "TYPE_CHECKING" in ast.unparse(node.test)]
+    )
+    excluded = {inner for node in for_types for inner in ast.walk(node)}
+    statements = (*module.nodes[ast.Import], *module.nodes[ast.ImportFrom])
+    return (node for node in statements if node not in excluded)
 
 
 def _targets(node: ast.Import | ast.ImportFrom, names: set[str]) -> Iterator[str]:
