@@ -91,7 +91,7 @@ A third sets a bound low, so that few lines reach it; handlers of a widget's mes
 the others read what no answer shows: a dump of the database, open connections, the state of a cache.
 """
 
-MAX_QUESTIONS = 10
+MAX_QUESTIONS = 9
 """Summaries that begin with "What", "How" or "Where" (`--list summaries`), which leave the thing unnamed. Goes down."""
 
 MAX_PHRASES = 0

@@ -13,7 +13,7 @@ RuleSubject = Literal[
     "agent commits", "agent lines", "bots", "comparison", "coupling", "file kinds", "imports", "languages", "merges",
     "people",
 ]  # fmt: skip
-"""What a rule is about."""
+"""Subject of a rule."""
 
 _SUBJECTS: Final[Mapping[str, RuleSubject]] = {subject: subject for subject in get_args(RuleSubject)}
 

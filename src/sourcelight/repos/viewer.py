@@ -1,4 +1,4 @@
-"""Who may see which repository. No other module decides it.
+"""Visibility of repositories by viewer. No other module decides it.
 
 Imports nothing else, so that a service can recognize its callers before it loads what reads repositories.
 """

@@ -42,7 +42,7 @@ NO_BATCHES = CollectedBatches()
 
 @dataclass
 class BatchSource:
-    """What rows name: a corpus with the targets and commits of its members, and a search of it.
+    """Source of rows: a corpus, the targets and commits of its members, and a search of it.
 
     Without a search, none of the rows matches by its path.
     """
