@@ -184,3 +184,14 @@ def test_a_name_in_prose_is_not_thrown(tmp_path: Path) -> None:
     lead = lead_of(research(engine, "Where is PumpError raised?"))
     assert lead.startswith("`PumpError` is raised on 1 line of 1 file: "), lead
     assert "`lib/pump.rb`" in lead
+
+
+def test_a_head_that_the_grammar_misses_counts(tmp_path: Path) -> None:
+    """An example in a docstring is no class; an annotated constructor of Kotlin is, which the index lacks."""
+    repo = RepositoryBuilder(tmp_path / "faults")
+    kotlin = "class Lost @JvmOverloads constructor(\n    val name: String,\n) : Fault(name) {\n}\n"
+    python = 'def explain():\n    """Explain.\n\n    class Sample(Fault):\n        pass\n    """\n'
+    repo.commit({"faults.kt": kotlin, "explain.py": python})
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    lead = lead_of(research(engine, "which classes extend Fault"))
+    assert lead.startswith("**1** class names `Fault` as a base in its head: `Lost`"), lead

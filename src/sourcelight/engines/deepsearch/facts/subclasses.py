@@ -21,7 +21,6 @@ from sourcelight.engines.deepsearch.facts.searches import (
     noun_for,
     run_searches,
 )
-from sourcelight.engines.deepsearch.facts.unparsed_definitions import is_parsed
 from sourcelight.engines.search import Target
 
 # Selects lines by the index, and too many of them: `read_subtype` decides. Braces are doubled for `str.format`.
@@ -50,7 +49,7 @@ _HEAD = re.compile(
     r"\b(?P<kind>class|interface|struct|enum|record|trait|protocol|actor|extension|object|mixin)\s+(?!class\b|struct\b)"
     r"(?:\w+(?:\.|::))*(?P<name>\w+)(?P<rest>.*)"
 )
-_RELATION = re.compile(r"\s*(?:\(|[\w\s]*:|<|.*\b(?:extends|implements|with|on)\b)")
+_RELATION = re.compile(r"\s*(?:\(|[\w\s@.]*(?:\([^{]*\))?\s*:|<|.*\b(?:extends|implements|with|on)\b)")
 """The text between the name of a class and its bases: a bracket, a colon, or a word."""
 _TYPES = frozenset({"class", "interface", "struct", "enum", "module"})
 _IMPL = re.compile(r"\s*(?:unsafe\s+)?impl\b(?P<base>.*?)\sfor\s+(?P<type>.*)")
@@ -133,15 +132,18 @@ def count_subclasses(work: Work) -> Fact:
 
 
 def _is_definition(texts: FileTexts, target: Target, row: Mapping[str, Any], name: str) -> bool:
-    """Return whether a head is one of the index, and no text of an example, where the index has the file whole."""
-    definitions = texts.engine.store.definitions_of(target, row["path"])
-    if not is_parsed(texts, target, row["path"]) or definitions is None:
-        return True
-    return any(
-        definition.name == name and definition.begin_line <= row["line_number"] <= definition.end_line
-        for definition in definitions.definitions()
+    """Return whether a head is no text of an example: the index has it, or it is in no comment and no long text."""
+    number, path = row["line_number"], row["path"]
+    definitions = texts.engine.store.definitions_of(target, path)
+    is_known = any(
+        definition.name == name and definition.begin_line <= number <= definition.end_line
+        for definition in (definitions.definitions() if definitions is not None else ())
         if definition.kind in _TYPES
     )
+    # A grammar may miss a head, such as that of Kotlin with an annotated constructor.
+    before = "\n".join(texts.lines(target, path)[: number - 1])
+    is_text = before.count('"""') % 2 == 1 or before.count("'''") % 2 == 1
+    return is_known or not (is_text or before.rfind("/*") > before.rfind("*/"))
 
 
 def _opening_of(lines: Sequence[str], number: int) -> int | None:
