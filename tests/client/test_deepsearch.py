@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -274,3 +278,22 @@ def test_citations_without_a_page_unfold_their_lines(tmp_path: Path) -> None:
         assert "hunter2secret" not in html
         assert "<details><summary>Searched</summary>" in html
     assert "(alone@" in answer.to_markdown()
+
+
+def test_another_installed_package_does_not_get_the_answers_of_the_former_one(tmp_path: Path) -> None:
+    """Its rules may give a better answer, with the same version number."""
+    folder = tmp_path / "sourcelight"
+    shutil.copytree(Path(sl.__file__).parent, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    script = "from sourcelight.client.answer_cache import installed_files; print(installed_files())"
+
+    def mark() -> str:
+        environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+        return subprocess.run(
+            [sys.executable, "-c", script], env=environment, check=True, capture_output=True, text=True
+        ).stdout
+
+    before = mark()
+    assert mark() == before
+    rule = folder / "engines" / "deepsearch" / "lookups" / "calls.py"
+    rule.write_text(rule.read_text("utf-8") + "\n", "utf-8")
+    assert mark() != before

@@ -7,6 +7,7 @@ import json
 import os
 import tempfile
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,25 @@ def answers_folder() -> Path:
     return (Path(home).expanduser() if home else Path(platformdirs.user_cache_dir("sourcelight"))) / "answers"
 
 
+@cache
+def installed_files() -> str:
+    """Return a mark of the installed package, by sizes and times of its files; it takes a few milliseconds, once.
+
+    An answer of this process is made by the package's own rules, so that another version may give a better one. The
+    version number alone would not tell: it stays the same from one commit to the next.
+    """
+    root = Path(__file__).resolve().parent.parent
+    files = sorted((str(path.relative_to(root)), path.stat()) for path in root.rglob("*.py"))
+    return _digest([[name, status.st_size, status.st_mtime_ns] for name, status in files])[:24]
+
+
 class AnswerCache:
     """Answers to one question of one asker.
 
     Parameters
     ----------
     asker
-        Who is asked by whom: a service and a mark of the credential, or this process and its model.
+        Who is asked by whom: a service and a mark of the credential, or this process, its model and its package.
     question
         The question with its filters.
     folder

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sourcelight.client.answer_cache import AnswerCache
+from sourcelight.client.answer_cache import AnswerCache, installed_files
 from sourcelight.client.conversation import DeepSearchAnswer, address_of, conversation_facts
 from sourcelight.client.methods.call import Texts, ToolCaller, texts
 from sourcelight.client.portal import blocking
@@ -366,8 +366,9 @@ def _scope(repos: Texts | None, revision: str | None) -> dict[str, Any]:
 
 
 def _asker(backend: Backend) -> str:
-    model = os.environ.get("SOURCELIGHT_MODEL", "") if backend.local else backend.features.credential_id
-    return f"{backend.name} {model}"
+    if not backend.local:
+        return f"{backend.name} {backend.features.credential_id}"
+    return f"{backend.name} {os.environ.get('SOURCELIGHT_MODEL', '')} {installed_files()}"
 
 
 async def _pins(backend: Backend, revision: str | None) -> list[tuple[str, CommitId]] | None:

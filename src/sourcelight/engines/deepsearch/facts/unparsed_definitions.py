@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from sourcelight.core.cells.formats import is_jupyter
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
@@ -135,11 +136,15 @@ def language_at(texts: FileTexts, target: Target, path: str) -> str:
 
 
 def is_parsed(texts: FileTexts, target: Target, path: str) -> bool:
-    """Return whether the index has every definition of a file."""
-    if language_of(path) not in LANGUAGES:
+    """Return whether the index has every definition of a file.
+
+    A notebook has those of its cells, in the languages of their own; one without any may be in an unknown language.
+    """
+    in_cells = is_jupyter(path)
+    if language_of(path) not in LANGUAGES and not in_cells:
         return False
     definitions = texts.engine.store.definitions_of(target, path)
-    return definitions is not None and not definitions.incomplete
+    return definitions is not None and not definitions.incomplete and bool(len(definitions) or not in_cells)
 
 
 def is_unread_code(texts: FileTexts, target: Target, path: str) -> bool:

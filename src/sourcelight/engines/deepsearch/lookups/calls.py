@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sourcelight.core.batches.results import ToolResult
+from sourcelight.core.cells.formats import is_jupyter
 from sourcelight.core.cells.json_lines import with_cell_line
 from sourcelight.core.errors import RepositoryError, SourcelightError
 from sourcelight.core.markup import code, count_of, join_words
@@ -247,7 +248,13 @@ def _no_callers(
     searches = make_queries(work, f"case:yes type:file /{escape_regexp(name)}/")
     rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
     defining = {(location.target.repository.name, location.path, location.definition.line) for location in callables}
-    other_rows = [row for row in rows if (row["repository"], row["path"], row["line_number"]) not in defining]
+    other_rows = [
+        row
+        for row in rows
+        if (row["repository"], row["path"], row["line_number"]) not in defining
+        # A line of a notebook's JSON may be a whole cell, with a call below the definition.
+        or (is_jupyter(row["path"]) and (row["line"] or "").count(name) > 1)
+    ]
     if notes:
         return None
     texts = FileTexts(work.context)
