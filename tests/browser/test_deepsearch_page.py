@@ -77,7 +77,7 @@ def test_a_question_is_asked_by_keys_and_followed_while_it_runs(location: Place)
             question, "turn", {"tool": "commit_search", "query": "<b>retry</b>", "result": "7"}
         )
         expect(page.get_by_text("commit_search: <b>retry</b>: 7")).to_be_visible()
-        expect(page.get_by_text("this page follows it")).to_be_visible()
+        expect(page.get_by_text("this page updates itself")).to_be_visible()
         assert in_both_schemes(page, address) == []
         page.get_by_role("button", name="Cancel the question").click()
         expect(page.get_by_text("This question was canceled.")).to_be_visible()

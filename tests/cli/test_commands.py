@@ -133,7 +133,10 @@ def test_no_match_in_a_part_is_a_failure(run: Run, folder: Path) -> None:
 
 def test_a_question_without_an_answer_is_status_1(run: Run, folder: Path) -> None:
     status, out, err = run("ask", "What is the quokkafoo?", folder)
-    assert (status, err) == (1, "sourcelight: no answer\n")
+    assert (status, err) == (
+        1,
+        "sourcelight: no answer: found no evidence; name a file, a symbol or a text in the question\n",
+    )
     assert out
     assert run("ask", "Where is needle defined?", folder)[0] == 0
 
@@ -141,9 +144,9 @@ def test_a_question_without_an_answer_is_status_1(run: Run, folder: Path) -> Non
 @pytest.mark.parametrize(
     ("options", "rows", "notice"),
     [
-        ((), 2, "partial: 2 of 63 matches shown, as -n asks"),
-        (("--format", "jsonl"), 2, "partial: 2 of 63 matches shown, as -n asks"),
-        (("--count-by", "path"), 2, "partial: 2 of 4 groups shown, as -n asks"),
+        ((), 2, "partial: 2 of 63 matches shown, limited by -n"),
+        (("--format", "jsonl"), 2, "partial: 2 of 63 matches shown, limited by -n"),
+        (("--count-by", "path"), 2, "partial: 2 of 4 groups shown, limited by -n"),
     ],
 )
 def test_a_limit_says_what_it_holds_back(

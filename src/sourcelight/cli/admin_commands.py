@@ -43,8 +43,10 @@ Permission = Annotated[str, typer.Argument(metavar="PERMISSION", help="Such as M
 Repo = Annotated[
     str, typer.Argument(metavar="REPOSITORY", help="Full name, as `sourcelight repos` shows it, or a directory.")
 ]
-ToUser = Annotated[str, typer.Option("--user", metavar="ACCOUNT", help="The account.")]
-ToRole = Annotated[str, typer.Option("--role", metavar="ROLE", help="The role: every account that has it.")]
+ToUser = Annotated[str, typer.Option("--user", metavar="ACCOUNT", help="Account of the grant.")]
+ToRole = Annotated[
+    str, typer.Option("--role", metavar="ROLE", help="Role of the grant; covers every account that has it.")
+]
 Scopes = Annotated[
     Optional[list[str]],  # noqa: UP045 - typer of the oldest supported release reads this form
     typer.Option("--scope", help="user:all (everything) or mcp (the MCP endpoints only)."),
@@ -292,7 +294,8 @@ def list_repository_folders(*, as_json: Json = False) -> int:
 def grant_repository(repository: Repo, *, user: ToUser = "", role: ToRole = "") -> int:
     """Grant a private repository to an account, or to every account with a role.
 
-    The grant is for the directory that has the name now, not for another that takes the name later.
+    The grant stays with the directory that has the name now. Another directory that takes the name later
+    doesn't get it.
     """
     return admin.run(lambda state: admin.grant_repository(state, repository, user=user, role=role))
 
@@ -320,12 +323,14 @@ def back_up(
 def restore(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A copy that `admin backup` wrote.")],
     *,
-    yes: Annotated[bool, typer.Option("--yes", help="Replace all accounts, permissions and credentials.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Confirm that you replace all accounts, permissions and credentials.")
+    ] = False,
 ) -> int:
     """Replace the contents of state.sqlite with a copy.
 
-    A running service uses them at once. First saves the current contents next to it. Credentials that were revoked
-    since the copy become valid again.
+    First saves the current contents in a file next to it. A running service uses the restored contents at once.
+    Credentials that were revoked after the backup become valid again.
     """
     return admin.run(lambda state: admin.restore(state, file, is_confirmed=yes))
 
@@ -348,11 +353,14 @@ def move_repository(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="Directory before the move.")],
     target: Annotated[str, typer.Argument(metavar="TARGET", help="Directory after the move.")],
 ) -> int:
-    """Keep name, visibility and grants of a repository after its directory was moved."""
+    """Keep name, visibility and grants of a repository after you have moved its directory."""
     return admin.run(lambda state: admin.move_repository(state, source, target))
 
 
 @repo_app.command("forget")
 def forget_repository(repository: Repo) -> int:
-    """Forget a removed repository with its grants. Its name is free again; if it comes back, it is new."""
+    """Forget a removed repository and its grants.
+
+    Another repository can then take its name. If the directory comes back, it counts as new.
+    """
     return admin.run(lambda state: admin.forget_repository(state, repository))

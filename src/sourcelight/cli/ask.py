@@ -84,6 +84,6 @@ def ask(
     if answer.status != "complete":
         return FAILED
     if not answer.has_evidence:
-        say("no answer")
+        say("no answer: found no evidence; name a file, a symbol or a text in the question")
         return NO_MATCH
     return DONE

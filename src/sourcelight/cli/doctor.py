@@ -131,8 +131,8 @@ def _git(problems: list[HostProblem]) -> tuple[str, str]:
     if took_ms > _SLOW_START_MS:
         problems.append(
             HostProblem(
-                f"a process takes {took_ms:.0f} ms to start; searches of history and indexing start many. "
-                "A virus scanner or a loaded machine can cause that"
+                f"git takes {took_ms:.0f} ms to start; history searches and indexing start it often. "
+                "A virus scanner or a busy machine can cause that"
             )
         )
     return version, visible(shutil.which("git") or "")
@@ -145,11 +145,14 @@ def _directories(homes: dict[str, Path], problems: list[HostProblem]) -> Iterato
         free = shutil.disk_usage(existing).free
         if free < _SMALL_FREE_BYTES:
             problems.append(
-                HostProblem(f"{size_text(free)} are free for {name}: building an index may fail", broken=True)
+                HostProblem(
+                    f"only {size_text(free)} free for {name}; indexing may fail. Free some, or set SOURCELIGHT_HOME",
+                    broken=True,
+                )
             )
         if files > _MANY_FILES:
             problems.append(
-                HostProblem(f"{name}: {count_of(files, 'file')}; sourcelight index --prune deletes unneeded ones")
+                HostProblem(f"{name}: {count_of(files, 'file')}; `sourcelight index --prune` deletes unneeded ones")
             )
         yield name, size_text(size), size_text(free), visible(str(folder))
 
@@ -178,9 +181,15 @@ def _write_speed(folder: Path) -> list[HostProblem]:
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        return [HostProblem(f"{visible(str(existing))} can't be written: {error.strerror or error}", broken=True)]
+        return [
+            HostProblem(
+                f"{visible(str(existing))} can't be written: {error.strerror or error}; "
+                "set SOURCELIGHT_HOME to another directory",
+                broken=True,
+            )
+        ]
     took_ms = 1000 * (time.monotonic() - began)
     if took_ms <= _SLOW_WRITE_MS:
         return []
     text = f"writing {size_text(_PROBE_BYTES)} below {visible(str(existing))} takes {took_ms:.0f} ms"
-    return [HostProblem(f"{text}; SOURCELIGHT_HOME can name a directory on a faster, local disk")]
+    return [HostProblem(f"{text}; set SOURCELIGHT_HOME to a directory on a faster, local disk")]

@@ -141,7 +141,7 @@ def build_index(
     for name, reason in sorted(report.failures.items()):
         say(f"{name}: {reason}")
     for name, reason in sorted(history_failures.items()):
-        say(f"{name}: can't read its history: {reason}")
+        say(f"can't read the history of {name}: {reason}")
     print_line(
         f"indexed {count_of(len(report.built), 'repository')} ({count_of(report.files, 'distinct file')}, "
         f"{size_text(report.text_bytes)} of text), {len(report.current)} already current, "

@@ -71,7 +71,7 @@ def clone_command(
         addresses += address_list.addresses.values()
         status = FAILED if address_list.rejected else DONE
     elif not addresses:
-        raise typer.BadParameter("give a URL, or --list FILE")
+        raise typer.BadParameter("pass a URL, or --list FILE")
     return max(status, clone_repositories(addresses, _destination(dest)))
 
 
@@ -96,12 +96,12 @@ def sync_command(
     """Fetch mirrors on a schedule.
 
     Runs next to `serve`, until Ctrl-C or SIGTERM. Fetches the mirrors of URL and --list, and clones missing ones.
-    Without both, fetches the mirrors in the directory. Rereads the list while it runs; if you remove an address, its
+    Without both, fetches all mirrors in --dest. Rereads the list while it runs; if you remove an address, its
     mirror stays but is no longer fetched.
 
-    The time to the next fetch doubles with each failure in a row, up to a day, and is --every again after a success. A
-    random share spreads the fetches. Only one process can work on a directory. With --once, exits with status 2 if a
-    fetch failed or a mirror still waits after failures.
+    Each failure in a row doubles the time to the next fetch, up to a day. A success resets it to --every. The times
+    vary at random, to spread the fetches. Only one process can work on a directory. With --once, exits with status 2
+    if a fetch failed or a mirror still waits after failures.
     """
     from sourcelight.repos.mirrors.schedule import MirrorSchedule
 

@@ -31,7 +31,7 @@ Paths = Annotated[
     Optional[list[Path]],  # noqa: UP045 - see above
     typer.Argument(
         metavar="PATH",
-        help="Directories; includes every git repository below. Without one, the files are searched as they are.",
+        help="Directories; includes every git repository below. Without a repository, searches the files on disk.",
         show_default=False,
     ),
 ]

@@ -135,7 +135,7 @@ def explain_command(
 def check_source(paths: object, url: str | None) -> None:
     """Raise `typer.BadParameter` for both directories and a service."""
     if paths and url:
-        raise typer.BadParameter("give PATH or --url, not both")
+        raise typer.BadParameter("pass PATH or --url, not both")
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,7 +327,7 @@ def _count(client: Client, query: str, columns: list[str], output_format: str, c
     groups = table.num_rows
     if command.limit is not None and groups > command.limit:
         table = table.slice(0, command.limit)
-        say(f"partial: {command.limit:,} of {groups:,} groups shown, as -n asks")
+        say(f"partial: {command.limit:,} of {groups:,} groups shown, limited by -n")
     if output_format == "table":
         with open_output(command.output) as file:
             print_table(table.column_names, [list(row.values()) for row in table.to_pylist()], file)
@@ -346,7 +346,7 @@ def _finish(command: SearchCommand, status: str, reasons: tuple[str, ...], rows:
     """Report on standard error how an answer ended, and return the exit status."""
     if status != "complete":
         text = "; ".join(reasons)
-        say(f"{status}: {text if command.limit is None else text.replace(DISPLAY_ASKS, 'as -n asks')}")
+        say(f"{status}: {text if command.limit is None else text.replace(DISPLAY_ASKS, 'limited by -n')}")
     if command.output:
         say(f"wrote {count_of(rows, 'row')} to {command.output}")
     if matches:

@@ -84,7 +84,7 @@ def mcp_command(
     from sourcelight.server.mcp.suites import StdioOptions, named_tools
 
     if worktree and committed:
-        raise ConfigurationError("--worktree and --committed exclude each other")
+        raise ConfigurationError("pass --worktree or --committed, not both")
     if max_tokens and not MIN_TOKENS <= max_tokens <= MAX_TOKENS:
         raise ConfigurationError(f"--max-tokens must be {MIN_TOKENS} to {MAX_TOKENS}, or 0, got {max_tokens}")
     names = tuple(name.strip() for name in tools.split(",") if name.strip())

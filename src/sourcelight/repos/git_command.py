@@ -199,7 +199,11 @@ def require_git() -> str:
     version = _version(path)
     if version < OLDEST_GIT:
         installed, minimum = ".".join(map(str, version)), ".".join(map(str, OLDEST_GIT))
-        raise GitFailed(["git", "--version"], 0, f"git {installed} is too old; version {minimum} or newer is needed")
+        raise GitFailed(
+            ["git", "--version"],
+            0,
+            f"git {installed} is too old; version {minimum} or newer is required, so update git",
+        )
     return path
 
 

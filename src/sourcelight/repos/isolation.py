@@ -136,7 +136,9 @@ def _packed_refs(handle: pygit2.Repository) -> bytes:
     except pygit2.GitError as error:
         raise RepositoryError(f"the refs of {handle.path} can't be read: {error}") from error
     if len(names) > MAX_REFS:
-        raise RepositoryError(f"{handle.path} has {len(names):,} refs; at most {MAX_REFS:,} are read")
+        raise RepositoryError(
+            f"{handle.path} has {len(names):,} refs; at most {MAX_REFS:,} are read; delete unneeded branches and tags"
+        )
     lines = []
     for name in sorted(names):
         try:
@@ -159,7 +161,9 @@ def _commit_lines(path: str) -> bytes:
     with os.fdopen(descriptor, "rb") as file:
         info = os.fstat(descriptor)
         if not stat.S_ISREG(info.st_mode) or info.st_size > MAX_SHALLOW_BYTES:
-            raise RepositoryError(f"{path} was not written by git, or is above {MAX_SHALLOW_BYTES:,} bytes")
+            raise RepositoryError(
+                f"{path} is not a regular file of at most {MAX_SHALLOW_BYTES:,} bytes; clone the repository again"
+            )
         content = file.read(MAX_SHALLOW_BYTES)
     # Only lines of hashes pass, so the file can't carry anything else into the git process.
     return b"".join(line + b"\n" for line in content.splitlines() if _COMMIT_LINE.fullmatch(line))

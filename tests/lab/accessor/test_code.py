@@ -67,7 +67,7 @@ def test_columns_named_code_stay_what_they_are() -> None:
 
 def test_another_librarys_accessor_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pd.DataFrame, "code", "theirs", raising=False)
-    with pytest.warns(UserWarning, match="another library's"):
+    with pytest.warns(UserWarning, match="another library already uses"):
         register()
     assert pd.DataFrame.code == "theirs"  # type: ignore[attr-defined]
 

@@ -65,7 +65,7 @@ class ClusterConnection:
     ) -> None:
         require_distributed()
         if not schedulers:
-            raise ConfigurationError("a cluster needs the address of its scheduler")
+            raise ConfigurationError("no scheduler address given; pass one, such as tls://HOST:PORT")
         for address in schedulers:
             check_address(address, tls)
         self.schedulers = tuple(schedulers)

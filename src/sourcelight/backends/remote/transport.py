@@ -178,7 +178,9 @@ class HttpTransport:
         try:
             return json.loads(data) if data else None
         except ValueError:
-            raise ProtocolError(f"{self._endpoint.url} returned a response that is not JSON") from None
+            raise ProtocolError(
+                f"{self._endpoint.url} returned a response that is not JSON; check the address of the service"
+            ) from None
 
     @asynccontextmanager
     async def post_stream(self, path: str, body: Any) -> AsyncIterator[AsyncIterator[bytes]]:

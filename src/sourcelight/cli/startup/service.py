@@ -77,7 +77,7 @@ def serve(options: ServeOptions, open_cluster_engine: Callable[[Limits], Engine]
                         "travel unencrypted; put a TLS proxy in front of it"
                     )
                 for name in settings.unserved:
-                    say(f"this version ignores the setting {name}: it has no such feature")
+                    say(f"this version ignores the setting {name}: it lacks the feature; remove the setting")
                 try:
                     run(start.app, listener, opening)
                 finally:
@@ -185,7 +185,7 @@ class _ServiceStart:
     def _announce(self, engine: Engine) -> None:
         settings = self._settings
         for name in settings.unknown_tools:
-            say(f"mcp.tools.disabled names {name!r}, which isn't a tool of this version")
+            say(f"mcp.tools.disabled names {name!r}, which isn't a tool of this version; correct or remove it")
         say_warnings(engine.catalog)
         print_line(f"sourcelight serves {count_of(len(engine.catalog.repositories), 'repository')} on {self._address}")
         _print_owner(self._owner)
@@ -212,7 +212,7 @@ def end_indexing(engine: LocalEngine) -> None:
         say(f"indexing failed: {failure}")
         return
     for name, reason in sorted(engine.report.failures.items() if engine.report is not None else ()):
-        say(f"{name}: can't index it: {reason}")
+        say(f"can't index {name}: {reason}")
     warm_up(engine)
     _start_background(engine)
 

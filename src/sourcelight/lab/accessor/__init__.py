@@ -57,4 +57,4 @@ def register() -> None:
     if existing is None:
         setattr(pd.DataFrame, NAME, _Descriptor())
     elif not isinstance(existing, _Descriptor):
-        warnings.warn(f"DataFrame.{NAME} is another library's: sourcelight leaves it alone", stacklevel=2)
+        warnings.warn(f"another library already uses DataFrame.{NAME}; sourcelight doesn't replace it", stacklevel=2)

@@ -268,7 +268,9 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
         timeout = options.last("timeout")
         conversation = self._answer if "continue" in options else None
         if "continue" in options and conversation is None:
-            raise ToolError("%ask --continue: no earlier answer", tool="ask", argument="continue")
+            raise ToolError(
+                "%ask --continue: no earlier answer; ask a question without it first", tool="ask", argument="continue"
+            )
         try:
             return client.deepsearch(
                 question, conversation=conversation, timeout_s=_seconds(timeout) if timeout is not None else None

@@ -186,7 +186,7 @@ def _period_of(frame: Any, column: str, period: str | None) -> str | None:
     # By the median, because the first and last period of an answer may be cut at its dates.
     row_period = min(PERIODS, key=lambda name: abs(PERIODS[name][1] - days))
     if period not in {None, row_period, *_LONGER[row_period]}:
-        raise ValueError(f"each row is a {row_period}, which can't be divided into a {period}")
+        raise ValueError(f"each row is a {row_period}, which can't be divided into a {period}; pass a longer period")
     return period or row_period
 
 

@@ -194,10 +194,12 @@ def print_page(html: str, path: str | os.PathLike[str]) -> str:
         try:
             run = subprocess.run(command, capture_output=True, timeout=_PRINT_TIMEOUT_S, check=False)
         except subprocess.TimeoutExpired as exc:
-            raise SourcelightError(f"{browser} printed nothing within {_PRINT_TIMEOUT_S:.0f} s") from exc
+            raise SourcelightError(
+                f"{browser} wrote no PDF within {_PRINT_TIMEOUT_S:.0f} s; retry, or write HTML instead"
+            ) from exc
         if not temporary.exists():
             message = run.stderr.decode("utf-8", "replace").strip()[-400:]
-            raise SourcelightError(f"{browser} printed nothing (status {run.returncode}): {message}")
+            raise SourcelightError(f"{browser} wrote no PDF (status {run.returncode}): {message}")
         target.parent.mkdir(parents=True, exist_ok=True)
         beside = target.with_name(f".{target.name}.part")
         shutil.copyfile(temporary, beside)

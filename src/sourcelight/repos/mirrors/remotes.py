@@ -123,7 +123,7 @@ def check_address(address: str, *, allow_local: bool) -> str:
     except RepositoryError:
         raise RepositoryError(f"not an address to clone from; accepted: {_ACCEPTED}") from None
     if remote.local and not allow_local:
-        raise RepositoryError("a local directory; pass --allow-local to accept it")
+        raise RepositoryError("the address is a local directory; pass --allow-local to accept it")
     return remote.url
 
 
@@ -182,7 +182,7 @@ def read_addresses(file: IO[bytes], *, allow_local: bool) -> AddressList:
     """
     content = file.read(MAX_LIST_BYTES + 1)
     if len(content) > MAX_LIST_BYTES:
-        raise RepositoryError(f"the list of addresses has more than {MAX_LIST_BYTES:,} bytes")
+        raise RepositoryError(f"the list of addresses has more than {MAX_LIST_BYTES:,} bytes; split it")
     addresses: dict[str, str] = {}
     rejected: dict[int, str] = {}
     for number, line in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
@@ -195,14 +195,14 @@ def read_addresses(file: IO[bytes], *, allow_local: bool) -> AddressList:
         except RepositoryError as error:
             rejected[number] = str(error)
         if len(addresses) + len(rejected) > MAX_ADDRESSES:
-            raise RepositoryError(f"the list has more than {MAX_ADDRESSES:,} addresses")
+            raise RepositoryError(f"the list has more than {MAX_ADDRESSES:,} addresses; split it")
     return AddressList(addresses, rejected)
 
 
 def _decode(text: bytes) -> str:
     if len(text) > MAX_ADDRESS_BYTES:
-        raise RepositoryError(f"longer than {MAX_ADDRESS_BYTES:,} bytes")
+        raise RepositoryError(f"the address is longer than {MAX_ADDRESS_BYTES:,} bytes")
     try:
         return text.decode()
     except UnicodeDecodeError:
-        raise RepositoryError("not in UTF-8") from None
+        raise RepositoryError("the address is not UTF-8 text") from None

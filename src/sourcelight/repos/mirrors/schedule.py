@@ -174,7 +174,9 @@ class MirrorSchedule:
             try:
                 stack.enter_context(lock_file(file, _refuse))
             except _Locked:
-                raise RepositoryError(f"another sync is running in {self.folder}") from None
+                raise RepositoryError(
+                    f"another sync is running in {self.folder}; stop it, or use another directory"
+                ) from None
             self.states = read_states(self.folder)
             yield
 

@@ -96,7 +96,7 @@ class Roles:
         """Assign a role to an account; a second time changes nothing."""
         role, account_id = self.get(name), self._account(account)
         if role.id == USER_ID:
-            raise StateError(f"every account has the role {USER!r}")
+            raise StateError(f"every account already has the role {USER!r}")
         self._database.change("INSERT OR IGNORE INTO account_roles VALUES (?, ?)", account_id, role.id)
 
     def unassign(self, name: str, account: str) -> None:
@@ -334,5 +334,5 @@ class Sessions:
         """Return the key that seals page data; the same for all processes that share the file."""
         row = self._database.first_row("SELECT value FROM keys WHERE name = 'pages'")
         if row is None:
-            raise StateError("the key of pages is missing")
+            raise StateError("the state lacks its key for pages; restore a backup with `sourcelight admin restore`")
         return bytes(row[0])

@@ -62,7 +62,7 @@ class Attempts:
         with self._database.write() as connection:
             row = connection.execute("SELECT value FROM keys WHERE name = 'pages'").fetchone()
             if row is None:
-                raise StateError("the key of pages is missing")
+                raise StateError("the state lacks its key for pages; restore a backup with `sourcelight admin restore`")
             digests = [_digest(bytes(row[0]), limit) for limit in limits]
             # Expired rows go first, so that the table stays as small as the open windows.
             connection.execute("DELETE FROM attempts WHERE ends_ms <= ?", (now_ms,))

@@ -144,7 +144,7 @@ class AccessTokens:
         if not unique_scopes:
             raise StateError(f"a token needs a scope: {' or '.join(SCOPES)}")
         if lifetime_s is not None and lifetime_s <= 0:
-            raise StateError("a token that expires needs a lifetime above 0")
+            raise StateError(f"lifetime_s must be above 0, got {lifetime_s}")
         secret = make_token("p")
         return self.store(account, digest_of(secret), unique_scopes, note=note, lifetime_s=lifetime_s), secret
 
@@ -197,7 +197,7 @@ class AccessTokens:
         """Return the token of this number; raises `StateError` when there is none."""
         tokens = self._read("WHERE t.id = ?", token_id)
         if not tokens:
-            raise StateError(f"token {token_id} doesn't exist")
+            raise StateError(f"token {token_id} doesn't exist; `sourcelight admin token list` lists them")
         return tokens[0]
 
     def all(self, account: str | None = None) -> list[AccessToken]:

@@ -264,7 +264,7 @@ def _check_copy(copy: sqlite3.Connection, name: str) -> None:
         raise StateError(f"{name} was written by a later version: update sourcelight first")
     problem = copy.execute("PRAGMA integrity_check(1)").fetchone()[0]
     if problem != "ok":
-        raise StateError(f"{name} is damaged: {problem}")
+        raise StateError(f"{name} is damaged: {problem}; use another copy")
 
 
 def _use_log(connection: sqlite3.Connection) -> None:

@@ -63,7 +63,7 @@ class RepositoryGrants:
             raise StateError("a grant needs the name of a repository")
         column, holder = self._holder(account, role)
         if column == "role" and holder == ADMINISTRATOR_ID:
-            raise StateError(f"{SITE_ADMINISTRATOR!r} sees all repositories")
+            raise StateError(f"the role {SITE_ADMINISTRATOR!r} already sees all repositories; it needs no grant")
         # Tied to the directory now: a name can be taken by another repository later, which must not inherit the grant.
         record = self._register.resolve(canonical_path or repository)
         if record is not None:
@@ -106,7 +106,7 @@ class RepositoryGrants:
 
     def _holder(self, account: str, role: str) -> tuple[str, int]:
         if bool(account) == bool(role):
-            raise StateError("name either an account or a role")
+            raise StateError("pass either an account or a role")
         # Constants of this line only go into the SQL; the value is a parameter.
         column, table, name = ("account", "accounts", account) if account else ("role", "roles", role)
         row = self._database.first_row(f"SELECT id FROM {table} WHERE name = ?", name)  # noqa: S608

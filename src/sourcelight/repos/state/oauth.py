@@ -190,7 +190,7 @@ class Authorizations:
     def end(self, family: int) -> None:
         """End a family with all its codes and tokens. Raises `StateError` if it doesn't exist."""
         if self._database.first_row("SELECT 1 FROM oauth_grants WHERE id = ?", family) is None:
-            raise StateError(f"OAuth grant {family} doesn't exist")
+            raise StateError(f"OAuth grant {family} doesn't exist; `sourcelight admin oauth-client grants` lists them")
         with self._database.write() as connection:
             _revoke(connection, family, int(self._clock()))
 
@@ -299,7 +299,7 @@ class OAuthClients:
             if scope not in SCOPES:
                 raise StateError(f"unknown scope {scope!r}; available: {', '.join(SCOPES)}")
         if not unique_scopes or not unique_uris or not name.strip():
-            raise StateError("a client needs a name, a scope and a redirect address")
+            raise StateError("a client needs a name, a scope and a redirect address; pass all three")
         secret = make_token("s") if confidential else ""
         client = OAuthClient(
             f"slc_{secrets.token_hex(12)}",
@@ -349,7 +349,9 @@ class OAuthClients:
     def delete(self, client_id: str) -> None:
         """Delete a client; all its tokens end. Raises `StateError` when there is none."""
         if not self._database.change("DELETE FROM oauth_clients WHERE id = ?", client_id):
-            raise StateError(f"OAuth client {client_id!r} doesn't exist")
+            raise StateError(
+                f"OAuth client {client_id!r} doesn't exist; `sourcelight admin oauth-client list` lists them"
+            )
 
     def _read(self, condition: str, *values: object) -> list[OAuthClient]:
         rows = self._database.all(

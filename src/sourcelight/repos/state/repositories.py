@@ -142,7 +142,9 @@ class RepositoryRegister:
         """Move name, privacy and grants of one path to another; raises `StateError` for an unknown path."""
         with self._database.write() as connection:
             if connection.execute("SELECT 1 FROM repositories WHERE place = ?", (path,)).fetchone() is None:
-                raise StateError(f"no repository was ever served from {path}")
+                raise StateError(
+                    f"no repository was ever served from {path}; `sourcelight admin repo folders` lists directories"
+                )
             connection.execute("DELETE FROM repositories WHERE place = ?", (target,))
             connection.execute("UPDATE repositories SET place = ? WHERE place = ?", (target, path))
             connection.execute("UPDATE OR REPLACE repository_grants SET place = ? WHERE place = ?", (target, path))
@@ -151,5 +153,7 @@ class RepositoryRegister:
         """Delete a repository with its grants, so that its name is free; raises `StateError` for an unknown path."""
         with self._database.write() as connection:
             if not connection.execute("DELETE FROM repositories WHERE place = ?", (path,)).rowcount:
-                raise StateError(f"no repository was ever served from {path}")
+                raise StateError(
+                    f"no repository was ever served from {path}; `sourcelight admin repo folders` lists directories"
+                )
             connection.execute("DELETE FROM repository_grants WHERE place = ?", (path,))

@@ -347,7 +347,7 @@ def _read_file(path: str) -> list[tuple[str, Any, int]]:
     except OSError as exc:
         raise ConfigurationError(f"{path}: can't be read: {exc.strerror or exc}") from exc
     except UnicodeDecodeError as exc:
-        raise ConfigurationError(f"{path}: not UTF-8 text (byte {exc.start})") from exc
+        raise ConfigurationError(f"{path}: not UTF-8 text (byte {exc.start}); save the file as UTF-8") from exc
     try:
         text = without_comments(text)
         value = json.loads(text, parse_constant=_refuse_constant)

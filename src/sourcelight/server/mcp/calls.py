@@ -155,7 +155,9 @@ class ToolRunner:
                 # Looked at after the call as well: it may have run for minutes, and the access may have ended
                 # meanwhile.
                 if not caller.holds():
-                    raise ToolFailed(f"{tool.name}: your access has ended or changed since the call started")
+                    raise ToolFailed(
+                        f"{tool.name}: your access ended or changed during the call; retry, or sign in again"
+                    )
         finally:
             cancellation.cancel()
             self._running.discard(cancellation)

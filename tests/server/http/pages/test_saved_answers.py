@@ -102,7 +102,7 @@ def test_a_saved_answer_shows_what_was_found_then(ann: httpx2.Client, folder: Pa
     text = text_of(after)
     assert "2 matches then" in text
     assert "status then: complete" in text
-    assert "Saved by ann on 2027-01-15, deleted on 2027-04-15" in text
+    assert "Saved by ann on 2027-01-15, expires on 2027-04-15" in text
     assert commit in text
     assert f'href="/{OPEN}@{commit}/-/blob/a.py' in after
     assert 'href="/search?q=patterntype%3Akeyword%20%22needle%22">Search again' in after

@@ -103,7 +103,7 @@ def build_shard(
     # The entry describes the commit in the catalog. If the ref moved during the build, the next build does it again.
     view = store.repository_folder(local.key).manifest().view_of(repository.info.commit)
     if view is None:
-        raise SearchIndexError(os.fspath(index), "the branch moved while its commit was indexed")
+        raise SearchIndexError(os.fspath(index), "the branch moved while its commit was indexed; build again")
     entry = StoredShard(
         repository.info,
         files.keep(storage),

@@ -131,7 +131,9 @@ def publish(repository: Repository, index: Path, history: Path, storage: ShardSt
         except FileNotFoundError:
             continue  # packed again meanwhile
     else:
-        raise RepositoryError(f"the files of {repository.name} change faster than they can be read")
+        raise RepositoryError(
+            f"the files of {repository.name} change faster than they can be read; retry when no fetch is running"
+        )
     for folder, name in ((index, INDEX), (history, HISTORY)):
         files += [
             StoredFile(f"{name}/{path.relative_to(folder).as_posix()}", *storage.put(path))

@@ -126,7 +126,9 @@ def _loopback(scheduler: str) -> str:
     host = scheduler.partition("://")[2]
     if is_loopback(host_of(host)):
         return "[::1]" if host.startswith("[") else "127.0.0.1"
-    raise ConfigurationError("use --host to say where this worker listens; the scheduler is on another machine")
+    raise ConfigurationError(
+        "the scheduler is on another machine; pass --host, the address on which this worker listens"
+    )
 
 
 @click.command()

@@ -190,7 +190,10 @@ class ShardCache:
         if self.most_bytes is None:
             return
         if size > self.most_bytes:
-            raise ClusterError(f"a shard of {size:,} bytes doesn't fit into a cache of {self.most_bytes:,} bytes")
+            raise ClusterError(
+                f"a shard of {size:,} bytes doesn't fit into the worker's cache of {self.most_bytes:,} bytes; "
+                "raise its --cache-size"
+            )
         with self._guard:
             used_bytes = sum(shard.size for other_key, shard in self._shards.items() if other_key != key)
             free = self.most_bytes - size - used_bytes - sum(self._coming.values())
@@ -206,7 +209,10 @@ class ShardCache:
                 free += self._shards[other_key].size
                 evicted.append(other_key)
             if free < 0:
-                raise ClusterError(f"the cache of {self.most_bytes:,} bytes is full of shards that are in use")
+                raise ClusterError(
+                    f"the worker's cache of {self.most_bytes:,} bytes is full of shards in use; "
+                    "retry, or raise its --cache-size"
+                )
             for other_key in evicted:
                 del self._shards[other_key]
             # Reserved under the same lock, so that two fetches can't count on the same free bytes.

@@ -92,7 +92,7 @@ class StatsBarrier:
                 return self.replies.get(timeout=_STEP_S)
             except queue.Empty:
                 continue
-        raise ClusterError(f"the statistics of the other workers didn't arrive within {WAIT_S:g} s")
+        raise ClusterError(f"the statistics of the other workers didn't arrive within {WAIT_S:g} s; retry")
 
 
 Message = dict[str, Any]

@@ -36,7 +36,9 @@ class Callback:
         try:
             return await asyncio.wait_for(asyncio.shield(self._answer), timeout_s)
         except TimeoutError:
-            raise SignInFailed(f"no sign-in within {timeout_s:g} s") from None
+            raise SignInFailed(
+                f"no sign-in within {timeout_s:g} s; connect again and finish the sign-in in the browser"
+            ) from None
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one request; requests with a wrong state are ignored."""

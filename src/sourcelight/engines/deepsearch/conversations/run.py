@@ -122,7 +122,7 @@ class QuestionRun:
         try:
             self.store.end(self.question, status, error)
         except StateUnusable as exc:
-            _log.error("question %d: its end could not be stored: %s", self.question, exc.reason)
+            _log.error("can't store the result of question %d: %s", self.question, exc.reason)
             self.unkept = status, error
         self._wake()
 

@@ -105,12 +105,12 @@ class ConversationAccess:
             except StateFull as exc:
                 return error_response(507, exc.for_callers)
             except ClusterError as exc:
-                log.warning("request failed: %s", exc)
+                log.warning("deep search request failed: %s", exc)
                 return error_response(503, exc.for_callers)
             except Exception as exc:  # noqa: BLE001 - the log has it, its text left out
                 error_id = secrets.token_hex(6)
                 text = format_error(exc)
-                log.error("request failed, id %s: %s", error_id, text)  # noqa: TRY400 - no text of questions in logs
+                log.error("deep search request failed, id %s: %s", error_id, text)  # noqa: TRY400 - no text of questions in logs
                 return error_response(500, f"internal error, id {error_id}: see the log of the service")
 
         return endpoint

@@ -76,7 +76,9 @@ class Budget:
         self.cancellation.check()
         self.calls -= 1
         if self.calls < 0:
-            raise GraphQLError(f"Over a cluster a request may read {MAX_CALLS} files, directories and commits.")
+            raise GraphQLError(
+                f"Over a cluster a request may read {MAX_CALLS} files, directories and commits; send several requests."
+            )
 
 
 @dataclass(slots=True)
@@ -96,7 +98,7 @@ class _Count:
             if isinstance(node, FieldNode):
                 self.fields += 1
                 if self.fields > MAX_FIELDS:
-                    raise GraphQLError(f"The query asks for more than {MAX_FIELDS} fields.")
+                    raise GraphQLError(f"The query asks for more than {MAX_FIELDS} fields; send several requests.")
                 self.visit(node.selection_set, depth + 1)
             elif isinstance(node, InlineFragmentNode):
                 self.visit(node.selection_set, depth + 1)

@@ -121,7 +121,7 @@ class PageAccess:
         link = f'<p><a href="{address}/-/tree/">All files of {escape(repository)}</a></p>'
         return error_page(404, "Not found", f"{capitalize(text)}.", prefix=self.prefix, extra_html=link)
 
-    def refusal_page(self, text: str, status: int = 400, title: str = "This can't be done") -> Response:
+    def refusal_page(self, text: str, status: int = 400, title: str = "Request not possible") -> Response:
         """Return the page of a request that can't be met."""
         return error_page(status, title, text, prefix=self.prefix)
 

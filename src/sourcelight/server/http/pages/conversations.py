@@ -149,7 +149,7 @@ def _bar(prefix: str, query: str, kind: str) -> str:
         f'data-suggestions="{base}/search/suggestions"><div class="field">'
         f'<input name="q" type="text" value="{html.escape(query)}" aria-label="Search code" placeholder="Search code" '
         'maxlength="10000" autocomplete="off" autocapitalize="none" spellcheck="false"></div>'
-        f'<select name="patternType" aria-label="How patterns are read">{options}</select>'
+        f'<select name="patternType" aria-label="Pattern type">{options}</select>'
         '<button type="submit">Search</button></form></header>'
     )
 
@@ -168,7 +168,7 @@ def error_page(
 
 _STATES = {
     "pending": ("warn", "is waiting for its turn"),
-    "processing": ("warn", "is in progress; this page follows it"),
+    "processing": ("warn", "is in progress; this page updates itself"),
     "canceled": ("warn", "was canceled"),
     "error": ("bad", "failed"),
 }

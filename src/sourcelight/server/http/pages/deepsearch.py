@@ -47,8 +47,8 @@ REFRESH_S = 3
 _NOTEBOOK = ".ipynb"
 _LOOK_S, _HEARTBEAT_S, _LIVE_S = 0.4, 15.0, 900.0
 _LISTED = 50
-_NO_ACCOUNT = "Deep search keeps conversations of accounts: sign in first."
-_SWITCHED_OFF = "This service has no deep search."
+_NO_ACCOUNT = "Deep search stores conversations per account. Sign in first."
+_SWITCHED_OFF = "Deep search is turned off on this service."
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,13 +132,13 @@ class ConversationPages:
         )
         older = urlencode({"text": text, "after": str(skip + _LISTED)}, errors="replace")
         more_html = f'<p><a href="{prefix}{PATH}?{escape(older)}">Older conversations</a></p>' * (len(rows) > _LISTED)
-        reason = "No conversation contains this text." if text else "None yet."
+        reason = "No conversation contains this text." if text else "No conversations yet."
         empty = "" if items else f'<p class="quiet">{reason}</p>'
         return (
             f'<h1>Deep search</h1><form class="ask" method="post" action="{prefix}{PATH}">'
             f"{QUESTION_FIELD.format(label='What do you want to know about the code?', text=escape(question))}"
-            '<p class="quiet">Filters narrow it, such as <code>repo:acme</code>. Every citation of an answer is '
-            'checked.</p><button name="do" value="ask">Ask</button></form><h2>Your conversations</h2>'
+            '<p class="quiet">Add filters such as <code>repo:acme</code> to narrow the search. Every citation of an '
+            'answer is checked.</p><button name="do" value="ask">Ask</button></form><h2>Your conversations</h2>'
             f'<form class="inline" action="{prefix}{PATH}"><input name="text" aria-label="Text in conversations" '
             f'maxlength="200" value="{escape(text)}"><button>Find</button></form>{empty}<ul>{items}</ul>{more_html}'
         )
@@ -178,7 +178,7 @@ class ConversationPages:
             if form.get("do") == "ask":
                 self._service.ask_in(conversation.id, question, context)
             elif changes is None:
-                raise ToolError("unknown form")
+                raise ToolError("unknown button; reload the page and try again")
             else:
                 self._service.change(number, changes, context)
             return PATH if changes == {"delete": True} else self._address(number, context)

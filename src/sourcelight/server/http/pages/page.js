@@ -79,7 +79,7 @@
       if (!response.ok || !made) throw new Error(response.statusText);
       list.replaceChildren(made);
     } catch {
-      if (mine === asking) list.textContent = "Could not be loaded. The name above leads to its page.";
+      if (mine === asking) list.textContent = "Can't load the references. Open the link above instead.";
     }
   }
   if (names && panel) {

@@ -35,7 +35,7 @@ PATH = "/search/saved"
 _KEY = "repository_key"
 _MAX_COMMITS = 50
 _ABSENT = "This saved answer doesn't exist, was deleted, or has expired."
-_NO_ACCOUNT = "Saved answers belong to accounts: sign in first."
+_NO_ACCOUNT = "Saved answers belong to an account. Sign in first."
 
 
 class SavedPages:
@@ -73,13 +73,13 @@ class SavedPages:
         items = "".join(
             f'<li><a href="{prefix}{PATH}/{escape(answer.token)}">'
             f"<code>{escape(one_line(answer.query, 200))}</code></a> "
-            f'<span class="quiet">saved {_day(answer.saved_at)}, deleted {_day(answer.expires_at)}</span> '
+            f'<span class="quiet">saved {_day(answer.saved_at)}, expires {_day(answer.expires_at)}</span> '
             f"{_delete_form(prefix, answer)}</li>"
             for answer in answers
         )
         body = (
             '<h1>Saved answers</h1><p class="quiet">Save an answer on the page of its search. Its link shows each '
-            f"reader the part that they may see.</p><ul>{items}</ul>{'' if items else '<p>None yet.</p>'}"
+            f"reader the part that they may see.</p><ul>{items}</ul>{'' if items else '<p>No saved answers yet.</p>'}"
         )
         return page("Saved answers", body, prefix=self._access.prefix, posts=True)
 
@@ -116,7 +116,7 @@ class SavedPages:
                 if sum(batch.num_rows for batch in batches) < MAX_FILES * MAX_ROWS:
                     batches.append(event.batch)
         if view.status == "failed":
-            raise ToolError("a failed search has no answer to save")
+            raise ToolError("the search failed, so there is no answer to save")
         keys = {repository.name: repository.key for repository in context.engine.catalog.visible(context.viewer)}
         rows = _to_bytes(batches, keys)
         # All repositories with matches, including those whose rows aren't stored: readers need access to all of them.
@@ -169,7 +169,7 @@ class SavedPages:
         prefix = self._access.prefix
         retry_link = escape(search_url(prefix, answer.query, answer.pattern_type))
         statements = [
-            f"Saved by {escape(answer.owner)} on {_day(answer.saved_at)}, deleted on {_day(answer.expires_at)}"
+            f"Saved by {escape(answer.owner)} on {_day(answer.saved_at)}, expires on {_day(answer.expires_at)}"
         ]
         notes = ""
         keys_by_name = answer.attributes.get("places")
@@ -255,5 +255,6 @@ def save_form(query: str, pattern_type: str, prefix: str) -> str:
     days = LIFETIME_S // 86_400
     return (
         f'<form class="inline" method="post" action="{escape(prefix)}{PATH}">{fields}<button '
-        f'title="For {days} days, by link, for those who may see its repositories">Save this answer</button></form>'
+        f'title="Stored for {days} days; anyone with access to its repositories can open the link">'
+        "Save this answer</button></form>"
     )

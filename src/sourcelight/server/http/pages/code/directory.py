@@ -308,7 +308,7 @@ def _foot(directory: Directory, name: str, noun: str, prefix: str) -> str:
         if not part.notices:
             return ""
         notices = "".join(f"<li>{escape(notice)}</li>" for notice in part.notices)
-        return f'<details class="quiet"><summary>What is counted</summary><ul>{notices}</ul></details>'
+        return f'<details class="quiet"><summary>How this is counted</summary><ul>{notices}</ul></details>'
     start = f"from={directory.start + 1}&amp;" if directory.start else ""
     address = f"{escape(_address(directory, prefix))}?{start}part={name}"
     if part is None:

@@ -40,7 +40,7 @@ def symbol_page(
         parts.append(f"<h2>{title}{count}</h2>{notes}{content}")
     path = location["path"]
     address = file_url(prefix, location["repo"], location.get("revision", ""), path)
-    origin = f'as <a href="{escape(address)}">{escape(path)}</a> of {escape(location["repo"])} uses it'
+    origin = f'as used in <a href="{escape(address)}">{escape(path)}</a> of {escape(location["repo"])}'
     body = f"<h1><code>{escape(name)}</code></h1><p class='quiet'>{origin}</p><div data-names>{''.join(parts)}</div>"
     return page(f"{name} \u00b7 {path}", body, prefix=prefix, wide=True, use=use)
 
@@ -50,7 +50,7 @@ def _location_text(row: Mapping[str, Any], prefix: str) -> str:
     address = file_url(prefix, row["repository"], row["commit"] or "", row["path"], (number, number))
     line = (row["line"] or "")[:_MAX_LINE_SHOWN]
     text = escape(line) if row["start"] is None else highlight(line, [row["start"]], [row["end"]])
-    suffix = ' <span class="quiet">by name alone</span>' if row["how"] == "name" else ""
+    suffix = ' <span class="quiet">matched by name only</span>' if row["how"] == "name" else ""
     return (
         f'<tr><td><a href="{escape(address)}">{escape(row["path"])}:{number}</a> <span class="quiet">'
         f"{escape(row['repository'])}</span></td><td><code>{text}</code>{suffix}</td></tr>"

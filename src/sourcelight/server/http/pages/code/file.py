@@ -161,7 +161,7 @@ def _file_actions(info: Any, view: FilePageView, prefix: str) -> str:
         f'value="{lines}" placeholder="lines 3-9" '
         'pattern="[0-9]+(-[0-9]+)?" maxlength="20"><button>Show</button>'
         '<button name="blame" value="1">Blame</button><button name="history" value="1" '
-        'title="Of the lines, or of the whole file without them">History</button>'
+        'title="History of the lines, or of the whole file if no lines are given">History</button>'
         f'{shown_view}</form><form class="inline" action="{escape(symbol)}"><input name="name" '
         'aria-label="Name in this file" '
         'size="22" placeholder="name, or click one" maxlength="200" required autocapitalize="none" '

@@ -136,7 +136,7 @@ class CodePages:
             return self._access.absent(request, context)
         except Cancelled:
             return self._access.refusal_page(
-                f"This page takes longer than {_ASKED_S:g} s. Ask for less, or use Python.", 503, "Not in time"
+                f"This page takes longer than {_ASKED_S:g} s. Open a smaller part, or use Python.", 503, "Timed out"
             )
         except ToolError as exc:
             return self._access.absent(request, context, _without_tool(exc))
@@ -299,7 +299,7 @@ def _attempt(name: str, arguments: Mapping[str, Any], context: ToolContext) -> t
     try:
         return tools.call(name, arguments, context), ""
     except Cancelled:
-        return None, f"{name} takes longer than {_ASKED_S:g} s and is left out; reload the page in a while."
+        return None, f"{name} takes longer than {_ASKED_S:g} s and isn't shown; reload the page later."
     except (ToolError, RepositoryError) as exc:
         return None, _without_tool(exc)
 
