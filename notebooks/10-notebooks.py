@@ -1,16 +1,16 @@
 # %% [markdown]
 # # An audit of a thousand notebooks
 #
-# Which notebooks read files of one machine, call a removed function, or have a key in an output? `cell:` searches the
-# cells as readers see them, not their JSON. The first cell has the parameters for papermill, which runs this notebook
-# on any repositories:
+# Which notebooks read a local file, call a removed function, or have a key in an output? `cell:` searches the cells as
+# readers see them, not their JSON. This notebook writes 1,000 small notebooks and searches them. With papermill, you
+# can run it on other repositories; the next cell has its parameter:
 #
 # ```sh
 # papermill 10-notebooks.ipynb mine.ipynb -p paths ~/src/analyses
 # ```
 
 # %% tags=["parameters"]
-paths = ""  # folders with repositories or notebooks, as in PATH; empty: 1,000 notebooks that the next cell writes
+paths = ""  # directories, separated as in PATH; empty: 1,000 notebooks that the next cell writes
 
 # %%
 import json
@@ -23,7 +23,7 @@ import pandas as pd
 
 import sourcelight as sl
 
-# A bar shows what a search is doing; it is off here, so that this notebook is the same on each run.
+# The progress bar is off, so that each run of this notebook has the same output.
 os.environ["SOURCELIGHT_PROGRESS"] = "off"
 pd.set_option("display.max_colwidth", 60)
 
@@ -40,7 +40,7 @@ def printed(text: str) -> dict:
 
 
 def write_notebook(path: Path, number: int) -> None:
-    """A small notebook; every fourth is in R, and some have what the audit looks for."""
+    """Write a small notebook. Every fourth is in R, and some have a problem that the audit finds."""
     language = "R" if number % 4 == 3 else "python"
     read = f'frame = pd.read_csv("/home/ann/run{number}.csv")' if number % 10 == 0 else "frame = pd.read_csv(SOURCE)"
     add = "frame = frame.append(row)" if number % 25 == 0 else "frame = pd.concat([frame, row])"
@@ -63,9 +63,10 @@ if not paths:
 code = sl.open(*folders)
 
 # %% [markdown]
-# ## List notebooks
+# ## Count notebooks
 #
-# `lang:` is the language of the kernel. A query without text returns each notebook with such a cell.
+# A query without text matches each notebook that has such a cell. `language` is the language of the kernel, and `lang:`
+# filters by it.
 
 # %%
 code.count_by("cell:code", "language")
@@ -73,8 +74,9 @@ code.count_by("cell:code", "language")
 # %% [markdown]
 # ## In cells, not in JSON
 #
-# A search of files matches lines of JSON, both code and text. `cell:code` matches code: `line` is the line of the cell,
-# `cell` and `cell_line` locate it, and `line_number` is the line in the file.
+# Without `cell:`, a search matches lines of the JSON file, in code and in text; `cell_kind` tells them apart.
+# `cell:code` matches only code. `line` is then a line of the cell, `cell` and `cell_line` locate it, and `line_number`
+# is its line in the file.
 
 # %%
 kinds = code.search("read_csv count:all").matches
@@ -85,7 +87,7 @@ removed = code.search("frame.append( cell:code lang:python count:all")
 removed.matches[["path", "cell", "cell_line", "line_number", "line"]].head()
 
 # %% [markdown]
-# ## What ties a notebook to one machine
+# ## Local paths in code
 
 # %%
 local = code.search("/[\"'](?:\\/home\\/|\\/Users\\/|C:)/ cell:code count:all")
@@ -101,9 +103,10 @@ keys = code.search(r"/AKIA[0-9A-Z]{16}/ cell:output count:all")
 keys.matches[["path", "cell", "cell_kind", "line"]]
 
 # %% [markdown]
-# ## Two things in one cell
+# ## Conditions on one cell
 #
-# `AND`, `OR` and `NOT` apply to a cell.
+# `AND`, `OR` and `NOT` apply to one cell. This query finds cells that call `read_csv` without `SOURCE`. In the 1,000
+# sample notebooks, these are the cells with a local path, so the list of differences is empty:
 
 # %%
 both = code.search("read_csv AND NOT SOURCE cell:code lang:python count:all")
@@ -112,8 +115,9 @@ len(both.matches), sorted(set(both.matches["path"]) ^ set(local.matches["path"])
 # %% [markdown]
 # ## When cells changed
 #
-# `type:diff` with `cell:` compares the cells of each changed notebook, not its JSON. This repository has three commits:
-# the second only runs the notebook again, with new outputs and counts, and the third changes a line.
+# `type:diff` with `cell:` compares the cells of each changed notebook, not its JSON. The next cell creates a repository
+# with three commits. The second commit only runs the notebook again, so its output changes. The third changes a line
+# of code.
 
 # %%
 history = Path(tempfile.mkdtemp()) / "history"
@@ -149,9 +153,10 @@ runs[["message", "side", "cell", "cell_kind", "line"]]
 print(removed.matches.code.open(0))
 
 # %% [markdown]
-# ## Check against `json`
+# ## Check with the standard library
 #
-# Read each notebook and search each cell with the standard library:
+# This cell reads each notebook with `json` and searches its code cells for `frame.append(`. It shows how many lines it
+# found, and whether they equal the rows of `removed`:
 
 # %%
 found = set()

@@ -1,11 +1,12 @@
 # %% [markdown]
 # # Find code by its structure
 #
-# A code pattern matches code only, not comments or strings, and ignores white space. `$NAME` matches one syntax node,
-# `$$$` any number of nodes. It needs the extra `structural` (`pip install 'sourcelight[structural]'`).
+# A structural pattern is code with placeholders: `$NAME` matches one syntax node, `$$$` any number of nodes. A pattern
+# ignores white space and doesn't match text in comments or strings. Structural search needs an extra:
+# `pip install 'sourcelight[structural]'`.
 
 # %% tags=["parameters"]
-paths = ""  # folders with repositories, as in PATH; empty: those of the demo
+paths = ""  # directories with repositories, separated as in PATH; empty: the sample repositories
 
 # %%
 import os
@@ -14,7 +15,7 @@ import pandas as pd
 
 import sourcelight as sl
 
-# A bar shows how far it is; it is off here, so that this notebook is the same on each run.
+# The progress bar is off, so that each run of this notebook has the same output.
 os.environ["SOURCELIGHT_PROGRESS"] = "off"
 pd.set_option("display.max_colwidth", 60)
 
@@ -24,7 +25,7 @@ len(code.list_repos())
 # %% [markdown]
 # ## A statement with any body
 #
-# A match of several lines has one row per line; `match_count` counts it in the first row.
+# A match that spans several lines has one row per line. `match_count` counts it in the first row only.
 
 # %%
 handled = code.search("patternType:ast-grep lang:go if err != nil { $$$ } count:all")
@@ -33,9 +34,10 @@ first = handled.matches.loc[handled.matches["match_count"] > 0, ["path", "line_n
 first.astype({"path": str}).sort_values(["path", "line_number"]).head(6).reset_index(drop=True)
 
 # %% [markdown]
-# ## One pattern, not the other
+# ## Combine patterns
 #
-# Operators apply to files, as for text: this finds functions that drop an error, in files that log none.
+# `AND`, `OR` and `NOT` apply to files, as in a text search. This query finds error checks in files that never call
+# `log.Fatalf`:
 
 # %%
 quiet = code.search("patternType:ast-grep lang:go if err != nil { $$$ } AND NOT log.Fatalf($$$) count:all")
@@ -44,7 +46,8 @@ sorted(quiet.matches["path"].unique())
 # %% [markdown]
 # ## Any language
 #
-# Without `lang:`, each file is parsed in its own language. A notice lists languages in which it is invalid.
+# Without `lang:`, each file is parsed in its own language. A notice counts the languages in which the pattern isn't
+# valid code.
 
 # %%
 returned = code.search("patternType:ast-grep return $X count:all")
@@ -56,7 +59,8 @@ returned.matches.astype({"language": str}).groupby("language")["match_count"].su
 # %% [markdown]
 # ## When code was added and removed
 #
-# Each changed file is compared before and after its commit. Moving or indenting code is no change.
+# `type:diff` compares each changed file before and after its commit. Code that was only moved within the file or
+# indented doesn't match.
 
 # %%
 history = code.search("patternType:ast-grep type:diff lang:python raise $E count:all")

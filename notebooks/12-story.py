@@ -1,19 +1,19 @@
 # %% [markdown]
 # # The story of a file, a directory and a function
 #
-# Who wrote this, when and why, and what was its former name? The first cell has the parameters for papermill, which
-# runs this notebook on any repository:
+# Who wrote a file, when and why, and where was it before? With papermill, you can run this notebook on any repository;
+# the next cell has its parameters:
 #
 # ```sh
 # papermill 12-story.ipynb mine.ipynb -p paths ~/src/project -p path src/main.py -p symbol main
 # ```
 
 # %% tags=["parameters"]
-paths = ""  # folders with repositories, as in PATH; empty: those of the demo
+paths = ""  # directories with repositories, separated as in PATH; empty: the sample repositories
 repo = ""  # name of the repository; empty: the hub of the sample repositories, or the only one there is
 path = "frame/frame.go"  # a file
 symbol = "EncodeFrame"  # a definition
-output = ""  # folder for the files; empty: a temporary one
+output = ""  # directory for the exported files; empty: a temporary directory
 
 # %%
 import os
@@ -24,7 +24,7 @@ import pandas as pd
 
 import sourcelight as sl
 
-# A bar shows what the report is doing; it is off here, so that this notebook is the same on each run.
+# The progress bar is off, so that each run of this notebook has the same output.
 os.environ["SOURCELIGHT_PROGRESS"] = "off"
 pd.set_option("display.max_colwidth", 60)
 
@@ -39,16 +39,17 @@ for sentence in story.lead:
 story.summary[["name", "value", "counts"]]
 
 # %% [markdown]
-# ## How it moved
+# ## Moves
 
 # %%
 moves = story.tables.get("moves", pd.DataFrame())
 moves[["commit_date", "old_path", "path", "score", "author", "subject"]] if len(moves) else "it never moved"
 
 # %% [markdown]
-# ## Who, when and why
+# ## People and commits
 #
-# `reason` is the first paragraph after the subject; `references` are the issues and pull requests in a message.
+# `people` has one row per author, `log` one row per commit. `reason` is the first paragraph of a message after its
+# subject. `references` are the issues and pull requests that the message mentions.
 
 # %%
 story.tables["people"][["author", "commits", "additions", "deletions", "first_date", "last_date"]]
@@ -57,15 +58,15 @@ story.tables["people"][["author", "commits", "additions", "deletions", "first_da
 story.tables["log"][["commit_date", "author", "subject", "reason", "references", "additions", "deletions"]]
 
 # %% [markdown]
-# The commits behind a number or a row:
+# `drill_down` lists the commits behind a number or a row:
 
 # %%
 story.drill_down("people", author=story.tables["people"]["author"].iloc[0])[["commit_date", "subject"]]
 
 # %% [markdown]
-# ## Its directory
+# ## The directory of the file
 #
-# The earlier commits of files that moved into it are included.
+# A file that moved into the directory brings its earlier commits:
 
 # %%
 folder = sl.reports.directory(code, repo, path.rpartition("/")[0]) if "/" in path else story
@@ -74,7 +75,8 @@ folder.tables.get("files", folder.tables["log"]).head(8)
 # %% [markdown]
 # ## A function, through moves between files
 #
-# `git log -L` follows lines and stops when a function came from another file. The story follows its name and text.
+# `git log -L` follows lines, and stops where a function came from another file. This report follows the function by its
+# name and text, through other files.
 
 # %%
 function = sl.reports.symbol(code, repo, symbol)
@@ -85,7 +87,7 @@ for sentence in function.lead:
 function.tables["log"][["commit_date", "author", "subject", "status", "line_number", "additions", "deletions"]]
 
 # %% [markdown]
-# ## Files of the report
+# ## Export the report
 
 # %%
 target = Path(output or tempfile.mkdtemp())

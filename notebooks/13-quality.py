@@ -1,10 +1,11 @@
 # %% [markdown]
 # # Complex code that changes often
 #
-# Which functions are hard to follow, which complex files change often, and since when? Each number links to its lines.
+# Which functions are hard to follow, which complex files change often, and how did complexity grow? Each row has its
+# file, its lines and its commit.
 
 # %% tags=["parameters"]
-paths = ""  # folders with repositories, as in PATH; empty: those of the demo
+paths = ""  # directories with repositories, separated as in PATH; empty: the sample repositories
 repo = ""  # name of the repository; empty: the hub of the sample repositories, or the only one there is
 revisions = "v1.0.0 v2.0.0"  # branches, tags or commits to compare
 
@@ -15,7 +16,7 @@ import pandas as pd
 
 import sourcelight as sl
 
-# A bar shows what a call is doing; it is off here, so that this notebook is the same on each run.
+# The progress bar is off, so that each run of this notebook has the same output.
 os.environ["SOURCELIGHT_PROGRESS"] = "off"
 pd.set_option("display.max_colwidth", 60)
 
@@ -26,7 +27,7 @@ functions = code.complexity(repo)
 functions[["path", "symbol", "line_number", "cyclomatic", "cognitive", "nesting", "lines"]].head(6)
 
 # %% [markdown]
-# The lines of the first function:
+# The code of the first function:
 
 # %%
 worst = functions.iloc[0]
@@ -48,6 +49,9 @@ code.path_history(repo, files["path"].iloc[0])[["commit_date", "author", "subjec
 
 # %% [markdown]
 # ## Comments, tests and age
+#
+# `test` marks tests, examples and benchmarks, by their paths. `dates=True` adds the dates of the oldest and the newest
+# line of each row.
 
 # %%
 files.groupby("test")[["code_lines", "comment_lines", "functions"]].sum()
@@ -59,14 +63,16 @@ dated[["symbol", "cognitive", "oldest_date", "newest_date"]]
 # %% [markdown]
 # ## Trends
 #
-# Totals exclude tests, which have their own columns. Each ratio has its parts in other columns.
+# Totals exclude tests, which have their own columns. `comment_ratio` is `comment_lines` divided by `code_lines`, and
+# `test_ratio` is `test_code_lines` divided by `code_lines`.
 
 # %%
 trend = code.complexity_trend(repo, revisions=revisions.split())
 trend[["revision", "files", "code_lines", "cyclomatic", "cognitive", "comment_ratio", "test_code_lines", "test_ratio"]]
 
 # %% [markdown]
-# The functions whose complexity grew most over a range of commits:
+# `points=6` measures six commits of the history. These functions grew most in cognitive complexity from the first
+# commit to the last:
 
 # %%
 each = code.complexity_trend(repo, by="function", points=6)

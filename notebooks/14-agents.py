@@ -1,16 +1,16 @@
 # %% [markdown]
-# # Who, or what, wrote it
+# # Commits that name a coding assistant
 #
-# Which commits name a coding assistant, who reviews, who joined and who left? The sample repositories name no
-# assistant, so this notebook makes a small repository. The first cell has the parameters for papermill, which runs it
-# on any other:
+# Which commits name a coding assistant? Who reviews, who joined and who left? The sample repositories name no
+# assistant, so this notebook creates a small repository. With papermill, you can run it on other repositories; the next
+# cell has its parameter:
 #
 # ```sh
 # papermill 14-agents.ipynb mine.ipynb -p paths ~/src/project
 # ```
 
 # %% tags=["parameters"]
-paths = ""  # folders with repositories, as in PATH; empty: a repository that this notebook makes
+paths = ""  # directories with repositories, separated as in PATH; empty: a repository that the next cell creates
 
 # %%
 import os
@@ -23,13 +23,13 @@ import pandas as pd
 import sourcelight as sl
 from sourcelight.testing import RepositoryBuilder
 
-# A bar shows how far it is; it is off here, so that this notebook is the same on each run.
+# The progress bar is off, so that each run of this notebook has the same output.
 os.environ["SOURCELIGHT_PROGRESS"] = "off"
 pd.set_option("display.max_colwidth", 70)
 
 
 def make_example(folder: Path) -> Path:
-    """Three years of three people and their assistants."""
+    """Create a repository with three years of three people and their assistants."""
     repository = RepositoryBuilder(folder / "tides")
     ada, bo, cy = ("Ada <ada@sea.example>", "Bo <bo@sea.example>", "Cy <cy@port.example>")
     year = 365 * 24 * 3600
@@ -60,17 +60,19 @@ named = commits[commits["agent"] != ""]
 named[["commit_date", "author", "subject", "agent", "agent_traces"]].head(8)
 
 # %% [markdown]
-# `agent_traces` is the text that names the assistant. A commit that only mentions one isn't counted, and neither is
-# "Coded with Claude": the number is a lower bound. Here are commits whose message has such a name without a trace:
+# `agent_traces` has the texts that name the assistant. A commit that only mentions an assistant doesn't count, and
+# neither does the sentence "Coded with Claude", so the number is a lower bound. These commits mention an assistant
+# without such a trace:
 
 # %%
 mentions = commits["message"].str.contains(r"\b(?:claude|copilot|cursor|codex|aider)\b", case=False, na=False)
 commits.loc[mentions & (commits["agent"] == ""), ["author", "subject"]].head(8)
 
 # %% [markdown]
-# ## The same with git
+# ## Check with git
 #
-# Git finds the commits of one rule. Each rule has its pattern and its source in the documentation.
+# Git finds the same commits, a few rules at a time. This cell uses two of them. The documentation lists all rules, each
+# with its pattern and its source.
 
 # %%
 rule = r"^co-authored-by: .*<(noreply@anthropic\.com|[0-9]+\+copilot@users\.noreply\.github\.com)>$"
@@ -82,7 +84,8 @@ for folder in folders:
 # %% [markdown]
 # ## In the report
 #
-# The report counts them by assistant and by period, with the share of all commits.
+# The contributor report counts these commits by assistant and by period. `share` is their share of all commits, or of
+# all commits in the period.
 
 # %%
 report = sl.reports.contributors(code, period="year", ownership=False)
@@ -97,13 +100,13 @@ activity if len(activity) else "no commit names an assistant"
 [f"{metric.value}: {metric.counts}" for metric in report.metrics if "lower bound" in metric.counts]
 
 # %% [markdown]
-# The commits behind a row:
+# `drill_down` lists the commits behind a row:
 
 # %%
 report.drill_down("agents", agent=agents["agent"].iloc[0])[["commit_date", "author", "subject"]] if len(agents) else ""
 
 # %% [markdown]
-# Lines that stand today, by author and by commits that name an assistant:
+# Current lines by author. `agent_lines` counts the lines whose commit names an assistant:
 
 # %%
 repository = code.list_repos()["repository"].iloc[0]
@@ -112,7 +115,8 @@ code.ownership(repository)[["author", "lines", "agent_lines"]].head(8)
 # %% [markdown]
 # ## Organizations, joiners, leavers, retention, reviewers
 #
-# `joined` and `left` compare a period with the one before.
+# `joined` lists people whose first commit is in the period of the report. `left` lists people who have commits in the
+# period before, and none since.
 
 # %%
 report.tables["organizations"][["organization", "people", "commits", "share"]].head(8)
