@@ -66,7 +66,7 @@ class QueryError(SourcelightError, ValueError):
     Parameters
     ----------
     message
-        What is wrong, in the words of the service where it has any.
+        What is wrong; the text of the service if it sent one.
     query
         The whole query text.
     position
@@ -87,7 +87,7 @@ class QueryError(SourcelightError, ValueError):
         self.hint = hint
         self.stage = stage
         if query and (hint or position is not None):
-            # In a note, because the message stays as the service words it.
+            # A note, because the message stays exactly as the service sent it.
             self.add_note(_mark(query, position) + (f"\n{hint}" if hint else ""))
 
 
@@ -97,7 +97,7 @@ _SHOWN = 60
 
 def _mark(query: str, position: int | None) -> str:
     """Return a query as a line for tracebacks, with a mark below the byte of the error."""
-    # Positions count bytes, and the mark has to stand below a character.
+    # `position` counts bytes, but the mark goes below a character.
     char_position = 0 if position is None else len(query.encode(errors="replace")[:position].decode(errors="ignore"))
     start, end = max(0, char_position - _SHOWN), char_position + _SHOWN
     excerpt = "".join(char if char.isprintable() else "\ufffd" for char in query[start:end])
@@ -202,11 +202,11 @@ class SearchIndexError(SourcelightError):
 
 
 class IndexDamaged(SearchIndexError):
-    """Raised when an index file is truncated, altered, or of another format; it is rebuilt, never trusted."""
+    """Raised when an index file is truncated, altered, or of another format; it is then rebuilt."""
 
 
 class IndexWriteFailed(SearchIndexError):
-    """Raised when an index can't be written (full disk, read-only folder); the former one stays current."""
+    """Raised when an index can't be written (full disk, read-only directory); the former one stays current."""
 
 
 class TransportError(SourcelightError):
@@ -245,7 +245,7 @@ class ProtocolError(SourcelightError):
 class ServiceError(SourcelightError):
     """Raised when a service answers with an error status; carries `status` and the `text` it sent.
 
-    `retry_after_s` is the wait that the service asks for, in seconds; None when it names none.
+    `retry_after_s` is the wait that the service requests, in seconds; None if it requests none.
     """
 
     def __init__(self, message: str, *, status: int, text: str = "", retry_after_s: float | None = None) -> None:
@@ -256,11 +256,11 @@ class ServiceError(SourcelightError):
 
 
 class Unauthorized(ServiceError):
-    """Raised for 401: the service wants a (valid) credential."""
+    """Raised for 401: the credential is missing or invalid."""
 
 
 class Forbidden(ServiceError):
-    """Raised for 403: the credential is valid, but not for this."""
+    """Raised for 403: the credential is valid, but does not allow this request."""
 
 
 class NotFound(ServiceError):
@@ -268,7 +268,7 @@ class NotFound(ServiceError):
 
 
 class RateLimited(ServiceError):
-    """Raised for 429; `retry_after_s` is the wait in seconds that the service requests, None if it names none."""
+    """Raised for 429; `retry_after_s` is the wait in seconds that the service requests, None if it requests none."""
 
     def __init__(self, message: str, *, status: int = 429, text: str = "", retry_after_s: float | None = None) -> None:
         super().__init__(message, status=status, text=text, retry_after_s=retry_after_s)
@@ -277,7 +277,7 @@ class RateLimited(ServiceError):
 class SignInFailed(SourcelightError):
     """Raised when signing in to a service, or staying signed in, fails.
 
-    `code` is that of RFC 6749 where the service gave one, such as ``access_denied``; `description` is its own text.
+    `code` is an error code of RFC 6749, such as ``access_denied``, if the service sent one; `description` is its text.
     """
 
     def __init__(self, message: str, *, code: str = "", description: str = "") -> None:
@@ -345,13 +345,13 @@ class StateUnusable(StateError):
 class StateFull(StateUnusable):
     """Raised when the disk has no space left for ``state.sqlite``; its contents stay.
 
-    `for_callers` is what readers of a service are told, who need not know its paths.
+    `for_callers` is the message for users of a service: it names no path.
     """
 
     for_callers = "the disk of the service is full, and nothing was stored; try again later"
 
     def __init__(self, path: str) -> None:
-        super().__init__(path, "no room is left on the disk; free some and try again")
+        super().__init__(path, "no space left on the disk; free some and try again")
 
 
 class ConfigurationError(SourcelightError):
@@ -361,8 +361,8 @@ class ConfigurationError(SourcelightError):
 class ClusterError(SourcelightError):
     """Raised when a cluster, or the storage of its shards, can't be used.
 
-    `for_callers` is what users of a service are told: no address of the cluster or of its storage, and nothing of a
-    unforeseen fault.
+    `for_callers` is the message for users of a service. It has no address of the cluster or of its storage, and no
+    details of an unexpected error.
     """
 
     for_callers = "a worker failed in an unforeseen way: the log of the service says more"
@@ -415,7 +415,7 @@ class NotRecorded(RecordingError):
     request
         The request, as text.
     recorded
-        The requests of the same kind that there are.
+        The recorded requests of the same kind.
     """
 
     def __init__(self, message: str, *, request: str, recorded: Sequence[str] = ()) -> None:
@@ -443,7 +443,7 @@ class MissingExtra(SourcelightError):
     Attributes
     ----------
     package
-        What to install.
+        The package to install.
     """
 
     def __init__(self, package: str, purpose: str, *, library: str = "") -> None:

@@ -20,7 +20,7 @@ def fill(state: State) -> None:
     with state.database.write() as connection:
         (pages,) = connection.execute("PRAGMA page_count").fetchone()
     state.database._writer.execute(f"PRAGMA max_page_count = {pages}")
-    with pytest.raises(StateFull, match="no room is left on the disk"):  # noqa: PT012 - which of them it is, is open
+    with pytest.raises(StateFull, match="no space left on the disk"):  # noqa: PT012 - which of them it is, is open
         for number in range(1_000):
             state.accounts.create(f"a{number}{'x' * 50}")
 

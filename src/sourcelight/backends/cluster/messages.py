@@ -21,7 +21,7 @@ TELL, KEEP = "sourcelight_tell", "sourcelight_keep"
 """Operations of a worker."""
 
 PART, REST, RANK, EXPLAIN, RESEARCH = "part", "rest", "rank", "explain", "research"
-"""The step of a call that a worker runs, if it doesn't run the whole call."""
+"""Steps of a call; without one, the worker runs the whole call."""
 
 ADD, MAXIMUM = "add", "most"
 """The rule that combines the numbers of all workers: their sum or their maximum."""
@@ -36,23 +36,23 @@ class WorkerRequest:
     generation
         Id of the generation of `names`.
     names
-        Repositories of this worker that the plan needs and the viewer may see. No others exist for the request.
+        Repositories of this worker that the plan needs and the viewer may see. The request can read no others.
     viewer
-        Name of the account, for data that belongs to it.
+        Name of the account, whose own data the request may read.
     allowed_s
-        Seconds that it may take; None without a limit.
+        Maximum seconds; None without a limit.
     request, limit
-        Of a search: the request, and the number of matches after which it stops.
+        The request of a search, and its maximum number of matches.
     counts, by
-        Whether only counts are requested, and the columns to count by.
+        Whether to return only counts, and the columns to group by.
     tool, arguments, served, base_url
-        A call of a tool or an analysis.
+        The call of a tool or an analysis.
     step
-        Of a call: empty for the whole call, `PART` for a partial result, `REST` for the whole call without the
-        repositories that the worker can't get, `RANK` for a part of a ranking over all workers, `EXPLAIN` for an
-        estimate from the indexes, `RESEARCH` for a step of deep search.
+        Step of a call. Empty: the whole call. `PART`: a partial result. `REST`: the whole call, without repositories
+        that the worker can't get. `RANK`: a part of a ranking over all workers. `EXPLAIN`: an estimate from the
+        indexes. `RESEARCH`: a step of deep search.
     token
-        Identifies a ranking that waits for the numbers of all workers.
+        Id of a ranking that needs the numbers of all workers.
     """
 
     generation: str
@@ -100,7 +100,7 @@ class WorkerRequest:
 
 @functools.cache
 def versions() -> str:
-    """Versions that must be equal on both sides, which exchange Arrow frames and Python values."""
+    """Versions that must be equal on both sides, because they exchange Arrow data and Python values."""
     import pyarrow as pa
 
     python = ".".join(map(str, sys.version_info[:2]))
@@ -108,7 +108,7 @@ def versions() -> str:
 
 
 def error_to_plain(error: BaseException) -> dict[str, Any]:
-    """Convert an error to plain values: errors of this package keep their type and attributes, others become text."""
+    """Convert an error to plain values; only errors of this package keep their type and attributes."""
     if not isinstance(error, SourcelightError):
         return {"error": "ClusterError", "message": f"{type(error).__name__}: {error}", "facts": {}, "ours": False}
     attributes = {name: value for name, value in vars(error).items() if _is_plain(value)}
@@ -181,8 +181,7 @@ class RepositoriesDone:
 class RepositoriesFailed:
     """Repositories that this worker can't search, with reasons; sent before results of later repositories.
 
-    `unfit` is True if the worker has no readable shard of them, so that another worker may answer. Otherwise its
-    engine failed.
+    `unfit` is True if the worker can't read their shards: another worker may answer. Otherwise the engine failed.
     """
 
     reasons: dict[str, str]

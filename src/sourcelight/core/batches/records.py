@@ -1,10 +1,10 @@
 """The match objects of the wire as typed records for fast decoding; every key that batches use, as the wire spells it.
 
-Absent and null are the same. What does not fit these types goes the forgiving way of `sourcelight.core.wire.decode`.
+Absent and null are the same. `sourcelight.core.wire.decode` reads values that don't fit these types.
 
-The wire reference knows no cells of notebooks, and readers of it ignore keys that they don't know. A file or a commit
-has the key ``cells`` beside its lines or chunks: one entry for each matched line, in their order, which is ``[cell,
-kind, line in the cell]``, or null for a line in no cell. It is sent only where a line is in a cell.
+The key ``cells`` is an addition to the wire reference, whose readers ignore unknown keys. A file or a commit has it
+beside its lines or chunks, with one entry for each matched line in order: ``[cell, kind, line in the cell]``, or null
+for a line outside of cells. It is sent only if a line is in a cell.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class WireLine(msgspec.Struct, gc=False, rename="camel"):
 
 
 class WireChunk(msgspec.Struct, gc=False, rename="camel"):
-    """Whole lines around matches, under either of the two names of the text."""
+    """Whole lines around matches; their text is in `content` or in `context`."""
 
     content_start: WireLocation
     ranges: list[WireRange]
@@ -56,7 +56,7 @@ WireCell: TypeAlias = tuple[int, str, int]
 class WireSymbol(msgspec.Struct, gc=False, rename="camel"):
     """A definition; `line` is 1-based.
 
-    Services of this package add its line as `text`, with the places of what matches in it and in the path, and `cell`.
+    Services of this package add `cell`, the line as `text`, and the spans of matches in the text and in the path.
     """
 
     name: str

@@ -17,18 +17,18 @@ from sourcelight.core.patterns.required import drops_hazards, exact_texts, requi
 from sourcelight.core.patterns.syntax import Node
 
 MAX_TEXTS = 8
-"""Texts of which one must be in a match: with more, RE2 is as fast as one search for each."""
+"""Maximum number of alternative texts. With more, RE2 is as fast as one search for each."""
 
 MAX_SPELLINGS = 4
-"""Texts above which one search in lowered text is quicker than a search for each spelling."""
+"""Maximum number of spellings to search for one by one. With more, one search in lowered text is faster."""
 
 MAX_CHOICES = 4
 
 COMMON = 384
-"""Bytes for each place of a needed text below which RE2 reads all lines as quickly as those of the places."""
+"""Minimum bytes per occurrence of a required text. Below that, RE2 is as fast on all lines as on the candidates."""
 
 SAMPLES, SAMPLE = 16, 16 << 10
-"""Ranges of a sample, and bytes of each."""
+"""Number of ranges in a sample, and bytes of each."""
 
 PIECE = 64 << 10
 """Bytes that are lowered at once, so that they stay in the processor's cache."""
@@ -43,9 +43,9 @@ class Prefilter:
     texts
         The texts; in lower case when `fold_case`.
     fold_case
-        Whether they are searched for in lowered text.
+        Whether to search lowered text.
     hazards
-        Whether a letter of theirs may be spelled with one of `FOLD_HAZARDS`: each place of these is a candidate, too.
+        Whether `FOLD_HAZARDS` may stand for letters of the texts: then each occurrence of a hazard is a candidate too.
     """
 
     texts: tuple[bytes, ...]
@@ -56,17 +56,15 @@ class Prefilter:
         """Return ascending addresses of candidates; every match in the ranges holds one."""
         if self.fold_case:
             offsets = [
-                start
-                for base, fold_case in lowered_blocks(buffers, ranges)
-                for start in self._in_lowered(fold_case, base)
+                start for base, lowered in lowered_blocks(buffers, ranges) for start in self._in_lowered(lowered, base)
             ]
-            # Several texts are searched for in turn, so their places must be merged.
+            # Each text is searched for separately, so the offsets must be merged.
             return np.unique(np.array(offsets, dtype=np.int64))
         parts = [find_in_all(buffers, text, ranges) for text in self.texts]
         return parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts))
 
-    def _in_lowered(self, fold_case: bytes, base: int) -> Iterator[int]:
-        find = stringzilla.Str(fold_case).find
+    def _in_lowered(self, lowered: bytes, base: int) -> Iterator[int]:
+        find = stringzilla.Str(lowered).find
         for text in (*self.texts, *(FOLD_HAZARDS if self.hazards else ())):
             position = find(text)
             while position >= 0:
@@ -76,7 +74,7 @@ class Prefilter:
 
 def prefilters(tree: Node) -> tuple[Prefilter, ...]:
     """Return the possible prefilters, each sufficient by itself; none for a tree whose matches need no text."""
-    # Exact spellings first: they are searched in the mapped bytes, without a lowered copy.
+    # Exact spellings first: these searches read the mapped bytes and need no lowered copy.
     exact_prefilters = [Prefilter(texts) for texts in _required_texts(required_texts(tree, fold_case=False))]
     selected = [prefilter for prefilter in exact_prefilters if len(prefilter.texts) <= MAX_SPELLINGS]
     if not selected:
@@ -101,8 +99,7 @@ def are_separate(texts: Collection[bytes]) -> bool:
     """Return whether finding each text by itself gives all matches of any of them."""
     if len(texts) > MAX_TEXTS or any(len(text) < MIN_TEXT_BYTES for text in texts):
         return False
-    # Sorted, a text that begins with another stands right behind it or behind a third that begins with it too, so
-    # neighbors tell.
+    # Sorting puts all texts with a common prefix next to each other, so comparing neighbors is enough.
     in_order = sorted(texts)
     return not any(later.startswith(text) for text, later in pairwise(in_order)) and all(map(never_overlaps, in_order))
 
@@ -125,7 +122,7 @@ def _required_texts(tree: RequiredTree) -> list[tuple[bytes, ...]]:
 
 
 def _longest_first(choices: Iterable[tuple[bytes, ...]]) -> list[tuple[bytes, ...]]:
-    # Longer texts are rarer as a rule; the sample of `rarest_prefilter` decides among the first few.
+    # Longer texts are usually rarer; `rarest_prefilter` samples the first few and decides.
     distinct = {texts for texts in choices if texts}
     return sorted(distinct, key=lambda texts: (-min(map(len, texts)), len(texts), texts))[:MAX_CHOICES]
 
@@ -138,14 +135,14 @@ def _alternatives(tree: RequiredTree) -> tuple[bytes, ...]:
 
 
 def _longest_line(leaf: RequiredText) -> tuple[bytes, ...]:
-    # Texts are searched for in pieces that end at newlines, so they must hold none.
+    # The searched blocks end at newlines, so a text must not contain one.
     line = max(leaf.text.split(b"\n"), key=len)
     return (line,) if line else ()
 
 
 def _all_alternatives(choices: Iterable[tuple[bytes, ...]]) -> tuple[bytes, ...]:
     branches = list(choices)
-    # A branch without a text may match anywhere, so then the whole OR needs none.
+    # If one branch requires no text, the whole OR requires none.
     texts = tuple(dict.fromkeys(text for branch in branches for text in branch))
     return texts if all(branches) and len(texts) <= MAX_TEXTS else ()
 
@@ -159,7 +156,7 @@ def lowered_blocks(buffers: BufferList, ranges: Int64Array) -> Iterator[tuple[in
             if size - position > 2 * PIECE:
                 newline = stringzilla.Str(text).find(b"\n", position + PIECE, size)
                 end = newline + 1 if newline >= 0 else size
-            # Only ASCII is folded, and lengths stay, so offsets are those of the original text.
+            # Only ASCII is folded and lengths stay the same, so offsets are valid in the original text.
             yield base + position, lower_ascii(text[position:end])
             position = end
 
@@ -169,11 +166,11 @@ def owners_holding(
 ) -> Int64Array:
     """Return the owners, ascending, of ranges that hold a text.
 
-    A range is read up to its first occurrence, and no range of an owner after the first with one. `fold_case`: the
-    text is in lower case, and searched for in lowered bytes.
+    The search stops at the first occurrence in a range, and skips the remaining ranges of that owner. With
+    `fold_case`, the text must be in lower case, and the bytes are lowered.
     """
-    # Most documents have one unit or two, and a text under a NOT is often common: a find that stops at the first
-    # occurrence reads some hundred bytes, where all occurrences would be read and kept.
+    # Most documents have one or two units, and a text under a NOT is often common. A search that stops at the first
+    # occurrence then reads some hundred bytes instead of the whole document.
     holding: list[int] = []
     last = -1
     for part, owner in zip(buffers.slices(ranges), owners.tolist(), strict=True):
@@ -191,7 +188,7 @@ def find_lowered(buffers: BufferList, text: bytes, ranges: Int64Array, *, hazard
     starts: list[int] = []
     add, width, done = starts.append, len(text), 0
     for base, lowered in lowered_blocks(buffers, ranges):
-        # A common text: a search for each occurrence costs more than comparing all bytes, so start over that way.
+        # The text is common: comparing all bytes at once is faster than one search per occurrence, so start over.
         if len(starts) * DENSE > done > PIECE:
             return _find_together(buffers, text, ranges, hazards=hazards)
         find = stringzilla.Str(lowered).find
@@ -206,11 +203,11 @@ def find_lowered(buffers: BufferList, text: bytes, ranges: Int64Array, *, hazard
 
 
 def _find_together(buffers: BufferList, text: bytes, ranges: Int64Array, *, hazards: bool) -> Int64Array | None:
-    """Find a common text in one joined copy, where all its places can be compared at once."""
+    """Find a common text by comparing all bytes of one joined copy at once."""
     lowered = lower_ascii(b"\n".join(buffers.slices(ranges)))
     if hazards and any(hazard in lowered for hazard in FOLD_HAZARDS):
         return None
-    # With + 1 for the newlines between the pieces; the text has none, so it never lies in two pieces.
+    # + 1: the newline between two pieces. The text contains none, so no match spans two pieces.
     sizes = ranges[:, 1] - ranges[:, 0] + 1
     ends = np.cumsum(sizes)
     match_starts = find_texts(memoryview(lowered), text, np.array([[0, len(lowered)]], dtype=np.int64))

@@ -1,7 +1,7 @@
-# ruff: noqa: E501 - a table of facts, one language a line
-"""Facts about languages, one a line: name | aliases | extensions without dot | exact file names.
+# ruff: noqa: E501 - one language per line
+"""Facts about languages, one per line: name | aliases | extensions without dot | exact file names.
 
-Where several languages share an extension, the one listed first is shown, unless `PREFERRED` names another.
+If several languages share an extension, the first one applies, unless `PREFERRED` names another.
 """
 
 PREFERRED = {

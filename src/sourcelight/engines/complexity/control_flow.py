@@ -1,9 +1,9 @@
 """Branches in syntax trees, and the cyclomatic and cognitive complexity that follow from them.
 
-Sources: T. J. McCabe, "A Complexity Measure" (1976): one path more for each decision. G. A. Campbell, "Cognitive
-Complexity" (SonarSource, version 1.7): one for each break of the flow, one more for each level that it is nested in.
+Sources: T. J. McCabe, "A Complexity Measure" (1976) adds one for each decision. G. A. Campbell, "Cognitive Complexity"
+(SonarSource, version 1.7) adds one for each break of the flow, and one more for each level of nesting around it.
 
-Names of nodes mean the same in all grammars that have them, so that one table serves all languages.
+A node type means the same in all grammars that have it, so one table serves all languages.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ FUNCTIONS = frozenset({
 
 @dataclass(slots=True)
 class Complexity:
-    """Complexities of a piece of code, without the 1 of the path that is always there, and its deepest nesting."""
+    """Complexities of a piece of code, and its deepest nesting; `decisions` doesn't include the base of 1."""
 
     decisions: int = 0
     cognitive: int = 0
@@ -62,9 +62,9 @@ class _Visit:
 
 
 def complexity_of(root: Node, own_name: bytes, function_spans: frozenset[tuple[int, int]]) -> Complexity:
-    """Count a function, or a file; functions of `function_spans` (first byte, end) are counted by themselves.
+    """Measure a function or a file, without the functions at `function_spans` (first byte, end).
 
-    The walk has a stack of its own: code nested a thousand levels deep would end Python's.
+    The walk keeps its own stack: code nested a thousand levels deep would exceed Python's recursion limit.
     """
     total = Complexity()
     is_recursive = False
@@ -83,7 +83,7 @@ def complexity_of(root: Node, own_name: bytes, function_spans: frozenset[tuple[i
             continue
         inner = nesting
         if kind in LOOPS or kind in CATCHES or kind in TERNARIES:
-            # A loop without a condition (`loop`) branches all the same, where it is left.
+            # A loop without a condition (Rust's `loop`) counts too: it branches at its exit.
             total.decisions += 1
             total.cognitive += 1 + nesting
             inner += 1
@@ -103,8 +103,8 @@ def complexity_of(root: Node, own_name: bytes, function_spans: frozenset[tuple[i
         elif kind in BOOLEANS and _operator(node) and not _is_inner(node):
             operators = list(_operators(node))
             total.decisions += len(operators)
-            # Each change of the operator begins another sequence; the first one begins one, too.
-            total.cognitive += 1 + sum(operator != next_one for operator, next_one in pairwise(operators))
+            # Each run of the same operator adds one.
+            total.cognitive += 1 + sum(operator != following for operator, following in pairwise(operators))
         elif kind in CALLS and own_name and not is_recursive:
             is_recursive = _callee(node) == own_name
             total.cognitive += is_recursive
@@ -114,7 +114,7 @@ def complexity_of(root: Node, own_name: bytes, function_spans: frozenset[tuple[i
 
 
 def _if_parts(node: Node, nesting: int, total: Complexity) -> Iterator[_Visit]:
-    """Yield the parts of an `if`; each `else` counts one, whatever it is nested in."""
+    """Yield the parts of an `if`; each `else` adds one, at any nesting."""
     alternatives = node.children_by_field_name("alternative")
     for child in node.children:
         if child in alternatives:
@@ -159,14 +159,14 @@ def _is_inner(node: Node) -> bool:
 
 
 def _operators(node: Node) -> Iterator[str]:
-    """Yield the logical operators of an expression in the order of the text."""
+    """Yield the logical operators of an expression in source order."""
     pending: list[Node | str] = [node]
     while pending:
         item = pending.pop()
         if isinstance(item, str):
             yield item
         elif item.type == "parenthesized_expression":
-            # A comment may be first: `( # why`.
+            # Skip comments: `( # why`.
             pending += [child for child in item.named_children if "comment" not in child.type][:1]
         elif item.type in BOOLEANS and _operator(item):
             left, right = item.child_by_field_name("left"), item.child_by_field_name("right")
@@ -174,7 +174,7 @@ def _operators(node: Node) -> Iterator[str]:
 
 
 def _callee(node: Node) -> bytes:
-    """Return the last name of what a call calls; of a member of another object than `self` and `this`, nothing."""
+    """Return the name of the called function; empty for a member of an object other than `self` and `this`."""
     target = node.child_by_field_name(CALLS[node.type])
     if target is None:
         return b""

@@ -24,7 +24,7 @@ _MAX_DEPTH = 20
 
 @dataclass(frozen=True, slots=True)
 class FunctionMeasures:
-    """A function and its measures; lines are from 1, and count from its first line to its last."""
+    """A function and its measures; line numbers are 1-based, and the last one is included."""
 
     name: str
     kind: str
@@ -44,7 +44,7 @@ class FileMeasures:
 
     Blank lines count as neither, also within strings and comments.
 
-    `incomplete` says why there may be more functions, as `sourcelight.engines.symbols.FileDefinitions` does.
+    `incomplete` is the reason if functions may be missing, as in `sourcelight.engines.symbols.FileDefinitions`.
     """
 
     functions: list[FunctionMeasures] = field(default_factory=list)
@@ -80,7 +80,7 @@ def measure_file(language: str, data: bytes) -> FileMeasures:
     separate_spans = frozenset((node.start_byte, node.end_byte) for _, _, node in functions)
     for definition, name, node in functions:
         first = node.start_point[0]
-        # A comment behind the last statement is within the grammar's block, but not within the function.
+        # The grammar's block includes comments after the last statement; the function doesn't.
         last = max((code | docstrings).intersection(range(first, node.end_point[0] + 1)), default=first)
         complexity = complexity_of(node, definition.name.encode(), separate_spans)
         within = range(first, last + 1)
@@ -99,7 +99,7 @@ def measure_file(language: str, data: bytes) -> FileMeasures:
 
 
 def _function_at(tree: Tree, definition: Definition) -> Node | None:
-    """Return the function whose name is at the place of a definition; None for what has no body."""
+    """Return the function whose name is at a definition; None if it has no body."""
     end = definition.offset + len(definition.name.encode())
     node = tree.root_node.descendant_for_byte_range(definition.offset, end)
     for _ in range(_MAX_DEPTH):
@@ -115,7 +115,7 @@ def _function_at(tree: Tree, definition: Definition) -> Node | None:
 
 
 def _kinds_of_lines(tree: Tree, data: bytes) -> tuple[set[int], set[int], set[int]]:
-    """Return the lines with code, comments and docstrings, from 0; a line can have several, a blank line has none."""
+    """Return the 0-based lines with code, comments and docstrings; a line can have several kinds."""
     code: set[int] = set()
     comments: set[int] = set()
     docstrings: set[int] = set()
@@ -125,7 +125,7 @@ def _kinds_of_lines(tree: Tree, data: bytes) -> tuple[set[int], set[int], set[in
         if "comment" in node.type:
             lines = comments
         elif node.type == "expression_statement" and [child.type for child in node.children] == ["string"]:
-            # A string alone in Python, which cloc, lizard and radon don't count as code, either.
+            # A Python string as a statement: cloc, lizard and radon don't count it as code, either.
             lines = docstrings
         elif node.child_count and ("string" not in node.type or node.type == "concatenated_string"):
             pending += node.children
@@ -134,7 +134,7 @@ def _kinds_of_lines(tree: Tree, data: bytes) -> tuple[set[int], set[int], set[in
             lines = code
         else:
             continue
-        # Text of several lines counts for all of them; what ends at a line's beginning is not in that line.
+        # A node counts for all its lines, except a last line in which it has no characters.
         last = node.end_point[0] - (node.end_point[1] == 0 and node.end_point[0] > node.start_point[0])
         lines.update(range(node.start_point[0], last + 1))
     blank = {number for number, line in enumerate(data.split(b"\n")) if not line.strip()}
@@ -153,6 +153,6 @@ def _parameters(node: Node) -> int:
     for child in parameters.named_children:
         if "comment" in child.type or child.type in {"keyword_separator", "positional_separator", "self_parameter"}:
             continue
-        # `a, b int` of Go is one node with two names.
+        # In Go, `a, b int` is one node with two names.
         count += max(len(child.children_by_field_name("name")), 1) if child.type == "parameter_declaration" else 1
     return count

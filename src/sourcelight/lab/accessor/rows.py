@@ -1,4 +1,4 @@
-"""Rows of DataFrames as links, comparisons and files, and the backend that they came from."""
+"""Turn rows of DataFrames into links, comparisons and files, and find the backend that they came from."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def add_links(frame: DataFrame, backend: Backend, kind: str | None) -> DataFrame
             f"link: kind must be {' or '.join(KINDS)}, got {kind!r}", tool="link", argument="kind", accepted=KINDS
         )
     resolver = resolver_for(backend)
-    if kind == "host" and not backend.local:  # a service has its own pages, and is asked for others only when wanted
+    if kind == "host" and not backend.local:  # a service links to its own pages unless hosts are requested
         resolver = replace(resolver, hosts={fact.name: fact.url for fact in call(backend.repositories) if fact.url})
     links = [_best(resolver, row, kind) for row in rows_of(frame)]
-    # A shallow copy: only columns are added, and values of a large frame need not be copied.
+    # A shallow copy: only columns are added, so the values of a large frame can be shared.
     linked_frame = frame.copy(deep=False)
     linked_frame["link"] = pd.array([address for address, _ in links], dtype="str")
     linked_frame["link_kind"] = pd.Categorical([which for _, which in links], categories=list(KINDS))
@@ -56,7 +56,7 @@ def resolver_for(backend: Backend) -> LinkResolver:
 
 
 def rows_of(frame: DataFrame) -> list[dict[str, Any]]:
-    """Return the columns of a frame that tell where its rows are, null as None."""
+    """Return the location columns of each row of a frame, null as None."""
     columns = [name for name in _COLUMNS if name in frame.columns]
     locations = frame[columns].astype("object")
     return [
@@ -166,10 +166,10 @@ async def _watch(
 
 
 class _CountRow:
-    """As many rows as a bar counts."""
+    """Stand-in for a table: the row count of a progress bar."""
 
     def __init__(self, rows: int) -> None:
-        # The progress bar reads nothing but the number of rows, so no table is made for it.
+        # The progress bar reads only the number of rows, so it needs no table.
         self.num_rows: Any = rows
 
 
@@ -199,13 +199,13 @@ def open_row(frame: DataFrame, row: int, backend: Backend) -> FileView:
 
 
 def _shown_spans(row: Mapping[Any, Any], spans: tuple[list[int], list[int]]) -> tuple[list[int], list[int]]:
-    """Return spans of a line of a notebook as those of the line of its cell, which is shown."""
+    """Convert spans of a line of a notebook file to spans of the displayed line of its cell."""
     visible = cell_text(str(row.get("line") or ""), *spans) if has_json_line(row) else None
     return spans if visible is None else (visible.starts, visible.ends)
 
 
 def _spans(frame: DataFrame, row_index: int) -> tuple[list[int], list[int]]:
-    """Return spans of a row: lists of a search, or the one of `groups`; none elsewhere."""
+    """Return the spans of a row: several of a search, one of `groups`, none of other frames."""
     if not {"start", "end"} <= set(frame.columns):
         return [], []
     start, end = frame["start"].iloc[row_index], frame["end"].iloc[row_index]

@@ -182,8 +182,6 @@ def literal_at(code: str) -> Literal | None:
                 pass
         elif char == "," and open_:
             open_[-1].commas += 1
-        elif char == "\n" and not open_:
-            pass
         position += 1
     return None
 

@@ -24,7 +24,7 @@ from sourcelight.core.errors import StateError, StateFull, StateUnusable
 from sourcelight.repos.state.migrations import MIGRATIONS
 
 BUSY_S = 10.0
-_APPLICATION_ID = 0x736C7374  # "slst", so that `file` and a careful operator can tell what it is
+_APPLICATION_ID = 0x736C7374  # "slst": identifies the file type, for example to `file`
 
 
 class Database:
@@ -35,7 +35,7 @@ class Database:
     path
         The file; it and its directory are made for their user alone. Empty: in memory, for tests and trials.
     actor
-        Who writes, for the audit log: ``admin:NAME`` with the name of a user of this machine, ``service``.
+        The writer in the audit log: ``admin:NAME`` for a user of this machine, or ``service``.
 
     Raises
     ------
@@ -91,15 +91,14 @@ class Database:
     def write(self) -> Iterator[sqlite3.Connection]:
         """Open a transaction: committed at the end, rolled back on an exception.
 
-        `sqlite3.IntegrityError` passes through, for callers who know which rule it was.
+        `sqlite3.IntegrityError` passes through: the caller knows which constraint failed.
         """
         with self._writing, self._mapping_errors():
             # Takes the write lock now. A deferred transaction that reads first can fail with SQLITE_BUSY at its first
             # write, and waiting doesn't help then, because its snapshot is outdated.
             self._writer.execute("BEGIN IMMEDIATE")
             try:
-                # A row and not a parameter: triggers can't see Python, and read the name from the table within the
-                # transaction.
+                # Triggers can't read Python values, so they read the name from a table within the transaction.
                 self._name_actor(self._actor)
                 yield self._writer
                 self._name_actor("")
@@ -132,18 +131,18 @@ class Database:
             return connection.execute(sql, values).rowcount
 
     def copy_to(self, target: str) -> None:
-        """Write a whole copy of the file to `target`, also while others use it; the copy is checked before it is there.
+        """Write a checked copy of the file to `target`, also while others use it.
 
         Raises
         ------
         StateError
-            If `target` exists, or the copy is not whole.
+            If `target` exists, or the copy is damaged.
         """
         if os.path.lexists(target):
             raise StateError(f"{target} already exists: choose another name")
         partial = f"{target}.partial-{os.getpid()}"
         try:
-            # Made for its user alone before it has content: it has hashes of credentials, and a key.
+            # Private from the start: the file will hold hashes of credentials, and a key.
             os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
             with contextlib.closing(sqlite3.connect(partial)) as copy:
                 with self.read() as connection:
@@ -159,19 +158,20 @@ class Database:
                 os.remove(partial)
 
     def replace_from(self, source: str) -> None:
-        """Replace all contents by those of a copy, in one transaction; other processes see it with their next request.
+        """Replace all contents by those of a copy, in one transaction.
+
+        Other processes see the new contents at their next request.
 
         Raises
         ------
         StateError
-            If `source` is no whole copy, or was written by a later version; nothing has changed then.
+            If `source` is damaged, or a later version wrote it. Nothing has changed then.
         """
-        # Immutable: SQLite then takes no locks and looks for no log beside the file, which may lie on a read-only disk.
+        # Immutable: SQLite takes no locks and looks for no log, so the file may be on a read-only disk.
         address = f"{Path(source).absolute().as_uri()}?mode=ro&immutable=1"
         try:
             with contextlib.closing(sqlite3.connect(address, uri=True)) as copy:
-                # Before anything else: the schema of a file from elsewhere could call functions from its views and
-                # triggers.
+                # Before anything else: views and triggers of an untrusted file could call functions.
                 copy.execute("PRAGMA trusted_schema = OFF")
                 _check_copy(copy, source)
                 with self._writing, self._mapping_errors():
@@ -186,10 +186,10 @@ class Database:
     def version(self) -> int:
         """Return a number that differs after any process has written, to validate caches."""
         if not self.path:
-            # `data_version` doesn't change for writes of the same connection, and in memory there is only that one.
+            # `data_version` ignores writes of its own connection, and a database in memory has only one.
             return self._writer.total_changes
         try:
-            # Without `read` and its two contexts: each request asks.
+            # Every request calls this, so it avoids the two context managers of `read`.
             with self._reading:
                 return int(self._reader.execute("PRAGMA data_version").fetchone()[0])
         except sqlite3.Error:
@@ -197,8 +197,8 @@ class Database:
                 raise
 
     def _connect(self) -> sqlite3.Connection:
-        # `isolation_level=None`: transactions begin where `write` says, not where the module guesses. Threads share the
-        # connection under the locks above, so its own thread check is off.
+        # `isolation_level=None`: only `write` begins transactions. The locks above protect connections that threads
+        # share, so the module's own thread check is off.
         connection = sqlite3.connect(
             self.path or ":memory:", timeout=BUSY_S, isolation_level=None, check_same_thread=False
         )
@@ -218,17 +218,17 @@ class Database:
             if _version_of(self._reader) == len(MIGRATIONS):
                 self._has_audit = True
                 return
-        # Read again inside the transaction: another process may have migrated between the look above and the lock.
+        # Read again inside the transaction: another process may have migrated since the check above.
         with self.write() as connection:
-            have = _version_of(connection)
+            version = _version_of(connection)
             # An older version must not write: it would miss columns that the newer one relies on.
-            if have > len(MIGRATIONS):
+            if version > len(MIGRATIONS):
                 raise StateUnusable(
                     self.path,
-                    f"was written by a later version (its number is {have}, this version knows {len(MIGRATIONS)}); "
+                    f"was written by a later version (its number is {version}, this version knows {len(MIGRATIONS)}); "
                     "update sourcelight or restore a backup",
                 )
-            for migration in MIGRATIONS[have:]:
+            for migration in MIGRATIONS[version:]:
                 for statement in migration.statements:
                     connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
@@ -257,7 +257,7 @@ class Database:
 
 
 def _check_copy(copy: sqlite3.Connection, name: str) -> None:
-    """Raise `StateError` unless a copy is whole, and of a version that this one reads."""
+    """Raise `StateError` if a copy is damaged, or a later version wrote it."""
     if copy.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION_ID:
         raise StateError(f"{name} is not a copy of a sourcelight state file")
     if _version_of(copy) > len(MIGRATIONS):
@@ -268,7 +268,7 @@ def _check_copy(copy: sqlite3.Connection, name: str) -> None:
 
 
 def _use_log(connection: sqlite3.Connection) -> None:
-    """Switch to write-ahead logging; retries, since SQLite doesn't wait for another process that does the same."""
+    """Switch to write-ahead logging; retries, since SQLite doesn't wait for another process that switches too."""
     until = time.monotonic() + BUSY_S
     while True:
         try:
@@ -306,7 +306,7 @@ def _close(connections: list[sqlite3.Connection]) -> None:
 class AuditEntry:
     """A change: its number, time (seconds since 1970, UTC), actor, action and subject.
 
-    `actor` is ``admin:NAME`` (a user of the machine), ``service``, or empty where something else wrote to the file.
+    `actor` is ``admin:NAME`` (a user of the machine), ``service``, or empty if another program wrote to the file.
     """
 
     id: int

@@ -1,4 +1,4 @@
-"""Merge what workers sent of each repository into the order in which one machine would return it."""
+"""Merge the rows of all workers into the order in which one machine would return them."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from sourcelight.core.errors import ClusterError
 PHASES = (REPOSITORIES, COMMITS, SYMBOLS, FILES)
 _OVER = len(PHASES)
 MAX_BYTES = 64 * 1024 * 1024
-"""Bytes that wait for their turn, or for the reader; then nothing is read on but what the reader waits for."""
+"""Maximum bytes in the buffer. Beyond it, only the stream that the reader waits for may continue."""
 
 FIRST_S, TOGETHER_S = 0.01, 0.05
-"""Seconds for which the first rows, and later ones, wait for those of other workers to share a batch with."""
+"""Seconds that the first rows, and later ones, wait for rows of other workers to fill a batch."""
 
 _FIRST_BYTES, _TOGETHER_BYTES = 32 * 1024, 1024 * 1024
-"""Bytes of the first rows, and of later ones, that wait for no others."""
+"""Bytes of the first batch, and of later ones, that are yielded without waiting."""
 
 
 @dataclass(slots=True)
 class _PhasePart:
-    """Rows of one repository in a batch that may contain others; of yielded rows only the number remains."""
+    """Rows of one repository, as a range of a batch; yielded rows keep only their number."""
 
     phase: int
     rows: int
@@ -40,7 +40,7 @@ class _PhasePart:
 class ReplicaStream:
     """The rows of one repository from one worker so far. All copies hold the same rows in the same order.
 
-    `phase` is the first that is not finished; `complete` is set by the worker's last message alone.
+    `phase` is the first unfinished phase. Only the worker's last message sets `complete`.
     """
 
     parts: list[_PhasePart] = field(default_factory=list)
@@ -51,7 +51,7 @@ class ReplicaStream:
 
 @dataclass(slots=True)
 class RepositorySlot:
-    """One repository: its copies, the number of its yielded rows, and why it was given up, if it was."""
+    """One repository: its copies, the number of yielded rows, and whether it was given up."""
 
     copies: list[ReplicaStream] = field(default_factory=list)
     rows_yielded: int = 0
@@ -59,7 +59,7 @@ class RepositorySlot:
 
     @property
     def complete(self) -> bool:
-        """Whether a worker has sent all of it."""
+        """Whether a worker has sent all rows."""
         return any(copy.complete for copy in self.copies)
 
     def over(self, phase: int) -> bool:
@@ -68,30 +68,30 @@ class RepositorySlot:
 
 
 class OrderedMerge:
-    """The repositories of one search; filled by one thread, and read in order by another.
+    """The repositories of one search; one thread adds rows, and another reads them in order.
 
     Parameters
     ----------
     names
-        Of the repositories.
+        Names of the repositories.
     phases
-        Those in which there may be rows.
+        Phases that may have rows.
     """
 
     def __init__(self, names: Sequence[str], phases: Sequence[int] = PHASES) -> None:
         self.names = sorted(names)
         self.slots = {name: RepositorySlot() for name in self.names}
-        # One condition for all slots: the loop's thread adds results, the reader's thread waits for the next turn.
+        # One condition for all slots: the event loop adds results, and the reader waits for the next turn.
         self.changed = threading.Condition()
-        # Bytes of rows that are not yielded yet, of all copies; guarded by `changed`, read without it in `full` as an
-        # estimate.
+        # Bytes of rows that are not yielded yet, of all copies. `changed` guards it; `full` reads an estimate without
+        # the lock.
         self.bytes = 0
         self.waiting = False
         self.error: Exception | None = None
         self._phases = phases
         # Index into the sequence of all (phase, repository) turns; only the reader moves it.
         self._position = 0
-        # Counted down instead of looking at all slots: `is_settled` is asked for every result.
+        # A counter, because `is_settled` is read for every result and must not visit all slots.
         self._unsettled = len(self.names)
         self._has_yielded = False
 
@@ -104,9 +104,9 @@ class OrderedMerge:
             return copies
 
     def add(self, copies: dict[str, ReplicaStream], result: ResultBatch) -> None:
-        """Add a result, and release everything that precedes it in the order; unrequested results are ignored.
+        """Add a result, and finish all slots that precede it in the order; unrequested repositories are ignored.
 
-        Raises `ClusterError` for rows of what was told to its end before: given on, they would be out of order.
+        Raises `ClusterError` for rows of a finished phase, which would be out of order.
         """
         with self.changed:
             start = 0
@@ -125,10 +125,9 @@ class OrderedMerge:
                 start = end
             last = result.repositories[-1]
             for name, copy in copies.items():
-                # A worker sends repositories by name within a phase: those before the last one of the result are
-                # finished in it.
+                # Within a phase, a worker sends repositories by name: all before the last one are finished.
                 copy.phase = max(copy.phase, result.phase + (name < last))
-            self._tell()
+            self._notify_reader()
 
     def finish(self, copies: dict[str, ReplicaStream], names: Sequence[str]) -> None:
         """Record that all files of these repositories have arrived."""
@@ -136,7 +135,7 @@ class OrderedMerge:
             for name in names:
                 if name in copies:
                     copies[name].phase = _OVER
-            self._tell()
+            self._notify_reader()
 
     def complete(self, copies: dict[str, ReplicaStream]) -> list[str]:
         """Mark copies as complete, after the last message; return those that no other worker had completed."""
@@ -146,7 +145,7 @@ class OrderedMerge:
             for copy in copies.values():
                 copy.complete = True
                 copy.phase = _OVER
-            self._tell()
+            self._notify_reader()
             return first
 
     def drop(self, copies: dict[str, ReplicaStream]) -> list[str]:
@@ -162,23 +161,23 @@ class OrderedMerge:
                 self.bytes -= sum(part.size for part in copy.parts)
                 if not slot.complete:
                     incomplete.append(name)
-            self._tell()
+            self._notify_reader()
             return incomplete
 
     def give_up(self, names: Sequence[str]) -> None:
-        """Give up repositories that no worker is left for."""
+        """Give up repositories that no remaining worker has."""
         with self.changed:
             for name in names:
                 slot = self.slots[name]
                 self._unsettled -= not (slot.complete or slot.given_up)
                 slot.given_up = True
-            self._tell()
+            self._notify_reader()
 
     def fail(self, error: Exception) -> None:
         """Fail the whole search; the reader raises the first error."""
         with self.changed:
             self.error = self.error or error
-            self._tell()
+            self._notify_reader()
 
     @property
     def is_settled(self) -> bool:
@@ -186,16 +185,16 @@ class OrderedMerge:
         return self._unsettled <= 0
 
     def full(self, names: Collection[str]) -> bool:
-        """Return whether the worker that sends these rows should wait: the buffer is full, and others come first."""
+        """Return whether the worker of these repositories should wait: the buffer is full, and others come first."""
         if self.bytes <= MAX_BYTES:
             return False
         turn = self._turn
-        # The stream that the reader waits for is never paused, or the search would wait for ever.
+        # The stream that the reader waits for is never paused, or the search would never end.
         return not (self.waiting and turn is not None and turn[1] in names)
 
     @property
     def left(self) -> frozenset[str]:
-        """Repositories that the reader saw incompletely: those whose turn has not come or is not over."""
+        """Repositories that the reader has not read completely."""
         count, phases = len(self.names), len(self._phases)
         if not count or self._position >= count * phases:
             return frozenset()
@@ -203,18 +202,18 @@ class OrderedMerge:
         return frozenset(self.names[max(seen, 0) :])
 
     def batches(self, stopped: Callable[[], bool]) -> Iterator[Any]:
-        """Yield all rows by phase and repository; end early when `stopped` returns True, and raise the fault.
+        """Yield all rows by phase and repository; end early when `stopped` returns True, and raise the first error.
 
-        Rows of many repositories come in one batch where they are few.
+        A batch can have the rows of several repositories.
         """
         gathered = JoinedRows()
         has_more = True
-        look = time.monotonic() + FIRST_S
+        yield_at = time.monotonic() + FIRST_S
         while has_more:
             with self.changed:
-                has_more = self._gather(gathered, stopped, look)
-            look = time.monotonic() + TOGETHER_S
-            # Outside the lock: a slow reader must not keep the event loop from adding rows.
+                has_more = self._gather(gathered, stopped, yield_at)
+            yield_at = time.monotonic() + TOGETHER_S
+            # Outside the lock: a slow reader must not block the event loop, which adds rows.
             for batch in gathered.batches():
                 self._has_yielded = True
                 yield batch
@@ -225,15 +224,14 @@ class OrderedMerge:
         phase, index = divmod(self._position, len(self.names) or 1)
         return (self._phases[phase], self.names[index]) if phase < len(self._phases) and self.names else None
 
-    def _gather(self, gathered: JoinedRows, stopped: Callable[[], bool], look: float) -> bool:
-        """Wait for enough rows, and after `look` for any; return False when there are no more."""
+    def _gather(self, gathered: JoinedRows, stopped: Callable[[], bool], yield_at: float) -> bool:
+        """Wait for enough rows, or for any after `yield_at`; return False when there are no more."""
         while True:
             if self.error is not None:
                 raise self.error
             if stopped():
                 return False
-            # The order is fixed by phase and name. Rows leave only for the slot whose turn it is, so answers are the
-            # same however fast workers are.
+            # Only the slot whose turn it is yields rows. So the order doesn't depend on the speed of workers.
             while (turn := self._turn) is not None and gathered.size < _TOGETHER_BYTES:
                 phase, slot = turn[0], self.slots[turn[1]]
                 self._take_rows(phase, slot, gathered)
@@ -244,28 +242,27 @@ class OrderedMerge:
                 return False
             now = time.monotonic()
             if gathered.rows:
-                # What is half told comes from one worker alone: no other's rows can come beside its first ones.
+                # A partly yielded repository comes from one worker, so waiting for others can't fill the first batch.
                 is_alone = not self._has_yielded and self.slots[turn[1]].rows_yielded > 0
-                if gathered.size >= self._enough or now >= look or is_alone:
+                if gathered.size >= self._min_batch_bytes or now >= yield_at or is_alone:
                     return True
-            elif now >= look:
-                look = now + TOGETHER_S
-            # The writer notifies only a waiting reader: most results are not the ones that the reader needs next.
+            elif now >= yield_at:
+                yield_at = now + TOGETHER_S
+            # The writer notifies only a waiting reader: the reader doesn't need most results next.
             self.waiting = True
-            self.changed.wait(look - now)
+            self.changed.wait(yield_at - now)
             self.waiting = False
 
     @property
-    def _enough(self) -> int:
-        """Bytes that wait for no others."""
+    def _min_batch_bytes(self) -> int:
+        """Bytes that are yielded without waiting for more."""
         return _TOGETHER_BYTES if self._has_yielded else _FIRST_BYTES
 
     def _take_rows(self, phase: int, slot: RepositorySlot, gathered: JoinedRows) -> None:
-        """Take rows of this phase that were not yielded yet, from the most advanced copy."""
+        """Take the remaining rows of a phase from the most advanced copy."""
         if not slot.copies:
             return
-        # Copies hold the same rows in the same order, as shards never change. So any copy can continue after `given`
-        # rows.
+        # Shards never change, so all copies hold the same rows in the same order, and any copy can continue.
         copy = max(slot.copies, key=lambda candidate: (candidate.complete, candidate.phase, candidate.rows))
         row_index = 0
         for part in copy.parts:
@@ -275,18 +272,18 @@ class OrderedMerge:
                 skipped = max(slot.rows_yielded - row_index, 0)
                 gathered.add(phase, part.batch, part.start + skipped, part.start + part.rows, part.size)
                 self.bytes -= part.size
-                # The rows stay counted, and their memory is given back.
+                # Free the memory, but keep the row count.
                 part.batch, part.size = None, 0
             row_index += part.rows
         slot.rows_yielded = max(slot.rows_yielded, row_index)
 
-    def _tell(self) -> None:
-        """Wake the reader if the rows it waits for are here: the end, or enough of the next repository."""
+    def _notify_reader(self) -> None:
+        """Wake the reader if the search has ended, or if enough rows of the next repository are here."""
         if not self.waiting:
             return
         if self.is_settled or self.error is not None:
             self.changed.notify_all()
-        elif self.bytes >= self._enough and (turn := self._turn) is not None:
+        elif self.bytes >= self._min_batch_bytes and (turn := self._turn) is not None:
             slot = self.slots[turn[1]]
             if slot.over(turn[0]) or any(copy.rows > slot.rows_yielded for copy in slot.copies):
                 self.changed.notify_all()

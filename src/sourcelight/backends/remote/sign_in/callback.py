@@ -79,10 +79,13 @@ async def listening(redirect_uri: str, state: str) -> AsyncIterator[Callback]:
     hosts = ["127.0.0.1"] if parts.hostname == "127.0.0.1" else ["127.0.0.1", "::1"]
     port = parts.port or 0
     servers: list[asyncio.Server] = []
-    callback_future: list[Callback] = []
+    callback: Callback | None = None
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await callback_future[0].serve(reader, writer)
+        if callback is None:  # a request before all ports are open
+            writer.close()
+            return
+        await callback.serve(reader, writer)
 
     try:
         for host in hosts:
@@ -95,8 +98,8 @@ async def listening(redirect_uri: str, state: str) -> AsyncIterator[Callback]:
             servers.append(server)
             # The second address gets the port that the system chose for the first.
             port = server.sockets[0].getsockname()[1]
-        callback_future.append(Callback(parts._replace(netloc=f"{parts.hostname}:{port}").geturl(), state))
-        yield callback_future[0]
+        callback = Callback(parts._replace(netloc=f"{parts.hostname}:{port}").geturl(), state)
+        yield callback
     finally:
         for server in servers:
             server.close()

@@ -2,8 +2,8 @@
 
 `encode_files` writes the JSON of record batches.
 
-Making a record batch of a few hundred rows costs more than finding them, and a stream of events needs none. What is
-here holds arrays as an engine has them; the record batch is made on first use.
+Making a record batch of a few hundred rows costs more than finding them, and a stream of events needs none. So the
+classes here hold the arrays of the engine, and make the record batch on first use.
 """
 
 from __future__ import annotations
@@ -41,33 +41,33 @@ class RawMatches:
     locations
         Distinct repositories at a revision.
     in_content
-        Which files have matched lines.
+        Mask of the files that have matched lines.
     location_index
-        For each file the index of its location.
+        Index of the location of each file.
     file_values
-        Values of other columns of files, by the name of the column.
+        Other columns of files, by name.
     paths
         The path of each file, in bytes.
     names
-        By the number of a file the spans in its path, in code points.
+        Spans in paths, in code points, by the number of the file.
     lengths
-        Rows of each file; 1 for one that has no lines.
+        Rows of each file; 1 for a file without lines.
     numbers
-        1-based number of each matched line, file after file; likewise what follows.
+        1-based number of each matched line. This and the next arrays are ordered by file.
     line_values
-        Other columns of lines, as arrays of Arrow, by their names.
+        Other columns of lines, as Arrow arrays, by name.
     sizes
-        Bytes of the line, without its newline.
+        Bytes of each line, without its newline.
     counts
-        Spans in the line.
+        Number of spans in each line.
     matches
-        Spans that begin in the line.
+        Number of spans that begin in each line.
     starts, ends
         The spans, in bytes into their line; the newline counts as one more.
     data
         The lines, each followed by a newline.
     make
-        Makes the record batch.
+        Function that makes the record batch.
     """
 
     locations: Sequence[RepositoryRevision]
@@ -99,7 +99,7 @@ class RawMatches:
 
     @cached_property
     def batch(self) -> Any:
-        """The same as a record batch."""
+        """The matches as a record batch."""
         return self.make()
 
     @cached_property
@@ -109,7 +109,7 @@ class RawMatches:
             return np.ones(len(self.paths), dtype=np.int64)
         all_in_content = bool(self.in_content.all())
         lengths = self.lengths if all_in_content else self.lengths[self.in_content]
-        # `reduceat` returns the element itself for an empty group. There is none: a file in content has a matched line.
+        # `reduceat` would be wrong for an empty group, but each file in content has a matched line.
         sums = np.add.reduceat(self.matches, np.cumsum(lengths) - lengths)
         if all_in_content:
             return sums
@@ -142,7 +142,7 @@ class RawMatchBatch(MatchBatch):
 
     @property
     def nbytes(self) -> int:
-        """About how many bytes it takes."""
+        """Approximate number of bytes."""
         return self.raw.nbytes
 
 
@@ -151,7 +151,7 @@ _SPLIT = b"\x7f"
 _LONG_BYTES = 1024
 _TEXT_PER_EVENT = 512 * 1024
 _MAX_TEXT_BYTES, _MAX_SPANS = 1024 * 1024, 100_000
-"""Bytes of lines of one file, and spans of all, that surely fit into one event."""
+"""Maximum bytes of the lines of a file, and maximum spans of all files, that fit into one event."""
 
 _CONTENT, _PATH = b'{"type":"content","path":"', b'{"type":"path","path":"'
 _LINES = b',"hunks":null,"lineMatches":[{"line":"'
@@ -162,7 +162,7 @@ _END = b"]]}]"
 
 
 def can_encode(matches: RawMatches) -> bool:
-    """Return whether `raw_payloads` may be used; long lines can't, because it would copy them."""
+    """Return whether `raw_payloads` is worthwhile; it isn't for long lines, which it would copy."""
     size = len(matches.data)
     if size > _LONG_BYTES * len(matches.numbers) or len(matches.starts) > _MAX_SPANS:
         return False
@@ -174,7 +174,7 @@ def can_encode(matches: RawMatches) -> bool:
 
 
 def raw_payloads(matches: RawMatches, repositories: Mapping[str, RepositoryInfo]) -> Iterator[bytes]:
-    """Yield JSON arrays of matches, each of files of one kind."""
+    """Yield JSON arrays of matches; the files of an array are of one kind."""
     kinds = matches.in_content
     before, after = _files(matches, repositories)
     rows = np.cumsum(np.where(kinds, matches.lengths, 0)).tolist() if len(matches.numbers) else []
@@ -193,7 +193,7 @@ def raw_payloads(matches: RawMatches, repositories: Mapping[str, RepositoryInfo]
 
 
 def _groups(matches: RawMatches, rows: list[int], first: int, last: int, row_start: int) -> list[tuple[int, int]]:
-    """Cut a run of files with lines into runs with about as much text as one event should hold."""
+    """Split a run of files with lines, so that each part has about as much text as one event should."""
     if len(matches.data) < _TEXT_PER_EVENT:
         return [(first, last)]
     # 64 bytes stand for the JSON around a line: numbers, spans and keys.
@@ -245,7 +245,7 @@ def _rows(matches: RawMatches) -> list[bytes]:
 
 
 def _texts(matches: RawMatches) -> tuple[list[bytes], Int64Array | None]:
-    """Return the JSON text between the quotes of each line, and the lengths in code points (None: as in bytes)."""
+    """Return the JSON text of each line without quotes, and the lengths in code points (None: same as in bytes)."""
     text = str(matches.data, "utf-8", "replace")
     is_ascii = text.isascii()
     if _SEPARATOR in text:
@@ -262,7 +262,7 @@ def _lengths(lines: list[str]) -> Int64Array:
 def _pairs(matches: RawMatches, lengths: Int64Array | None) -> list[bytes]:
     """Return each line's (start, length) pairs, without the outer brackets of the list and of its first and last pair.
 
-    What lies past the end of a line (its newline) is not sent; a row without any pair is empty.
+    Spans are cut at the end of the line, before its newline. A line without pairs is empty.
     """
     n, counts, starts, ends = len(matches.numbers), matches.counts, matches.starts, matches.ends
     single = len(starts) == n
@@ -316,7 +316,7 @@ def _dump(values: Int64Array) -> bytes:
 def _files(matches: RawMatches, repositories: Mapping[str, RepositoryInfo]) -> tuple[list[bytes], list[bytes]]:
     """Return the JSON before and after the lines of each file."""
     texts = json_paths(matches.paths)
-    # A result has few of the locations of all repositories.
+    # Only the locations of this result, which are few.
     location_texts = {
         index: _location_text(matches.locations[index], repositories) for index in set(matches.location_index.tolist())
     }
@@ -344,7 +344,7 @@ def _files(matches: RawMatches, repositories: Mapping[str, RepositoryInfo]) -> t
 
 
 def json_paths(paths: Any) -> list[bytes]:
-    """Return the JSON text between the quotes of each path."""
+    """Return the JSON text of each path, without quotes."""
     texts = dump(str(_SPLIT.join(paths), "utf-8", "replace"))[1:-1].split(_SPLIT)
     if len(texts) != len(paths):
         return [dump(str(path, "utf-8", "replace"))[1:-1] for path in paths]
@@ -361,13 +361,13 @@ def _location_text(target: RepositoryRevision, repositories: Mapping[str, Reposi
 
 @lru_cache(maxsize=4096)
 def _location_json(name: str, number: int, stars: int, last_fetched: str, revision: str, commit: str) -> bytes:
-    """Return the JSON that says where a file is, without braces."""
+    """Return the JSON keys of a location, without braces."""
     info = RepositoryInfo(name, stars=stars, last_fetched=last_fetched)
     return dump(repository_fields(info, number, revision, commit))[1:-1]
 
 
 def _by_code(coded: CodedValues) -> tuple[dict[int, Any], list[int]]:
-    """Return the values that files have, by number, and the number of each file."""
+    """Return the used values by code, and the code of each file."""
     values, numbers = coded
     codes = numbers.tolist()
     return {code: values[code] for code in set(codes)}, codes

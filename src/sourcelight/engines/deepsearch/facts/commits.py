@@ -32,7 +32,7 @@ _PERIODS = {
 }
 
 
-def commit_arguments(work: Work, notes: list[str], unapplied: list[str]) -> dict[str, Any]:
+def commit_arguments(work: Work, unapplied: list[str]) -> dict[str, Any]:
     """Make the arguments of `commit_search`; conditions without an argument are added to `unapplied`."""
     request = work.request
     arguments: dict[str, Any] = {"repos": work.names}
@@ -61,7 +61,6 @@ def commit_arguments(work: Work, notes: list[str], unapplied: list[str]) -> dict
     # All of them are passed as regular expressions, so that literal text and patterns need one form.
     if any(name in arguments for name in ("authors", "messageTerms", "contentTerms", "files")):
         arguments["useRegex"] = True
-    del notes
     return arguments
 
 
@@ -149,7 +148,7 @@ def _find_commits(work: Work, fact: Fact) -> list[dict[str, Any]]:
     if request.terms and request.relation == "change" and request.side:
         rows = _find_by_side(work, fact)
     else:
-        arguments = commit_arguments(work, fact.notes, fact.unapplied)
+        arguments = commit_arguments(work, fact.unapplied)
         fact.query = format_call("commit_search", arguments)
         answer = work.call("commit_search", arguments)
         # Notices about missing changes matter only to conditions on changes.
@@ -187,7 +186,7 @@ def _find_by_side(work: Work, fact: Fact) -> list[dict[str, Any]]:
         "repos": work.names,
         work.request.side: True,
     }
-    arguments_of_commits = commit_arguments(work, fact.notes, fact.unapplied)
+    arguments_of_commits = commit_arguments(work, fact.unapplied)
     arguments |= {
         name: arguments_of_commits[name]
         for name in ("authors", "files", "after", "before", "revisions")

@@ -100,7 +100,7 @@ def _find_commit(work: Work) -> Fact | None:
     if not rows.total:
         fact.number, fact.subject = None, f"There is no commit{conditions(work, is_single=True)}"
         return fact
-    arguments = commit_arguments(work, [], [])
+    arguments = commit_arguments(work, [])
     answer = work.call("commit_search", arguments)
     all_rows = answer.table.to_pylist()
     if request.merges:
@@ -258,7 +258,7 @@ def _find_path_change(work: Work, paths: PathNames) -> Fact | None:
     except SourcelightError:
         return None
     table = commit_fact.tables[0]
-    arguments = commit_arguments(work, [], [])
+    arguments = commit_arguments(work, [])
     rows = work.call("commit_search", arguments).table.to_pylist()
     # Where a name stands for one file, its path says more than the pattern by which it was searched for.
     concrete = concrete_paths(work, paths)

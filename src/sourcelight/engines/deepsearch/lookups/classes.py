@@ -1,4 +1,4 @@
-"""Base classes of a class, read from its head by the syntax of its language."""
+"""Read the base classes of a class from its head."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ _ACCESS = re.compile(r"^(?:(?:public|protected|private|virtual)\s+)+")
 
 
 def find_bases(work: Work, locations: Sequence[DefinitionLocation], name: str, queries: list[str]) -> Finding | None:
-    """Return the bases that the heads of a class name; None if it is no class, or its language has no such head."""
+    """Return the bases that the heads of a class name; None if none is a class, or for other languages."""
     classes = [location for location in best_locations(locations) if location.definition.kind in _CLASSES]
     if not classes or len(classes) > SHOWN:
         return None
     texts = FileTexts(work.context)
     sentences, evidence = [], []
     heads = [(location, bases_of(texts.lines(location.target, location.path), location)) for location in classes]
-    is_any = any(read is not None and read[0] for _, read in heads)
-    for location, read in heads:
-        if read is None:
+    is_any = any(head is not None and head[0] for _, head in heads)
+    for location, head in heads:
+        if head is None:
             return None
-        bases, last = read
-        # Of the parts of a class of C#, one names the bases for all.
+        bases, last = head
+        # In C#, one part of a partial class names the bases for all parts.
         if is_any and not bases and location.path.endswith(".cs"):
             continue
         location_text = f"{code(location.path)}{with_repository(work, location)}, line {location.definition.line:,}"
@@ -60,15 +60,16 @@ def find_bases(work: Work, locations: Sequence[DefinitionLocation], name: str, q
 def bases_of(  # noqa: PLR0911 - one for each form of head
     lines: Sequence[str], location: DefinitionLocation
 ) -> tuple[list[str], int] | None:
-    """Return the bases of a class as they are written, and the last line (from 1) that was read for them."""
+    """Return the bases of a class as they are written, and the last line of its head (1-based)."""
     name, line = location.definition.name, location.definition.line
     if location.path.endswith((".py", ".pyi")):
         if re.search(rf"\bclass\s+{re.escape(name)}\s*:", lines[line - 1]):
             return [], line
-        read = parameters_of(lines, name, line, location.path)
-        if read is None:
+        parameters = parameters_of(lines, name, line, location.path)
+        if parameters is None:
             return None
-        return [argument.text for argument in read[0] if not argument.value], read[1]
+        arguments, last = parameters
+        return [argument.text for argument in arguments if not argument.value], last
     if location.path.endswith(".rb"):
         match = re.search(
             rf"\bclass\s+(?:\w+::)*{re.escape(name)}\b\s*(?:<\s*([\w:.]+(?:\([^)]*\)|\[[^\]]*\])?))?", lines[line - 1]
@@ -81,16 +82,16 @@ def bases_of(  # noqa: PLR0911 - one for each form of head
     if _EXTENDS.search(location.path):
         return [base for part in _CLAUSES.findall(text) for base in _split(part)], last
     if _COLON.search(location.path):
-        # The colons of parameters and of bounds of types come before that of the bases.
+        # Blank out the colons of parameters and type bounds, which precede the colon of the bases.
         bare = re.sub(r"<[^<>]*>", lambda match: "_" * len(match[0]), blank_brackets(text))
-        colon, after = ":" in bare, text[bare.find(":") + 1 :]
+        has_colon, after = ":" in bare, text[bare.find(":") + 1 :]
         after = re.split(r"\bwhere\b", after)[0]
-        return ([_ACCESS.sub("", base) for base in _split(after)] if colon else []), last
+        return ([_ACCESS.sub("", base) for base in _split(after)] if has_colon else []), last
     return None
 
 
 def _head_of(lines: Sequence[str], name: str, line: int) -> tuple[str, int] | None:
-    """Return the text from behind a name to the brace that opens its body, and that line."""
+    """Return the text between a name and the brace that opens its body, and the line of the brace."""
     match = re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", lines[line - 1])
     if match is None:
         return None
@@ -106,13 +107,13 @@ def _head_of(lines: Sequence[str], name: str, line: int) -> tuple[str, int] | No
 
 
 def _split(text: str) -> list[str]:
-    """Split at the commas outside brackets, those of type parameters included."""
+    """Split at commas outside of brackets, including the angle brackets of type parameters."""
     blanked = re.sub(r"<[^<>]*>", lambda match: "_" * len(match[0]), blank_brackets(text))
     while (nested := re.sub(r"<[^<>]*>", lambda match: "_" * len(match[0]), blanked)) != blanked:
         blanked = nested
     parts, start = [], 0
-    for position, letter in enumerate([*blanked, ","]):
-        if letter == ",":
+    for position, char in enumerate([*blanked, ","]):
+        if char == ",":
             parts.append(text[start:position].strip())
             start = position + 1
     return [part for part in parts if part]

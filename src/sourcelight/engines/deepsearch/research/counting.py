@@ -27,9 +27,9 @@ _PLACE_COLUMNS = frozenset({"repository", "path", "line_number", "commit"})
 
 
 def count(inquiry: ResearchRequest, draft: Draft, emit: Emit) -> FactRequest | None:
-    """Answer a question for facts in `draft`; None if it asks for none.
+    """Answer a question for facts in `draft`; None for other questions.
 
-    Where the facts it asks for can't be counted, the draft says so in a line, and has no table.
+    If the facts can't be counted, the draft has one line that says so, and no table.
     """
     fact_request = find_facts(inquiry, emit)
     if fact_request is None:
@@ -48,12 +48,12 @@ def lay_out(request: FactRequest, fact: Fact, inquiry: ResearchRequest, draft: D
     unapplied = tuple(dict.fromkeys((*request.ignored, *fact.unapplied)))
     about = tuple(sorted({*fact.repositories, *(item.repository for item in fact.commits)}))
     links = "".join(f" [{draft.ledger.add(item)}]" for item in fact.commits[:5])
-    # Without a word that was not read, the number is of something else, often of the opposite.
+    # A count without an unread word counts something else, often the opposite.
     changed_words = [] if fact.number is None else list(unapplied)
     if changed_words:
         listed_words = ", ".join(code(word) for word in changed_words)
-        was = "was" if len(changed_words) == 1 else "were"
-        draft.parts.append(Paragraph(f"This can't be counted as asked: {listed_words} {was} not read.", about))
+        verb = "was" if len(changed_words) == 1 else "were"
+        draft.parts.append(Paragraph(f"This can't be counted as asked: {listed_words} {verb} not read.", about))
         draft.parts.append(Paragraph(f"Without that: {fact.number:,} {fact.subject}{links}.", about))
     else:
         number = "" if fact.number is None else f"**{fact.number:,}** "
@@ -88,7 +88,7 @@ def lay_out(request: FactRequest, fact: Fact, inquiry: ResearchRequest, draft: D
 
 
 def _first_names(fact: Fact, inquiry: ResearchRequest, draft: Draft) -> str:
-    """Name what is listed in the first sentence, each with its line, if it is little; else nothing."""
+    """List a few symbols for the first sentence, each with its citation; empty if there are more."""
     table = next(
         (candidate for candidate in fact.tables if candidate.total == fact.number and "symbol" in candidate.columns),
         None,
@@ -106,13 +106,13 @@ def _first_names(fact: Fact, inquiry: ResearchRequest, draft: Draft) -> str:
 
 
 def _may_change(request: FactRequest, scope: QuestionScope) -> bool:
-    """Return whether the answer may change while the commits stay, by the date or by refs."""
-    has_revision = request.base or request.head or any(taken_part.kind == "revision" for taken_part in scope.parts)
+    """Return whether the answer depends on the date or on refs, and not on the commits alone."""
+    has_revision = request.base or request.head or any(part.kind == "revision" for part in scope.parts)
     return bool(has_revision) or request.period.is_relative or request.kind in {"branches", "tags"}
 
 
 def _format_claim(request: FactRequest, fact: Fact, unapplied: Sequence[str]) -> str:
-    """Describe whether the answer is complete; a word that was not applied prevents that."""
+    """Say whether the answer is complete, and list the words that were not applied."""
     sentences = []
     words = [word for word in unapplied if word in request.ignored]
     filters = [word for word in unapplied if word not in request.ignored]
@@ -145,7 +145,7 @@ def _format_claim(request: FactRequest, fact: Fact, unapplied: Sequence[str]) ->
 
 
 def _filter_name(word: str, request: FactRequest) -> str:
-    """Name the kind of filter that a word was read as."""
+    """Return the kind of filter that a word was read as."""
     names = {
         "the period": (request.period.text,),
         "the author": request.authors,
@@ -178,11 +178,11 @@ def _format_method(request: FactRequest, fact: Fact, inquiry: ResearchRequest, u
 
 
 def scope_lines(request: FactRequest | None, scope: QuestionScope, unapplied: Sequence[str] = ()) -> list[str]:
-    """List the words that became scope; `unapplied` words are left out."""
+    """Describe the scope that words of the question select; omits `unapplied` words."""
     lines = []
-    for taken_part in scope.parts:
-        values = list_names([code(value) for value in taken_part.values], _NAMED_REPOSITORIES)
-        lines.append(f"{code(taken_part.source_text)} in the question is the {taken_part.kind} {values}.")
+    for part in scope.parts:
+        values = list_names([code(value) for value in part.values], _NAMED_REPOSITORIES)
+        lines.append(f"{code(part.source_text)} in the question is the {part.kind} {values}.")
     lines += scope.notes
     if request is None:
         return lines
@@ -211,25 +211,25 @@ def _format_refusal(request: FactRequest) -> str:
     if request.kind == "unknown":
         return "This can't be counted exactly: the question names nothing that git or the index counts."
     listed_words = ", ".join(code(word) for word in request.ignored)
-    because = f": nothing that is counted is called {listed_words}" if listed_words else ""
-    return f"This can't be counted exactly{because}."
+    reason = f": nothing that is counted is called {listed_words}" if listed_words else ""
+    return f"This can't be counted exactly{reason}."
 
 
 def _write_repositories(fact: Fact, draft: Draft, about: tuple[str, ...], inquiry_pins: Sequence[Pin]) -> None:
-    per = sorted(fact.repositories.items(), key=lambda pair: (-pair[1], pair[0]))
-    if not per:
+    counts = sorted(fact.repositories.items(), key=lambda pair: (-pair[1], pair[0]))
+    if not counts:
         return
-    # Of a date, what is counted by repository is the commits behind it.
+    # For a date, the table counts the commits behind it.
     unit = {"repositories": "matches", "date": "commits"}.get(fact.per or fact.unit, fact.per or fact.unit)
     columns = ("repository", unit)
-    draft.tables.append(CountTable("By repository", fact.query, columns, tuple(per), len(per)))
-    if len(inquiry_pins) == 1:  # the first sentence says it
+    draft.tables.append(CountTable("By repository", fact.query, columns, tuple(counts), len(counts)))
+    if len(inquiry_pins) == 1:  # the first sentence has the number
         return
     draft.parts.append(Heading("By repository"))
-    visible_rows = [(inline(name, 160), f"{number:,}") for name, number in per[:50]]
+    visible_rows = [(inline(name, 160), f"{number:,}") for name, number in counts[:50]]
     draft.parts.append(Paragraph(_format_table(columns, visible_rows)))
-    if len(per) > len(visible_rows):
-        draft.parts.append(Paragraph(f"The first {len(visible_rows)} of {len(per):,} rows are shown.", about))
+    if len(counts) > len(visible_rows):
+        draft.parts.append(Paragraph(f"The first {len(visible_rows)} of {len(counts):,} rows are shown.", about))
 
 
 def _write_rows(table: Rows, fact: Fact, inquiry: ResearchRequest, draft: Draft, *, is_visible: bool) -> None:
@@ -244,7 +244,7 @@ def _write_rows(table: Rows, fact: Fact, inquiry: ResearchRequest, draft: Draft,
         _cite(citation, inquiry, draft, texts) if index < _CITED_ROWS else ""
         for index, citation in enumerate(table.citations[:SHOWN_ROWS])
     ]
-    # A source has the place in full: beside it, the same in columns makes a table too wide to read.
+    # A source shows the full location; columns that repeat it would make the table too wide to read.
     hidden = _PLACE_COLUMNS if sources and all(sources) and len(inquiry.pins) == 1 else frozenset()
     visible = [index for index, column in enumerate(table.columns) if column not in hidden]
     columns = [table.columns[index] for index in visible]

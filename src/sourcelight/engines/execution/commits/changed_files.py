@@ -18,31 +18,31 @@ from sourcelight.engines.history.model import NO_BLOB
 from sourcelight.repos import ObjectReader, Repository
 
 MAX_OWNERS_BYTES = 3 << 20
-"""Bytes above which a CODEOWNERS file is none, as on the services that know such files."""
+"""Maximum bytes of a CODEOWNERS file; code hosts ignore larger ones."""
 
-_FEW_BLOBS = 50_000
-"""Answers about contents that are remembered."""
+_MAX_CACHED_BLOBS = 50_000
+"""Maximum number of blobs whose result is cached."""
 
 _FILE_MODES = frozenset({b"100644", b"100664", b"100755", b"120000"})
-"""Modes of entries with a content, in git's trees: files and links, but no folders and submodules."""
+"""Modes of files and links in git's trees; directories and submodules have others."""
 
 
 class ChangedFilePredicates:
     """Selects the changes of one repository that pass predicates on files.
 
-    ``file:has.content`` looks into the file as the commit left it, which a deleted one never passes;
-    ``file:has.owner`` reads the CODEOWNERS file of the commit, for the path that the commit left.
+    ``file:has.content`` reads the file after the commit; a deleted file never passes. ``file:has.owner`` looks up the
+    path after the commit in the commit's CODEOWNERS file.
 
     Parameters
     ----------
     repository, history
-        Whose changes are asked about.
+        The repository, and its history with the changes.
     predicates
-        What all must hold.
+        Predicates that a change must all pass.
     case_sensitive
-        How contents are compared.
+        Whether patterns of contents match case.
     cancellation
-        Ends the work early, by `ScanStopped`.
+        Ends the work early with `ScanStopped`.
     """
 
     def __init__(
@@ -72,8 +72,8 @@ class ChangedFilePredicates:
     def passing(self, changes: Int64Array) -> Int64Array:
         """Return the changes that pass.
 
-        Sets `without_owners` at a commit without a CODEOWNERS file, and `unread_owners` to the path of a file that
-        can't be read.
+        Sets `without_owners` if a commit has no CODEOWNERS file, and `unread_owners` to the path of one that can't be
+        read.
         """
         with self._reader:
             mask = [self._passes(change) for change in changes.tolist()]
@@ -83,13 +83,13 @@ class ChangedFilePredicates:
     def _passes(self, change: int) -> bool:
         if self._cancellation.stopped:
             raise ScanStopped
-        every = self._history.changes
-        if self._contents and not self._contains(every.new_blob[change].tobytes()):
+        changes = self._history.changes
+        if self._contents and not self._contains(changes.new_blob[change].tobytes()):
             return False
         if not self._owners:
             return True
-        rules = self._rules_at(int(every.commit[change]))
-        owners = () if rules is None else rules.owners(self._history.paths.text(int(every.path[change])))
+        rules = self._rules_at(int(changes.commit[change]))
+        owners = () if rules is None else rules.owners(self._history.paths.text(int(changes.path[change])))
         return all(owned_by(owners, p.args["owner"]) is not p.negated for p in self._owners)
 
     def _contains(self, blob: bytes) -> bool:
@@ -103,8 +103,8 @@ class ChangedFilePredicates:
                 and b"\0" not in text
                 and all(p.matches_empty or bool(p.find_document(text)) for p in self._contents)
             )
-            # Bounded: a history may have millions of contents.
-            if len(self._results) < _FEW_BLOBS:
+            # Bounded: a history may have millions of blobs.
+            if len(self._results) < _MAX_CACHED_BLOBS:
                 self._results[blob] = cached
         return cached
 
@@ -126,7 +126,7 @@ class ChangedFilePredicates:
             if blob not in self._rules:
                 text = self._reader.read(blob, MAX_OWNERS_BYTES)
                 self._rules[blob] = None if text is None else _compile(text)
-            # A file that can't be read must not fall through to the next place: its rules are the ones that count.
+            # A file that can't be read still takes precedence, so the next place is not tried.
             if self._rules[blob] is None:
                 self.unread_owners = path
             return self._rules[blob]

@@ -32,12 +32,12 @@ class ContributorPredicate:
     Parameters
     ----------
     histories
-        The search of commits: has the store, which is up to date for the searched commits, and notes gaps.
+        The search of commits, with a store of histories that is up to date for the searched commits.
 
     Attributes
     ----------
     failed
-        Repositories whose history was not available, and why.
+        Repositories whose history was not available, with reasons.
     """
 
     def __init__(self, histories: CommitSearch) -> None:
@@ -86,7 +86,7 @@ def contributed_paths(
     changes = history.remember(
         f"changes of files of {commit}", lambda: follow_files(history, layout, reachable, paths, cancellation)
     )
-    # From a change of a file to its commit to the number of its author, one entry per change.
+    # The author of each change of a file, through its commit.
     authors = history.commits.author[history.changes.commit[changes.change]]
     files = np.unique(changes.file[filter_people(history, people)[authors]])
     return frozenset(paths[file].decode("utf-8", "replace") for file in files.tolist())

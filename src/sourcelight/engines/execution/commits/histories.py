@@ -1,6 +1,6 @@
 """Open the histories that a search needs.
 
-If a history isn't stored yet, a search that needs only its commits, or the changes of a few, reads these alone.
+If a history isn't stored yet, a search reads only its commits, or the changes of a few, when that is enough.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sourcelight.engines.history.search.find import filter_commits, newest_first
 from sourcelight.engines.history.search.query import CommitFilter
 
 NEWEST_COMMITS = 200
-"""Number of commits whose changes are read before a build: this process reads them in half a second."""
+"""Number of commits whose changes are read before a build; reading them takes half a second."""
 
 
 @dataclass(slots=True)
@@ -51,8 +51,8 @@ class SearchedHistories:
     ) -> Iterator[Skipped]:
         """Wait until histories are stored, and yield the progress.
 
-        Of `commits_alone`, it waits only for histories that are stored and outdated. `open` reads the others, so that
-        rows of the first repository arrive before the last is read.
+        Of `commits_alone`, it waits only for stored histories that are outdated. `open` reads the others, so that rows
+        of the first repository arrive before the last one is read.
         """
         self.builds = True
         to_build = [r for r in with_changes if r.repository.key not in self._parts]
@@ -75,13 +75,13 @@ class SearchedHistories:
     def open_newest(self, request: HistoryRequest, commit_filter: CommitFilter) -> tuple[History, list[str]] | None:
         """Open an unbuilt history with the changes of its newest commits that pass, and return their hashes too.
 
-        None if it is built, if `open` will read no more than these anyway, or if there is no time.
+        None if the history is built, if `open` will read only these commits anyway, or if the time is up.
         """
 
         def select(unbuilt: UnbuiltHistory) -> CommitNumbers:
             history = unbuilt.history
             passing = filter_commits(history, commit_filter, lambda: self.cancellation.stopped)
-            # Merges have no changes of their own, so they would use up the number without adding a row.
+            # Merges have no changes of their own: they would use up the limit without adding a row.
             newest = newest_first(history, CommitNumbers(np.flatnonzero(passing & ~history.commits.is_merge)))
             return CommitNumbers(newest[:NEWEST_COMMITS])
 
@@ -92,7 +92,7 @@ class SearchedHistories:
         try:
             history = unbuilt.with_changes(numbers, self.cancellation)
         except (Cancelled, SourcelightError, OSError):
-            # The build meets the same obstacle and reports it.
+            # The build will fail for the same reason and report it.
             return None
         return history, [history.oid(number) for number in numbers.tolist()]
 
@@ -110,16 +110,16 @@ class SearchedHistories:
         return (unbuilt, numbers) if unbuilt.is_small_part(numbers) else None
 
     def open(self, request: HistoryRequest, *, commits_alone: bool) -> History:
-        """Open a history; with `commits_alone` its commits may have no changes.
+        """Open a history; with `commits_alone`, changes may be missing.
 
         Raises
         ------
         ScanStopped
             The time limit has passed.
         KeyError
-            It could not be read; `failed` says why.
+            The history could not be read; `failed` has the reason.
         SearchIndexError
-            It is not stored, or damaged.
+            The history is not stored, or damaged.
         """
         if request.repository.key in self._parts:
             unbuilt, numbers = self._parts[request.repository.key]
@@ -132,7 +132,7 @@ class SearchedHistories:
             if commits is not None:
                 return commits.history
             if self.builds:
-                # The build meets the same obstacle and reports it; or one has ended since `wait` looked.
+                # A build fails for the same reason and reports it, unless one has ended since `wait`.
                 for _ in self.updater.wait([request], self.cancellation):
                     pass
                 if self.cancellation.stopped:

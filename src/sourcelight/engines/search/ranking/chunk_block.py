@@ -84,7 +84,7 @@ class ChunkBlock:
     def place_entries(self, entries: Entries) -> Entries:
         """Turn entries of the table into entries of this block, ascending."""
         rows, counts, defined = entries
-        copies_of_rows = self._held_again(rows) if len(self.copied) else _EMPTY_PAIR
+        copies_of_rows = self._find_copies(rows) if len(self.copied) else _EMPTY_PAIR
         if self.chunk_index is None:
             placed_entries = rows, counts, defined
         else:
@@ -101,8 +101,8 @@ class ChunkBlock:
             np.concatenate([placed_entries[2], defined.take(positions)]),
         )
 
-    def _held_again(self, rows: AnyArray) -> tuple[Int64Array, Int64Array]:
-        """Return the further numbers of some chunks of the table, ascending, and the index of each among them."""
+    def _find_copies(self, rows: AnyArray) -> tuple[Int64Array, Int64Array]:
+        """Return the numbers of copies of some chunks of the table, ascending, and for each the index of its chunk."""
         # Few copies: look each of them up in the rows. Many: mark the rows that have any first.
         if len(self.copied) * 16 <= len(rows):
             positions = rows.searchsorted(self.copied)

@@ -41,7 +41,7 @@ class ChunkCollection:
         The file of each chunk.
     kinds
         Index of each file's kind in `paths.KINDS`.
-    pieces_of
+    blocks_of
         Numbers of the blocks of each target.
     over
         Numbers of chunks and files in all parts, if this is one of several; `mean_length` is then the mean of all.
@@ -58,7 +58,7 @@ class ChunkCollection:
     first: Int64Array
     file_of: Int64Array
     kinds: UInt8Array
-    pieces_of: Sequence[Sequence[int]]
+    blocks_of: Sequence[Sequence[int]]
     over: tuple[int, int] | None = None
     _norms: dict[float, tuple[Float64Array, Float64Array]] = field(default_factory=dict)
 
@@ -166,7 +166,7 @@ class ChunkCollection:
         return CollectionScores(entries_by_block, sum(len(table_entries[0]) for table_entries, _ in entries_by_block))
 
     @cached_property
-    def rooms(self) -> ScratchBuffers:
+    def scratch(self) -> ScratchBuffers:
         """Scratch buffers for scores."""
         return ScratchBuffers(self.chunks)
 

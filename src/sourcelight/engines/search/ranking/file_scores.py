@@ -308,7 +308,7 @@ def _mentioned_files(collection: ChunkCollection, question: RankQuery) -> Iterat
                  if f"/{view.path(file)}".endswith(f"/{path}")]  # fmt: skip
         files += [file for stem in question.names for file in words.with_stem(stem)
                   if view.path(file).rpartition("/")[2].startswith(f"{stem}.")]  # fmt: skip
-        for number in collection.pieces_of[target] if files else ():
+        for number in collection.blocks_of[target] if files else ():
             positions = np.isin(collection.blocks[number].files, files).nonzero()[0]
             yield from (collection.file_base[number] + positions).tolist()
 

@@ -63,7 +63,7 @@ class Ranker:
             return Ranking(question, unknown=_unknown_terms(question, {}))
         # Arrays of the size of the collection are reused between questions: allocating and clearing them costs as much
         # as scoring a rare term.
-        with collection.rooms.buffer() as buffer:
+        with collection.scratch.buffer() as buffer:
             return self._rank(collection, question, limits, cancellation, buffer)
 
     def _rank(
@@ -147,7 +147,7 @@ class Ranker:
         collection = make_collection(open_terms, masks)
         if not collection.chunks:
             return []
-        with collection.rooms.buffer() as buffer:
+        with collection.scratch.buffer() as buffer:
             order = self._order(collection, question, cancellation, buffer)
             return order.files(order.best_files(limit))
 

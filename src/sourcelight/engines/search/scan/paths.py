@@ -1,4 +1,4 @@
-"""Match patterns in paths, of one repository or many; all paths are one text, so one scan matches all of them."""
+"""Match patterns in paths; all paths of a table are one text, so one scan matches all of them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from sourcelight.core.patterns.compiled import CompiledPattern, compile_pattern
 from sourcelight.core.patterns.ranges import find_texts
 
 _MIN_REQUIRED_BYTES = 3
-"""Bytes of a required text from which few enough paths hold it that a search for it pays."""
+"""Minimum bytes of a required text to search for. Shorter texts are in too many paths to save time."""
 
 _GRAM_BYTES, _GRAM_FACTOR = 4, 0x9E3779B1
 _MIN_GRAM_BITS, _MAX_GRAM_BITS = 10, 20
-"""Bits of a hash of four bytes: two megabytes of paths hold some ten thousands of such hashes."""
+"""Bits of a hash of four bytes: two megabytes of paths have some ten thousand different hashes."""
 
 _NO_OFFSETS: Int64Array = np.zeros(0, dtype=np.int64)
 
@@ -40,16 +40,16 @@ class PathSpans:
 class PathTable:
     """Paths in one text, each after a newline.
 
-    A newline within a path is another control character in that text; such a path is matched separately, as it is.
+    Within a path, another control character replaces a newline. Paths with newlines are matched separately.
 
     Parameters
     ----------
     text
         The paths, a newline before the first and after each.
     offsets
-        Where each path begins, and the end of the text.
+        Start of each path, and the end of the text.
     raw
-        The same text with newlines in paths as they are; None when no path has one.
+        The same text with the newlines of paths; None if no path has one.
     """
 
     def __init__(self, text: Any, offsets: Int64Array, raw: Any = None) -> None:
@@ -60,7 +60,7 @@ class PathTable:
 
     def _find_newline_paths(self, raw: memoryview) -> dict[int, bytes]:
         """Return the paths that hold a newline, by number."""
-        # Both texts have one length and differ only in the newlines within paths.
+        # Both texts have the same length and differ only in the newlines within paths.
         positions = np.flatnonzero(np.frombuffer(self.text, np.uint8) != np.frombuffer(raw, np.uint8))
         rows = unique_sorted(self.starts.searchsorted(positions, side="right") - 1)
         return {row: bytes(raw[int(self.starts[row]) : int(self.ends[row])]) for row in rows.tolist()}
@@ -76,18 +76,18 @@ class PathTable:
 
     @functools.cached_property
     def _grams(self) -> bytes:
-        """For each hash of four bytes of the lower-case text whether it occurs: up to a megabyte, made once."""
+        """Table of the hashes of four bytes that occur in the lower-case text; takes up to a megabyte."""
         text = np.frombuffer(self._lowered or b"", np.uint8).astype(np.uint32)
         bits = max(_MIN_GRAM_BITS, min(_MAX_GRAM_BITS, (4 * len(text)).bit_length()))
         occurs = np.zeros(1 << bits, dtype=np.uint8)
         if len(text) >= _GRAM_BYTES:
             codes = text[:-3] | text[1:-2] << np.uint32(8) | text[2:-1] << np.uint32(16) | text[3:] << np.uint32(24)
-            codes *= np.uint32(_GRAM_FACTOR)  # wraps around, as the hash needs
+            codes *= np.uint32(_GRAM_FACTOR)  # the overflow is intended
             occurs[codes >> np.uint32(32 - bits)] = 1
         return occurs.tobytes()
 
     def _may_hold(self, text: bytes) -> bool:
-        """Return whether a path may hold a folded text: False is certain, and costs far less than to look for it."""
+        """Return whether a path may contain a folded text; False is certain, and much cheaper than a search."""
         if b"\n" in text:
             return True
         grams = self._grams
@@ -120,9 +120,9 @@ class PathTable:
         lowered = self._lowered if len(required) >= _MIN_REQUIRED_BYTES else None
         if lowered is None:
             return np.asarray(pattern.match_many(self.text, self.starts, self.ends), dtype=np.bool_)
-        # A literal search takes a tenth of the time of a regular expression, and leaves few paths to match.
-        # Lowering changes ASCII letters only, so offsets are those of the text. The required text holds no newline, so
-        # each occurrence lies in one path.
+        # A literal search takes a tenth of the time of a regular expression, and leaves few paths to match. Lowering
+        # changes ASCII letters only, so offsets are valid in the text. The required text has no newline, so each
+        # occurrence is within one path.
         offsets = find_texts(memoryview(lowered), required, np.array([[0, len(lowered)]], dtype=np.int64))
         rows = unique_sorted(self.offsets.searchsorted(offsets, side="right") - 1)
         matched = np.zeros(len(self), dtype=np.bool_)
@@ -134,30 +134,30 @@ class PathTable:
         spans = self._find(pattern, stopped)
         return self._with_newline_paths(spans, _whole_text_pattern(pattern)) if self._newline_paths else spans
 
-    def _with_newline_paths(self, broken_spans: PathSpans, pattern: CompiledPattern) -> PathSpans:
+    def _with_newline_paths(self, scanned_spans: PathSpans, pattern: CompiledPattern) -> PathSpans:
         """Replace the spans in paths that hold a newline by those in the raw paths."""
-        matched = broken_spans.is_match.copy()
-        # The scan saw such a path with its newlines replaced: its spans there are dropped, right or wrong.
-        is_intact = ~np.isin(broken_spans.file, list(self._newline_paths))
-        own_spans = [(row, *span) for row, path in self._newline_paths.items() for span in pattern.find(path)]
-        rows, starts, ends = np.array(own_spans, dtype=np.int64).reshape(-1, 3).T
+        matched = scanned_spans.is_match.copy()
+        # The scan read these paths with replaced newlines, so all of its spans in them are dropped.
+        is_intact = ~np.isin(scanned_spans.file, list(self._newline_paths))
+        raw_spans = [(row, *span) for row, path in self._newline_paths.items() for span in pattern.find(path)]
+        rows, starts, ends = np.array(raw_spans, dtype=np.int64).reshape(-1, 3).T
         matched[list(self._newline_paths)] = False
         matched[rows] = True
-        file = np.concatenate((broken_spans.file[is_intact], rows))
+        file = np.concatenate((scanned_spans.file[is_intact], rows))
         order = np.argsort(file, kind="stable")
-        start = np.concatenate((broken_spans.start[is_intact], starts))[order]
-        end = np.concatenate((broken_spans.end[is_intact], ends))[order]
+        start = np.concatenate((scanned_spans.start[is_intact], starts))[order]
+        end = np.concatenate((scanned_spans.end[is_intact], ends))[order]
         return PathSpans(matched, file[order], start, end, bool(len(file)))
 
     @functools.cached_property
     def no_spans(self) -> PathSpans:
-        """The spans of a pattern that no path matches; shared, so that nothing is made for each such pattern."""
+        """The spans of a pattern that no path matches, shared by all such patterns."""
         mask = np.zeros(len(self), dtype=np.bool_)
         mask.flags.writeable = False
         return PathSpans(mask, _NO_OFFSETS, _NO_OFFSETS, _NO_OFFSETS, has_matches=False)
 
     def may_match(self, pattern: CompiledPattern) -> bool:
-        """Return whether a path may match a pattern: False is certain, and costs far less than to look for it."""
+        """Return whether a path may match a pattern; False is certain, and much cheaper than a search."""
         return bool(self._newline_paths) or (len(self) > 0 and self._may_match(pattern.required))
 
     def _find(self, pattern: CompiledPattern, stopped: Stopped) -> PathSpans:
@@ -165,12 +165,12 @@ class PathTable:
             return self.no_spans
         matched = np.zeros(len(self), dtype=np.bool_)
         starts, ends = self.starts, self.ends
-        # Paths are the lines of the text. A pattern that can match a newline, or names the ends of the text, must see
-        # each path by itself.
+        # Paths are the lines of the text. A pattern that can match a newline, or anchors to the ends of the text, is
+        # matched against each path separately.
         if pattern.multi_line or pattern.whole_text:
             file, start, end = pattern.spans(self.text, starts, ends, stopped)
         else:
-            # From 1 on: the newline before the first path belongs to none.
+            # Starts at 1: the newline before the first path belongs to no path.
             text_range = np.array([[1, len(self.text)]], dtype=np.int64)
             lowered = self._lowered if pattern.lowered else None
             if lowered is None:
@@ -187,7 +187,7 @@ class PathTable:
                 start = offsets - starts[file]
                 end = start + len(pattern.lowered)
             else:
-                # `lines` may report lines without a match; the exact spans tell.
+                # `lines` may report lines without a match, so find the exact spans.
                 rows = unique_sorted(file)
                 row, start, end = pattern.spans(self.text, starts[rows], ends[rows], stopped)
                 file = rows[row]
@@ -196,14 +196,14 @@ class PathTable:
 
 
 def _whole_text_pattern(pattern: CompiledPattern) -> CompiledPattern:
-    """Return the pattern with ``^`` and ``$`` at the ends of a path, not of the lines in it."""
+    """Return the pattern in which ``^`` and ``$`` match only at the ends of a path."""
     if pattern.whole_text:
         return pattern
     return compile_pattern(pattern.text, kind=pattern.kind, case_sensitive=pattern.case_sensitive, whole_text=True)
 
 
 def _required_text(tree: RequiredTree) -> bytes:
-    """Return the longest text that every match holds; empty if there is none."""
+    """Return the longest text that every match contains; empty if there is none."""
     # Another branch of an OR may match, so an OR requires no single text.
     return fold(tree, _within_line, all_of=_longest, any_of=lambda _: b"")
 
@@ -228,7 +228,7 @@ def unique_sorted(values: Int64Array) -> Int64Array:
 
 def runs(starts: Int64Array, lengths: Int64Array) -> Int64Array:
     """Return the numbers from ``starts[i]`` up to ``starts[i] + lengths[i]``, one run after another."""
-    # Most files have one row, or one document: then the runs are the starts, and nothing is built.
+    # Most files have one row or one document. Then the starts are the result.
     if bool((lengths == 1).all()):
         return starts
     ends = np.cumsum(lengths)

@@ -1,7 +1,7 @@
-"""The walk of `symbol_history` from a definition to what it was before each commit.
+"""Follow a definition back through its history, for `symbol_history`.
 
-``git log -L`` follows line numbers. It loses a function that moves to another file, and continues in unrelated lines
-that were at the function's new place. Here a commit counts if the text of the definition differs before and after it.
+``git log -L`` follows line numbers. When a function moves to another file, it loses the function and continues in
+unrelated lines. Here a commit counts if the text of the definition differs before and after it.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ MAX_BYTES = 1 << 20
 """Maximum bytes of a file that is read."""
 
 MAX_PARSED = 4_000
-"""Maximum number of contents that one call parses; then the walk ends, and a notice says so."""
+"""Maximum number of contents that one call parses; the walk then ends with a notice."""
 
 MAX_COMPARED = 20_000
-"""Maximum number of files that are searched because a merge differs from a parent; then a notice says so."""
+"""Maximum number of files that are searched because a merge differs from a parent; beyond it, a notice is added."""
 
 _MIN_LIKENESS = 50
-"""Percent of lines that a definition must share with its former one: git's own threshold for renames."""
+"""Minimum percentage of lines that a definition shares with its origin: git's own threshold for renames."""
 
 _MAX_CANDIDATES = 100
-"""Other files of one commit that are parsed for a definition that moved."""
+"""Maximum number of other files of one commit to parse for a moved definition."""
 
 _MAX_TEXTS = 5
 _CHECK_EVERY = 2_000
@@ -67,7 +67,7 @@ class DefinitionChange:
 
 
 def count_lines(old: bytes, new: bytes) -> tuple[int, int]:
-    """Return lines added and removed between two texts, as a diff has them."""
+    """Return the lines that a diff of two texts adds and removes."""
     import pygit2
 
     patch = pygit2.Patch.create_from(old, new, context_lines=0)
@@ -77,7 +77,7 @@ def count_lines(old: bytes, new: bytes) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class _FileChange:
-    """A file with another path that a commit changed, and its blobs; `NO_BLOB` if it doesn't exist."""
+    """Another file that a commit changed, and its blobs; `NO_BLOB` on the side without the file."""
 
     old_path: bytes
     old_blob: bytes
@@ -106,12 +106,11 @@ class DefinitionWalk:
         return self._files.is_cut
 
     def run(self, tip: int, version: DefinitionVersion) -> None:
-        """Add the changes of a definition, which the commit `tip` has as `version`, to `rows`."""
+        """Add the changes of a definition to `rows`; `version` is the definition at the commit `tip`."""
         commits, pending = self.history.commits, {tip: {version}}
         starts, all_parents = commits.parent_starts, commits.parents
         versions = FileVersions(self.history, self._files, tip)
-        # Parents have smaller numbers than their children, so one pass downwards reaches each commit after all of its
-        # children.
+        # Parents have smaller numbers than their children, so a descending pass reaches a commit after its children.
         for commit in range(tip, -1, -1):
             if commit % _CHECK_EVERY == 0:
                 self.cancellation.check()
@@ -119,8 +118,8 @@ class DefinitionWalk:
                 if self.parsed > MAX_PARSED:
                     return
                 # A parent that a shallow clone lacks is -1.
-                of_commit = all_parents[starts[commit] : starts[commit + 1]].tolist()
-                parents = [number for number in of_commit if number >= 0]
+                numbers = all_parents[starts[commit] : starts[commit + 1]].tolist()
+                parents = [number for number in numbers if number >= 0]
                 if len(parents) > 1:
                     befores = self._in_parents(commit, parents, definition, versions)
                 else:
@@ -128,7 +127,7 @@ class DefinitionWalk:
                     before = definition if change is None else self._before(commit, change, definition)
                     befores = [(parent, before) for parent in parents if before is not None]
                 for parent, earlier in befores:
-                    # A set: two children with the same version continue as one walk, or merges would double the work.
+                    # A set: children with the same version share one walk. Otherwise each merge would double the work.
                     pending.setdefault(parent, set()).add(earlier)
 
     def _before(self, commit: int, change: int, definition: DefinitionVersion) -> DefinitionVersion | None:
@@ -150,8 +149,8 @@ class DefinitionWalk:
     ) -> list[tuple[int, DefinitionVersion]]:
         """Return each parent of a merge with the definition as that parent has it.
 
-        One parent may have it in a file, or under a name, that the other renamed. These are searched only if no parent
-        has the same text as the merge: the past of the definition continues in a parent with the same text.
+        One parent may have the definition in a file, or under a name, that the other parent renamed. These are searched
+        only if no parent has the same text as the merge, because the history continues in a parent with that text.
         """
         if files.is_equal_in(parents, definition.path):
             return [(parent, definition) for parent in parents]
@@ -179,7 +178,7 @@ class DefinitionWalk:
     def _origin_in(
         self, parent: int, merge: int, definition: DefinitionVersion, new: bytes
     ) -> DefinitionVersion | None:
-        """Search a parent of a merge for a definition that it has in another file or under another name."""
+        """Search a parent of a merge for the definition in another file or under another name."""
         oid = self.history.oid
         files = {file.path: file for file in self._files.differences(oid(merge), oid(parent))}
         old_path = definition.path
@@ -220,7 +219,7 @@ class DefinitionWalk:
         old_path, is_renamed = self.history.paths[int(changes.old_path[change])], changes.status[change] == RENAMED
         old = self._read(changes.old_blob[change].tobytes())
         line = new.count(b"\n", 0, new.find(definition.text)) + 1
-        # If the text occurs as often before, it is the same definition, at any place in the file.
+        # If the text occurs as often before, the definition is the same, even if it moved within the file.
         earlier = None
         is_same = old.count(definition.text) >= new.count(definition.text)
         if is_renamed or not is_same:
@@ -236,8 +235,8 @@ class DefinitionWalk:
             if not is_renamed:
                 return DefinitionChange(commit, "modified", definition, before, line)
             # The commit renamed the file and changed the text: the status "modified" would hide the move.
-            share = likeness(definition.text, before.text)
-            return DefinitionChange(commit, "moved", definition, before, line, share)
+            score = likeness(definition.text, before.text)
+            return DefinitionChange(commit, "moved", definition, before, line, score)
         score, origin = self._origin(definition, old, new, old_path, self._changed_beside(commit, definition.path))
         if origin is None:
             return DefinitionChange(commit, "added", definition, None, line)
@@ -245,9 +244,9 @@ class DefinitionWalk:
         return DefinitionChange(commit, status, definition, origin, line, score)
 
     def _renamed_with_its_class(self, definition: DefinitionVersion, new: bytes) -> DefinitionVersion:
-        """Return a definition under the name that the content `new` has for its text.
+        """Return a definition under the name that its text has in the content `new`.
 
-        A later commit may have renamed the class or namespace around it, without a change to the text.
+        A later commit may have renamed the class or namespace around it without changing the text.
         """
         if self._find(new, definition.path, definition) is not None:
             return definition
@@ -263,7 +262,7 @@ class DefinitionWalk:
         old_path: bytes,
         other_files: Iterable[_FileChange],
     ) -> tuple[int, DefinitionVersion | None]:
-        """Return the percentage of shared lines and the definition that became this one; searches all given files."""
+        """Find the origin of a definition in the given files; return the percentage of shared lines, and the origin."""
         candidates = [
             (old_path, lost_definition)
             for lost_definition in self._lost_definitions(old, new, old_path, definition.path)
@@ -287,7 +286,7 @@ class DefinitionWalk:
         return [definition for definition in self._parse(old, old_path) if definition.name not in remaining]
 
     def _changed_beside(self, commit: int, path: bytes) -> Iterator[_FileChange]:
-        """Yield the files that a commit changed, without that of a path."""
+        """Yield the files that a commit changed, except the one at `path`."""
         paths, changes = self.history.paths, self.history.changes
         first, end = self.history.commits.change_starts[commit : commit + 2].tolist()
         for change in range(first, end):
@@ -322,9 +321,9 @@ class DefinitionWalk:
     def _find(
         self, data: bytes, path: bytes, definition: DefinitionVersion, later: bytes = b""
     ) -> DefinitionText | None:
-        """Return the definition with the same name; of overloads, the most similar one, or the first of these.
+        """Return the definition with the same name; among overloads, the first of the most similar ones.
 
-        An overload with the same text in `later` is skipped: it still exists, so it didn't become another one.
+        An overload whose text is also in `later` is skipped: it still exists, so it is not the origin of another one.
         """
         versions = [row for row in self._parse(data, path) if row.name == definition.name]
         overloads = {row.text for row in self._parse(later, definition.path) if row.name == definition.name}
@@ -341,8 +340,7 @@ class DefinitionWalk:
         if key not in self._texts:
             self.cancellation.check()
             if len(self._texts) >= _MAX_TEXTS:
-                # Oldest first. The contents before and after a change are parsed close together; older ones rarely
-                # recur.
+                # Drop the oldest. A change parses its two contents close together, and older ones rarely recur.
                 self._texts.pop(next(iter(self._texts)))
             self.parsed += 1
             self._texts[key] = list(definition_texts(language, data))

@@ -1,8 +1,8 @@
-"""Texts about commits and changes, in the forms that services and git have: read tolerantly, without I/O.
+"""Parse texts about commits and changes, in the forms of git and of services; no I/O.
 
-No release documents the text of these tools. So every form that can be distinguished is read: what ``git log`` and
-``git diff`` print, headings or bullets with a commit, and ``Name: value`` blocks. The first line with a commit decides
-the form of all others, so that a number in a message starts no commit. None means that the text has another form.
+No release documents the text of these tools. So the parsers accept several forms: the output of ``git log`` and ``git
+diff``, headings or bullets with a commit, and ``Name: value`` blocks. The first line with a commit decides the form of
+all others. Otherwise a number in a message could start a commit. A parser returns None for other texts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from sourcelight.core.batches.diff_text import unquote_text
 
-_MAX_LINE_CHARS = 2_000  # longer lines have no form that is worth the time of these expressions
+_MAX_LINE_CHARS = 2_000  # no known form has longer lines, and these expressions would be slow on them
 # At least one digit: otherwise words such as `defaced` would be commits.
 _ID = r"(?P<oid>(?=[0-9a-f]*[0-9])[0-9a-f]{7,40})"
 _REPO = r"(?:(?P<repo>[\w.~-]+(?:/[\w.~-]+)+)@)?"
@@ -69,7 +69,7 @@ _PERIOD = re.compile(r"first:? (\S+?)[,;)]? .*?last:? ([^\s,;)]+)", re.IGNORECAS
 
 @dataclass(slots=True)
 class HistoryText:
-    """Entries in the shape of typed payloads, and the sentences that say more than rows do."""
+    """Entries in the shape of typed payloads, and notes about the whole answer."""
 
     entries: list[dict[str, Any]]
     notes: list[str] = field(default_factory=list)
@@ -136,9 +136,9 @@ def parse_commits(text: str, repository: str = "") -> HistoryText | None:
 
 
 def _close(result: HistoryText, head: re.Match[str] | None, block: list[str], repository: str) -> None:
-    """Add the commit of a head and the lines after it; without a head, the lines are about the answer."""
+    """Add the commit of a head and its lines; without a head, the lines are about the whole answer."""
     notes: list[str] = []
-    # Notes stand at the end of a block; a line in parentheses within a message belongs to the message.
+    # Notes are at the end of a block; a line in parentheses within a message belongs to the message.
     while block and (not block[-1].strip() or _NOTE.fullmatch(block[-1].strip())):
         if note := _NOTE.fullmatch(block.pop().strip()):
             notes.insert(0, note[1])
@@ -175,7 +175,7 @@ def _commit(head: re.Match[str], block: list[str], repository: str) -> dict[str,
 
 
 def _tail(entry: dict[str, Any], subject: str) -> str:
-    """Take author and date from the end of a line; returns what is before them."""
+    """Take author and date from the end of a line; return the text before them."""
     for tail in _TAILS if len(subject) <= _MAX_LINE_CHARS else ():
         match = tail.fullmatch(subject)
         if match is not None and (date := parse_date(match["date"])) is not None:
@@ -207,7 +207,7 @@ def _set_person(entry: dict[str, Any], role: str, value: str) -> None:
 
 
 def parse_patch(lines: Sequence[str]) -> list[dict[str, Any]]:
-    """Read the files of a unified diff, with their hunks, numbers and texts."""
+    """Read the files of a unified diff, with their hunks, line counts and texts."""
     reader = _PatchReader()
     for index, line in enumerate(lines):
         reader.add(line, lines[index + 1] if index + 1 < len(lines) else "")
@@ -215,7 +215,7 @@ def parse_patch(lines: Sequence[str]) -> list[dict[str, Any]]:
 
 
 class _PatchReader:
-    """Reads a unified diff line by line; the numbers of a hunk's head say where it ends."""
+    """Reads a unified diff line by line; the numbers in the header of a hunk tell its end."""
 
     def __init__(self) -> None:
         self.files: list[dict[str, Any]] = []
@@ -251,7 +251,7 @@ class _PatchReader:
         return True
 
     def _starts_file(self, line: str, following: str) -> bool:
-        """Begin a file, and return whether the line is used up."""
+        """Begin a file if one starts here, and return whether the line needs no further reading."""
         if line.startswith("diff --git "):
             self.files.append(_new_file(line))
         elif line.startswith("--- ") and following.startswith("+++ "):
@@ -337,7 +337,7 @@ def _file_list(lines: Sequence[str]) -> Iterator[dict[str, Any]]:
 
 
 def parse_contributions(text: str) -> HistoryText | None:
-    """Read repositories with numbers of commits, one a line."""
+    """Read repositories with their numbers of commits, one per line."""
     result = HistoryText([])
     for line in map(str.strip, text.split("\n")):
         match = _CONTRIBUTOR.fullmatch(line) if len(line) <= _MAX_LINE_CHARS else None
