@@ -143,7 +143,8 @@ class ConnectionRegister:
         if now_s - self._logged >= _LOG_PERIOD_S:
             self._logged = now_s
             log.warning(
-                "too many connections: %d open, closed %d idle ones so far",
+                "too many connections: %d open, closed %d idle ones so far; "
+                "limit clients at the proxy, or raise the hard limit of open files",
                 len(self._open), self.dropped,
             )  # fmt: skip
         self.remove(connection)

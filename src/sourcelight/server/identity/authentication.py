@@ -89,7 +89,9 @@ def read_owner_token(state: State, home: str, environ: Mapping[str, str]) -> Own
         try:
             path.unlink(missing_ok=True)
         except OSError as exc:
-            raise ConfigurationError(f"{path}: stored in the state, but can't be deleted: {exc.strerror}") from exc
+            raise ConfigurationError(
+                f"{path}: stored in the state, but can't be deleted: {exc.strerror}; delete it"
+            ) from exc
     text = state.tokens.create_first(OWNER, note=_NOTE)
     return OwnerTokenState("made", None, text) if text else OwnerTokenState("kept")
 

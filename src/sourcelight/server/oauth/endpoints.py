@@ -104,7 +104,7 @@ class OAuthEndpoints:
             return answer
         # The client or its redirect address may be forged, so the error is shown to the user and not redirected
         # (RFC 6749, 4.1.2.1).
-        text = "The application's request is not right, or the application is not known here."
+        text = "The application sent an invalid request, or is not registered here. Start again there."
         return pages.error_page("This request can't continue", f"{text} {description_of(answer)}", root="../../")
 
     async def _token(self, request: Request) -> Response:

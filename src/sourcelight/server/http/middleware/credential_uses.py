@@ -61,7 +61,12 @@ class CredentialUses:
             # A full disk would otherwise fill the other log with one message per request.
             if now_s - self._failed_at_s >= _LOG_PERIOD_S:
                 self._failed_at_s = now_s
-                log.error("can't write credential uses to %s: %s", USES_FILE_NAME, exc.strerror)  # noqa: TRY400 - in words
+                # TRY400: the reason is in the message.
+                log.error(  # noqa: TRY400
+                    "can't write credential uses to %s: %s; check the disk and its permissions",
+                    USES_FILE_NAME,
+                    exc.strerror,
+                )
 
     def _descriptor(self) -> int:
         status = self._stat()

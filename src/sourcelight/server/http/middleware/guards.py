@@ -65,7 +65,7 @@ class HostNames:
         if not name:
             return plain_response(400, "Send one Host header with the name of this service.")
         if not (name in self._names or (self._any_address and _is_address(name))):
-            text = "This service doesn't have the host name of this request; externalURL sets another one."
+            text = "This service doesn't have the host name of this request; set its address with externalURL."
             return plain_response(421, text)
         # Checking costs more than the look-up; the bound keeps a caller from filling memory with spellings.
         if len(self._accepted_hosts) < _MAX_ACCEPTED_HOSTS:
