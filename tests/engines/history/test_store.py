@@ -291,7 +291,7 @@ def test_a_git_too_old_is_named(
     finally:
         update.patch_settings.cache_clear()
         git_command._version.cache_clear()
-    assert "git 2.17.1 is too old; version 2.31 or newer is needed" in report.failures["repo"]
+    assert "git 2.17.1 is too old; version 2.31 or newer is required" in report.failures["repo"]
     assert issubclass(GitFailed, Exception)
 
 

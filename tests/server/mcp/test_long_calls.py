@@ -344,5 +344,5 @@ def test_a_call_that_runs_when_access_ends_gives_no_answer(
             state.roles.unassign(SITE_ADMINISTRATOR, "ann")
         changed.set()
         text = answer.result(BOUND_S).text
-    assert "your access has ended or changed" in text
+    assert "your access ended or changed" in text
     assert "a.py" not in text
