@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.core.markup.counts import list_names
@@ -28,9 +29,11 @@ from sourcelight.engines.deepsearch.lookups.names import MAX_DETAILS, SHOWN, ran
 from sourcelight.engines.search import Target
 
 _MAX_MANIFESTS = 200
-_AS_CODE = re.compile(r"(?:^|/)(?:setup\.py|build\.gradle(?:\.kts)?|build\.sbt|[\w.-]+\.gemspec|Gemfile|mix\.exs)$")
+_FUNCTIONS = r"setup\.py|build\.gradle(?:\.kts)?|build\.sbt|mix\.exs"
+_BY_FUNCTIONS = re.compile(rf"(?:^|/)(?:{_FUNCTIONS})$")
+"""Manifests whose calls name packages, in lists or not."""
+_AS_CODE = re.compile(rf"(?:^|/)(?:{_FUNCTIONS}|[\w.-]+\.gemspec|Gemfile)$")
 """Manifests that are programs: code may add to the lists that are read."""
-_BY_FUNCTIONS = re.compile(r"(?:^|/)(?:setup\.py|build\.gradle(?:\.kts)?|build\.sbt|mix\.exs)$")
 _GROUPS = {"dev": "development", "tes": "test", "pee": "peer", "opt": "optional", "bui": "build"}
 _MAX_LISTED, _MAX_DETAILS = 12, 60
 
@@ -135,6 +138,11 @@ def _statement(
     return Statement(f"{code(path)}{repository_text} lists {version}{group}", (line,))
 
 
+def _unread_manifests(work: Work, notes: list[str]) -> list[dict[str, Any]]:
+    """Return the rows of manifests in formats that nothing here reads, which may list anything."""
+    return run_searches(work, make_queries(work, f"type:path file:{quote_value(OTHER_MANIFESTS)}"), notes)
+
+
 def _no_dependency(
     work: Work,
     texts: FileTexts,
@@ -155,7 +163,7 @@ def _no_dependency(
         return None
     # A manifest has the word, or one that isn't read may list it under another name: neither yes nor no.
     is_manifest = re.compile(f"{MANIFESTS}|{OTHER_MANIFESTS}")
-    other_rows = run_searches(work, make_queries(work, f"type:path file:{quote_value(OTHER_MANIFESTS)}"), notes)
+    other_rows = _unread_manifests(work, notes)
     if notes or other_rows or any(is_manifest.search(row["path"]) for row in rows):
         return None
     manifests = list_names([code(path) for path in read], SHOWN)
@@ -263,7 +271,7 @@ def _no_dependencies(
     notes: list[str],
 ) -> Finding | None:
     """Say that manifests list nothing, if all of them could be read as data."""
-    other_rows = run_searches(work, make_queries(work, f"type:path file:{quote_value(OTHER_MANIFESTS)}"), notes)
+    other_rows = _unread_manifests(work, notes)
     is_unsure = any(requirements is None or _AS_CODE.search(path) for _, path, requirements in manifests)
     if not manifests or other_rows or notes or is_unsure or len(manifests) > SHOWN:
         return None

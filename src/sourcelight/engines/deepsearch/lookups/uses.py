@@ -151,11 +151,15 @@ def find_throws(work: Work, name: str, notes: list[str]) -> Finding | None:
     queries = make_queries(work, f"case:yes type:file {_word(simple)}")
     rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
     rows = [row for row in rows if is_code(row) and language_of(row["path"]) in PROGRAMMING_LANGUAGES]
-    throwing = [row for row in rows if _throws(work, row, simple)]
+    texts = FileTexts(work.context)
+    exception = rf"(?:new\s+)?\\?(?:[\w$]+(?:\.|::|\\))*\.?{re.escape(simple)}(?![\w$])"
+    pattern = re.compile(
+        rf"\b(?:throw|raise|rethrow|THROW)\b(?:\s*\(?\s*|.*(?:\?\??|:|\|\||\bor\b|\belse\b|\bfrom\b)\s*){exception}"
+    )
+    throwing = [row for row in rows if _throws(work, texts, row, pattern)]
     if not throwing:
         return None
     throwing.sort(key=lambda row: (rank_of(row["path"]), row["path"], row["line_number"]))
-    texts = FileTexts(work.context)
     statements = [state_use(work, texts, row, holder_of(work, texts, row)) for row in throwing[:MAX_DETAILS]]
     holders = list(dict.fromkeys(location_in(row, holder_of(work, texts, row)) for row in throwing[:MAX_DETAILS]))
     files = count_of(len({(row["repository"], row["path"]) for row in throwing}), "file")
@@ -177,26 +181,21 @@ def find_throws(work: Work, name: str, notes: list[str]) -> Finding | None:
 _STRINGS = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`[^`]*`")
 
 
-def _throws(work: Work, row: Mapping[str, Any], name: str) -> bool:
-    """Return whether a line throws or raises something of a name, and has it not as an argument or in a text.
+def _throws(work: Work, texts: FileTexts, row: Mapping[str, Any], pattern: re.Pattern[str]) -> bool:
+    """Return whether `pattern` finds that a line throws or raises something, which is no argument and in no text.
 
     The keyword may be on a line above: ``raise (``, ``throw new``, ``throw x ?``.
     """
     target = work.inquiry.pins.of(row["repository"])
     number = row["line_number"]
-    lines = [] if target is None else FileTexts(work.context).lines(target, row["path"])
+    lines = [] if target is None else texts.lines(target, row["path"])
     above = [line.strip() for line in lines[max(0, number - 3) : number - 1]]
-    word = re.escape(name)
-    exception = rf"(?:new\s+)?\\?(?:[\w$]+(?:\.|::|\\))*\.?{word}(?![\w$])"
-    direct = re.compile(
-        rf"\b(?:throw|raise|rethrow|THROW)\b(?:\s*\(?\s*|.*(?:\?\??|:|\|\||\bor\b|\belse\b|\bfrom\b)\s*){exception}"
-    )
     before = ""
     for line in above:
         blanked = _STRINGS.sub('""', line)
         before = f"{before} {blanked}" if re.search(r"(?:\b(?:throw|raise|new)|[(?:,])$", blanked) is not None else ""
     text = f"{before} {_STRINGS.sub(chr(34) * 2, row['line'].strip())}"
-    return direct.search(text) is not None and direct.search(before) is None
+    return pattern.search(text) is not None and pattern.search(before) is None
 
 
 def is_code(row: Mapping[str, Any]) -> bool:

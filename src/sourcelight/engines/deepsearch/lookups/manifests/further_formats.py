@@ -22,10 +22,10 @@ _SBT = re.compile(r"\"([\w.-]+)\"\s*%%?%?\s*\"([\w.-]+)\"\s*%\s*(?:\"([^\"]+)\"|
 
 def _swift(lines: Sequence[str]) -> Iterator[Requirement]:
     for number, line in enumerate(lines, 1):
-        if line.lstrip().startswith("//") or _SWIFT.search(line) is None:
+        package = None if line.lstrip().startswith("//") else _SWIFT.search(line)
+        if package is None:
             continue
-        text = " ".join(lines[number - 1 : number + 4])
-        text = text[_SWIFT.search(text).end() :] if _SWIFT.search(text) else ""  # type: ignore[union-attr]
+        text = " ".join([line[package.end() :], *lines[number : number + 4]])
         source = re.search(r"\b(?:url|path|id)\s*:\s*\"([^\"]+)\"", text)
         if source is None:
             continue
