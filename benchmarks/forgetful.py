@@ -34,23 +34,31 @@ def caches() -> list[Callable[[], None]]:
 def forgetting() -> None:
     """Make every search of a service begin with forgetting."""
     engines: list[LocalEngine] = []
-    original, answer = LocalEngine.__init__, SearchStream.__call__
+    original, answer, answer_at_once = LocalEngine.__init__, SearchStream.__call__, SearchStream.answer_at_once
     clears: list[Callable[[], None]] = []
 
     def noted(self: LocalEngine, *args: Any, **kwargs: Any) -> None:
         original(self, *args, **kwargs)
         engines.append(self)
 
-    async def forgetful(self: SearchStream, scope: Scope, receive: Receive, send: Send) -> None:
+    def forget() -> None:
         clears[:] = clears or caches()
         for clear in clears:
             clear()
         for engine in engines:
             engine.forget_queries()
+
+    async def forgetful(self: SearchStream, scope: Scope, receive: Receive, send: Send) -> None:
+        forget()
         await answer(self, scope, receive, send)
+
+    def forgetful_at_once(self: SearchStream, *args: Any) -> Any:
+        forget()
+        return answer_at_once(self, *args)
 
     LocalEngine.__init__ = noted  # type: ignore[method-assign]  # this script is about nothing else
     SearchStream.__call__ = forgetful  # type: ignore[method-assign]  # as above
+    SearchStream.answer_at_once = forgetful_at_once  # type: ignore[assignment,method-assign]  # the shortcut
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TypedDict, Unpack
 
 from corpus import Corpus, machine, markdown, timed, until_quiet, used_cpu_s
 from peers import Answer, Row, Service, Zoekt, keep_connection, ripgrep_bytes, ripgrep_rows, serving, zoekt
@@ -56,7 +56,7 @@ class Case:
         Its arguments for the same lines; empty where only several runs together answer.
     zoekt
         The same in its language; empty for no comparison.
-    wanted
+    goal
         Least ratio of zoekt's time to ours, both over HTTP.
     below
         A regular expression of the one repository that is searched.
@@ -81,35 +81,44 @@ class Case:
         return f"{self.ours} count:all"
 
 
-def literal(text: str, zoekt_text: str, **options: Any) -> Case:
+class Options(TypedDict, total=False):
+    """Fields of a `Case` that have defaults."""
+
+    goal: float
+    below: str
+    sets: tuple[str, ...]
+    new: bool
+
+
+def literal(text: str, zoekt_text: str, **options: Unpack[Options]) -> Case:
     """A case-sensitive literal."""
     return Case(f"`{text}`", f"{text} case:yes", ("-F", "-e", text), f"{zoekt_text} case:yes", **options)
 
 
-def casefolded(text: str, **options: Any) -> Case:
+def casefolded(text: str, **options: Unpack[Options]) -> Case:
     """A literal in any case."""
     return Case(
         f"`{text}`, any case", text, ("-F", "-i", "-e", text), text.replace(" ", r"\x20") + " case:no", **options
     )
 
 
-def regexp(text: str, **options: Any) -> Case:
+def regexp(text: str, **options: Unpack[Options]) -> Case:
     """A case-sensitive regular expression."""
     escaped = text.replace(" ", r"\x20")
     return Case(f"`/{text}/`", f"/{text}/ case:yes", ("-e", f"(?-u){text}"), f"{escaped} case:yes", **options)
 
 
 CASES = (
-    literal("ThreadPoolExecutorFactoryBean", "ThreadPoolExecutorFactoryBean", wanted=1.18),
+    literal("ThreadPoolExecutorFactoryBean", "ThreadPoolExecutorFactoryBean", goal=1.18),
     literal("zzqqxxyy_absent", "zzqqxxyy_absent"),
-    casefolded("zzqqxxyy_absent", wanted=4.8),
-    literal("errors.New(", r"errors\.New\(", wanted=1.1),
-    literal("fmt.Errorf", r"fmt\.Errorf", wanted=1.08),
+    casefolded("zzqqxxyy_absent", goal=4.8),
+    literal("errors.New(", r"errors\.New\(", goal=1.1),
+    literal("fmt.Errorf", r"fmt\.Errorf", goal=1.08),
     literal("qz", "qz"),
-    literal("~", "~", wanted=1.36),
-    literal("ThreadPoolExecutor", "ThreadPoolExecutor", wanted=1.17),
-    casefolded("this function returns", wanted=FILTER_OR_PHRASE),
-    regexp(r"func \w+Handler\(", wanted=2.2),
+    literal("~", "~", goal=1.36),
+    literal("ThreadPoolExecutor", "ThreadPoolExecutor", goal=1.17),
+    casefolded("this function returns", goal=FILTER_OR_PHRASE),
+    regexp(r"func \w+Handler\(", goal=2.2),
     regexp(r"(TODO|FIXME|XXX)\(\w+\)"),
     Case(
         "`/(deadlock|race condition)/`, any case",
@@ -125,7 +134,7 @@ CASES = (
         ("-g", "*.go", "-e", r"(?-u)\w{40,}"),
         r"\w{40,} file:\.go$ case:yes",
     ),
-    regexp("^package main$", wanted=7.9),
+    regexp("^package main$", goal=7.9),
     Case(
         "`timeout` in `_test.go`",
         r"timeout file:_test\.go$ case:yes",
@@ -156,12 +165,12 @@ CASES = (
         1.04,
         sets=("goroutine", "context", "mutex"),
     ),
-    regexp(r"\bself\.assert[A-Z]\w+\(", wanted=3.6),
+    regexp(r"\bself\.assert[A-Z]\w+\(", goal=3.6),
     literal("return", "return"),
     literal(":=", ":="),
     literal("the", "the"),
-    casefolded("connection refused", wanted=FILTER_OR_PHRASE, new=True),
-    casefolded("unexpected end of file", wanted=FILTER_OR_PHRASE, new=True),
+    casefolded("connection refused", goal=FILTER_OR_PHRASE, new=True),
+    casefolded("unexpected end of file", goal=FILTER_OR_PHRASE, new=True),
     Case(
         "`/(segmentation fault|out of memory|stack overflow)/`, any case",
         "/(segmentation fault|out of memory|stack overflow)/",
@@ -170,7 +179,7 @@ CASES = (
         FILTER_OR_PHRASE,
         new=True,
     ),
-    literal("in order to", r"in\x20order\x20to", wanted=FILTER_OR_PHRASE, new=True),
+    literal("in order to", r"in\x20order\x20to", goal=FILTER_OR_PHRASE, new=True),
     Case(
         "`retry` in `.yml`, `.yaml`, any case",
         r"retry file:\.ya?ml$",
