@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,6 +29,8 @@ from sourcelight.core.errors import ClusterError, StorageError
 from sourcelight.core.wire.events import Skipped
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines import tools
+from sourcelight.engines.execution.query_reader import QueryReader
+from sourcelight.engines.execution.source import SearchTask
 from sourcelight.engines.tools import ToolContext
 from sourcelight.repos import Catalog, Viewer
 from sourcelight.testing import RepositoryBuilder
@@ -92,6 +95,10 @@ async def beating(_: Messages) -> Messages:
     while True:
         yield {"kind": "beat"}
         await asyncio.sleep(BEAT_S)
+
+
+async def running_loop() -> asyncio.AbstractEventLoop:
+    return asyncio.get_running_loop()
 
 
 @pytest.mark.parametrize("harm", [as_dask_says, nonsense, truncate, silent], ids=lambda harm: harm.__name__)
@@ -231,6 +238,30 @@ def test_workers_stop_when_whoever_asked_goes_away(cell: DeskCell, engine: Clust
     wait_until(lambda: not any(desk.busy for desk in cell.desks.values()), "workers stop")
     harmed(cell, lambda messages: messages)
     assert searched(engine)[0]
+
+
+def test_a_search_that_ends_early_returns_after_its_connections_are_closed(
+    cell: DeskCell, engine: ClusterEngine
+) -> None:
+    searched(engine)
+    harmed(cell, beating)
+    request, cluster = SearchRequest(QUERY), engine.snapshot()
+    loop, cancellation = engine.fleet.run(running_loop()), Cancellation()
+    read = QueryReader(engine.limits).parse(request, cluster.catalog.contexts)
+    search = ClusterSource(cluster, SearchTask(*read, request, Viewer.owner(), cancellation))
+    assert not list(search.resolve())
+
+    def stop() -> None:
+        wait_until(lambda: any(desk.busy for desk in cell.desks.values()), "a worker is asked")
+        # The loop is busy when the search ends, as it is under a load.
+        loop.call_soon_threadsafe(time.sleep, 0.3)
+        cancellation.cancel()
+
+    stopper = threading.Thread(target=stop)
+    stopper.start()
+    assert not list(search.batches(100))
+    assert not [task for task in asyncio.all_tasks(loop) if "WorkerStreams" in repr(task)]
+    stopper.join(30)
 
 
 def test_a_reader_that_stops_is_sent_no_more_than_a_bounded_number_of_bytes() -> None:

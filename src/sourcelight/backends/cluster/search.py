@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -33,6 +33,9 @@ from sourcelight.engines.execution.scope.scope import ScopeSelector
 from sourcelight.engines.execution.scope.selection import info_test, predicates_of, select_repositories
 from sourcelight.engines.execution.source import SearchTask, SourceReport, scope_alert, scope_items
 from sourcelight.repos import Catalog, Viewer
+
+_STOP_S = 1.0
+"""Seconds that a search which ends early waits until its connections are closed."""
 
 
 def make_cluster_plans(
@@ -163,7 +166,7 @@ class ClusterSource:
         )
         turns = ReplicaOrder(fleet.members)
         self._streams = WorkerStreams(turns, self.cluster.generation, order, self._slots, silence_s=fleet.silence_s)
-        work: Future[None] = fleet.start(self._streams.run())
+        fleet.start(self._streams.run())
         is_stopped = lambda: task.cancellation.stopped  # noqa: E731 - checked between units
         try:
             batches = self._slots.batches(is_stopped)
@@ -179,11 +182,10 @@ class ClusterSource:
                 yield batch.remove_column(column) if column >= 0 else batch
         finally:
             if not self._slots.is_settled:
-                work.cancel()
-                # The caller has stopped, perhaps by an exception of its own, which an error of the ending work must not
-                # replace.
-                with suppress(BaseException):
-                    work.result(timeout=1.0)
+                # A future of `start` is over as soon as it is cancelled, so `stop` waits for the work itself. Whoever
+                # closed this generator may have an exception of its own, which a slow end must not replace.
+                with suppress(TimeoutError, CancelledError):
+                    fleet.start(self._streams.stop()).result(timeout=_STOP_S)
 
     def finds(self) -> bool:
         """Return whether there is a match within the time limit."""

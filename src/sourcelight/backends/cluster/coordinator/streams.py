@@ -87,6 +87,7 @@ class WorkerStreams:
     _looked: set[str] = field(default_factory=set)
     _removed: set[str] = field(default_factory=set)
     _error: BaseException | None = None
+    _run: asyncio.Task[None] | None = None
     _idle: asyncio.Future[None] | None = None
     _ticking: asyncio.TimerHandle | None = None
     _order_fields: Mapping[str, Any] = field(init=False)
@@ -98,6 +99,7 @@ class WorkerStreams:
     async def run(self) -> None:
         """Run until every repository is complete or given up; canceling ends all work."""
         loop = asyncio.get_running_loop()
+        self._run = asyncio.current_task()
         try:
             await self.turns.members.ready()
             self.turns.holders = self.turns.members.holding(self.generation)
@@ -121,6 +123,13 @@ class WorkerStreams:
                 # Waits for the cancelled tasks, so that their connections are closed before the search returns.
                 await asyncio.gather(*self._running, return_exceptions=True)
             self._give_up_the_rest()
+
+    async def stop(self) -> None:
+        """Cancel `run`, and wait until its connections are closed."""
+        # A loop begins tasks in the order in which they were made, so `run` has begun if it was started before.
+        if self._run is not None:
+            self._run.cancel()
+            await asyncio.wait([self._run])
 
     def _give_up_the_rest(self) -> None:
         """Give up repositories without a pending request; there are some only after an internal error."""
