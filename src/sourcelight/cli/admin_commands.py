@@ -285,7 +285,7 @@ def list_repository_grants(
 def list_repository_folders(*, as_json: Json = False) -> int:
     """List the directory behind each name, its visibility, and other directories that claim the name.
 
-    Undecided repositories are private until repos.toml says otherwise.
+    Undecided repositories are private unless repos.toml lists them as public.
     """
     return admin.run(lambda state: admin.list_repository_folders(state, as_json=as_json))
 

@@ -96,8 +96,8 @@ def sync_command(
     """Fetch mirrors on a schedule.
 
     Runs next to `serve`, until Ctrl-C or SIGTERM. Fetches the mirrors of URL and --list, and clones missing ones.
-    Without both, fetches all mirrors in --dest. Rereads the list while it runs; if you remove an address, its
-    mirror stays but is no longer fetched.
+    Without both, fetches all mirrors in --dest. Rereads the list while it runs; if you remove an address, its mirror
+    stays but is no longer fetched.
 
     Each failure in a row doubles the time to the next fetch, up to a day. A success resets it to --every. The times
     vary at random, to spread the fetches. Only one process can work on a directory. With --once, exits with status 2

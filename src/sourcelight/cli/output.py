@@ -347,5 +347,5 @@ def _say_python_warnings() -> Iterator[None]:
 
 
 def _discard_output() -> None:
-    # The interpreter flushes standard output at exit, which would fail once more.
+    # The interpreter flushes standard output at exit, which would fail again.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -214,7 +214,7 @@ def _write(report: Report, output: Path, tables: str) -> int:
     else:
         {".html": report.to_html, ".md": report.to_markdown, ".pdf": report.to_pdf}[suffix](output)
         say(f"wrote {output}")
-    # An empty report says why in its first sentence, which would be missed in a file that nobody opens.
+    # The first sentence of an empty report gives the reason, which an unopened file would hide.
     if not report.sections:
         say(*report.lead)
     for notice in report.notices:

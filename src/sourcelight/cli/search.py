@@ -337,7 +337,7 @@ def _count(client: Client, query: str, columns: list[str], output_format: str, c
         write_frame(table, command.output or binary_output(), output_format, spreadsheet=command.spreadsheet)
     reasons = tuple(str(warning.message) for warning in caught)
     if not matches and not reasons:
-        # A count has no alerts. A search without a match is as cheap, and says why there is none.
+        # A count has no alerts. A search without a match is as cheap, and gives the reason.
         _say_alerts(_search_alerts(client, query, command), ())
     return _finish(command, "limited" if reasons else "complete", reasons, table.num_rows, matches)
 

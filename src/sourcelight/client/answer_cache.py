@@ -29,7 +29,7 @@ def installed_files() -> str:
     """
     # By directory entries: path objects for all files would take several times as long.
     files = [
-        (os.path.join(directory, name), os.stat(os.path.join(directory, name)))  # noqa: PTH116, PTH118 - as said above
+        (os.path.join(directory, name), os.stat(os.path.join(directory, name)))  # noqa: PTH116, PTH118 - see above
         for directory, _, names in os.walk(Path(__file__).parent.parent)
         for name in names
         if name.endswith(".py")
@@ -68,7 +68,7 @@ class AnswerCache:
             paths = sorted(self._folder.glob(f"{self._digest}-*.json"), key=lambda path: path.stat().st_mtime_ns)
         except OSError:
             return None
-        # By time of writing: commits have no order that would say which answer is newer.
+        # By time of writing: the order of commits doesn't tell which answer is newer.
         return _read(paths[-1]) if paths else None
 
     def store(self, commits: Iterable[tuple[str, str]], value: Mapping[str, Any]) -> None:

@@ -63,7 +63,7 @@ class Client(ShowsOverview, BlockingMethods):
 
     @property
     def tools(self) -> ServiceTools:
-        """All tools that the service advertises, by name, those without a method here too; empty in this process."""
+        """All tools that a service advertises, by name, also those without a method here; empty without a service."""
         return ServiceTools(self._client.tools)
 
     @property
@@ -75,8 +75,8 @@ class Client(ShowsOverview, BlockingMethods):
     def last(self) -> Any:
         """The newest result of any kind; None before the first.
 
-        A `SearchResult`, an `Export`, a `DeepSearchAnswer`, or the DataFrame of a tool. Of one that was interrupted or
-        failed, it has what arrived; a tool that reports no rows while it runs leaves None.
+        A `SearchResult`, an `Export`, a `DeepSearchAnswer`, or the DataFrame of a tool. An interrupted or failed result
+        has the rows that arrived; a tool that reports no rows while it runs leaves None.
         """
         return self._client.last
 

@@ -74,7 +74,7 @@ class AsyncClient(ShowsOverview, SearchMethods, Methods):
 
     @property
     def tools(self) -> AsyncServiceTools:
-        """All tools that the service advertises, by name, those without a method here too; empty in this process."""
+        """All tools that a service advertises, by name, also those without a method here; empty without a service."""
         return AsyncServiceTools(self._backend)
 
     @property
@@ -87,8 +87,8 @@ class AsyncClient(ShowsOverview, SearchMethods, Methods):
     def last(self) -> Any:
         """The newest result of any kind; None before the first.
 
-        A `SearchResult`, an `Export`, a `DeepSearchAnswer`, or the DataFrame of a tool. Of one that was interrupted or
-        failed, it has what arrived; a tool that reports no rows while it runs leaves None.
+        A `SearchResult`, an `Export`, a `DeepSearchAnswer`, or the DataFrame of a tool. An interrupted or failed result
+        has the rows that arrived; a tool that reports no rows while it runs leaves None.
         """
         return self._read_last()
 
@@ -143,7 +143,7 @@ class AsyncClient(ShowsOverview, SearchMethods, Methods):
         -------
         pyarrow.Table
             The columns of ``sourcelight.columns_of(tool)``. Its metadata has the `attrs` of the DataFrame, each as text
-            under ``sourcelight.`` and its name: ``sourcelight.status`` says whether it is all there is.
+            under ``sourcelight.`` and its name: ``sourcelight.status`` says whether it is complete.
 
         Raises
         ------
@@ -166,7 +166,7 @@ class AsyncClient(ShowsOverview, SearchMethods, Methods):
         progress: ProgressChoice,
         keep: Callable[[Sequence[Any], Mapping[str, Any]], None],
     ) -> tuple[ToolResult, dict[str, Any], Status]:
-        """Return an answer, the facts about it and its status; `keep` gets the rows of a call that is interrupted."""
+        """Return an answer, its attributes and its status; `keep` gets the rows of a call that is interrupted."""
         name, wire_arguments = tool.name, arguments.to_wire()
         state = CallState(_format_call(name, wire_arguments))
         asked_at = now()

@@ -83,7 +83,7 @@ class DeepSearchAnswer:
     ) -> None:
         self._attributes = answer
         self._base_url = base_url
-        # When this object was made, not the answer: a stored answer is older, and `cached` says so.
+        # When this object was made: a stored answer is older, and has `cached` set.
         self._made_at = now()
         self._asker = asker
         self._turns = tuple((str(activity), str(about)) for activity, about in (turns or answer.get("turns") or ()))
@@ -140,7 +140,7 @@ class DeepSearchAnswer:
     def citations(self) -> DataFrame:
         """`sources` that are files or commits: where, in which role, and how the check ended.
 
-        Rejected ones are in no sentence of the answer; their label says why.
+        No sentence uses rejected ones; their label has the reason.
         """
         frame = self.sources
         return frame[frame["type"].isin(_CITED)].reset_index(drop=True)
@@ -368,7 +368,7 @@ def conversation_facts(answer: ToolResult, question: str = "") -> dict[str, Any]
     attributes = answer.attributes
     questions = attributes.get("questions")
     if questions is None:
-        # `deepsearch` answers one question with its facts on top; `deepsearch_read` has a list of them.
+        # `deepsearch` answers one question, with its fields at the top level; `deepsearch_read` has a list of answers.
         questions = [{**attributes, "question": question}]
     status = str(
         attributes.get("state") or (questions[-1].get("state") if questions else "") or attributes.get("status")

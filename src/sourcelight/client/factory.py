@@ -93,7 +93,7 @@ def open(  # noqa: A001 - users write sourcelight.open
     max_file_bytes
         Files above this size are matched by name only; None: 2 MiB.
     max_index_bytes
-        Limit of the index on disk. What does not fit is not searched, and results say so. None: no limit.
+        Limit of the index on disk. Text beyond it isn't searched, and results report this. None: no limit.
     index_workers
         Processes that build the index; None: one per core.
     embedder

@@ -1,7 +1,7 @@
 """Progress of one call: its painting, messages to a person, and warnings of incomplete answers.
 
-The thread that waits paints, or the event loop if the call is awaited. A warning appears once a cell in a notebook,
-and as Python's filters say elsewhere.
+The thread that waits paints, or the event loop if the call is awaited. In a notebook, a warning appears once per cell;
+elsewhere, Python's filters apply.
 """
 
 from __future__ import annotations
@@ -146,11 +146,11 @@ def say(address: str) -> None:
 
 
 class IncompleteCountWarning(UserWarning):
-    """Warns that a count is of an answer that is not complete; says why."""
+    """Warns that a count comes from an incomplete answer, and why."""
 
 
 class IncompleteResultWarning(UserWarning):
-    """Warns that a tool's or an analysis's answer is not all there is; says why."""
+    """Warns that an answer of a tool or an analysis is incomplete, and why."""
 
 
 def warn(warning: Warning) -> None:
@@ -181,7 +181,7 @@ async def watch(
     progress
         As in `AsyncClient.search`.
     after_s
-        Seconds for which nothing is drawn.
+        Seconds before the first drawing.
     client
         Who asks: an interrupt names its attribute that has the rows so far.
     """

@@ -1,4 +1,4 @@
-"""Origin of a frame: flat facts for its `attrs`, and the way back to its backend.
+"""Origin of a frame: flat values for its `attrs`, and the way back to its backend.
 
 `DataFrame.attrs` is copied with every operation and written into Parquet files, so it holds texts, numbers and truth
 values only, and never a credential.
@@ -49,7 +49,7 @@ def mark_of(backend: Backend) -> str:
 
 
 def forget(backend: Backend) -> None:
-    """Forget a closed backend, so that nothing is requested from it."""
+    """Forget a closed backend, so that it gets no more requests."""
     innermost = _innermost(backend)
     with _lock:
         _living.pop(_marks.pop(innermost, ""), None)

@@ -49,7 +49,7 @@ class SearchMethods(CountMethods):
         query
             What to search for: text in the query language, or an expression made with `sourcelight.q`.
         pattern_type
-            How patterns are read unless the query says: ``standard``, ``keyword``, ``regexp`` or ``literal``.
+            Default pattern type: ``standard``, ``keyword``, ``regexp`` or ``literal``; a filter in the query wins.
         limit
             Return at most this many matches; None: all. The search continues, and counts the others.
         context_lines
@@ -90,8 +90,7 @@ class SearchMethods(CountMethods):
             timeout_s=timeout_s,
         )
         self._last = run
-        # A function and no result: `last` is read rarely, and making tables of a search that nothing reads would cost
-        # time.
+        # A function and no result: `last` is read rarely, and making tables that nobody reads would cost time.
         self._read_last = run.result
 
         async def keep(event: MatchBatch) -> None:
@@ -127,7 +126,7 @@ class SearchMethods(CountMethods):
         QueryError
             The query can't be parsed.
         SearchFailed
-            After the last event, when the service said that the search failed.
+            After the last event, if the service reported that the search failed.
         """
         run = self._run(
             query,
@@ -330,7 +329,7 @@ class SearchMethods(CountMethods):
         """Explain a query: its tree, the effect of each filter, what the index rules out, likely mistakes.
 
         Runs no search. Other services don't explain queries. The explanation then has only the tree, as this version
-        parses it, and says so.
+        parses it, and a note.
 
         Parameters
         ----------

@@ -183,7 +183,7 @@ def federate(
     """Search several services as one: merged rows, duplicates once, and the status of each service.
 
     Every search is asked of all services at the same time; a call about one repository goes to the first service that
-    has it. A service that fails, or is silent, costs its own rows only: the answer is ``limited`` and says so.
+    has it. If a service fails or is silent, only its rows are missing: the answer is ``limited`` and gives the reason.
 
     Parameters
     ----------

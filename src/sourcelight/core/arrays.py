@@ -26,7 +26,7 @@ UInt8Array: TypeAlias = NDArray[np.uint8]
 """Bytes of text, and small codes."""
 
 AnyArray: TypeAlias = NDArray[Any]
-"""An array whose dtype its file says: sections store the narrowest type that fits."""
+"""An array with the dtype of its file: sections store the narrowest type that fits."""
 
 
 def arrow_array(values: AnyArray, valid: BoolArray | None = None) -> Any:

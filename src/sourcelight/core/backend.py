@@ -172,7 +172,7 @@ class Backend(Protocol):
         """
 
     async def repositories(self) -> tuple[RepositoryInfo, ...]:
-        """Return facts of the repositories that can be searched."""
+        """Return information on the repositories that can be searched."""
 
     async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> ToolResult:
         """Run a tool or an analysis; cancelling stops the work.

@@ -26,7 +26,7 @@ class Cancellation:
     Attributes
     ----------
     untold
-        Repositories of which matches were found that their reader could not pass on in time.
+        Repositories whose matches did not reach the reader in time.
     """
 
     def __init__(self, timeout_s: float | None = None) -> None:
@@ -75,7 +75,7 @@ GRACE_S = 0.1
 """Seconds that work may continue after its time limit, to finish or to reach its next check."""
 
 AMPLE_S = 30.0
-"""Time to the limit that no single step takes up, so that none needs to be left behind, or a thread of its own."""
+"""Time to the limit that no single step takes up, so that no step needs a thread, or is abandoned."""
 
 _Result = TypeVar("_Result")
 
@@ -85,7 +85,7 @@ class DeadlineExceeded(Exception):
 
 
 def run_with_deadline(work: Callable[[], _Result], cancellation: Cancellation, grace_s: float = GRACE_S) -> _Result:
-    """Run `work` in a separate thread and return its result; in this thread when there is no time limit.
+    """Run `work` in a separate thread and return its result; in this thread without a time limit.
 
     Work that is late is left behind: what it gives, or raises, is dropped when it ends.
 
@@ -151,9 +151,9 @@ def steps_with_deadline(
 ) -> Generator[_Part, None, None]:
     """Yield `parts`, and end soon after the time limit even in the middle of one.
 
-    One step can be a call into a library that nothing stops: an expensive regular expression over a line of a megabyte
-    takes a second. Steps run in `worker`, one when it is asked for; the one that is late is left behind and ends at
-    its next check. Without a time limit, while it is `AMPLE_S` away, or where steps are `brief` or look at the time
+    One step can be a library call that can't be stopped: an expensive regular expression over a line of a megabyte
+    takes a second. Steps run in `worker`, one when it is asked for; the one that is late is left behind and ends at its
+    next check. Without a time limit, while it is `AMPLE_S` away, or where steps are `brief` or look at the time
     themselves, `worker` rests.
     """
     return parts if brief or cancellation.remaining_s is None else _timed_steps(parts, cancellation, worker)

@@ -28,7 +28,8 @@ from sourcelight.core.wire.events import Alert, Skipped
 
 Status = Literal["complete", "partial", "limited", "unparsed", "interrupted", "failed"]
 
-# Work that was left out by the query's own rules or by what a file is. The answer is whole without it, and says so.
+# Work that was left out by the query's own rules or by what a file is. The answer is complete without it, with a
+# notice.
 _LEFT_OUT = re.compile(
     r"^(excluded-.*|repository-(fork|archived?|empty)|.*\b(binary|too-large)\b.*|worktree.*|name-only.*|structure-language|"
     r"cells-paired)$"
@@ -80,7 +81,7 @@ def requested_part(
     matches
         Matches that were found, whether or not they were sent.
     skipped
-        What the answer says was left out.
+        Items that the answer reports as left out.
     display
         Matches that were to be returned; -1: all.
     """

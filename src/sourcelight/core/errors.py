@@ -314,7 +314,7 @@ class ToolError(SourcelightError, ValueError):
 
 
 class BinaryFile(ToolError):
-    """Raised for a file that is not text; `size_bytes` is its size, 0 if the service doesn't say."""
+    """Raised for a file that is not text; `size_bytes` is its size, 0 if unknown."""
 
     def __init__(self, message: str, *, tool: str = "", size_bytes: int = 0) -> None:
         super().__init__(message, tool=tool)

@@ -1,4 +1,4 @@
-"""Libraries that only some installations have, and the sentence that says how to get one."""
+"""Optional libraries, and the message about how to install one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Former public names: using one raises an error that says the current name.
+"""Former public names: using one raises an error with the current name.
 
 `FORMER_NAMES` is the only table. A class takes part by `refuses_former_names`, a function by
 `refuses_former_parameters`, a package by raising `former_attribute` in its ``__getattr__``.

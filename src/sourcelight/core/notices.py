@@ -1,7 +1,7 @@
-"""Notices beside a table: sentences on what an answer lacks, and rules that say how it counts.
+"""Notices beside a table: sentences about missing parts of an answer, and its rules of counting.
 
-A notice is a text, because people read it and MCP sends it. Programs ask whether it is a `Rule`, and of which subject,
-instead of reading the text.
+A notice is a text, because people read it and MCP sends it. Programs check for a `Rule` and its subject instead of
+parsing the text.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SUBJECTS: Final[Mapping[str, RuleSubject]] = {subject: subject for subject in g
 
 
 class Rule(str):
-    """A notice that says how an answer counts; every other notice says what the answer lacks.
+    """A notice about how an answer counts; other notices are about its missing parts.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ def is_rule(notice: str, *subjects: RuleSubject) -> bool:
 
 
 def subjects_of(notices: Sequence[str]) -> list[str]:
-    """Return the subject of each notice for the wire; empty for what is no rule."""
+    """Return the subject of each notice for the wire; empty unless it is a rule."""
     return [notice.subject if isinstance(notice, Rule) else "" for notice in notices]
 
 

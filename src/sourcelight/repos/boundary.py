@@ -177,7 +177,7 @@ def _find_links(folder: str, max_depth: int) -> Iterator[str]:
                     # A link was yielded above; its target is another place, which is checked as a source of its own.
                     is_folder = entry.is_dir(follow_symlinks=False)
                     if not is_folder and not entry.is_file(follow_symlinks=False):
-                        # git opens such files without looking at their kind: a pipe would block the process for good.
+                        # git opens such files without looking at their kind: a pipe would block the process forever.
                         _check_regular(entry.path, os.lstat(entry.path))
                 if is_folder and depth < max_depth:
                     pending.append((entry.path, depth + 1))

@@ -75,8 +75,8 @@ def describe(discovered: DiscoveredRepository, boundary: Boundary | None = None)
         It is empty, damaged, unreadable, in an unsupported format, or reads from outside of `boundary`.
     """
     limits = boundary or Boundary()
-    # Identities are compared before and after: if a link replaces the git directory meanwhile, the checks were made on
-    # the old directory and say nothing about the new one.
+    # Identities are compared before and after: if a link replaces the git directory meanwhile, the checks covered only
+    # the old directory.
     before = _file_identities(discovered)
     _check_files(discovered)
     sources = object_sources(discovered.git_common_dir)
@@ -162,7 +162,7 @@ def _describe(discovered: DiscoveredRepository, sources: tuple[str, ...]) -> Rep
         canonical_path_of(discovered.git_common_dir),
     )
     with ObjectReader(repository) as reader:
-        # A commit without its tree can be opened, but every search of it would fail later, with less to say.
+        # A commit without its tree can be opened, but every search of it would fail later, with a vaguer error.
         if not reader.holds_tree(commit):
             raise UnusableRepository("corrupt", f"the files of commit {commit[:12]} can't be read")
     warning = f"HEAD names a branch that does not exist; {branch} is searched instead" if branch else ""

@@ -86,7 +86,7 @@ def reading_environment(directory: str) -> dict[str, str]:
     directory
         The git directory, of `isolation.isolated_directory`; it is the home too, for a git that looks there.
     """
-    # GIT_EXEC_PATH says where git's own programs are, which an installation outside of the default path needs.
+    # GIT_EXEC_PATH locates git's own programs, which an installation outside of the default path needs.
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name == "GIT_EXEC_PATH"}
     return env | {
         **_ALWAYS,
@@ -339,8 +339,7 @@ class _StderrTail:
             if self._cancellation is not None and self._cancellation.stopped:
                 raise Cancelled("git was stopped on request")
             try:
-                # The timeout bounds how long a cancellation waits while git says nothing, such as during a slow
-                # transfer.
+                # The timeout bounds how long a cancellation waits while git is silent, such as during a slow transfer.
                 text = self._lines.get(timeout=CHECK_S)
             except queue.Empty:
                 continue

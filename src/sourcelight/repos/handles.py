@@ -42,7 +42,7 @@ def unfit_file(git_dir: str, git_common_dir: str) -> str:
     Parameters
     ----------
     git_dir, git_common_dir
-        The git directory, and the one that holds objects and refs (the same but for a linked work tree).
+        The git directory, and the one that holds objects and refs (the same except in a linked work tree).
     """
     for name, limit in MAX_BYTES.items():
         # A linked work tree has HEAD and index of its own, and shares the other files.

@@ -19,7 +19,7 @@ _UNSPEAKABLE = re.compile(r"[\x00-\x20\x7f-\xa0\u1680\u2000-\u200f\u2028-\u202f\
 
 
 def split_origin(url: str) -> tuple[str, str]:
-    """Host (lower case) and path of an origin URL; both empty for a local path, ``file://`` or what is no URL.
+    """Host (lower case) and path of an origin URL; both empty for a local path, ``file://`` or a text that isn't a URL.
 
     Parameters
     ----------
@@ -83,13 +83,13 @@ _PLAIN_NAMES = frozenset({"repo", "repository", "git", "bare", ".bare"})
 def name_from_git_dir(path: str) -> str:
     """Return the name of a bare repository by its directory: ``tornado`` for ``/srv/tornado/repo``.
 
-    Directories that say only that they are repositories give way to the one above; ``repo.git`` is a name.
+    For directories with generic names, the parent's name is used; ``repo.git`` is a name.
     """
     return name_from_folder(speaking_folder(path))
 
 
 def speaking_folder(path: str) -> str:
-    """Return the nearest directory at or above `path` that says more than that it is a repository; else `path`."""
+    """Return the nearest directory at or above `path` without a generic name; else `path`."""
     above = path.rstrip("/\\")
     while above and re.split(r"[/\\]", above)[-1].lower() in _PLAIN_NAMES:
         above = re.sub(r"[/\\]*[^/\\]*$", "", above)

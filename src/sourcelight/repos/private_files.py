@@ -30,7 +30,7 @@ def make_private_folder(path: str | os.PathLike[str]) -> None:
             break
         folder = above
     for name in reversed(missing):
-        with contextlib.suppress(FileExistsError):  # another process was first; if it is a file, the next step says so
+        with contextlib.suppress(FileExistsError):  # another process was first; if it is a file, the next step fails
             os.mkdir(name, FOLDER_MODE)
 
 

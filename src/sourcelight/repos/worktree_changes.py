@@ -156,7 +156,7 @@ def _compare(repository: Repository) -> tuple[set[bytes], set[bytes], set[bytes]
 
 
 def _committed_blob(tree: pygit2.Tree | None, path: bytes) -> bytes | None:
-    """Return the 20-byte blob id of a path in a tree; None if the path is no file there."""
+    """Return the 20-byte blob id of a path in a tree; None if the path isn't a file there."""
     try:
         return None if tree is None else tree[os.fsdecode(path)].id.raw
     except KeyError:
@@ -318,7 +318,7 @@ _IndexStamp = tuple[int, int, int]
 class HiddenEntry:
     """A file that git does not compare with the disk.
 
-    `oid` are the 20 bytes of its content in the index, `mode` is git's. `sparse` says that it may be missing on disk
+    `oid` are the 20 bytes of its content in the index, `mode` is git's. `sparse`: it may be missing on disk
     (skip-worktree, as in a sparse checkout).
     """
 

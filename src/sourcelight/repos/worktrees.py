@@ -118,7 +118,7 @@ def worktree_tree(repository: Repository) -> CommitTree:
 class ObjectReader(StoreReader):
     """Reads one repository or plain directory; make one per process and thread, and close it.
 
-    Beside the object store it reads what no commit has: snapshots, and changed files of a work tree.
+    Besides the object store it reads files outside of commits: snapshots, and changed files of a work tree.
 
     Parameters
     ----------

@@ -103,7 +103,7 @@ def open_engine(  # noqa: PLR0913 - what a caller may choose
     return engine
 
 
-# An exception can't say that the iterator ended: a future refuses `StopIteration`.
+# An exception can't signal the end of the iterator: a future refuses `StopIteration`.
 def _next(events: Iterator[Event]) -> Event | object:
     """Return the next event, its record batch made here and not on the event loop; `_END` when there is none."""
     event = next(events, _END)
@@ -224,7 +224,7 @@ class EmbeddedBackend:
             cancellation.cancel()
 
     async def repositories(self) -> tuple[RepositoryInfo, ...]:
-        """Return facts of every repository that the viewer may see, by name."""
+        """Return information on every repository that the viewer may see, by name."""
 
         def read_info() -> tuple[RepositoryInfo, ...]:
             self.engine.refresh()

@@ -1,4 +1,4 @@
-"""Analyses of a service of this package: it says which it has, and streams progress and rows of each.
+"""Analyses of a service of this package, which lists them, and streams their progress and rows.
 
 Other services have none. Then a call is left to what their tools give.
 

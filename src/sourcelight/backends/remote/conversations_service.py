@@ -146,7 +146,7 @@ def json_text(body: str, key: str) -> str:
 
 
 def parse_time(text: Any) -> datetime | None:
-    """Return a time of the wire; None for what is none."""
+    """Parse a time of the wire; None if it isn't one."""
     try:
         return datetime.fromisoformat(str(text))
     except ValueError:

@@ -121,7 +121,7 @@ def _check_url(url: str, label: str) -> str:
 
 
 def secret_token(token: str | Secret | None) -> Secret | None:
-    """Wrap and check a token; an empty one is none. The error does not quote it."""
+    """Check and wrap a token; None for an empty one. The error does not quote it."""
     if token is None:
         return None
     value = (token.reveal() if isinstance(token, Secret) else token).strip()
@@ -201,10 +201,10 @@ class Credential(Protocol):
     """Makes the ``Authorization`` header of each request, fresh when it is sent."""
 
     async def authorization(self) -> Secret | None:
-        """Value of the header; None: there is no credential to send."""
+        """Value of the header; None without a credential."""
 
     async def renew(self, refused: Secret) -> Secret | None:
-        """Another value to try after a service refused one; None: there is no other."""
+        """The next value to try after a service refused one, or None."""
 
     def redact(self, text: str) -> str:
         """`text` without any secret of this credential that a service may have quoted back."""
@@ -355,7 +355,7 @@ def refusal_error(
     missing
         The meaning of a 404.
     """
-    # The first line of an HTML page, as proxies send it, says nothing about the error.
+    # The first line of an HTML page, as proxies send it, doesn't describe the error.
     line = text.splitlines()[0][:200] if text and not text.startswith("<") else ""
     detail = f": {line}" if line else ""
     if status == _TOO_MANY_REQUESTS:

@@ -119,7 +119,7 @@ class _StreamReader:
         """Read until the source ends or fails, or until `stop`, and close it.
 
         The HTTP library shields the closing of a connection from cancel scopes only: a task that is cancelled while it
-        closes leaves its connection in the pool for good.
+        closes leaves its connection in the pool forever.
         """
         try:
             with self._scope:

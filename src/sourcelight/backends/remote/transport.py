@@ -81,7 +81,7 @@ class HttpTransport:
         Raises
         ------
         TransportError, ServiceError, ProtocolError
-            As their names say; the bytes raise `TimedOut` and `StreamBroken`.
+            The request failed; the bytes raise `TimedOut` and `StreamBroken`.
         """
         live = self._live_stream(params)
         # The route decides whether this is live, recorded or replayed; a recording gets bytes with the secrets already
@@ -108,7 +108,7 @@ class HttpTransport:
         Raises
         ------
         TransportError, ServiceError, ProtocolError
-            As their names say.
+            The request failed.
         """
         client = self._http_client()
         # `join` keeps the host only for a path; the caller has checked that the link is one.
@@ -191,7 +191,7 @@ class HttpTransport:
         Raises
         ------
         TransportError, ServiceError, ProtocolError
-            As their names say; the bytes raise `TimedOut` and `StreamBroken`.
+            The request failed; the bytes raise `TimedOut` and `StreamBroken`.
         """
         response = await self._retry(lambda: self._post(path, body))
         try:

@@ -85,7 +85,7 @@ def _path(text: str) -> str:
 
 
 def _port(text: str) -> int:
-    # Not what `int` takes beside digits: the framework decides about that.
+    # Digits only; `int` would accept more.
     if not (text.isascii() and text.isdigit() and int(text) <= _MAX_PORT):
         raise ValueError(text)
     return int(text)

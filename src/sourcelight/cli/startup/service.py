@@ -204,7 +204,7 @@ def _print_owner(owner: OwnerTokenState) -> None:
 
 
 def end_indexing(engine: LocalEngine) -> None:
-    """Say what the first indexing left out; load what a first search would wait for, and build the rest."""
+    """Report what the first indexing left out, load what the first search needs, and build the other tables."""
     from sourcelight.server.http.run import warm_up
 
     failure = engine.indexing.failure

@@ -40,7 +40,7 @@ def make_backend(
     Raises
     ------
     ConfigurationError
-        For no services, for one that stands there twice, and for what is neither a client nor an address.
+        Without services, for a duplicate service, and for a value that is neither a client nor an address.
     """
     if isinstance(services, (str, kind)):
         raise ConfigurationError("federate takes several services: a list of clients and addresses, or a dict of them")

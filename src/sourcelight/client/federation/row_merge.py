@@ -68,7 +68,7 @@ class DuplicateFilter:
 
     @property
     def conflicting_commits(self) -> dict[tuple[str, str], dict[int, str]]:
-        """Repositories and revisions of which services have different commits, with each service's commit."""
+        """Repositories and revisions for which services have different commits, with each service's commit."""
         return {target: commits for target, commits in self._commits.items() if len(set(commits.values())) > 1}
 
 

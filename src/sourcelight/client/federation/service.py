@@ -1,4 +1,4 @@
-"""The services of a federation: their names, and what each says about a query."""
+"""The services of a federation, by name, and how each explains a query."""
 
 from __future__ import annotations
 

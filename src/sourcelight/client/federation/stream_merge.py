@@ -220,7 +220,7 @@ class StreamMerge:
         self._began = time.monotonic()
         self._parts = [ServiceStream(number, service, self._began) for number, service in enumerate(services)]
         self._limit, self._is_complete = limit_of(request)
-        # The display limit is applied here: a service that applied it couldn't say which rows others send, too.
+        # The display limit is applied here: a service doesn't know which rows others send, too.
         limits = [n for n in (self._limit, request.display) if 0 <= n < sys.maxsize]
         self._smallest_limit = min(limits, default=None)
         self._duplicates = DuplicateFilter()

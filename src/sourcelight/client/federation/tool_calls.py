@@ -1,8 +1,8 @@
 """Calls of tools and analyses over several services.
 
-A call about one repository is answered by the first service that has what it names. A call over many is asked of all
-services that have some of them, and the definition of the tool says how their tables become one. Deep search is
-refused: several answers can't be made one.
+A call about one repository is answered by the first service that has what it names. A call about several goes to all
+services that have some of them, and the tool's definition joins their tables. Deep search is refused: several answers
+can't be made one.
 """
 
 from __future__ import annotations
@@ -131,8 +131,7 @@ class FederatedTools:
                 first.add_note(f"{service.name}: {other}")
             raise first
         order = (RevisionNotFound, PathNotFound, UnsupportedTool, RepositoryNotFound)
-        # The most specific reason: a service that knows the repository, but not the revision, says more than one that
-        # knows neither.
+        # The most specific reason: "unknown revision" is more specific than "unknown repository".
         raise min(missing, key=lambda error: next(index for index, kind in enumerate(order) if isinstance(error, kind)))
 
     def _by(
@@ -280,7 +279,7 @@ def _notices(replies: Sequence[ServiceReply[Any]]) -> tuple[list[str], bool]:
 
 
 def _merge_texts(replies: Sequence[ServiceReply[ToolResult]]) -> ToolResult:
-    """Return the texts of services of which the client could parse none."""
+    """Return the error texts of services if none could be parsed."""
     import pyarrow as pa
 
     tables = [add_service(answer.table, reply.service.name) for reply, answer in answers(replies)]
@@ -317,7 +316,7 @@ def _merge_attributes(answers: Sequence[ToolResult], arguments: WireArguments) -
         attributes |= {"aliases": aliases} if aliases else {}
     drill = attributes.get("drill_down")
     if len(answers) > 1 and drill and "repos" in drill["arguments"]:
-        # Not every service says where its numbers lead; all repositories that were asked about, they do.
+        # Not every service names the repositories behind its numbers; the request does.
         drill_arguments = {**drill["arguments"], "repos": list(arguments.get("repos") or ())}
         attributes["drill_down"] = {**drill, "arguments": drill_arguments}
     return attributes

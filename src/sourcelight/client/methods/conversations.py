@@ -87,8 +87,8 @@ class ConversationMethods:
         conversation
             Conversation to continue: an answer or its address; None: a new one.
         cache
-            In this process: give the answer to the same question over the same commits that was kept, if there is
-            one. Of a service: where it can't be reached, give the newest answer that was kept; its `notices` say so.
+            In this process: give the answer to the same question over the same commits that was kept, if there is one.
+            If the service can't be reached, return the newest stored answer, with a notice.
         timeout_s
             Longest time to wait for a service; then the answer's status is ``running``. None: until it is answered.
         progress
@@ -185,7 +185,7 @@ class ConversationMethods:
         Raises
         ------
         ToolError
-            For what is no identifier, and for a conversation that is not there or not shared with you.
+            For an invalid identifier, and for a conversation that doesn't exist or isn't shared with you.
         """
         backend = self.backend
         state, attributes = AskState(f"deepsearch_read({identifier!r})"), dict[str, Any]()
@@ -262,7 +262,7 @@ class ConversationMethods:
         Raises
         ------
         ToolError
-            For a conversation that is not there or not yours, and for what the service can't change.
+            For a conversation that doesn't exist or isn't yours, and for fields that the service can't change.
         """
         await self._deepsearch_change(conversation, progress, title=title, starred=starred, shared=shared)
 
@@ -360,7 +360,7 @@ class BlockingConversationMethods:
 
 
 def _scope(repos: Texts | None, revision: str | None) -> dict[str, Any]:
-    """Return the arguments that say where to look; none for everywhere."""
+    """Return the arguments for the scope; none for everywhere."""
     names = texts(repos)
     return {**({"repos": list(names)} if names else {}), **({"revision": revision} if revision else {})}
 
@@ -381,7 +381,7 @@ async def _pins(backend: Backend, revision: str | None) -> list[tuple[str, Commi
 
 
 def _answered_of(attributes: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return names and commits that an answer says it is of."""
+    """Return the repositories and commits that an answer names as its source."""
     pins = [pin for question in attributes["questions"] for pin in question.get("pins") or ()]
     return sorted({(str(pin.get("repository")), str(pin.get("commit"))) for pin in pins})
 

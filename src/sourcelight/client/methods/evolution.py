@@ -45,7 +45,7 @@ class EvolutionMethods:
         repo
             Name of the repository.
         path
-            Path of the file or directory at the revision, or of one that is gone by then; ``"."`` or empty: all files.
+            Path of the file or directory at the revision, or of a path removed before it; ``"."`` or empty: all files.
         revision
             Branch, tag or commit; None: the default branch.
         limit

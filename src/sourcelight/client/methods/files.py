@@ -173,8 +173,8 @@ class ToolMethods:
         -------
         DataFrame
             One row per piece of a file, best first; columns as in ``columns_of("found_chunks")``. ``score`` is 1 for
-            the best one; ``attrs["matched_files"]`` counts the files that share a word with the query, where the
-            service says it.
+            the best one; ``attrs["matched_files"]`` counts the files that share a word with the query, if the service
+            counts them.
 
         Raises
         ------
@@ -193,7 +193,7 @@ class ToolMethods:
     ) -> DataFrame:
         """Check the citations of a text against git: links to lines, ``path:12``, ``path#L3-L9``, quoted code.
 
-        A block of code is a quote if a citation stands on the line before or after it, or on that of its fence.
+        A block of code is a quote if a citation is on the line before or after it, or on the line of its fence.
 
         Parameters
         ----------

@@ -67,7 +67,7 @@ class DependencyGraph:
     def to_networkx(self) -> Any:
         """Make a ``networkx.MultiDiGraph`` of it, keyed by module.
 
-        Nodes are repositories, and modules that none has (``external`` true). Edges have ``module``, ``files`` and
+        Nodes are repositories, and modules of no repository (``external`` true). Edges have ``module``, ``files`` and
         ``imports``.
 
         Raises
@@ -122,16 +122,16 @@ class NavigationMethods:
         revision
             Branch, tag or commit; None: the default branch.
         line, column
-            Where it stands: 1-based line, and code points before it on that line. Without them every use in the file
-            votes, since one name may mean several things.
+            Position: 1-based line, and code points before it on that line. Without them every use in the file votes,
+            since one name may mean several things.
         progress
             As in `search`.
 
         Returns
         -------
         DataFrame
-            Up to ten candidates, the best first; columns as in ``columns_of("definitions")``. ``how`` says how
-            each was found, ``precise`` whether an index file of a compiler says so.
+            Up to ten candidates, the best first; columns as in ``columns_of("definitions")``. ``how`` is the method
+            that found each, ``precise`` whether an index file of a compiler confirms it.
         """
         arguments = GoToDefinitionArguments(
             repo=repo, path=path, symbol=symbol, revision=revision, line=line, column=column

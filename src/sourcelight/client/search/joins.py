@@ -53,7 +53,7 @@ async def with_blame(backend: Backend, matches: DataFrame, observer: CallObserve
     -------
     DataFrame
         The rows of `matches` in their order, with ``blame_commit``, ``blame_author``, ``blame_author_email``,
-        ``blame_author_date``, ``blame_commit_date`` and ``blame_subject``; null for rows that are no lines of a
+        ``blame_author_date``, ``blame_commit_date`` and ``blame_subject``; null for rows that aren't lines of a
         commit's file. ``attrs["notices"]`` names the files that could not be asked about.
 
     Raises
@@ -92,7 +92,7 @@ async def with_last_change(backend: Backend, matches: DataFrame, observer: CallO
 async def with_context(backend: Backend, matches: DataFrame, n: int, observer: CallObserver | None = None) -> DataFrame:
     """Join matched lines with the `n` lines on each side of them.
 
-    As `with_blame`, with columns ``context`` and ``context_line_number``; null for rows that are no lines of a file,
+    As `with_blame`, with columns ``context`` and ``context_line_number``; null for rows that aren't lines of a file,
     and where a file can't be read.
     """
     import pyarrow as pa
@@ -201,7 +201,7 @@ async def _ask(
     ask: Callable[[tuple[str, str, list[str]]], Awaitable[ToolResult]],
     observer: CallObserver | None = None,
 ) -> tuple[list[ToolResult | None], list[str]]:
-    """Answers in order, a few asked for at once; None, and a notice, if there is none for a file."""
+    """Answers in order, requested a few at a time; None, with a notice, for a file without one."""
     gate = asyncio.Semaphore(_AT_ONCE)
     notices: list[str] = []
     done = 0

@@ -190,7 +190,7 @@ def query_text(query: object) -> str:
 def everything(text: str, pattern_type: str, version: str = "V3") -> str:
     """Return text of a query without a limit on the number of matches, unless it sets one itself.
 
-    A query that can't be read is left to the backend, which says why.
+    An invalid query is left to the backend, which reports the error.
     """
     try:
         query = parse(text, pattern_type, version=version)

@@ -124,7 +124,7 @@ class SearchResult:
 
     @property
     def attrs(self) -> dict[str, str | int]:
-        """Small flat facts about the answer, as frames and files carry them; never a credential.
+        """Small flat values about the answer, as frames and files carry them; never a credential.
 
         ``query``, ``pattern_type``, ``endpoint`` (``embedded``, or the service's address), ``backend_id`` (leads back
         to the client, in this process), ``status``, ``reasons``, ``limit_hit``, ``matches``, ``requested_at`` (RFC
@@ -162,7 +162,7 @@ class SearchResult:
 
     @cached_property
     def other(self) -> Frame:
-        """DataFrame of matches that are no rows: of unknown types, or with a field that can't be read.
+        """DataFrame of matches that don't become rows: of unknown types, or with a field that can't be read.
 
         Columns as in ``columns_of("other")``. It has at most 10,000 rows; `skipped` has the number of all.
         """
@@ -332,8 +332,8 @@ class SearchResult:
             Path, or an open binary file.
         spreadsheet
             Whether the file is for people who open it in a spreadsheet: text that begins with ``= + - @``, a tab or a
-            line end then gets an apostrophe in front, so that nothing that someone committed runs as a formula.
-            Such a file is no longer the same text.
+            line end then gets an apostrophe in front, so that no committed text runs as a formula. Such a file no
+            longer has the same text.
         """
         self._write(target, "csv", spreadsheet=spreadsheet)
 
@@ -413,7 +413,7 @@ class SearchResult:
 
 
 def metadata(attrs: dict[str, str | int]) -> dict[str, str]:
-    """Return facts about an answer as metadata of a file; pandas reads them as the `attrs` of the frame."""
+    """Return an answer's attributes as metadata of a file; pandas reads them as the `attrs` of the frame."""
     return {**{f"sourcelight.{name}": str(value) for name, value in attrs.items()}, "PANDAS_ATTRS": json.dumps(attrs)}
 
 

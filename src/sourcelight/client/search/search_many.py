@@ -132,7 +132,7 @@ def label_queries(queries: Mapping[str, QueryText] | Iterable[QueryText]) -> dic
     Raises
     ------
     ValueError
-        For no query at all, and for a query that stands twice in a list.
+        Without a query, and for a duplicate query in a list.
     """
     if isinstance(queries, str):
         raise TypeError("give a dict of names and queries, or a list of queries; search() takes one query")

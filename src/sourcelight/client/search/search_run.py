@@ -70,7 +70,7 @@ class SearchRun:
         SourcelightError
             The error of the backend, with the rows so far as its `result`.
         SearchFailed
-            After the last event, when the service said that the search failed.
+            After the last event, if the service reported that the search failed.
         """
         seen = 0
         self.loop = asyncio.get_running_loop()
@@ -161,7 +161,7 @@ class RunSource:
         self._task = self._loop.create_task(self._work())
 
     async def _work(self) -> None:
-        # What went wrong is in the state, which the explorer shows: there is no one who waits for an error.
+        # The state has the error, and the explorer shows it: no caller waits for an exception.
         with suppress(SourcelightError):
             async for event in self._run.events():
                 if isinstance(event, MatchBatch):

@@ -1,7 +1,7 @@
 """Record batches: the tables that engines, backends and frames exchange, and their codecs to and from wire JSON.
 
 No I/O, no search and no pandas; the stream's own bytes and events are in `sourcelight.core.wire`. Start with `schema`,
-which says what a row of matches is; `codecs` are the two ways between batches and JSON. pyarrow loads on first use.
+which defines the rows of matches; `codecs` convert between batches and JSON. pyarrow loads on first use.
 """
 
 from sourcelight.core.batches.events import (

@@ -35,7 +35,7 @@ _ADDRESS = re.compile(
     r"https?://[^\s<>()\"']{1,200}?/(?:issues|pull|pull-requests|merge_requests|browse)/[A-Za-z0-9][A-Za-z0-9-]{0,30}",
     re.ASCII,
 )
-# `UTF-8` and `SHA-256` have the form of a key. So keys count where the message says what they are: as the first word of
+# `UTF-8` and `SHA-256` have the form of a key. So keys count only where the message marks them: as the first word of
 # the subject, or behind a word that closes or names an issue.
 _KEY = r"[A-Z][A-Z0-9_]{1,20}-[1-9][0-9]{0,8}\b"
 _SUBJECT_KEY = re.compile(rf"\s*[\[(]?({_KEY})(?=[\])]|\s*:|\s)", re.ASCII)
@@ -72,7 +72,7 @@ def trailers_of(message: str) -> list[Trailer]:
             trailers[-1].append(line.strip(_SPACES))
             continue
         token = None if line[:1] in set(_SPACES) else _TOKEN.match(line)
-        # A line that is no trailer, and one that continues with it, are dropped together.
+        # A line that isn't a trailer is dropped, with its continuation lines.
         trailers.append([token[1], line[token.end() :].strip(_SPACES)] if token else [""])
     return [Trailer(token, " ".join(values).strip()) for token, *values in trailers if token]
 
@@ -98,7 +98,7 @@ def people_of_trailers(message: str, tokens: frozenset[str]) -> list[tuple[str, 
 
 
 def _trailer_block(lines: list[str]) -> list[str]:
-    """Return the lines of the paragraph of trailers; none when the last paragraph is no such."""
+    """Return the lines of the last paragraph if it consists of trailers."""
     # As in `find_trailer_block_start` of git's trailer.c: comment lines are skipped, the first paragraph is the title.
     title = next(
         (index for index, line in enumerate(lines) if not line.startswith("#") and not line.strip(_SPACES)), -1

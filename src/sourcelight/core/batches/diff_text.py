@@ -38,7 +38,7 @@ def unquote_name(name: bytes) -> bytes:
 
 
 def unquote_text(name: str) -> str:
-    """Unquote a name that may be quoted, as text; what is no UTF-8 is replaced."""
+    """Unquote a name that may be quoted, as text; invalid UTF-8 is replaced."""
     return unquote_name(name.encode("utf-8", "replace")).decode("utf-8", "replace")
 
 

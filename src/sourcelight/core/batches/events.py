@@ -46,8 +46,8 @@ class RepositoryInfo:
 class MatchBatch:
     """A ``matches`` event: a record batch with a subset of the columns of `schema.MATCHES`.
 
-    All rows of one file in one revision stand together, in line order, and are never split over two batches.
-    `repositories` holds the facts of each repository that occurs in a batch of this stream for the first time.
+    All rows of one file in one revision are adjacent, in line order, and never split over two batches. `repositories`
+    describes each repository that occurs for the first time in this stream.
     """
 
     batch: Any
@@ -66,9 +66,9 @@ class MatchBatch:
 
 @dataclass(frozen=True, slots=True)
 class OtherMatch:
-    """A match that is no row: of a type that this version doesn't know, or with a field that can't be read.
+    """A match that isn't a row: of a type that this version doesn't know, or with a field that can't be read.
 
-    `payload` is the JSON object as it was sent; `reason` says why it is no row.
+    `payload` is the JSON object as sent; `reason` says why it isn't a row.
     """
 
     type: str
@@ -79,7 +79,7 @@ class OtherMatch:
 
 @dataclass(frozen=True, slots=True)
 class OtherMatches:
-    """Matches of a ``matches`` event that are no rows. Made by the client of a service, never sent."""
+    """Matches of a ``matches`` event that don't become rows. Made by the client of a service, never sent."""
 
     matches: tuple[OtherMatch, ...]
 

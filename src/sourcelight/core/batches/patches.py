@@ -1,4 +1,4 @@
-"""Patches as text: their hunks, what their headers say, and the preview of a diff (wire reference, 3.7).
+"""Patches as text: their hunks and headers, and the preview of a diff (wire reference, 3.7).
 
 An answer with a patch doesn't have to repeat what the headers of the patch say. A client reads it from the patch of
 any service.
@@ -181,7 +181,7 @@ def _windows(hunk: Hunk, marks: Sequence[int]) -> Iterator[Hunk]:
 
 
 def patch_facts(patch: str, *, is_whole: bool = True) -> dict[str, Any]:
-    """Return what a patch says, by the columns of ``file_diffs``; what it does not say is absent.
+    """Return the values of a patch by the columns of ``file_diffs``; unknown ones are absent.
 
     Parameters
     ----------

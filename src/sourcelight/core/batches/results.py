@@ -84,7 +84,7 @@ def utc_time(text: str) -> datetime | None:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """A table and the facts about it.
+    """A table and its attributes.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class ToolResult:
     table
         Arrow table with exactly these columns, in order; the same for an empty answer.
     attributes
-        JSON-like facts beside the rows: what was asked, the resolved commits and dates, totals, cursors.
+        JSON-like values beside the rows: what was asked, the resolved commits and dates, totals, cursors.
     complete
         Whether the table is all there is.
     notices

@@ -33,7 +33,7 @@ class Column:
     type
         Its Arrow type, as `arrow_type` reads it.
     meaning
-        What a value says.
+        Meaning of a value.
     null
         What null means; empty for a column that is never null.
     unit
@@ -47,7 +47,7 @@ class Column:
         False for columns that only protocol code needs and no frame carries.
     commit_key, symbol_key, file_key
         In `MATCHES`, the key that has the value in a commit of the wire, in a definition, or in a file: codecs copy it
-        as it is. An empty text and null are no key of a file, and read as null.
+        as it is. An empty text and null aren't keys of a file, and are read as null.
     line_key
         In `MATCHES`, the key of a file that has the values of its lines; columns may share it.
     optional

@@ -1,4 +1,4 @@
-"""Cells of notebooks: what is read of Jupyter and text notebooks, and where it stands.
+"""Cells of Jupyter and text notebooks: their texts, and positions in the file.
 
 No index, no files and no queries. Start with `formats.read_cells`; `model` says what a cell is, and `json_places` reads
 JSON with the place of each string.

@@ -48,7 +48,7 @@ class ComparedLine(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ChangedText:
-    """A source or an output that differs: `old` and `new` are its texts, None if there is none."""
+    """A source or an output that differs: `old` and `new` are its texts, or None."""
 
     old: CellText | None
     new: CellText | None
@@ -56,7 +56,7 @@ class ChangedText:
 
     @property
     def text(self) -> CellText:
-        """The newer text, or the older one if it is gone."""
+        """The newer text, or the older one if it was removed."""
         text = self.new or self.old
         assert text is not None  # noqa: S101 - no comparison has neither
         return text

@@ -83,7 +83,7 @@ def read_cells(path: str, data: bytes, *, with_outputs: bool = True) -> CellDocu
 
 
 def format_of(path: str) -> str:
-    """Return what decides, beside its content, how a file is read: the ending of a notebook, or the language."""
+    """Return the ending of a notebook, or the language: with the content, it decides how a file is read."""
     return path.rpartition(".")[2].lower() if has_cells(path) else language_of(path)
 
 

@@ -126,7 +126,7 @@ class SourceLines(NamedTuple):
 def source_lines(path: str, data: bytes) -> SourceLines | None:
     """Return the sources of a Jupyter notebook at their lines in the file; None for any other file.
 
-    What is no notebook but by its name has empty lines only.
+    A file that has only the name of a notebook gets empty lines.
     """
     if not is_jupyter(path):
         return None

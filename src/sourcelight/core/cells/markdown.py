@@ -1,7 +1,7 @@
 """The cells of Markdown notebooks: MyST, and the Markdown of jupytext.
 
 The rules are those of jupytext, in `jupytext/myst.py` and `MarkdownCellReader` of `jupytext/cell_reader.py`, so that
-the cells of a pair have the same numbers in both of its files. What is no notebook by its header or its fences has no
+the cells of a pair have the same numbers in both of its files. A text without a notebook's header or fences has no
 cells.
 """
 
@@ -66,8 +66,8 @@ class _MarkdownCell(NamedTuple):
 def read_markdown(data: bytes) -> CellDocument:
     """Return the cells of a Markdown notebook; none for any other Markdown.
 
-    The lines of fences, options and regions belong to no cell. The header is none, unless it has keys beside those of
-    jupytext, which writes it as a raw cell then.
+    The lines of fences, options and regions belong to no cell. The header isn't a cell, unless it has keys of others
+    than jupytext, which then writes it as a raw cell.
     """
     match = _HEADER.match(data)
     header = b"" if match is None else match[2]

@@ -69,7 +69,7 @@ class Program:
         return int(self.cells[line]), int(self.cell_lines[line])
 
     def file_offsets(self, offsets: Any) -> Int64Array:
-        """Return the bytes of the file at which bytes of the text stand."""
+        """Return the byte offsets in the file of byte offsets in the text."""
         values = np.asarray(offsets, dtype=np.int64)
         number = np.maximum(self._anchors.searchsorted(values, side="right") - 1, 0)
         return self._file_anchors[number] + values - self._anchors[number]
@@ -156,7 +156,7 @@ def _program(language: str, texts: Sequence[CellText], data: bytes) -> Program:
 
 
 def _text_anchors(text: CellText, data: bytes) -> Iterator[tuple[int, int]]:
-    """Yield bytes of a cell's text, and those of the file, where the two differ by another number than before."""
+    """Yield byte offsets in a cell's text and in the file at which the difference between the two changes."""
     for fragment in text.fragments:
         offset, position = fragment.offset, fragment.start
         yield offset, position

@@ -20,7 +20,7 @@ _MAX_TOKEN_CHARS = 150_000
 """Size above which a source has no colours."""
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
-"""Colours of a terminal, of which tracebacks are full."""
+"""Terminal colors, which are frequent in tracebacks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class CellLine:
 
 
 class Chunk(NamedTuple):
-    """A cell of a text notebook: its first and last line, and the line above which its heading stands, all from 1."""
+    """A cell of a text notebook: its first and last line, and the line below its heading, all from 1."""
 
     heading_line: int
     first: int
@@ -75,7 +75,7 @@ def heading_of(text: CellText) -> str:
 
 
 def tokens_of(text: CellText) -> list[list[Token]]:
-    """Return the tokens of each line of a text; none of what is no code."""
+    """Return the tokens of each line of code; other lines have none."""
     if text.kind != CODE or len(text.text) > _MAX_TOKEN_CHARS:
         return [[] for _ in text.line_starts]
     return line_tokens(text.text.decode("utf-8", "replace").split("\n"), text.language)
@@ -103,7 +103,7 @@ def chunks_of(path: str, lines: Sequence[str]) -> list[Chunk]:
     chunks: list[Chunk] = []
     for text in texts:
         first, last = text.file_lines[0], text.file_lines[-1]
-        # The line of a fence or a marker belongs to no cell, nor do options below it: they stand below the heading of
+        # Lines of fences, markers and the options below them belong to no cell: they are displayed below the heading of
         # the cell that they open.
         previous = chunks[-1].last if chunks else 0
         opening = (number for number in range(first - 1, previous, -1) if opens_cell(path, lines[number - 1]))
@@ -120,5 +120,5 @@ def add_chunk_tokens(tokens: list[list[Token]], first: int, chunks: Sequence[Chu
 
 
 def chunk_headings(chunks: Sequence[Chunk], first: int) -> dict[int, str]:
-    """Return headings by the line above which they stand; that of a cell which begins before `first` stands there."""
+    """Return headings by the line below them; the heading of a cell that starts before `first` is at `first`."""
     return {max(first, chunk.heading_line): heading_of(chunk.text) for chunk in chunks if chunk.last >= first}

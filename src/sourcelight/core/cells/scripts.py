@@ -24,7 +24,7 @@ _YAML = re.compile(rb"\A---[ \t]*\r?\n(?:.*\n)*?---[ \t]*\r?(?:\n|\Z)")
 def read_script(data: bytes, language: str) -> CellDocument:
     """Return the cells of a percent script; none for a script without a marker.
 
-    The line of the marker belongs to no cell. Code before the first marker is a cell, the header of jupytext is none.
+    The line of the marker belongs to no cell. Code before the first marker is a cell; the header of jupytext isn't.
     Markdown cells have their comment marks, as the file has them.
     """
     markers = list(_MARKER.finditer(data))

@@ -1,7 +1,7 @@
 """A notebook at the speed of a JSON library: its values from orjson, the places of its strings from its quotes.
 
-The strings of a JSON text, keys included, stand between its unescaped quotes, in the order in which a walk over the
-value meets them. So the place of a string is its number in that walk, and no parser of places runs.
+The strings of a JSON text, keys included, are between its unescaped quotes, in the order of a walk over the value. So
+the place of a string is its number in that walk, and no parser of places runs.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def run_of(value: Any, first: int) -> StringRun:
 
 
 def join_lines(runs: Iterable[StringRun], table: StringTable) -> tuple[bytes, LineStrings] | None:
-    """Join runs of one string a line; each starts on a line of its own. None if a string is no line."""
+    """Join runs of one string a line; each starts on a line of its own. None if a string isn't a line."""
     parts: list[str] = []
     positions: list[range] = []
     for strings, first in runs:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from markdown_it.tree import SyntaxTreeNode
 
 RenderText: TypeAlias = Callable[[str], str]
-"""From literal text to Markdown that may stand within a line."""
+"""From literal text to inline Markdown."""
 RenderLink: TypeAlias = Callable[[str, str], str | None]
 """From the label (as text) and the address of a link to its Markdown; None: the label alone, as text."""
 
@@ -54,9 +54,9 @@ def clean_markdown(
     Parameters
     ----------
     text
-        Untrusted Markdown; of more than 100,000 characters the rest is left out, and the result says so.
+        Untrusted Markdown; a text of more than 100,000 characters is truncated, and ends with a note.
     render_text
-        Writes literal text outside of code; None: `literal`. What it returns stands as it is.
+        Writes literal text outside of code; None: `literal`. Its result is used unchanged.
     render_link
         Writes links and images; None: none of them.
     drop_tags
@@ -114,7 +114,7 @@ def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark", {"maxNesting": 20}).enable(["table", "strikethrough"])
-    # Each link is seen as one, so that none is left as text that another renderer would take for a link.
+    # Each link is seen as one, so that no other renderer finds a link in remaining text.
     parser.validateLink = lambda _: True  # type: ignore[method-assign, assignment]
     return parser
 
@@ -224,7 +224,7 @@ def _text_of(node: SyntaxTreeNode) -> str:
 
 
 def _guard(text: str) -> list[str]:
-    """Return lines of a paragraph, none of which begins as another block would."""
+    """Return lines of a paragraph that don't begin like another block."""
     lines = filter(None, (line.strip(" \t") for line in text.split("\n")))
     return [_LINE_PREFIX.sub(_escape_prefix, line, count=1) if _LINE_PREFIX.match(line) else line for line in lines]
 

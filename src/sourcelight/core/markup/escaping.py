@@ -118,7 +118,7 @@ def own_address(url: str, base_url: str = "") -> str:
     url
         What a text gives.
     base_url
-        Address of the service, without a final ``/``; empty: only the service's own, relative addresses stand.
+        Address of the service, without a final ``/``; empty: only the service's relative addresses are kept.
 
     Examples
     --------

@@ -64,7 +64,7 @@ _FAMILIES = {
 _FAMILY_OF = {name: family for family, (*_, names) in _FAMILIES.items() for name in names.split()}
 Token = tuple[int, int, str]
 _MAX_CHARS = 200_000
-"""Characters beyond which nothing is coloured."""
+"""Longer texts are not colored."""
 
 
 def code_html(text: str, language: str) -> str:
@@ -140,7 +140,7 @@ def _pattern(family: str) -> re.Pattern[str]:
     comment, text, words, _ = _FAMILIES[family]
     case = "(?i)" if family == "sql" else ""
     keywords = "|".join(words.split())
-    # A name that is no keyword is passed over whole, so that neither words nor digits within it count.
+    # Names that aren't keywords are skipped, so that words and digits in them don't count.
     return re.compile(
         rf"{case}(?P<c>{comment})|(?P<s>{text})|(?P<k>\b(?:{keywords})\b)|(?P<n>\b\d[\w.]*)|\w+", re.DOTALL
     )

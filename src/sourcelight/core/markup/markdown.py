@@ -113,7 +113,7 @@ class _Blocks:
         return "".join(out)
 
     def collapse(self, lines: Sequence[str], open_lines: int, titles: Collection[str] = ()) -> str:
-        """Show a text with its sections of the second level folded, but for the first ones that fit.
+        """Show a text with its second-level sections folded, except the first ones that fit.
 
         Sections of some `titles` are always folded.
         """
@@ -185,7 +185,7 @@ class _Blocks:
 
     def _item(self, lines: list[str], depth: int) -> str:
         html = self.html(lines, depth + 1).rstrip("\n")
-        if html.startswith("<p>") and html.count("<p>") == 1:  # a tight item is no paragraph
+        if html.startswith("<p>") and html.count("<p>") == 1:  # a tight item isn't a paragraph
             html = html.removeprefix("<p>").replace("</p>", "", 1)
         if html.startswith(_UNFOLDING) and html.endswith("</div>") and html.count("<div") == 1:
             html = html.removeprefix(_UNFOLDING).removesuffix("</div>")
@@ -217,7 +217,7 @@ class _Blocks:
 
 
 def _section_starts(lines: Sequence[str]) -> list[int]:
-    """Return where headings of the second level stand; what looks like one in fenced code is none."""
+    """Return the offsets of second-level headings, without those in fenced code."""
     starts: list[int] = []
     marker = ""
     for index, line in enumerate(lines):
@@ -373,7 +373,7 @@ class _Line:
         before = text[position - 1] if position else " "
         if depth >= _MAX_DEPTH or marker in missing or text_start >= end or text[text_start].isspace():
             return None
-        # Names such as `snake_case` are no emphasis.
+        # Names such as `snake_case` aren't emphasis.
         if letter == "_" and (before.isalnum() or before == "_"):
             return None
         close = text.find(marker, text_start + 1, end)

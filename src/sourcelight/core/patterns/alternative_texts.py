@@ -49,7 +49,7 @@ class AlternativeTexts(CompiledPattern):
         pairs = self.text_spans(BufferList.of(buffer), np.stack((starts, np.asarray(line_ends)), axis=1), stopped)
         spans: list[tuple[int, int]] = []
         for start, end in () if pairs is None else zip(*(side.tolist() for side in pairs), strict=True):
-            # A place that begins inside another match is none.
+            # A position inside another match doesn't count.
             if not spans or start >= spans[-1][1]:
                 spans.append((start, end))
         table = np.array(spans, dtype=np.int64).reshape(-1, 2)

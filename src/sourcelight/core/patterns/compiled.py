@@ -211,7 +211,7 @@ class CompiledPattern:
             return None
         merged = join_adjacent(ranges)
         passes = join_near(merged)
-        # A pass for each text reads 10 GB a second and more; RE2 reads 0.6, and once more for the spans.
+        # A pass for each text reads 10 GB/s or more; RE2 reads 0.6 GB/s, and a second time for the spans.
         starts, ends = [], []
         for text in self._exact_texts:
             check_stopped(stopped)

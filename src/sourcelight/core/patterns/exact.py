@@ -282,8 +282,8 @@ class ExactMatcher:
             return self._one_by_one(view, starts, ends, everything, nowhere, stopped)
         rounds: list[tuple[Int64Array, Int64Array, Int64Array]] = []
         rows, froms = everything, nowhere
-        # Each round gives the next match of every row that is left, in the text after its last one. Cut off there, ^ or
-        # \b would see a start of text that is none, so such patterns have one round.
+        # Each round gives the next match of every row that is left, in the text after its last one. After a cut, ^ or
+        # \b would match at the cut, so such patterns have one round.
         for _ in range(1 if self._looks_behind else MAX_ROUNDS):
             if len(rows) < FEW_ROWS:
                 break

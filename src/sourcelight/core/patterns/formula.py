@@ -27,7 +27,7 @@ class RequiredText:
 
 
 RequiredTree: TypeAlias = Boolean[RequiredText]
-"""Without NOT: what a match must not contain says nothing about where it may be."""
+"""Without NOT: excluded text doesn't restrict where a match may be."""
 
 
 _LOWER = bytes(bytes((code,)).lower()[0] for code in range(256))

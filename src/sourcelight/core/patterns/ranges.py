@@ -38,7 +38,7 @@ class BufferList:
         return buffer if isinstance(buffer, cls) else cls([memoryview(buffer)], np.zeros(1, dtype=np.int64))
 
     def slices(self, ranges: Int64Array) -> list[memoryview]:
-        """Return the bytes of ranges, none of which goes past its text."""
+        """Return the bytes of ranges, clipped to their texts."""
         if len(self.views) == 1:
             view, base = self.views[0], int(self.first[0])
             return [view[start - base : end - base] for start, end in ranges.tolist()]

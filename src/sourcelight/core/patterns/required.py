@@ -127,7 +127,7 @@ def _texts_of_chars(node: Chars, *, fold_case: bool) -> _KnownTexts:
     wide = {code: chr(code).encode("utf-8", "surrogatepass") for code in node.wide}
     if fold_case:
         texts = set(map(lower_ascii, texts))
-        # Whatever stands beside it: a set may hold a twin without k or s, and a pattern one twin beside another.
+        # Whatever the context: a set may hold a twin without k or s, and a pattern may have two twins side by side.
         wide |= {code: counterpart for code, counterpart in _TWINS.items() if code in wide}
     texts.update(wide.values())
     return _exactly(texts) if len(texts) <= MAX_MEMBERS else _ANY_TEXT
@@ -194,7 +194,7 @@ def _either(branches: list[_KnownTexts]) -> _KnownTexts:
     tails = frozenset().union(*(branch.tails for branch in branches))
     return _KnownTexts(
         None,
-        # Too many heads: the empty text stands for any, and claims nothing.
+        # Too many heads: the empty text claims nothing, and replaces them.
         heads if len(heads) <= MAX_TEXTS else _EMPTY_TEXT,
         tails if len(tails) <= MAX_TEXTS else _EMPTY_TEXT,
         any_of(branch.required_tree() for branch in branches),

@@ -293,7 +293,7 @@ class _SyntaxReader:
         elif following.startswith("?"):
             self.position = start + 2
             if self.flags() == ")":
-                # (?i) without a colon: it holds until the group around it ends, and is no node.
+                # (?i) without a colon applies until the group around it ends, and has no node.
                 return ()
         else:
             self.position = start + 1
@@ -327,7 +327,8 @@ class _SyntaxReader:
         return char
 
     def bracket(self) -> Chars:
-        # Only the end of the class is searched for; google-re2 says what it holds. A ] right after [ or [^ is a member.
+        # Only the end of the class is searched for; google-re2 decides what it holds. A ] right after [ or [^ is a
+        # member.
         start = self.position
         position = start + 1
         if self.source[position] == "^":

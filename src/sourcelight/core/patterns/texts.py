@@ -36,7 +36,7 @@ PIECE = 64 << 10
 
 @dataclass(frozen=True, slots=True)
 class Prefilter:
-    """Texts of which at least one is in every match.
+    """Alternative texts: every match contains at least one.
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ def _longest_first(choices: Iterable[tuple[bytes, ...]]) -> list[tuple[bytes, ..
 
 
 def _alternatives(tree: RequiredTree) -> tuple[bytes, ...]:
-    """Return texts of which one is needed; empty if the tree requires none, or too many."""
+    """Return alternative texts, one of which every match contains; empty if there are none, or too many."""
     return fold(
         tree, _longest_line, all_of=lambda choices: next(iter(_longest_first(choices)), ()), any_of=_all_alternatives
     )

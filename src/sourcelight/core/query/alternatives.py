@@ -172,7 +172,7 @@ class Validator:
     text
         The whole query, for the error.
     source
-        Says where the leaves of the query are in `text`.
+        Position of the leaves of the query in `text`.
     now
         The time relative dates count from.
     """

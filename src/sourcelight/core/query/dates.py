@@ -60,7 +60,7 @@ def parse_date(text: str, now: datetime) -> datetime:
     Raises
     ------
     ValueError
-        The text is no date, or is the present itself; the message names the accepted forms.
+        The text isn't a date, or is the present; the message names the accepted forms.
     """
     now = now.astimezone(UTC)
     stripped = text.strip()
@@ -153,7 +153,7 @@ def _relative_day(text: str, now: datetime) -> tuple[datetime | None, str]:
 
 
 def _day_of(word: str, now: datetime, today: datetime, *, prefixed: bool) -> datetime | None:
-    """Return the day of one word; `prefixed` when ``last`` or the like stood before it, as units need."""
+    """Return the day of one word; `prefixed` if ``last`` or a similar word precedes it, as units need."""
     back = {"today": 0, "yesterday": 1}.get(word)
     if word in _WEEKDAYS:
         # `or 7`: on a Monday, "monday" is the one a week ago.

@@ -37,7 +37,7 @@ class FilterMeaning:
 class PatternMeaning:
     """A pattern and its cost.
 
-    `fields` lists ``content`` and ``path``, or one of ``symbol``, ``message`` and ``changed line``, all of which are
+    `fields` lists ``content`` and ``path``, or one of ``symbol``, ``message`` and ``changed line``, and all of them are
     read. `required` is the text that every match must contain, empty if unknown. `evaluated` is ``line``, or
     ``document`` for a pattern that can cross lines. After the index has ruled out the rest, `candidate_units` of
     `units` blocks of text may contain a match; they have `candidate_bytes` bytes.
@@ -60,7 +60,7 @@ class AlternativeMeaning:
 
     `names` are up to twenty of the `repositories` searched. Of `files` files in those, `passing` pass the filters.
     `read_bytes` of `text_bytes` are read to answer. `limit` is None for no limit on matches; `timeout_s` likewise.
-    `looked_at` is smaller than `repositories` when there was no time to look at all of them.
+    `looked_at` is smaller than `repositories` if time ran out.
     """
 
     types: tuple[str, ...]

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 SOURCE, DOCUMENTATION, VENDORED, GENERATED, LOCK = FILE_KINDS = (
     "source", "documentation", "vendored", "generated", "lock",
 )  # fmt: skip
-"""Kinds of files. ``documentation`` is only what an attribute says; all else that people write is ``source``."""
+"""Kinds of files. Only an attribute makes a file ``documentation``; other files that people write are ``source``."""
 
 ATTRIBUTES = ("linguist-vendored", "linguist-generated", "linguist-documentation", "diff")
 """Attributes of git that decide."""
@@ -72,7 +72,7 @@ def kind_of_path(path: str, attributes: Mapping[str, bool] | None = None) -> str
     Returns
     -------
     str
-        One of `FILE_KINDS`; ``source`` where nothing says otherwise, and then the content may.
+        One of `FILE_KINDS`; ``source`` by default; the content may then decide otherwise.
     """
     # The attributes of GitHub's linguist (linguist-vendored, -generated, -documentation) win over what the path
     # suggests; `-diff` commonly marks generated files.

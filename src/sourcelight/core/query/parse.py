@@ -214,7 +214,7 @@ def refuse_unsupported(alternative: Alternative, supported: frozenset[str]) -> N
     Raises
     ------
     UnsupportedQuery
-        Names the part as it would be typed and says what to do without it.
+        Quotes the part as typed, and suggests a replacement.
     """
     for node in alternative.filters:
         if isinstance(node, Predicate):

@@ -1,7 +1,7 @@
 """Print a tree as text that parses to the same tree.
 
-No rule says beforehand how a tree must be written: whether a parenthesis, a quote or an operator's word is syntax or
-text depends on what surrounds it. So the printer writes the tree in one layout after another, the most readable first,
+No rule predicts how a tree must be written: whether a parenthesis, a quote or an operator's word is syntax or text
+depends on what surrounds it. So the printer writes the tree in one layout after another, the most readable first,
 parses each text, and returns the first one that reads as the tree.
 """
 
@@ -42,8 +42,8 @@ def to_text(node: Node | None, pattern_type: str = "keyword") -> str:
     r"""Return a query that reads as `node` when it is parsed as `pattern_type`.
 
     The text is parsed before it is returned, and a tree without such a text is refused. One thing may be written
-    differently from how it was typed: a literal that needs quotes gets them (and is marked so when read
-    again). A ``patternType:`` filter in the tree stays, and the text is in that type whatever `pattern_type` says.
+    differently from how it was typed: a literal that needs quotes gets them (and is marked so when read again). A
+    ``patternType:`` filter in the tree stays, and wins over `pattern_type`.
 
     Parameters
     ----------
@@ -147,8 +147,8 @@ class _Groups(Enum):
 class _FilterPlace(Enum):
     """Position of the filters of an AND.
 
-    An operator's word is text only where a query begins, and NOT only where it ends: a pattern of such a word must
-    stand there.
+    An operator's word is text only at the start of a query, and NOT only at its end, so a pattern of such a word must
+    be there.
     """
 
     AS_GIVEN = "as the tree has them, which is in front"
@@ -164,7 +164,7 @@ class _Layout:
     Parameters
     ----------
     filters
-        Where filters stand.
+        Position of the filters.
     groups
         How nested operators are kept together.
     explicit
@@ -199,7 +199,7 @@ class _TreeWriter:
         self._and = " " if pattern_type == "keyword" and not layout.explicit else " AND "
 
     def write(self, node: Node, depth: int = 0) -> str:
-        """Return the text of `node`, which stands `depth` operators deep."""
+        """Return the text of `node` at a depth of `depth` operators."""
         if isinstance(node, Or):
             return " OR ".join(self._operand(arg, node, depth) for arg in node.args)
         if isinstance(node, And):

@@ -1,8 +1,8 @@
 """Read queries that differ only in their words once.
 
 The *shape* of a query is the query with each word replaced by a stand-in: ``foo repo:x`` and ``bar repo:x`` have the
-same one. A new query of a known shape is its tree with other words, so that none of the reader's code runs. Only words
-between spaces are replaced, because no rule of the language looks into them.
+same one. A new query of a known shape is its tree with other words, so that the parser doesn't run. Only words between
+spaces are replaced, because no rule of the language looks into them.
 """
 
 from __future__ import annotations

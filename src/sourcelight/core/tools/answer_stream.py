@@ -42,7 +42,7 @@ _MAX_SHARED_BYTES = 8 << 20
 """Larger values of a column of codes are sent with each portion, as far as its rows need them."""
 _MAX_MESSAGE_CHARS = 20_000
 _MAX_NOTICES = 1_000
-# What the client itself says of an answer; a service must not.
+# Attributes that the client sets; a service must not.
 _RESERVED = frozenset(
     {
         "endpoint", "backend_id", "status", "reasons", "limit_hit", "requested_at", "duration_ms", "version", "notices",
@@ -63,7 +63,7 @@ _FACTS: Mapping[str, tuple[str, ...]] = {
 
 
 def limit_answer(answer: ToolResult, max_rows: int = MAX_ROWS, max_bytes: int = MAX_TABLE_BYTES) -> ToolResult:
-    """Return the answer with at most so many rows and bytes; a cut one is not complete, and a notice says so."""
+    """Return the answer with at most so many rows and bytes; a truncated answer is incomplete, and has a notice."""
     rows = answer.table.num_rows
     size = answer.table.nbytes
     row_count = min(rows, max_rows)
@@ -152,7 +152,7 @@ def _encodable(value: Any) -> Any:
 
 
 class AnswerReader:
-    """Makes an answer of events, of which it believes nothing.
+    """Builds an answer from untrusted events.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ class AnswerReader:
         Raises
         ------
         ProtocolError
-            For what is no such event, for other columns than the tool has, and for more than a client reads.
+            For other events, for columns that the tool doesn't have, and for more than a client reads.
         SourcelightError
             The error that the service sent.
         """

@@ -52,7 +52,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
 
 
 def columns_by_origin(attrs: Mapping[Any, Any]) -> Sequence[Column] | None:
-    """Return the columns of the table that a frame is of, by its `attrs`; None for a frame that nothing says so of."""
+    """Return the columns of the table that a DataFrame came from, by its `attrs`; None if they don't name one."""
     tool = TOOLS.get(str(attrs.get("call") or ""))
     if tool is not None:
         return COLUMNS[tool.columns]
@@ -80,9 +80,9 @@ def mcp_tools(suite: Literal["default", "all"] = "default") -> dict[str, Tool[An
 
 
 def analysis_tools() -> dict[str, Tool[Any]]:
-    """Return the analyses by name: the tools beside those of the specification, but for conversations.
+    """Return the analyses by name: the tools outside the specification, except conversations.
 
-    Tools of the specification whose answers have facts that MCP doesn't carry are analyses too.
+    Tools of the specification with attributes that MCP doesn't carry are analyses, too.
     """
     specified = mcp_tools().keys() - _WITH_MORE_FACTS
     return {n: tool for n, tool in TOOLS.items() if n not in specified and tool.scope is not Scope.CONVERSATION}

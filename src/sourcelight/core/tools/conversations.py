@@ -45,7 +45,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
 
 
 SCOPE = frozenset({"repos", "revision"})
-"""Arguments that say where to look. Only services of this package take them; others read filters in the question."""
+"""Arguments for the scope. Only services of this package take them; others read filters in the question."""
 
 _Repos: TypeAlias = Annotated[
     tuple[Text, ...] | None,

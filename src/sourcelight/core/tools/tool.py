@@ -36,7 +36,7 @@ PAGE_SCHEMA: Mapping[str, Mapping[str, Any]] = {
     MAX_TOKENS_ARGUMENT: {"type": "integer"},
     CURSOR_ARGUMENT: {"type": "string"},
 }
-"""Schemas of both. The instructions of the server say once what they mean, not each of the tools."""
+"""Schemas of both. The server's instructions explain them once, not each tool."""
 
 ROWS_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -48,7 +48,7 @@ ROWS_SCHEMA: dict[str, Any] = {
 }
 """JSON Schema of structured content that is a table: rows of values, in the order of the columns.
 
-It is in the list once for each tool, so that it has no more than tells a table; docs/mcp.md has the keys beside it.
+Every tool repeats it, so it only describes a table; docs/mcp.md has the other keys.
 """
 
 
@@ -113,7 +113,7 @@ class McpText:
     read_only
         False for a tool that creates something.
     required
-        Arguments that the advertised schema calls required beside those that are. A call may do without them.
+        Arguments that the advertised schema calls required although they aren't. A call may do without them.
     suite
         ``default`` for the tools of the specification, which every suite has; ``all`` for one that only the suite of
         all tools has.
@@ -177,8 +177,8 @@ class Tool(Generic[A]):
     def advertised_schema(self) -> Mapping[str, Any]:
         """JSON Schema of the arguments as MCP clients see it: short, since each session of a model pays for it.
 
-        It has neither what only clients of this package send, nor descriptions that say what the client knows, nor
-        bounds: an argument beyond them is an error that names them.
+        It omits arguments that only clients of this package send, redundant descriptions, and bounds: an argument out
+        of bounds is an error that names them.
         """
         hidden, plain_names = _names_marked(self.arguments, "own"), _names_marked(self.arguments, "plain")
         properties = {
@@ -268,7 +268,7 @@ def _names_marked(arguments: type[Arguments], marker: Literal["own", "plain"]) -
 def schema_of(arguments: type[Arguments]) -> Mapping[str, Any]:
     """Return the JSON Schema of arguments.
 
-    Clients and models read it: there are no references, titles, defaults or nulls in it, as in the schemas of msgspec.
+    Clients and models read it, so it has no references, titles, defaults or nulls, unlike the schemas of msgspec.
     ``additionalProperties`` is absent, since a vendor's client fails on it; `check_arguments` refuses unknown names.
     """
     hints = get_type_hints(arguments, include_extras=True)

@@ -157,7 +157,7 @@ def _line_match(value: Json) -> LineMatch:
 def _chunk_match(value: Json) -> ChunkMatch:
     o = _object(value)
     start = _location(o.get("contentStart"))
-    # Without ranges, the first line stands for the match: its text arrived, and only the place in it is unknown.
+    # Without ranges, the match gets the first line: its text arrived, only the position in it is unknown.
     ranges = _ranges(o, "ranges") if isinstance(o.get("ranges"), list) else (Range(start, start),)
     return ChunkMatch(
         # Documented as `context`, sent as `content`: either will do.

@@ -205,7 +205,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class SuggestedFilter:
-    """A suggested filter; `count`, of what `unit` says, is the whole truth when `exhaustive`."""
+    """A suggested filter; `count`, in units of `unit`, is exact if `exhaustive`."""
 
     value: str
     label: str

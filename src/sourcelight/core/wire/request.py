@@ -21,11 +21,11 @@ _PATTERN_TYPES = {
     "nls": "nls",
 }
 RANKED = "nls"
-"""Pattern type of ranked search, which the service's stream offers beside those of the query language."""
+"""Pattern type of ranked search, which the service's stream adds to the query language's types."""
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 DEFAULT_COUNT = "default-count"
-"""Parameter of our own service beside those of the wire reference: `SearchRequest.default_matches`."""
+"""Parameter that this service adds to the wire reference: `SearchRequest.default_matches`."""
 CELLS = "cells"
 """Another one: `SearchRequest.cells`."""
 SYMBOL_LINES = "symbol-lines"
@@ -65,7 +65,7 @@ class SearchRequest:
         Whether a trace of the request is asked for.
     default_matches
         Matches after which to stop where an alternative of the query has no ``count:`` (``default-count``); None: as
-        the service does. It stands beside the query, not in it, so that no text changes its meaning; services that do
+        the service does. It is sent beside the query, not in it, so that no text changes its meaning; services that do
         not know the parameter ignore it, as they do all unknown ones (wire reference 1.2), and keep their own number.
     cells
         Whether matched lines of notebooks say in which cell they are (``cells``), though the query has no ``cell:``. It
@@ -97,7 +97,7 @@ class SearchRequest:
         return self.pattern_type or _TYPE_OF_VERSION.get(self.version, "standard")
 
     def to_params(self) -> dict[str, str]:
-        """Return the parameters to put into an address: always ``q``, ``v`` and ``t``, others where they say something.
+        """Return the parameters of an address: always ``q``, ``v`` and ``t``, others unless they have their default.
 
         `timeout_s` has no parameter: the sender adds it to the query first, as a filter.
 
@@ -187,7 +187,7 @@ def _pattern_type(values: dict[str, str], query: str) -> tuple[str, str]:
         )
     if requested not in _PATTERN_TYPES:
         raise BadParameter(f"unrecognized patternType {_quote(requested)}", parameter="t")
-    # The version says nothing once a pattern type is given, so a wrong one is not an error then.
+    # A pattern type overrides the version, so a wrong version is not an error then.
     return _PATTERN_TYPES[requested], version if version in _TYPE_OF_VERSION else "V3"
 
 

@@ -73,7 +73,7 @@ def categorical(values: Any) -> Any:
         column = column.cast(column.type.value_type).dictionary_encode()
         codes, categories = _occurring(column)
         dtype = _categories(categories)
-    # `validate` would read all codes once more; Arrow holds them within the dictionary.
+    # `validate` would read all codes again, although Arrow keeps them within the dictionary.
     return pd.Categorical.from_codes(np.asarray(codes), dtype=dtype, validate=False)
 
 

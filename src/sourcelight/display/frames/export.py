@@ -49,7 +49,7 @@ def text_or_path(text: str, path: str | os.PathLike[str] | None) -> str:
 
 
 def check_directory(path: Path) -> None:
-    """Refuse a path of which there is no folder: a fault of the temporary file would name that.
+    """Refuse a path in a missing directory: otherwise the error would name the temporary file.
 
     Raises
     ------
@@ -150,7 +150,7 @@ class MatchWriter:
         Parameters
         ----------
         metadata
-            Small facts about the answer; Parquet files carry them.
+            Small values about the answer; Parquet files carry them.
 
         Returns
         -------

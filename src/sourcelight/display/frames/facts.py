@@ -60,7 +60,7 @@ def skipped_frame(skipped: Iterable[Skipped]) -> Frame:
 
 
 def other_frame(other: Iterable[OtherMatch]) -> Frame:
-    """Return one row per match that is no row of matches, in the order of arrival."""
+    """Return one row per match that isn't a row of `matches`, in order of arrival."""
     rows = [
         {
             "type": match.type,

@@ -28,7 +28,7 @@ def explain_error(  # noqa: PLR0911 - one for each kind of error
     Parameters
     ----------
     message
-        What DuckDB says.
+        DuckDB's message.
     query
         The statement.
     tables

@@ -245,7 +245,7 @@ _MAX_CHARS = 300
 
 
 def explanation_html(data: Mapping[str, Any], note: str = "") -> str:
-    """Return the view of an explanation; `note` says what is unknown."""
+    """Return the view of an explanation; `note` lists unknowns."""
     blocks = [
         f"<div><code>{_text(data['query'])}</code> read as <b>{_text(data['pattern_type'])}</b></div>",
         f'<pre tabindex="0" style="text-align:left">{escape(str(data["tree_text"]))}</pre>',

@@ -1,4 +1,4 @@
-"""State of long work that is no single search: several searches, a tool call, a deep-search question."""
+"""State of long work other than a single search: several searches, a tool call, a deep-search question."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class ManyState:
 
     @property
     def other(self) -> tuple[OtherMatch, ...]:
-        """Matches that are no rows, search by search."""
+        """Matches that aren't rows, search by search."""
         return tuple(item for state in self.states.values() for item in state.other)
 
     @property
@@ -248,7 +248,7 @@ class AskState(CallState):
     Attributes
     ----------
     turns
-        (what, about what) of each step that was told: a tool and what it gave, evidence and where it stands.
+        (what, about what) of each reported step: a tool and its result, evidence and its location.
     draft_text
         What a model wrote so far, before anything of it was checked.
     """

@@ -33,7 +33,7 @@ PAGE_INTERVAL_S = 1.0
 
 
 def display_widget(bundle: Mapping[str, Any], text: str, html: str) -> Any:
-    """Display a widget and its page; only `text` if there are no widgets. Returns the handle of the page, if any.
+    """Display a widget and its page; only `text` without widgets. Returns the handle of the page, if any.
 
     Parameters
     ----------

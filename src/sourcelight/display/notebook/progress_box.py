@@ -1,8 +1,8 @@
 """The live progress box of a notebook. Loads anywidget; only the calling thread touches it.
 
-Python draws, and the browser sets what differs (``programs/progress.js``). Beside the widget stands a page of plain
-HTML. A kernel can't ask in the middle of a cell whether its front end draws widgets, so until one has said so the page
-lives too; where the widget is drawn, it hides the page.
+Python draws, and the browser sets what differs (``programs/progress.js``). The widget has a page of plain HTML next to
+it. During a cell, a kernel can't find out whether its front end draws widgets, so the page stays until one reports
+back; a drawn widget hides the page.
 """
 
 from __future__ import annotations

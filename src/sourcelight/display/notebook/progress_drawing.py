@@ -80,7 +80,7 @@ def _status(snapshot: ProgressSnapshot) -> Node:
 
 
 def _notices(snapshot: ProgressSnapshot) -> Node:
-    """Skipped work and alerts; an empty text when there are none."""
+    """Skipped work and alerts; empty without any."""
     if not snapshot.notices:
         return ""
     items = []
@@ -98,7 +98,7 @@ def element(tag: str, attributes: dict[str, str] | None = None, *children: Node)
     Parameters
     ----------
     tag, attributes
-        From this package, never from what a repository or a service says: they are not escaped.
+        From this package, never from a repository or a service, because they aren't escaped.
     children
         In their order.
     """

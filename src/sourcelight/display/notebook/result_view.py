@@ -182,7 +182,7 @@ def result_html(view: ResultView) -> str:
 
 
 def result_page(view: ResultView, origin: str) -> str:
-    """Return a whole page that needs nothing else, to be sent on; `origin` says what was asked, and when."""
+    """Return a self-contained page to send to others; `origin` is the query and its time."""
     note = f'<div class="sl-more">{escape(one_line(origin, 300))}</div>'
     body = f'{_STYLE}<main class="sl-result">{_contents(view, " are on this page")}{note}</main>'
     return whole_page(f"{headline(view)} \u2013 {view.query}", body, width="100rem")

@@ -312,7 +312,7 @@ class IndexState:
         done, total = index.repositories_done, index.repositories_total
         step_text = index.repository
         fields = [("s", f"{elapsed:.1f}")]
-        # A finished build without work had a current index; it says so instead of "0 files".
+        # A finished build without work found a current index; show that instead of "0 files".
         if done or total or self._phase != "complete":
             fields[:0] = [("files", f"{index.files:,}"), ("MB", f"{index.text_bytes / 1e6:,.1f}")]
         elif self._repositories:

@@ -1,6 +1,6 @@
 """Sizes and complexities of the functions of a file, counted on its syntax tree.
 
-Nothing here knows a repository. `control_flow` says which nodes count, `measure` counts them.
+Nothing here knows a repository. `control_flow` lists the nodes, `measure` counts them.
 """
 
 from sourcelight.engines.complexity.measure import LANGUAGES, FileMeasures, FunctionMeasures, measure_file

@@ -1,9 +1,9 @@
 """Commits that name a coding assistant: the rules, each with a public source, and what they match.
 
 An assistant is known by what it leaves by itself: the account that it commits with, the address of its co-author line,
-a trailer or a line of its template. A text that merely mentions one is no trace, so each rule is matched in its field
-and as a whole. A commit without a trace may still have been written with an assistant: squash merges drop trailers,
-and most assistants leave none or can be told not to. So counts by these rules are lower bounds.
+a trailer or a line of its template. A text that merely mentions one isn't a trace, so each rule must match its whole
+field. A commit without a trace may still have been written with an assistant: squash merges drop trailers, and most
+assistants leave none or can be told not to. So counts by these rules are lower bounds.
 
 The committer says nothing: aider commits what people wrote (https://aider.chat/docs/git.html), and code hosts commit
 for everybody.
@@ -263,7 +263,7 @@ def traces_of(author: str, email: str, message: str) -> list[AgentTrace]:
     traces = [AgentTrace(agent, f"author: {author} <{email}>")] if (agent := agent_of(author, email)) else []
     trailers = trailers_of(message)
     traces += [trace for trailer in trailers if (trace := _trace_of_trailer(trailer, "trailer")) is not None]
-    # Code hosts write the lines of squashed commits once more as trailers, with their own case of the token.
+    # Code hosts repeat the lines of squashed commits as trailers, with their own case of the token.
     texts = {_text_of(trailer).lower() for trailer in trailers}
     for line in _lines_of_body(message):
         if agent := _agent_of_text("line", line):

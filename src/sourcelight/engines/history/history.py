@@ -122,7 +122,7 @@ class Changes:
 class Blocks:
     """Runs of changed lines with no unchanged one between: `removed` lines give way to `added` ones.
 
-    `old` and `new` are the 1-based numbers of the line of the old and new file at which the run stands; where nothing
+    `old` and `new` are the 1-based numbers of the line of the old and new file at which the run starts; where nothing
     is removed, `old` is the line before which lines are added. `row` is the first of its rows: removed ones come first.
     """
 

@@ -123,7 +123,7 @@ class HistoryStore(Protocol):
             Of which; a folder without git is a failure in the report.
         refs
             ``HEAD``, names of refs that may hold ``*``, and commits of 40 hex digits; one that a repository does not
-            have is passed over. Refs of earlier updates stay in, as they stand now.
+            have is passed over. Refs of earlier updates stay in, at their current commits.
         progress
             Called now and then, in the caller's thread.
         cancellation

@@ -1,6 +1,6 @@
 """Public interfaces in source text: which definitions of a file other code may use, and how they are declared.
 
-One module per language says what is public there, with its source; `public_symbols` chooses it. Nothing here knows a
+One module per language defines what is public, with its source; `public_symbols` selects it. Nothing here knows a
 repository. Start with `model`.
 """
 

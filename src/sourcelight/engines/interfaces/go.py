@@ -88,7 +88,7 @@ def _type(module: str, spec: Node, data: bytes) -> Iterator[PublicSymbol]:
         yield PublicSymbol(module, type_name, "struct", one_line(f"{head} struct"), line_of(name))
         yield from _fields(module, type_name, kind, data)
     elif kind.type == "interface_type":
-        # What is embedded is a part of the type's own declaration: its methods stand elsewhere.
+        # Embedding is part of the type's declaration; methods are elsewhere.
         embedded = [one_line(text_of(child, data)) for child in kind.named_children if child.type == "type_elem"]
         inner = f" {{ {'; '.join(embedded)} }}" if embedded else ""
         yield PublicSymbol(module, type_name, "interface", one_line(f"{head} interface{inner}"), line_of(name))

@@ -100,7 +100,7 @@ _INNER = re.compile(r"(?<=[(\[]) | (?=[)\],;])|,(?= [)\]])")
 
 
 def one_line(text: str) -> str:
-    """Return a declaration on one line, so that a change of its layout is none."""
+    """Return a declaration on one line, so that layout changes don't count."""
     line = _INNER.sub("", _INNER.sub("", _SPACE.sub(" ", text))).strip().rstrip(";,").rstrip()
     return line if len(line) <= MAX_SIGNATURE else f"{line[:MAX_SIGNATURE]}\u2026"
 

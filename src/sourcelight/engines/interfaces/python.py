@@ -51,7 +51,7 @@ class ImportedName:
     line
         1-based line of the statement.
     is_export
-        Whether the statement says that the name is meant for others: ``import *`` or ``name as name``.
+        Whether the statement exports the name: ``import *`` or ``name as name``.
     """
 
     name: str

@@ -63,8 +63,8 @@ class PythonExports:
     def public_symbols(self, path: str) -> list[tuple[str, PublicSymbol]]:
         """Return the public names of a module, each with the file that defines it.
 
-        A name that another public module defines is a symbol of both modules, with its members. Here `listed_in` says
-        so, also of members that come from a public base class.
+        A name that another public module defines is a symbol of both modules, with its members. Here `listed_in` marks
+        them, also members of a public base class.
         """
         module = module_of(path)
         symbols: list[tuple[str, PublicSymbol]] = []
@@ -142,7 +142,7 @@ class PythonExports:
         return None
 
     def _exports_of(self, path: str) -> dict[str, int]:
-        """Return the names that a module exports, and the lines that say so."""
+        """Return the names that a module exports, and the lines that export them."""
         if path in self._exported:
             return self._exported[path]
         self._exported[path] = {}  # what a module that imports itself in a circle sees of itself
@@ -293,7 +293,7 @@ class PythonExports:
 
 
 def _mark(symbols: list[tuple[str, PublicSymbol]], listed_in: str) -> list[tuple[str, PublicSymbol]]:
-    """Return symbols with where another module lists them, unless they say so already."""
+    """Return symbols with the module that lists them, unless they have one."""
     return [(path, replace(item, listed_in=item.listed_in or listed_in)) for path, item in symbols]
 
 

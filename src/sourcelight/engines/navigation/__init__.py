@@ -2,7 +2,7 @@
 
 This room has no index of its own: it parses a file when a query needs it and caches the most recent ones; blobs, text
 search and definition tables belong to `repos`, `search` and `symbols`. Start reading at `workspace` (what a call works
-with), then `definitions` and `language`, which says what a language must implement.
+with), then `definitions` and `language`, the interface of languages.
 """
 
 from typing import TYPE_CHECKING

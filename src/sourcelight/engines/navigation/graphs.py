@@ -315,7 +315,7 @@ class Edge:
 
 
 def edges_of(projects: Sequence[Project], workspace: Workspace) -> Iterator[list[Edge]]:
-    """Yield the edges of each project, heaviest first; imports within a project are no edges."""
+    """Yield the edges of each project, heaviest first; imports within a project aren't edges."""
     for project in projects:
         files: dict[tuple[str, str, bool], set[int]] = defaultdict(set)
         counts: dict[tuple[str, str, bool], int] = defaultdict(int)

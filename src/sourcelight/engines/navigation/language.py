@@ -158,7 +158,7 @@ class Session:
         return sorted(providers, key=rank)
 
     def note_outside(self, document: Document, offset: int) -> None:
-        """Record that the name at an offset is known to be declared in no repository, so that nothing is guessed."""
+        """Record that the name at an offset is declared in no repository, so that no candidate is guessed."""
         self.workspace.outside.add((document.key, offset))
 
 

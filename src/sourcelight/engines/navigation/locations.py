@@ -172,7 +172,7 @@ class LineTable:
 def signature_of(lines: list[str], kind: str) -> str:
     """Return the head of a definition from its first lines, blanks folded: up to where its body begins.
 
-    Decorators and attributes are left out. `lines` start with the line on which the name stands.
+    Decorators and attributes are left out. `lines` start with the line of the name.
     """
     text = ""
     depth = 0

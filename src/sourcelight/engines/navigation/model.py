@@ -42,7 +42,7 @@ class Document:
     """A file of a project; two are equal when they are the same file of the same commit.
 
     `number` is its index among the paths of the project. The text of a notebook is the code of its cells, in the
-    language of its kernel; `locations` says where that is in the file, which is `content`.
+    language of its kernel; `locations` maps it to the file's `content`.
     """
 
     project: Project
@@ -287,7 +287,7 @@ class Project:
         return self._notebooks.get_or_make(number, lambda: read_code(cell_format, self.text(number)))
 
     def remember(self, key: Hashable, make: Callable[[], _T]) -> _T:
-        """Return the cached value of a key, or make it. For values that are small beside the files."""
+        """Return the cached value of a key, or make it. For values that are small compared with the files."""
         try:
             value: _T = self._cache[key]
         except KeyError:

@@ -38,7 +38,7 @@ class Navigator(ProjectCache):
         Raises
         ------
         ValueError
-            For a file that is no SCIP index, is cut off, or is of another repository.
+            For a file that isn't a SCIP index, is truncated, or belongs to another repository.
         OSError
             When it can't be read or kept.
         """

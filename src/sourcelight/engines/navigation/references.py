@@ -349,7 +349,7 @@ class References:
 
     def _unresolved_use(self, document: Document, occurrence: Occurrence, name: bytes) -> Iterator[Reference]:
         if resolver_of(document.language) is not None and self.workspace.parsed_file(document) is not None:
-            # A plain name that no rule resolves is no use. A member may be one: the type of its receiver is unknown.
+            # A plain name that no rule resolves isn't a use. A member may be one: the type of its receiver is unknown.
             if occurrence.role != "attribute" or (document.key, occurrence.start) in self.workspace.outside:
                 return
             # In another repository a member of the same name most likely belongs to a class of that repository.

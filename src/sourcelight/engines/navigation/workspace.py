@@ -106,7 +106,7 @@ MAX_PATHS = 3_000_000
 
 @dataclass(slots=True)
 class TimeBudget:
-    """The limits of one call; its notices say what it left out because of them.
+    """The limits of one call, with notices about what it left out because of them.
 
     Parameters
     ----------

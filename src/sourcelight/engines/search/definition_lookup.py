@@ -1,8 +1,8 @@
 """Look up the positions of all definitions in given files, to rank matches that are definitions first.
 
 Definitions are found in the background after a repository is opened. Ranking by those that are known would let
-``count:5`` keep other matches a second later. So a search of which a limit leaves something out parses the files that
-it ranks itself, as long as they have no table: what it keeps depends on the files alone.
+``count:5`` keep other matches a second later. So a search whose limit is reached parses the files that it ranks itself,
+as long as they have no table: what it keeps depends on the files alone.
 """
 
 from __future__ import annotations

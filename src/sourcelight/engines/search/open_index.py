@@ -205,7 +205,7 @@ class OpenCommits:
         return snapshot
 
     def close(self, key: RepositoryKey, keep: Collection[str] = ()) -> None:
-        """Close the commits of a repository, but for the views with the names `keep`."""
+        """Close the commits of a repository, except the views named in `keep`."""
         with self._lock:
             for entry in [entry for entry in self._commits if entry[0] == key and entry[1] not in keep]:
                 del self._commits[entry]

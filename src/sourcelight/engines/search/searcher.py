@@ -49,7 +49,7 @@ _COUNT_BATCH_UNITS = 128
 _EMPTY: Int64Array = np.zeros(0, dtype=np.int64)
 
 OnNotes = Callable[[SearchPart], None] | None
-"""Receives parts that name skipped files, beside a count's numbers; None: not wanted."""
+"""Receives parts that name skipped files while counting; None: not needed."""
 
 
 def search(

@@ -165,7 +165,7 @@ class OpenTables(Generic[T]):
         self._open: LruCache[tuple[str, str], T | None] = LruCache(_MAX_OPEN_TABLES)
 
     def tables(self, folder: TextIndexFolder, shards: Iterable[Shard]) -> list[T | None]:
-        """Open the table of each shard; None if there is no usable one."""
+        """Open the table of each shard; None without a usable one."""
         names = folder.side_tables(self._side_table.kind)
         return [self._table(folder, names[shard.name], shard) if shard.name in names else None for shard in shards]
 

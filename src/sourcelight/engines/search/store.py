@@ -141,8 +141,8 @@ class IndexStore:
     ) -> Any:
         """Return a table with the columns `by`, ``matches`` and ``files`` (int64); reads no lines.
 
-        `note` is called with parts that say which files were matched by name only, and why.
-        Raises `SearchIndexError` for a target without a usable index and `Cancelled`.
+        `note` gets parts that name the files matched by name only, with the reason. Raises `SearchIndexError` for a
+        target without a usable index and `Cancelled`.
         """
         with self._noting_damage():
             if query.cells:

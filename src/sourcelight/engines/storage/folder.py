@@ -188,7 +188,7 @@ class IndexFolder(Generic[M]):
             with open_private(temporary, "xb") as file:
                 file.write(manifest_bytes(content))
                 file.flush()
-                # On disk before the rename: after a power cut, the name must not stand for an empty file.
+                # On disk before the rename: after a power cut, the name must not refer to an empty file.
                 os.fsync(file.fileno())
             self._sync()
             temporary.replace(self.path / name)

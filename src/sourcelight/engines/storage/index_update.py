@@ -113,7 +113,7 @@ def run_jobs(
         return cancellation.cancelled
 
     numbers = range(len(large))
-    # Serial jobs are requested one at a time, because `worker_job` says how much space is left when it is called.
+    # Serial jobs are requested one at a time, because `worker_job` reads the remaining space when it is called.
     for group in [[number] for number in numbers] if is_serial else [numbers]:
         requests = [large[number].worker_job(str(number)) for number in group]
         if requests and not worker_pool.run(module, requests, workers, on_worker_event, is_cancelled, done=done):

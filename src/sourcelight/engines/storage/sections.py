@@ -165,7 +165,7 @@ class SectionFile:
             if self.size < _HEAD.size + TAIL:
                 raise self._damage_error("the file ends inside its header")
             self.map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        # The time of a view's file says when it was used, so it says nothing of the content.
+        # The time of a view's file is its last use, and doesn't describe its content.
         self.identity = (info.st_ino, info.st_size, 0 if kind == "view" else info.st_mtime_ns)
         self._checked: set[str] = set()
         magic, version, length, crc, _ = _HEAD.unpack_from(self.map)
@@ -259,7 +259,7 @@ class SectionFile:
             raise self._damage_error(f"section {name} is damaged")
 
     def _damage_error(self, reason: str) -> IndexDamaged:
-        # The name may stand for a file built again since this one was opened; a mapped file's inode is not used again.
+        # The name may refer to a file built again since this one was opened; a mapped file's inode is not used again.
         with contextlib.suppress(OSError):  # a shared index that can't be written stays as it is
             info = self.path.stat()
             if (info.st_dev, info.st_ino) == self._inode:

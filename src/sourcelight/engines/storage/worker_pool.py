@@ -21,7 +21,7 @@ MAX_DATA_BYTES = 4 << 30
 """Memory that a worker may write to, where the system can limit it: what is read is bounded before, far below."""
 
 MAX_SILENCE_S = 1800.0
-"""Seconds after which a worker that says nothing of its job is killed."""
+"""Seconds of silence after which a worker is killed."""
 
 _GRACE_S = 5.0
 _SLICE_S = 0.1
@@ -126,14 +126,14 @@ class _Worker:
     def send(self, job: WorkerJob) -> None:
         self.job = job
         self.heard_s = time.monotonic()
-        # A worker that is gone says so through its listener.
+        # The listener reports a worker that died.
         with contextlib.suppress(OSError):
             if self._process.stdin is not None:
                 self._process.stdin.write(job.line)
                 self._process.stdin.flush()
 
     def check(self) -> None:
-        """Kill it when it has said nothing of its job for too long."""
+        """Kill it after too long a silence."""
         if self.job is not None and time.monotonic() - self.heard_s > MAX_SILENCE_S:
             self._killed_for = f"the process that {self._done} it sent nothing for {MAX_SILENCE_S:g} s and was killed"
             self.heard_s = time.monotonic()
@@ -172,7 +172,7 @@ def run(
     *,
     done: str = "indexed",
 ) -> bool:
-    """Run the jobs and pass on what workers say of each; False when `stopped` ended it, which kills the workers.
+    """Run the jobs and forward the workers' reports; return False when `stopped` ended it, which kills the workers.
 
     Parameters
     ----------

@@ -42,13 +42,13 @@ class PatternReading:
     Attributes
     ----------
     problem
-        Why it is no pattern there; empty if it is one.
+        Why the text isn't a pattern there; empty if it is.
     has_errors
         Whether the grammar could read parts of it only, so that it may match other things than its writer means.
     texts
         What the text of every match holds, as it is written: the named leaves of the pattern's syntax tree, and its
-        keywords. ast-grep skips none of them; it compares the first by their text, and keywords by their kind, which
-        is their text where case matters. Punctuation is not among them: it says little.
+        keywords. ast-grep skips none of them; it compares the first by their text, and keywords by their kind, which is
+        their text where case matters. Without punctuation, which is too common.
     """
 
     problem: str = ""

@@ -94,7 +94,7 @@ class _Process:
         self._listener.start()
 
     def send(self, order: worker.ReadOrder | worker.FindOrder, events: queue.SimpleQueue[_Event]) -> None:
-        """Send an order, whose answers go to `events`; a process that is gone says so there."""
+        """Send an order, whose answers go to `events`; a process that died reports it there."""
         self.events, self.heard_s = events, time.monotonic()
         with contextlib.suppress(OSError, ValueError):
             if self._process.stdin is not None:
@@ -142,7 +142,7 @@ class StructurePool:
             }
         if len(languages) == 1:
             return {languages[0]: PatternReading("ast-grep fails on it")}
-        # One of them ended the process: each alone says which.
+        # One of them ended the process: parse each alone to find it.
         return {
             name: reading for language in languages for name, reading in self.read(pattern, [language], stopped).items()
         }

@@ -127,7 +127,7 @@ class PatternRule:
 
 @lru_cache(maxsize=64)
 def rule_of(pattern: str, language: str) -> PatternRule:
-    """Return how ast-grep is asked for a pattern; raises what it raises for one that is none.
+    """Return ast-grep's request for a pattern; raises ast-grep's error for an invalid one.
 
     A grammar reads a piece of code at the level of a file in another way than in a function, or only in part: Go reads
     ``w.Close($X)`` as the conversion to a type.
@@ -135,7 +135,7 @@ def rule_of(pattern: str, language: str) -> PatternRule:
     from ast_grep_py import SgRoot
 
     name = LANGUAGES[language]
-    SgRoot("", name).root().find(pattern=pattern)  # says why it is no pattern
+    SgRoot("", name).root().find(pattern=pattern)  # says why it isn't a pattern
     root = SgRoot(_parsed_text(pattern, language), name).root()
     match = root.find(pattern=pattern)
     plain_rule = PatternRule(pattern, node=None if match is None else root, has_errors=_has_errors(root, language))
@@ -150,7 +150,7 @@ def rule_of(pattern: str, language: str) -> PatternRule:
     if node is None or _has_errors(tree, language) or _is_incomplete(node):
         return plain_rule
     if match is not None and _shape(match) == _shape(node):
-        # The same code: only what stands around it was missing.
+        # The same code: only its surroundings were missing.
         return replace(plain_rule, node=node, has_errors=False)
     first = tree.find(kind=node.kind())
     if first is None or first.range() != node.range():
@@ -216,7 +216,7 @@ def read_pattern(pattern: str, language: str) -> Reading:
     sign = expando_of(language)
     try:
         rule = rule_of(pattern, language)
-    except BaseException as error:  # noqa: BLE001 - a panic of native code is no Exception
+    except BaseException as error:  # noqa: BLE001 - a panic of native code isn't an Exception
         # ast-grep quotes a pattern as it parses it.
         return Reading(problem=_reason(error) if sign in pattern else _reason(error).replace(sign, "$"))
     code = () if rule.node is None else _code(rule.node, language)
@@ -224,7 +224,7 @@ def read_pattern(pattern: str, language: str) -> Reading:
     texts = dict.fromkeys(node.text() for node in leaves if node.is_named())
     if language not in _ANY_CASE and not rule.has_errors:
         texts |= dict.fromkeys(node.text() for node in leaves if _is_keyword(node))
-    # ast-grep looks for its own sign where one stands within a longer text, which no file has.
+    # ast-grep looks for its own sign within a longer text, which no file has.
     required = [text.encode() for text in texts if text.strip() and sign not in text]
     return Reading(has_errors=rule.has_errors, texts=required)
 
@@ -261,7 +261,7 @@ def _parsed_text(pattern: str, language: str) -> str:
 def find_spans(pattern: str, language: str, data: bytes) -> tuple[Int64Array, Int64Array]:
     """Return the starts and the ends of all matches, in bytes, by start and the longest first.
 
-    Bytes that are no UTF-8 are one replacement character each.
+    Each invalid byte becomes one replacement character.
     """
     from ast_grep_py import SgRoot
 
@@ -319,7 +319,7 @@ def _answer(order: ReadOrder | FindOrder, output: IO[bytes]) -> None:
 
 
 def _serve() -> None:
-    # What native code prints must not stand between messages.
+    # Output of native code must not come between messages.
     output = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     decoder = msgspec.msgpack.Decoder(ReadOrder | FindOrder)

@@ -82,8 +82,9 @@ class FileDefinitions:
     """The definitions of one file, in the order of where they begin.
 
     `rows` has the columns `COLUMNS`: byte offset of the name, its line, first and last line of the whole (all lines
-    1-based), place of the parent plus one (0: none), place of the kind in `KINDS`, and flags. `incomplete` says why
-    there may be more: ``too-large``, ``timed-out`` or ``unparsable``. `imports` is what the file imports, in order.
+    1-based), place of the parent plus one (0: none), place of the kind in `KINDS`, and flags. `incomplete` is the
+    reason why there may be more: ``too-large``, ``timed-out`` or ``unparsable``. `imports` is what the file imports, in
+    order.
     """
 
     names: list[bytes] = field(default_factory=list)
@@ -346,7 +347,7 @@ def _order_definitions(captures: list[_Capture], constructor: bytes) -> list[_Or
             named_holder = _Holder(end, captured, 0, name) if captured == "scope" else _nearest_named(stack)
             stack.append(_Holder(end, captured, named_holder.position, named_holder.name))
             continue
-        # In ``typedef struct node {…} node_t`` the struct is no member of the typedef: both have the same holder.
+        # In ``typedef struct node {…} node_t`` the struct isn't a member of the typedef: both have the same container.
         if holder.kind == "typedef" and captured in _NAMED_BY_TYPEDEF:
             holder = stack[-2]
         kind = _kind_within(captured, holder.kind)

@@ -80,7 +80,7 @@ _MAX_CHECKED = 20_000
 
 
 class SectionSource(Protocol):
-    """Named arrays and facts, as they were given by `TableBuilder`; a mapped file is one."""
+    """Named arrays and values, as `TableBuilder` writes them; a mapped file is one."""
 
     @property
     def metadata(self) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Handlers of tools: the code that does the work of a definition of `sourcelight.core.tools`, and its text for MCP.
 
-A handler gets checked arguments, an engine and a viewer, and answers with a table. No transport, no identity. Start
-at `handler`, which says what a handler is, then at `registry`, which finds and calls them.
+A handler gets checked arguments, an engine and a viewer, and answers with a table. No transport, no identity. Start at
+`handler`, the class of handlers, then at `registry`, which finds and calls them.
 """
 
 from sourcelight.engines.tools.context import Conversations, ToolContext

@@ -41,7 +41,7 @@ SERVED_SECONDS = 30.0
 
 _REPORT_EVERY_S = 0.1
 _ABOVE, _BELOW = 4, 2
-# Columns that payloads have beside places and code, so that a remote client can make the same rows.
+# Columns that payloads have besides locations and code, so that a remote client can make the same rows.
 _DEFINITION = ("kind", "how", "score", "start", "end", "container", "signature", "documentation", "reason")
 _REFERENCE = ("how", "role", "container", "score", "reason")
 
@@ -174,7 +174,7 @@ def _cell_of(row: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _is_among(line: str, number: int, first: int, lines: Sequence[str]) -> bool:
-    """Return whether a line is at its place among lines, of which the first has the number `first`."""
+    """Return whether a line is at its place among lines numbered from `first`."""
     return 0 <= number - first < len(lines) and lines[number - first] == line
 
 

@@ -65,7 +65,7 @@ def _answer(
 ) -> ToolResult:
     from sourcelight.engines.navigation.locations import table
 
-    # Other notices, such as that of places left out as unlikely, say how rows were found, not that rows lack.
+    # Other notices, such as about unlikely places left out, describe the method, not missing rows.
     complete = not (_INCOMPLETE & set(workspace.notices)) and not workspace.unparsed
     return ToolResult(columns, table(columns, rows), attributes, complete, notices_of(workspace))
 
@@ -78,7 +78,7 @@ def project_of(repo: str, revision: str | None, context: ToolContext, workspace:
 
 
 def _wait(context: ToolContext, projects: Iterable[Project], workspace: Workspace) -> None:
-    """Wait for the tables of definitions: an analysis is of the whole repository, or says what is missing."""
+    """Wait for the tables of definitions: an analysis covers the whole repository, or reports what is missing."""
     targets = [project.target for project in projects if project.snapshot is not None]
     # A served call has a client with a timeout of its own; in a notebook, the user can interrupt.
     seconds = 10.0 if context.served else None

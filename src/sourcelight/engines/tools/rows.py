@@ -27,7 +27,7 @@ def render_rows(
     line
         Formats a row.
     heading
-        Formats what consecutive rows share, which is said once above them.
+        Formats what consecutive rows share, shown once above them.
     keeps_lines
         Whether lines are text of files, whose spaces at the start count.
     """
@@ -41,7 +41,7 @@ def render_rows(
             parts.append(f"{_shorten(heading_text)}\n{lines}" if heading_text else lines)
         attributes = answer.attributes
         reported = {name: attributes[name] for name in _FACTS if attributes.get(name)}
-        # A column that says nothing, or the same as a fact of the whole answer, is left out.
+        # A column that is empty, or repeats an attribute of the answer, is left out.
         columns = [
             name
             for name in answer.table.schema.names
@@ -81,5 +81,5 @@ def location_text(row: Row, prefix: str = "") -> str:
 
 
 def join_parts(parts: Sequence[str]) -> str:
-    """Return the parts that say something, with spaces."""
+    """Return the non-empty parts, joined by spaces."""
     return " ".join(part for part in parts if part)

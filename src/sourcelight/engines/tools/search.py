@@ -147,7 +147,7 @@ def _notices(ranking: Ranking) -> list[str]:
 
 
 def _with_text(ranked: Sequence[RankedChunk], context: ToolContext) -> list[ResultChunk]:
-    """Return the chunks with their lines; a file is read once for all of its chunks that stand together."""
+    """Return the chunks with their lines; a file is read once for all of its adjacent chunks."""
     chunks: list[ResultChunk] = []
     last: tuple[Target, str] | None = None
     lines: list[bytes] = []

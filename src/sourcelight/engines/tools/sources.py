@@ -19,7 +19,7 @@ from sourcelight.repos import WORKTREE, Repository, resolve, worktree_status
 MAX_NAMED = 3
 _SHORT_OID = 12
 _PLACES = ("repository", "commit")
-# Tables whose commits say where a line is from, not what was read.
+# Tables whose commits are origins of lines, not what was read.
 _OF_HISTORY = frozenset({"commits", "diff_lines", "text_history", "blame_lines", "refs", "last_changes"})
 
 _MAX_NAMED = 3
@@ -125,7 +125,7 @@ def missing_contents(
 ) -> Iterator[str]:
     """Describe contents that could not be read for an answer, one sentence per repository.
 
-    Looks at the index of this machine; the workers of a cluster say it of theirs.
+    Looks at the index of this machine; workers of a cluster report theirs.
     """
     over_all = tool.scope in {Scope.CATALOG, Scope.RANKING} and "repo:" not in str(arguments.get("query", ""))
     if over_all and context.viewer.sees_private:
@@ -163,7 +163,7 @@ def _missing(repository: Repository, arguments: WireArguments, context: ToolCont
             target = Target(repository, str(revision), resolve(repository, str(revision)))
         return engine.store.open(target)[0].missing_files
     except (SourcelightError, OSError):
-        return ()  # not indexed: the call itself says what it could not read
+        return ()  # not indexed: the call itself reports it
 
 
 def _within(text: str, path: str) -> bool:

@@ -1,8 +1,8 @@
 """Handler of `verify`: find the citations of a text, and check each against git.
 
 A citation is an address of a file (of this service, of GitHub or of GitLab), `repository@commit:path#L3-9`, or a path
-with lines: `path:12`, `path:3-9`, `path#L3-L9`. A block of code is a quote if a citation stands on the line before or
-after it, or on the line of its fence. Nothing of the text is executed or fetched.
+with lines: `path:12`, `path:3-9`, `path#L3-L9`. A block of code is a quote if a citation is on the line before or after
+it, or on the line of its fence. Nothing of the text is executed or fetched.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def _of_word(text: str, number: int) -> CodeReference | None:
     match = _PLACE.fullmatch(remaining)
     if match is not None:
         return CodeReference(number, text, match["path"], first, last, match["repo"], match["commit"])
-    # The path needs an extension or a slash: `12:30` and `host:80` are no files.
+    # The path needs an extension or a slash: `12:30` and `host:80` aren't files.
     is_path = _PATH.fullmatch(remaining) is not None and (
         "/" in remaining or _EXTENSION.search(remaining[-12:]) is not None
     )
@@ -264,13 +264,13 @@ class _Checker:
 
 
 def _elsewhere(positions: Sequence[int], size: int, path: str) -> dict[str, Any]:
-    """Say where in its file code stands that is not on the cited lines."""
+    """Report where in its file quoted code is, if it is not on the cited lines."""
     if len(positions) == 1:
         start, end = positions[0] + 1, positions[0] + size
         location = {"new_path": path, "new_start_line": start, "new_end_line": end}
         return {"status": "moved", "reason": f"the quoted code is on lines {start} to {end}", **location}
     if positions:
-        # Nothing says which of them was meant.
+        # It is unknown which of them was meant.
         starts = ", ".join(str(position + 1) for position in positions[:5])
         return {"status": "rejected", "reason": f"the quoted code is elsewhere, in several places: lines {starts}"}
     return {"status": "rejected", "reason": "the file has no such code"}

@@ -72,9 +72,9 @@ class CodeAccessor:
         Returns
         -------
         DataFrame
-            The rows with ``context`` (str, lines joined by ``\n``; null for rows that are no lines of a file, and
-            where the file could not be read) and ``context_line_number`` (Int32, 1-based line that `context` begins
-            with). ``attrs["notices"]`` names the files that could not be read.
+            The rows with ``context`` (str, lines joined by ``\n``; null for rows that aren't lines of a file, and where
+            the file could not be read) and ``context_line_number`` (Int32, 1-based line that `context` begins with).
+            ``attrs["notices"]`` names the files that could not be read.
         """
         from sourcelight.client.search.joins import with_context
 
@@ -97,8 +97,8 @@ class CodeAccessor:
         -------
         DataFrame
             The rows with ``blame_commit``, ``blame_author``, ``blame_author_email``, ``blame_author_date``,
-            ``blame_commit_date`` and ``blame_subject``; null for rows that are no lines of a file.
-            ``attrs["notices"]`` names the files that could not be asked about.
+            ``blame_commit_date`` and ``blame_subject``; null for rows that aren't lines of a file. ``attrs["notices"]``
+            names the files that could not be asked about.
 
         Raises
         ------

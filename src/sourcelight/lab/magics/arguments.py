@@ -19,7 +19,7 @@ from sourcelight.core.former_names import FORMER_NAMES
 class MagicOption:
     """An option: its long `name`, one `letter` or none, what it `takes` (empty: nothing), and what it is for.
 
-    `repeats` tells whether it may stand more than once; `choices` are all its values, empty for any.
+    `repeats`: whether it may occur more than once; `choices` are all its values, empty for any.
     """
 
     name: str
@@ -38,7 +38,7 @@ class MagicLine:
     rest: str = ""
 
     def last(self, name: str) -> str | None:
-        """Return the value of an option; None when it does not stand there."""
+        """Return the value of an option; None if it is absent."""
         values = self.values.get(name)
         return values[-1] if values else None
 
@@ -65,7 +65,7 @@ def split(line: str, options: Sequence[MagicOption], magic: str) -> MagicLine:
     Raises
     ------
     ToolError
-        For an option that does not exist, stands twice, lacks its value or has one it can't have; says what there is.
+        For an unknown or duplicate option, and for a missing or invalid value; the message lists valid ones.
     """
     by_word = {f"--{option.name}": option for option in options}
     by_word |= {f"-{option.letter}": option for option in options if option.letter}
@@ -167,7 +167,7 @@ def replace_variables(text: str, names: Sequence[str], variables: Mapping[str, o
     Raises
     ------
     ToolError
-        For a name that is no variable, or that is not in the text.
+        For a name that isn't a variable, or isn't in the text.
     """
     for name in names:
         if name not in variables:

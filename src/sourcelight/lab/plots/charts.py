@@ -20,7 +20,7 @@ _WIDTH_IN = 11.0
 _MAX_HEIGHT_IN = 12.0
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MAX_LABEL_CHARS = 46
-# A bar 4 times as long as the next one would leave no width for the others: it is cut, and its label says so.
+# A bar 4 times as long as the next one would leave no width for the others: it is cut, and its label has a mark.
 _CUT_ABOVE = 4.0
 _CUT_TO = 1.5
 _HATCH = "////"
@@ -122,7 +122,7 @@ def punch_card(counts: Sequence[Sequence[int]]) -> Any:
 
 
 def share_lines(series: Mapping[str, Sequence[float]], steps: str) -> Any:
-    """Return lines of shares, 0 to 1, over whole numbers from 0; `steps` says what these count."""
+    """Return lines of shares, 0 to 1, over whole numbers from 0; `steps` names their unit."""
     figure, axes = _new_canvas(height_in=2.8)
     for color, (name, shares) in zip(_THEME.series, series.items(), strict=False):
         axes.plot(range(len(shares)), [100 * share for share in shares], marker="o", color=color, label=name)

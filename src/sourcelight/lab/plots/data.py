@@ -82,7 +82,7 @@ def _limits_text(frame: DataFrame) -> str:
 
 
 def _repeats_text(frame: DataFrame, unit: str) -> str:
-    """Say that commits are counted several times, where rows are files or directories."""
+    """Add the notice that rows of files or directories count commits several times."""
     column = next((name for name in _PARTS if name in frame.columns and frame[name].notna().any()), "")
     if unit != "commits" or "commits" not in frame.columns or not column:
         return ""
@@ -111,7 +111,7 @@ _PARTS = ("path", "other_path", "directory", "file_kind")
 def _check_summable(frame: DataFrame, name: str) -> None:
     """Raise `ValueError` for a column whose sum means nothing, as the table that the frame is of defines it.
 
-    Of a frame that nothing is known of, such as a concatenation, the name alone tells.
+    For a frame of unknown origin, such as a concatenation, only the name decides.
     """
     table = columns_by_origin(frame.attrs)
     columns = columns_named(name) if table is None else [column for column in table if column.name == name]

@@ -26,7 +26,7 @@ def dependencies(
     title: str | None = None,
     theme: ThemeName | None = None,
 ) -> Figure:
-    """Draw which repositories import each other; thicker arrows stand for more imports.
+    """Draw which repositories import each other; thicker arrows mean more imports.
 
     Parameters
     ----------

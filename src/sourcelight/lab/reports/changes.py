@@ -110,13 +110,13 @@ def changes(
     -------
     Report
         Its tables: changelog, api, file_kinds, files, other_files, directories, endings, people, new_people, log,
-        activity and clock. `Report.drill_down` gives the commits behind a number. Where nothing differs, `Report.lead`
-        says why.
+        activity and clock. `Report.drill_down` gives the commits behind a number. If nothing differs, `Report.lead` has
+        the reason.
 
     Raises
     ------
     ToolError
-        For a period that is none, and for `only` and `exclude` where a service does not tell files of commits.
+        For an invalid period, and for `only` and `exclude` if a service doesn't list files of commits.
     RepositoryNotFound, RevisionNotFound
         The repository or the revision doesn't exist, or isn't visible.
     """
@@ -253,7 +253,7 @@ def _api_changes(
     )
     if api is None:
         return None
-    # The table says its rule itself.
+    # The table has its own rule.
     read_frames.append(without_rules(api, "languages"))
     if not paths or not len(api):
         return api

@@ -148,14 +148,14 @@ def contributors(  # noqa: PLR0913 - what a reader can ask, each by its name
         Its tables: contributors, co_authors, bots, joined, left, organizations, agents and agent_activity (where a
         commit names a coding assistant), reviewers, integrators, activity, clock, time_zones, retention (without
         `after`), file_kinds, directories, files, other_files, and, with `ownership`, ownership and bus_factor. Each
-        number leads to its commits by `Report.drill_down`. What a service can't tell is in `notices`; `lead` says why
-        a report is empty.
+        number leads to its commits by `Report.drill_down`. Values that a service can't provide are in `notices`; `lead`
+        has the reason of an empty report.
 
     Raises
     ------
     ToolError
-        For a period or `other_files` that is none, for dates that can't be read, and for `only` and `exclude` where a
-        service does not tell the files of commits.
+        For an invalid period, `other_files` or date, and for `only` and `exclude` if a service doesn't list the files
+        of commits.
     RepositoryNotFound
         For a repository that is not there.
     """

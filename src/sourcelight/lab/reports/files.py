@@ -20,7 +20,7 @@ PathPatterns = str | Sequence[str] | None
 class PathFilter:
     """Directories and globs that files have to be in, and must not be in.
 
-    They are those of `Client.commit_search`'s `files`: a path stands for a file or all of a folder, and in a glob ``*``
+    They are those of `Client.commit_search`'s `files`: a path means a file or a whole directory, and in a glob ``*``
     stays within one name, ``**`` goes over folders, and one without a slash is for names in any folder. A renamed file
     counts by its new name.
 
@@ -31,7 +31,7 @@ class PathFilter:
     only
         A file counts if it is in one of these; none: every file.
     exclude
-        A file does not count if it is in one of these, whatever `only` says.
+        Files in these don't count, even if they are in `only`.
 
     Raises
     ------
@@ -117,7 +117,7 @@ _COMMIT_KEYS = ["repository", "commit"]
 
 
 def check_other_files(call: str, other_files: str) -> None:
-    """Raise `ToolError` for a value that is none."""
+    """Raise `ToolError` for an invalid value."""
     accepted = get_args(OtherFiles)
     if other_files not in accepted:
         raise ToolError(

@@ -169,7 +169,7 @@ def _ends(starts: Frame, period: str) -> list[Any]:
 
 
 def _over_time(commits: Frame, period: str, span: Span) -> Figure:
-    """Bars of commits by period, or by the next longer one of which a page has room for all."""
+    """Bars of commits by period, or by a longer period if they don't fit on a page."""
     import pandas as pd
 
     dates = commits["period"].dt.tz_convert(None)
@@ -287,7 +287,7 @@ def notices_of(frames: Sequence[Frame | None]) -> list[str]:
 
 
 def name_subject(subject: str, frames: Sequence[Frame | None]) -> list[Frame]:
-    """Answers about one subject, whose notices name it: what they say is not true of the whole report."""
+    """Answers about one subject, whose notices name it because they don't apply to the whole report."""
     renamed = []
     for frame in frames:
         if frame is not None:
@@ -299,7 +299,7 @@ def name_subject(subject: str, frames: Sequence[Frame | None]) -> list[Frame]:
 
 
 def without_rules(frame: Frame, *subjects: RuleSubject) -> Frame:
-    """Return an answer without the rules on some subjects: a report says them itself, with its numbers and tables."""
+    """Return an answer without the rules on some subjects: a report states them itself, with its numbers and tables."""
     return _with_notices(frame, [text for text in frame.attrs.get("notices", ()) if not is_rule(text, *subjects)])
 
 

@@ -26,7 +26,7 @@ from sourcelight.lab.reports.model import (
 from sourcelight.lab.reports.text import format_cell, heading, is_number, is_unbroken, row_count_text, shown_rows
 
 _LONG = frozenset({"path", "directory", "old_path", "subject", "last_subject", "title", "reason"})
-# Columns whose text stands below that of another: a column of their own would be narrow, and its rows high.
+# Columns whose text is shown below that of another: a separate column would be narrow, and its rows high.
 _BELOW = {"subject": "reason"}
 # Longer words may be broken; shorter ones fit the narrowest column of a printed page.
 _SHORT = 18
@@ -39,7 +39,7 @@ def page(report: ReportContent) -> str:
     """Return the whole page."""
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        # No script and no address is reached, whatever a name in a repository says.
+        # Names from a repository never run scripts or load addresses.
         '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; img-src data:; '
         "style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">"
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -262,12 +262,12 @@ def page_style(title: str) -> str:
 
 
 def fragment_style() -> str:
-    """Return the style of a cell's output: dark where the notebook is, as its own switch says."""
+    """Return the style of a cell's output: dark if the notebook's theme is dark."""
     # JupyterLab has rules of its own for tables and lists: a class named twice goes before them.
     shared_css = (_SHARED % theme_variables("light")).replace(".sl-report ", ".sl-report.sl-report ")
     return f"{shared_css}{','.join(_IN_NOTEBOOKS)}{{{theme_variables('dark')}{_DARK}}}"
 
 
 def _css_text(text: str) -> str:
-    r"""Return a text for a CSS string: all but ASCII letters and digits as ``\hex``, so that nothing ends it."""
+    r"""Return a text for a CSS string: all but ASCII letters and digits as ``\hex``, so that no character ends it."""
     return re.sub(r"[^A-Za-z0-9]", lambda match: f"\\{ord(match[0]):x} ", text)

@@ -1,4 +1,4 @@
-"""The parts of a report: metrics, tables, figures and lists, and the footnotes that say what they exclude."""
+"""The parts of a report: metrics, tables, figures and lists, with footnotes about what they exclude."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Metric:
     name
         What is counted: ``"commits"``.
     value
-        The number; None if the service can't give it, and then `excludes` says so.
+        The number; None if the service can't provide it, with the reason in `excludes`.
     counts
         What was counted, in words.
     excludes
@@ -218,7 +218,7 @@ def _sentence(text: str) -> str:
 
 
 def incomplete_text(report: ReportContent, notes: Footnotes) -> str:
-    """Return one line on top of a report that lacks something, and where it says what; empty for a complete one."""
+    """Return a line for the top of an incomplete report, with a link to the details; empty for a complete one."""
     if report.complete:
         return ""
     unknown = [number.name for number in report.metrics if number.value is None]

@@ -63,7 +63,7 @@ class ReportProgress:
         try:
             return call(*args, **kwargs, progress=self._take)
         except ToolError as error:
-            # The kinds of it say what a service or a file lacks, which concerns the method.
+            # Its kinds describe limits of a service or a file, which belong to the method.
             prefix, message = f"{error.tool}: ", str(error)
             if type(error) is not ToolError or not message.startswith(prefix):
                 raise

@@ -110,7 +110,7 @@ class Report(ReportContent):
         Raises
         ------
         KeyError
-            For a name, a key or a value that the report does not have; says which there are.
+            For an unknown name, key or value; the message lists known ones.
         """
         # A metric and a table can share a name ("commits"). Filters are keys of a table: with them, the table is meant.
         for metric in self.metrics:
@@ -265,7 +265,7 @@ def _example(table: ReportTable) -> str:
 
 
 def _rows(frame: Frame, filters: Mapping[str, Any], *, with_counts: bool = False) -> Frame:
-    """Return rows with these values; of a number that was `counted`, there may be none."""
+    """Return rows with these values; a number that was `counted` may have none."""
     for column, value in filters.items():
         values = list(value) if isinstance(value, (list, tuple, set, frozenset)) else [value]
         mask = frame[column].isin(values)

@@ -42,7 +42,7 @@ def file(
     repo
         Name of the repository.
     path
-        Path of the file at the revision, or of one that is gone by then.
+        Path of the file at the revision, or of a file removed before it.
     revision
         Branch, tag or commit; empty: the default branch.
     period
@@ -62,7 +62,7 @@ def file(
     Raises
     ------
     ToolError
-        For a period that is none, and for a path that is a directory.
+        For an invalid period, and for a path that is a directory.
     PathNotFound, RepositoryNotFound, RevisionNotFound
         The repository, revision or path doesn't exist, or isn't visible.
     """
@@ -140,7 +140,7 @@ def symbol(
     Raises
     ------
     ToolError
-        For a period that is none, and for a name that no definition has, or several.
+        For an invalid period, and for a name with no definition, or several.
     PathNotFound, RepositoryNotFound, RevisionNotFound
         The repository, revision or path doesn't exist, or isn't visible.
     """
@@ -167,7 +167,7 @@ def _of_path(
 
 
 def check_period(call: str, period: str) -> None:
-    """Raise `ToolError` for a period that is none."""
+    """Raise `ToolError` for an invalid period."""
     if period and period not in PERIODS:
         raise ToolError(
             f"{call}: period must be {join_words(list(PERIODS), 'or')}, got {period!r}", tool=call, argument="period"

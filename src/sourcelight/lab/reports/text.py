@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 MAX_CHARS = 200
 _COMMIT_DIGITS = 12
-# Of these the day says enough; files and frames have the time.
+# The day is enough here; files and frames have the time.
 _NAMES = frozenset({"author", "last_author", "status", "path", "directory", "organization"})
 _USUAL_NAME = 24
-_USUAL = {"exact": True}  # of columns of yes and no: the value that is no exception; no for all others
+_USUAL = {"exact": True}  # for yes/no columns, the usual value; no for all others
 _BY_DAY = frozenset({"period", "first_date", "last_date", "oldest_date", "newest_date"})
 
 
@@ -126,7 +126,7 @@ _MIN_COMPARED, _MIN_TIMES, _MAX_TIMES = 10, 2, 10
 def compare_counts(count: int, earlier_count: int, span: str) -> str:
     """Compare a number with that of an earlier `span`: ``12% more than in the year before, which had 50``.
 
-    Shares and multiples of fewer than 10, and multiples of 10 and more, mislead: then both numbers stand side by side.
+    Shares and multiples of fewer than 10, and multiples of 10 and more, mislead: then both numbers are shown.
     """
     if not earlier_count:
         return f"against none in {span}"
@@ -202,7 +202,7 @@ class Links:
         self._heads = heads
 
     def commit(self, repository: str, commit: str, url: str = "") -> str:
-        """Return the page of a commit; `url` is what the service said, if anything."""
+        """Return the page of a commit; `url` is the service's, if it sent one."""
         row = {"type": "commit", "repository": repository, "commit": commit, "url": url}
         return _first(self._links.of(row))
 

@@ -138,7 +138,7 @@ class RepositoryMemory:
         register.save(self.records.values(), private_roots=self.private_roots)
 
     def store(self, records: Mapping[str, RepositoryRecord], private_roots: frozenset[str]) -> None:
-        """Store records. A public repository that is gone loses its name to one that took it."""
+        """Store records. A removed public repository loses its name to a new one."""
         names = {name_key(record.name) for record in records.values()}
         released = [
             path for path, record in self.records.items() if path not in records and name_key(record.name) in names

@@ -146,7 +146,7 @@ def _make_items(descriptions: Iterable[RepositoryDescription], memory: Memory) -
 
 
 def _find_absent(items: Sequence[_Item], memory: Memory) -> dict[str, RepositoryRecord]:
-    """Return records of unreadable repositories; of those that are gone, only those that are not public."""
+    """Return records of unreadable repositories; of removed ones, only those that are not public."""
     present = {item.canonical_path for item in items}
     return {
         path: record
@@ -343,8 +343,8 @@ def _assign_numbers(keys: Iterable[str]) -> dict[str, int]:
     for key in sorted(keys):
         attempt = 0
         number = 0
-        # 0 is no valid id. A clash takes the next digest; keys are sorted, so the result doesn't
-        # depend on the order of discovery.
+        # 0 isn't a valid id. A clash takes the next digest; keys are sorted, so the result doesn't depend on the order
+        # of discovery.
         while number == 0 or number in used_numbers:
             digest = hashlib.sha256(f"{key}\0{attempt}".encode("utf-8", "surrogateescape")).digest()
             number = int.from_bytes(digest[:4], "big") & 0x7FFFFFFF

@@ -112,7 +112,7 @@ def _visibility_of(candidate: Candidate, default: str, closed: frozenset[str]) -
         return "private"
     if default:
         return "undecided" if default == "private" else "public"
-    # Below a root in which nothing was ever declared private, new repositories are public, as on a machine of one user.
+    # Below a root without any private repository, new repositories are public, as on a machine of one user.
     if candidate.root.path not in closed:
         return "public"
     # Public only if it was so before with the same origin: another repository may have been moved to this path.

@@ -156,9 +156,9 @@ class AddressList:
     Attributes
     ----------
     addresses
-        Addresses as they stand there, credentials included, by the form without credentials; in the order of lines.
+        Addresses as written, with credentials, by their form without; in the order of lines.
     rejected
-        Numbers of lines that are no address, from 1, with the reason; it has no part of the line.
+        Numbers of lines without an address, from 1, with a reason that quotes nothing of the line.
     """
 
     addresses: dict[str, str]

@@ -157,7 +157,7 @@ def tree_of(handle: pygit2.Repository, commit: CommitId) -> str:
 
 
 def parents_of(handle: pygit2.Repository, commit: CommitId) -> list[CommitId]:
-    """Return the parents of a commit, in order; none if it is no commit."""
+    """Return the parents of a commit, in order; none if it isn't a commit."""
     parsed = _parse_commit(handle, commit)
     return [] if parsed is None else parsed[0]
 

@@ -212,7 +212,7 @@ class Pack:
         count = self._fanout[-1]
         table = self._names + count * 24
         (offset,) = struct.unpack(">I", self._read_index(table + number * 4, 4))
-        # The highest bit says that the rest is an index into the table of 64-bit offsets.
+        # The highest bit marks the rest as an index into the table of 64-bit offsets.
         if offset >> 31:
             (offset,) = struct.unpack(">Q", self._read_index(table + count * 4 + (offset & 0x7FFFFFFF) * 8, 8))
         return int(offset)

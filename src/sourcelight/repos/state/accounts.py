@@ -233,7 +233,7 @@ class Accounts:
         roles: dict[int, list[str]] = {}
         for row in rows:
             roles.setdefault(row[0], []).extend([row[5]] if row[5] is not None else [])
-        # The join has a row per role; all rows of an account have the same columns besides.
+        # The join has a row per role; otherwise all rows of an account are equal.
         first = {row[0]: row for row in reversed(rows)}
         return [
             Account(

@@ -260,7 +260,7 @@ class Credentials:
     def find(self, secret: str) -> VerifiedCredential | None:
         """Return the credential of this secret; None if it is unknown, expired or revoked."""
         digest, now_s = digest_of(secret), int(self._clock())
-        # Looked up by hash, so the time of the comparison in the index says nothing of the secret itself.
+        # Looked up by hash, so the time of the comparison reveals nothing of the secret.
         row = self._database.first_row(_PERSONAL, digest, now_s)
         if row is not None:
             self._note("token", row[0], row[3], now_s)

@@ -1,7 +1,7 @@
 """Sign-in of command-line clients (RFC 8628): device codes, the short codes that people type, and their decisions.
 
-A device code is stored as a hash, and works once. A user code has eight consonants, so that it spells no word
-(RFC 8628, 6.1): 34 bits, of which at most `MAX_PENDING` are open for ten minutes each.
+A device code is stored as a hash, and works once. A user code has eight consonants, so that it spells no word (RFC
+8628, 6.1). It has 34 bits, and at most `MAX_PENDING` are open for ten minutes each.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class DeviceCodes:
         return bool(changed)
 
     def exchange(self, device_code: str, client: str) -> TokenPair | Refused:
-        """Return tokens for an allowed request, once; else why there are none yet, or never will be."""
+        """Return tokens for an allowed request, once; otherwise why there are none yet, or never will be."""
         digest, now_s = digest_of(device_code), self._clock()
         with self._database.write() as connection:
             row = connection.execute(

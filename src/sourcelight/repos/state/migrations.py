@@ -1,7 +1,7 @@
 """The schema of `state.sqlite`, as the list of changes that led to it.
 
 A migration that was released is never edited: the next change is a new entry at the end. Times are whole seconds since
-1970 in UTC. Secrets stand as SHA-256 of long random text, passwords as scrypt.
+1970 in UTC. Secrets are stored as SHA-256 of long random text, passwords as scrypt.
 """
 
 from __future__ import annotations
@@ -346,7 +346,7 @@ _DEVICES = Migration(
     ),
 )
 
-# The scope of a question as data: what came beside it, and what was read in it. NULL: not known.
+# The scope of a question as data: passed with it, and read from its text. NULL: not known.
 _SCOPES = Migration(
     "scopes of questions",
     ("ALTER TABLE questions ADD COLUMN asked TEXT", "ALTER TABLE questions ADD COLUMN named TEXT"),

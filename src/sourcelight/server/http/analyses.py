@@ -1,9 +1,8 @@
 """Analyses over HTTP: a call with JSON arguments, answered by a stream of progress and rows.
 
-``GET /.api/sourcelight`` says which analyses the service has, so that clients need not try. ``POST
-/.api/analyses/NAME`` takes the arguments of the definition in `sourcelight.core.tools`, and streams what
-`sourcelight.core.tools.answer_stream` describes. The viewer alone decides which repositories exist for a call, as for
-searches and tools.
+``GET /.api/sourcelight`` lists the service's analyses, so that clients need not try. ``POST /.api/analyses/NAME`` takes
+the arguments of the definition in `sourcelight.core.tools`, and streams what `sourcelight.core.tools.answer_stream`
+describes. The viewer alone decides which repositories exist for a call, as for searches and tools.
 """
 
 from __future__ import annotations

@@ -152,7 +152,7 @@ class ConnectionRegister:
 
 
 def bytes_in_system(transport: asyncio.Transport) -> int:
-    """Return the sent bytes that the peer has not acknowledged; 0 if the system doesn't say.
+    """Return the sent bytes that the peer has not acknowledged; 0 if unknown.
 
     The system may buffer megabytes. Without this count, a reader of some kilobytes a second would look stalled.
     """

@@ -46,7 +46,7 @@ class Access:
         self._holds = True
 
     def holds(self) -> bool:
-        """Return whether the access is still valid; within a few milliseconds of the last check, what that said."""
+        """Return whether the access is still valid; the last check counts for a few milliseconds."""
         now = time.monotonic()
         if not self._holds or now - self._checked < SHORT_S:
             return self._holds

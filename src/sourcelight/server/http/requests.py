@@ -67,7 +67,7 @@ async def read_json_object(
     Raises
     ------
     RequestRefused
-        Status 400 for another type of content or for what is no object, 413 for too much, 415 for another encoding.
+        Status 400 for another content type or anything but an object, 413 for too much, 415 for another encoding.
     """
     if request.headers.get("content-type", "application/json").partition(";")[0].strip() != "application/json":
         raise RequestRefused(400, "The body must be JSON with Content-Type application/json.")

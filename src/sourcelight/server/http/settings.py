@@ -231,7 +231,7 @@ def _address(value: Any) -> str:
     clean = not (parts.query or parts.fragment or parts.username or parts.password)
     if parts.scheme not in {"http", "https"} or not parts.hostname or not clean:
         raise ValueError
-    _ = parts.port  # raises ValueError for a port that is no number
+    _ = parts.port  # raises ValueError if the port isn't a number
     # Paths are appended with a slash, and two in a row would be another address.
     return text.rstrip("/")
 

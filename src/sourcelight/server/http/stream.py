@@ -173,7 +173,7 @@ class SearchStream:
     def answer_at_once(
         self, query: bytes, headers: Mapping[str, str], client: Address | None, notes: RequestNotes
     ) -> SmallAnswer | Fallback:
-        """Answer a request with all checks of the endpoint, where that takes no wait; say why not where it does.
+        """Answer a request with all checks of the endpoint if it needs no wait; otherwise return the reason.
 
         Parameters
         ----------

@@ -46,7 +46,7 @@ class McpOptions:
     calls
         Concurrent calls; others wait.
     origins
-        Origins of pages that may call the endpoints, beside those of the service and of this machine.
+        Origins of pages that may call the endpoints, in addition to the service and this machine.
     max_tokens
         Tokens of an answer for which a call gives no number; None: as many as it has.
     with_structure

@@ -55,7 +55,7 @@ def redirect_problem(uri: str) -> str:  # noqa: PLR0911 - one for each fault
 
 
 def matches(registered: str, requested: str) -> bool:
-    """Return whether `asked` is the registered address: the same text, but for the port of plain http on this machine.
+    """Return whether `requested` is the registered address; ports of plain http on this machine may differ.
 
     An empty path counts as ``/``, the case of scheme and host does not count.
     """

@@ -178,7 +178,7 @@ def device_page(
 
 
 def decided_page(*, is_allowed: bool) -> Response:
-    """Say that a decision was stored."""
+    """Confirm that a decision was stored."""
     title = "The terminal is signed in" if is_allowed else "Access denied"
     text = "You can close this page and return to the terminal." if is_allowed else "The terminal gets no access."
     return _page(title, f"<h1>{title}</h1><p>{text}</p>")

@@ -136,7 +136,7 @@ class Provider:
         name = (client_info.client_name or "").strip()
         if len(name) > _MAX_NAME:
             raise RegistrationError("invalid_client_metadata", f"client_name has more than {_MAX_NAME} characters")
-        # Stored without the secret, of which only the hash is kept, and without what has columns of its own.
+        # Stored without the secret, which is kept as a hash, and without fields that have their own columns.
         metadata = client_info.model_dump(
             mode="json", exclude_none=True, exclude={"client_secret", "client_id", "redirect_uris", "scope"}
         )

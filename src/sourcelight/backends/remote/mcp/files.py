@@ -52,7 +52,7 @@ async def _list_files(request: ToolRequest) -> ToolResult:
         page_arguments["after"] = cursor
         if "revision" in schema["properties"] and info.get("commit"):
             page_arguments["revision"] = info["commit"]  # the branch may move between two pages
-    # Services that say nothing about a limit usually have a round one; then completeness isn't proven.
+    # Services without a stated limit usually have a round one; then completeness isn't proven.
     if not is_truncated and len(rows) in _LISTED_PAGES and "total" not in info and "limitHit" not in info:
         is_truncated = True
         messages = (*messages, f"The service lists {len(rows):,} entries, which may be as many as it lists at once.")
@@ -111,7 +111,7 @@ async def _list_repos(request: ToolRequest) -> ToolResult:
             entries: list[Mapping[str, Any]] = [
                 {"name": name, "stars": stars, "description": text} for name, stars, text in names
             ]
-            # A sentence beside the list says that entries are missing, in words that differ from service to service.
+            # A sentence beside the list states missing entries; its wording differs between services.
             page = {"hasNextPage": bool(messages) or len(entries) == (page_size or _USUAL_PAGE)}
         else:
             entries = list(value.get("repos") or ())
@@ -146,7 +146,7 @@ def _with(
     messages: tuple[str, ...],
     is_limited: bool,  # noqa: FBT001 - given back
 ) -> tuple[list[Mapping[str, Any]], tuple[str, ...], bool]:
-    """Drop rows without a name; if there are any, the answer is limited and a message says so."""
+    """Drop rows without a name; if there are any, the answer is limited and has a message."""
     complete = [row for row in rows if row.get(key)]
     if len(complete) == len(rows):
         return rows, messages, is_limited

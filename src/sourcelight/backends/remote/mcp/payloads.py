@@ -279,7 +279,7 @@ _LISTS: Mapping[str, tuple[str, ...]] = {
     "definitions": ("path", "url"),
     "references": ("path", "url"),
 }
-"""Keys of lists of objects, each with the fields of which an object needs one."""
+"""Keys of lists of objects, each with its alternative required fields."""
 
 
 def _names_something(entry: Mapping[str, Any], key: str) -> bool:
@@ -343,5 +343,5 @@ def _names(text: str | None) -> list[str]:
 
 
 def is_too_large(exc: ToolError) -> bool:
-    """Return whether an error of `read_file` says that the file must be read in parts."""
+    """Return whether an error of `read_file` means that the file must be read in parts."""
     return _TOO_LARGE.search(str(exc)) is not None

@@ -70,7 +70,7 @@ class ToolRequest:
     async def ask(
         self, arguments: Mapping[str, Any], name: str = "", beside: Mapping[str, Any] | None = None
     ) -> Payload:
-        """Call a tool, by default the called one; fits the arguments to the server's schema, but not those `beside`."""
+        """Call a tool, by default the called one; fit arguments outside of `beside` to the server's schema."""
         name = name or self.name
         fitting = fit_arguments(name, arguments, await self.schema(name))
         payload = await self.server.ask(name, {**fitting, **(beside or {})}, self.observer)

@@ -2,7 +2,7 @@
 
 The tools give 15 files at most, with pieces of them. All that a keyword search finds comes from the stream endpoint
 instead, with ``count:all``; where that is closed to the credential, and for questions in natural language, the tools
-answer, and what they cut is said.
+answer, and truncation is reported.
 """
 
 from __future__ import annotations

@@ -214,7 +214,7 @@ class McpSession:
         error = call.exception() if call.done() and not call.cancelled() else _outcome(owner)
         if call.done() and error is None:
             return call.result()
-        # The error of the connection says more than the error of the call.
+        # The error of the connection is more specific than the error of the call.
         raise self._to_error(_outcome(owner) or error) from None
 
     async def _connect(self) -> tuple[Any, asyncio.Task[None]]:

@@ -113,7 +113,7 @@ class RemoteTools:
         session = await self._session_with(name)
         schema = (await session.tools())[name].schema
         if MAX_TOKENS_ARGUMENT in schema.get("properties", {}):
-            # A service that cuts answers says so by naming the argument; DataFrames are to be whole.
+            # A service that truncates names this argument; DataFrames need the full answer.
             arguments = {**arguments, MAX_TOKENS_ARGUMENT: MAX_TOKENS}
         return await session.call(name, arguments, observer)
 

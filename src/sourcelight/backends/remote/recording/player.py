@@ -16,7 +16,7 @@ from sourcelight.backends.remote.recording.routes import HideSecrets, Note
 from sourcelight.core.errors import NotRecorded, RecordingInvalid
 
 _MAX_LISTED_REQUESTS = 8
-# A request that the notebook doesn't make this time would hold up the others for good.
+# A request that the notebook doesn't make this time would block the others forever.
 _LOOK_S = 0.001
 _MAX_LOOKS = 30
 
@@ -92,7 +92,7 @@ class Player:
                 raise self._not_recorded(request)
             index = self._next.get(request.key, 0)
             self._next[request.key] = index + 1
-            # A cell that runs once more than it did gets the last reply again.
+            # A cell that runs more often than in the recording gets the last reply again.
             return calls[min(index, len(calls) - 1)]
 
     def _not_recorded(self, request: RecordedRequest) -> NotRecorded:

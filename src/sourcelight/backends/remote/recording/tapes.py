@@ -90,8 +90,8 @@ def record(path: str | os.PathLike[str], *, append: bool = False, replace: bool 
     """Record everything that services send from now on; a later `replay` needs no service.
 
     The file has each request, and each answer as it arrived: the blocks of a stream, tool calls with their progress,
-    polls of deep search, errors. It has no headers, and credentials that an answer repeats are masked. It does have
-    what the answers say about your code. Searches in this process are not recorded.
+    polls of deep search, errors. It has no headers, and credentials that an answer repeats are masked. It does contain
+    the answers, with what they reveal of your code. Searches in this process are not recorded.
 
     Parameters
     ----------

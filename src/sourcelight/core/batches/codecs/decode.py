@@ -44,7 +44,7 @@ _MAX_RUNS = 32
 """Runs of rows of one kind that are batches of their own; a batch takes all who read it some ten microseconds."""
 
 UNKNOWN_TYPE = "a type that this version doesn't know"
-"""Reason of an `OtherMatch` that nothing is wrong with."""
+"""Reason of an `OtherMatch` without a fault."""
 _ALWAYS_WHOLE = frozenset({"repo", "commit", "diff"})
 
 _SYMBOL_PLACE = re.compile(r"[?&#]L(\d+)")
@@ -134,8 +134,7 @@ class MatchDecoder:
 
     def _read(self, data: bytes) -> list[WireRecord]:
         try:
-            # The strict decoder is the fast path: it makes no Python objects for the fields of a record that nothing
-            # reads.
+            # The strict decoder is the fast path: it makes no Python objects for fields that aren't read.
             records = DECODER.decode(data) or []
         except (msgspec.DecodeError, UnicodeDecodeError):
             return self._read_each(data)
@@ -189,7 +188,7 @@ class _RowDecoder(Protocol):
 
 
 class _KindColumns:
-    """Builders for rows of one kind of match, the positions of its records, and facts of their repositories."""
+    """Builders for rows of one kind of match, the positions of its records, and information on their repositories."""
 
     def __init__(self, kind: str) -> None:
         self.rows = _ROWS[kind]()
@@ -197,7 +196,7 @@ class _KindColumns:
         self.positions: list[Sequence[int]] = []
 
     def add(self, records: list[WireRecord], positions: Sequence[int], described: Collection[str]) -> None:
-        """Add `records`, which are at `positions`; the repositories in `described` need no facts."""
+        """Add `records`, which are at `positions`; the repositories in `described` need no information."""
         self.rows.add(records)
         self.positions.append(positions)
         # A set first: the loop over all records runs only for the first event of a repository.
@@ -210,7 +209,7 @@ class _KindColumns:
 
 @dataclass(frozen=True, slots=True)
 class _DecodedBatch:
-    """The rows of one kind, their positions on the wire, and the facts of their repositories."""
+    """The rows of one kind, their positions on the wire, and information on their repositories."""
 
     batch: Any
     positions: AnyArray
@@ -232,7 +231,7 @@ def _in_order(batches: list[_DecodedBatch]) -> list[tuple[Any, dict[str, Reposit
     bounds = np.flatnonzero(np.concatenate(([True], kinds[1:] != kinds[:-1], [True]))).tolist()
     # Kinds that alternate would make a batch of a few rows each; one copy into a joint table costs less.
     if len(bounds) - 1 > max(_MAX_RUNS, len(batches)):
-        # `conform` gives all batches the same columns; those that none of them had are dropped again.
+        # `conform` gives all batches the same columns; columns that no batch had are dropped again.
         table = conform([item.batch for item in batches])
         names = {name for item in batches for name in item.batch.schema.names}
         table = table.select([name for name in table.schema.names if name in names]).unify_dictionaries()
@@ -320,7 +319,7 @@ def _lack(record: WireRecord, item: Mapping[str, Any]) -> str:
 
 
 def _by_kind(records: list[WireRecord], seen: int) -> Mapping[str, tuple[list[WireRecord], Sequence[int]]]:
-    """Return the records of each kind, and where they stand, the first of all at `seen`."""
+    """Return the records of each kind with their positions, which start at `seen`."""
     if all(r.type == "content" for r in records):
         # The common case first: all lines, or all chunks, need no regrouping.
         with_chunks = sum(1 for r in records if r.chunk_matches)
@@ -388,7 +387,7 @@ def _symbol_lines(symbols: Sequence[WireSymbol]) -> Columns:
     """Return the lines of definitions, and the places in them, of a service that sends them."""
     columns: Columns = {"line": pa.array([symbol.text for symbol in symbols], arrow_type("string"))}
     for prefix, groups in (("", [s.spans for s in symbols]), ("name_", [s.name_spans for s in symbols])):
-        # What no line or path can have would be no number of a column.
+        # A value outside of lines and paths can't be a column number.
         spans = [None if group is None else [pair for pair in group if _is_span(*pair)] for group in groups]
         for side, name in enumerate(("start", "end")):
             values = [None if group is None else [pair[side] for pair in group] for group in spans]

@@ -44,7 +44,7 @@ def encode_matches(
     Parameters
     ----------
     match_batch
-        Rows of any kinds; rows of one file (commit) stand together.
+        Rows of any kind; rows of one file (commit) are adjacent.
     repositories
         What is known of each repository, by its name; one that is missing is sent with its name alone.
     chunk_text
@@ -59,7 +59,7 @@ def encode_matches(
     Notes
     -----
     A file whose rows don't fit into one event is spread over several. A single line that does not fit is cut, and its
-    chunk says so; one with too many matches is sent several times, each time with other matches.
+    chunk is marked as truncated; one with too many matches is sent several times, each time with other matches.
     """
     if isinstance(match_batch, RawMatchBatch) and not chunk_matches and can_encode(match_batch.raw):
         yield from raw_payloads(match_batch.raw, repositories)

@@ -1,7 +1,7 @@
 """JSON of files that match in their lines or by their path.
 
 The texts of a batch are escaped in one go and cut apart again at a character that JSON never escapes and code hardly
-holds; numbers likewise. What is left per row is a place in a list of which each event joins a part.
+holds; numbers likewise. Each row adds only an entry to a list, and each event joins a slice of it.
 
 A few files, or a few long lines, of which each copy counts, are encoded from Python objects instead.
 """
@@ -162,7 +162,7 @@ class FileEncoder:
     in_content
         Which files are of type ``content``.
     before, after
-        For each file a JSON object up to where its matches stand, and the rest of it.
+        For each file, the text of a JSON object before its matches, and the text after them.
     """
 
     def __init__(self, rows: MatchRows, repositories: Mapping[str, RepositoryInfo]) -> None:

@@ -278,7 +278,7 @@ def _commit(rows: MatchRows, kind: str, repositories: Mapping[str, RepositoryInf
 def _diff_cells(rows: MatchRows) -> dict[str, Json]:
     """Return the cells of the lines of a diff, in the order of its content.
 
-    The language says that the lines are those of files: in a notebook of JSON they are JSON, and not the cell's.
+    The language marks lines of the file: in a Jupyter notebook these are JSON, not lines of the cell.
     """
     entries = entries_of_rows(rows)
     if not entries:

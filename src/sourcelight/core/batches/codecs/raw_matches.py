@@ -196,7 +196,7 @@ def _groups(matches: RawMatches, rows: list[int], first: int, last: int, row_sta
     """Split a run of files with lines, so that each part has about as much text as one event should."""
     if len(matches.data) < _TEXT_PER_EVENT:
         return [(first, last)]
-    # 64 bytes stand for the JSON around a line: numbers, spans and keys.
+    # 64 bytes count for the JSON around a line: numbers, spans and keys.
     sizes = np.concatenate(([0], np.cumsum(matches.sizes + 64)))
     ends = (sizes[rows[first:last]] - sizes[row_start]).tolist()
     groups, index, base = [], first, 0

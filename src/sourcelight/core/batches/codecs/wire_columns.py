@@ -27,7 +27,7 @@ CodedValues: TypeAlias = tuple[Sequence[Any], Int64Array]
 """Distinct values of a column, empty text and None for null, and for each file the number of its value."""
 
 OPTIONAL_KEYS = frozenset([key for _, key in (*FILE_KEYS, *COMMIT_KEYS)] + [key for key, _ in LINE_KEYS])
-"""Keys that a match may have beside those of `sourcelight.core.wire.events`."""
+"""Keys that a match may have besides the keys in `sourcelight.core.wire.events`."""
 
 
 def file_endings(values: Mapping[str, tuple[Mapping[int, Any], Sequence[int]]], files: int) -> list[bytes]:
@@ -53,7 +53,7 @@ def file_values(rows: MatchRows, starts: Int64Array) -> dict[str, tuple[Mapping[
 
 
 def file_keys(rows: MatchRows, starts: Int64Array) -> list[dict[str, Json]]:
-    """Return what the wire says of each of the files at `starts`, by its keys."""
+    """Return the wire's values for each of the files at `starts`, by key."""
     keys: list[dict[str, Json]] = [{} for _ in range(len(starts))]
     for column, key in FILE_KEYS:
         values, codes = rows.take_codes(column.name, starts)

@@ -43,7 +43,7 @@ _CONTROLS = {"n": "\n", "r": "\r", "t": "\t"}
 
 @dataclass(slots=True)
 class RawPattern:
-    """A pattern term as written; `slashed` when it stood between slashes, `value_start` behind its quote or slash."""
+    """A pattern term as written; `slashed` if it is between slashes, `value_start` after its quote or slash."""
 
     start: int
     value: str
@@ -187,7 +187,7 @@ class Lexer:
 
     @property
     def plain_kind(self) -> str:
-        """The kind of a pattern that stands without quotes and slashes."""
+        """The kind of a pattern without quotes and slashes."""
         return {"regexp": "regexp", STRUCTURE: "structure"}.get(self.pattern_type, "literal")
 
     def opens_group(self, position: int) -> bool:
@@ -197,7 +197,7 @@ class Lexer:
         return self.pattern_type == "keyword" or self.balanced_end(position) is None
 
     def code_end(self, start: int) -> int | None:
-        """Return the end of the code at `start`, which white space ends outside of brackets; None when it is none.
+        """Return the end of the code at `start`, which white space outside of brackets ends; None if it isn't code.
 
         A text in quotes counts as one character, unless brackets close only where quotes are no more than signs, as
         the apostrophes of Rust's lifetimes. A parenthesis that a term begins with is a group of the query if a filter

@@ -238,7 +238,7 @@ def _hoist(tree: Raw) -> Raw:
         while leading < len(tree.args) and isinstance(tree.args[leading], RawFilter):
             leading += 1
         remaining = tree.args[leading:]
-        # Several operands after the leading filters: there is no single expression that these could be moved out of.
+        # With several operands after the leading filters, no single expression is left to move them out of.
         if len(remaining) != 1:
             return operator("and", [*outer, tree]) if outer else tree
         outer.extend(tree.args[:leading])

@@ -39,7 +39,7 @@ def predicate(on: str, spelled_name: str, text: str, *, negated: bool) -> Predic
     spelled_name
         The name as written: ``contains.file``, ``has.tag`` ….
     text
-        What stands between the parentheses.
+        The text between the parentheses.
     negated
         Whether the filter is negated.
     """

@@ -18,7 +18,7 @@ _TITLE_CHARS = 500
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _PATHS = frozenset({"path", "old_path", "other_path", "directory"})
 _DAYS = frozenset({"first_date", "last_date", "oldest_date", "newest_date"})
-"""Dates of which the day is displayed: they bound a time, and stand beside many numbers."""
+"""Dates displayed as a day: they limit a period, next to many numbers."""
 _CODE_TEXTS = frozenset({"chunk", "code", "patch", "context"})
 CODE_COLUMNS = frozenset({"line", "path", "chunk", "signature", "code", "text", "match", "patch", "symbol", "context"})
 
@@ -36,7 +36,7 @@ def is_null(value: Any) -> bool:
 
 
 def tail(text: str, width: int) -> str:
-    """Return the end of a long path on one line; an ellipsis says that its head is missing."""
+    """Return the end of a long path on one line; an ellipsis marks the missing head."""
     line = one_line(text, 10_000)
     return line if len(line) <= width else f"\u2026{line[1 - width :]}"
 
@@ -79,7 +79,7 @@ def _line(text: str, row: Mapping[str, Any]) -> str:
             end_offsets,
         )
     text = text.removesuffix("\r")
-    # A matched line stands alone; lines of a file or of blame stand under each other, and keep their indentation.
+    # Matched lines are shown separately; lines of a file or of blame are adjacent and keep their indentation.
     indent = min([len(text) - len(text.lstrip()), *start_offsets]) if row.keys() & _ALONE else 0
     start_offsets, end_offsets = [s - indent for s in start_offsets], [e - indent for e in end_offsets]
     return highlight(*cut_window(text[indent:], start_offsets, end_offsets, LINE_CHARS))

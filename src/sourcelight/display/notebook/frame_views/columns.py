@@ -57,9 +57,9 @@ _SHOWN_TABLES: Mapping[str, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 _CROWDED: Mapping[str, frozenset[str]] = {"matches": frozenset({"commit", "match_count", "language"})}
-"""Columns that a table doesn't display beside those that the reader added: a page has not the width for all."""
+"""Columns that a table hides when the reader adds others: a page is too narrow for all."""
 _DETAILS = ("_author_email", "_author_date")
-"""Endings of columns that `blame` and others add beside those that say enough: the author and the date."""
+"""Endings of columns that `blame` and others add, and that the author and the date make redundant."""
 _WORKING = frozenset({"person", "period", "weekday", "hour", "merge", "size", "organization"})
 """Columns by which reports count commits; the rows behind a number show those of the history."""
 _LEADING = (SERVICE.name, NAME.name)

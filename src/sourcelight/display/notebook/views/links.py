@@ -170,7 +170,7 @@ class LinkResolver:
         """Return links to a file, or to a line of it; `url` is the service's link, if any."""
         links: list[Link] = []
         address = own_address(url, self.base_url) if url and self.base_url else ""
-        # A frame of chosen columns may lack the repository: without it, and without an address, there is no place.
+        # Selected columns may lack the repository; without it, and without an address, there is no location.
         if address or (self.base_url and repository):
             lines = (line, line) if line else None
             links.append(

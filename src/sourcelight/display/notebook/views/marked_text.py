@@ -66,7 +66,7 @@ TextRun = tuple[str, bool]
 def with_breaks(html: str) -> str:
     """Let names, paths and addresses break where their parts end, so that a narrow column doesn't cut a word.
 
-    A short one stays in one piece: beside a column of long texts it would break for their sake.
+    A short text isn't broken: otherwise a column of long texts would squeeze it.
     """
     if len(unescape(_TAG.sub("", html))) <= _UNBROKEN_CHARS:
         return f'<span class="sl-short">{html}</span>' if html else ""

@@ -83,10 +83,10 @@ class Explorer(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bases 
             threading.Thread(target=self._finish_page, args=(page,), name="sourcelight-page", daemon=True).start()
 
     def _finish_page(self, page: Any) -> None:
-        """Replace the page for exports once the search is over: till then it says that it is still running."""
+        """Replace the page for exports after the search: until then it shows "still running"."""
         while self._source.update().phase == "running":
             time.sleep(_LOOK_S)
-        with suppress(Exception):  # the kernel may be ending, or its front end be gone
+        with suppress(Exception):  # the kernel may be shutting down, or its front end closed
             replace_page(page, self._source.text(), self._source.html())
 
     @property

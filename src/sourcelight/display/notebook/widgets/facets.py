@@ -83,7 +83,7 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
         ]
 
     def _ticked_positions(self) -> list[int]:
-        """Return the ticked suggestions, each once; what the page says of others is ignored."""
+        """Return the selected suggestions, each once; unknown ones from the page are ignored."""
         return [position for position in dict.fromkeys(self.selected) if 0 <= position < len(self._filters)]
 
     def _on_message(self, _widget: Any, message: Any, _buffers: Any) -> None:

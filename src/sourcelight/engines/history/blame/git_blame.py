@@ -119,7 +119,7 @@ def _split_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _parse_incremental(lines: Iterable[bytes], count: int, progress: Callable[[int, int], None] | None) -> FileBlame:
-    """Read ``--incremental``: each run of lines is a head, facts of its commit the first time, and a file name."""
+    """Read ``--incremental``: each run of lines has a header, its commit's data the first time, and a file name."""
     blame = FileBlame(commit=[0] * count, path=[b""] * count, line_number=[0] * count)
     numbers: dict[bytes, int] = {}
     commit_index = first = final = length = done = 0
@@ -147,7 +147,7 @@ def _parse_incremental(lines: Iterable[bytes], count: int, progress: Callable[[i
 
 
 def _add_message_facts(git_dir: str, commits: list[BlameCommit], cancellation: Cancellation | None) -> None:
-    """Add what the whole message says: git's summary in a blame is the first line of the message only."""
+    """Add the rules of the full message: git's summary in a blame is only its first line."""
     arguments = ["log", "--no-walk=unsorted", "--stdin", "-z", "--encoding=UTF-8", "--no-show-signature", "--no-notes"]
     oids = "".join(f"{commit.oid}\n" for commit in commits)
     if not oids:

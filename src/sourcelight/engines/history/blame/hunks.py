@@ -88,7 +88,7 @@ Pair: TypeAlias = tuple[bytes, bytes]
 
 Hunks: TypeAlias = Int64Array
 """n x 4: the first old line and how many, the first new line and how many. Lines count from 0; a side without lines
-names the line before which it stands."""
+names the line after its position."""
 
 NO_HUNKS: Hunks = np.zeros((0, 4), np.int64)
 

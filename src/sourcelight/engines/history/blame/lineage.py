@@ -121,7 +121,7 @@ class Ownership:
 
     @property
     def inexact(self) -> list[bytes]:
-        """Files of which it is not proven that git blame says the same."""
+        """Files for which equality with git blame isn't proven."""
         return [path for path, file in self.files.items() if not file.exact]
 
 
@@ -294,7 +294,7 @@ class _Tracing:
             return
 
     def _change(self, state: State, number: int, *, proven: bool) -> None:
-        """Apply the changes of a commit that is no merge to `state`."""
+        """Apply the changes of a commit that isn't a merge to `state`."""
         changes = self._history.changes
         start, end = self._history.commits.change_starts[number : number + 2].tolist()
         removed_paths: list[int] = []

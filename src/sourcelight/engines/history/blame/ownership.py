@@ -40,7 +40,7 @@ def load_ownership(history: History, commit: str) -> Ownership | None:
 
 
 def newest_ownership(history: History) -> Ownership | None:
-    """Return the newest stored ownership, to continue from; None when there is none of these segments."""
+    """Return the newest stored ownership of these segments to continue from, or None."""
     path = _path(history, "")
     if path is None:
         return None

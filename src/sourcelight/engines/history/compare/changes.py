@@ -6,16 +6,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed, RepositoryError
 from sourcelight.engines.history.git import git_chunks
 from sourcelight.repos.objects import store_size
-
-if TYPE_CHECKING:
-    pass
-
 
 FREE_FILES = 100_000
 """Files that any two commits may differ in."""

@@ -66,7 +66,7 @@ class Comparison:
     changes
         The files that differ, in git's order.
     relation
-        How head stands to base: ``same``, ``ahead`` (base is an ancestor), ``behind`` (head is one), ``diverged`` or
+        Relation of head to base: ``same``, ``ahead`` (base is an ancestor), ``behind`` (head is one), ``diverged`` or
         ``unrelated``.
     notices
         What the reader has to know.
@@ -247,7 +247,7 @@ def compare(
     Raises
     ------
     RevisionNotFound
-        If one is no commit that is stored (a work tree with changes, for one).
+        If one isn't a stored commit (a changed work tree, for example).
     RepositoryNotFound
         If the repository is gone.
     GitFailed
@@ -343,7 +343,7 @@ def read_cursor(cursor: str, base: str, head: str) -> int:
     Raises
     ------
     ToolError
-        If the text is no cursor, or belongs to the comparison of other commits.
+        If the text isn't a cursor, or belongs to the comparison of other commits.
     """
     try:
         raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
@@ -368,7 +368,7 @@ def read_cursor(cursor: str, base: str, head: str) -> int:
     return int.from_bytes(body[40:44], "big")
 
 
-# A checksum against truncated and mistyped cursors. It is no signature: a forged cursor only names another file of the
-# same comparison.
+# A checksum against truncated and mistyped cursors. It isn't a signature: a forged cursor only names another file of
+# the same comparison.
 def _check(body: bytes) -> bytes:
     return hashlib.sha256(body).digest()[:_CHECK_BYTES]

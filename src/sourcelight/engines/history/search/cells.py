@@ -1,8 +1,7 @@
 """Changes of notebooks by their cells: each changed notebook is read as it was and as it became.
 
 A change adds a line of a cell if the cells of that kind have its text more often than before, and removes one in
-reverse. So a run that renumbers cells, a file that is written again and a cell that moves are no changes, and JSON is
-never compared.
+reverse. So renumbered cells, rewritten files and moved cells aren't changes, and JSON is never compared.
 """
 
 from __future__ import annotations
@@ -183,7 +182,7 @@ class CellDiffSearch:
             ("removed", columns.old_blob, columns.old_path),
         ):
             lines = self._lines_of(reader, blobs[change].tobytes(), int(paths[change]))
-            # With one side alone all of its lines would seem to have come or gone.
+            # With one side alone, all of its lines would seem added or removed.
             if lines is None:
                 self.unread.add(int(columns.commit[change]))
                 return

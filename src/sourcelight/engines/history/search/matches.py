@@ -261,11 +261,11 @@ def _cell_diff_batch(
         rows += commit_rows
         commit_of_row += [index] * len(commit_rows)
     paths = history.changes.path, history.changes.old_path
-    # A removed line stands in the old file, under its old name.
+    # A removed line is in the old file, under its old name.
     path_of_row = [None if row is None else paths[row.side == "removed"][row.change] for row in rows]
     lines = [None if row is None else row.line for row in rows]
     spans = [() if line is None else _characters(line.text, line.spans) for line in lines]
-    # Lists, not arrays: cells are read one by one, and their lines are few beside the notebooks that were read.
+    # Lists, not arrays: cells are read one by one, and have few lines compared with the notebooks.
     values: dict[str, tuple[str, list[Any]]] = {
         "path": ("dict32", [None if path is None else history.paths.text(int(path)) for path in path_of_row]),
         "line_number": ("int32", [line and line.file_line for line in lines]),

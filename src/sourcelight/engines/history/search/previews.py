@@ -74,7 +74,7 @@ class DiffPreviews:
         rows
             Of each row its index into `commits`, its change, whether it was removed, and its line number.
         stopped
-            When it says so, further commits get no preview.
+            If it returns True, further commits get no preview.
         """
         of_commit, changes, removed, numbers = rows
         texts: list[str | None] = [None] * len(commits)

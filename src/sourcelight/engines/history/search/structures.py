@@ -1,8 +1,8 @@
 """Changes that bring or remove code of a structure: each changed file is searched as it was and as it became.
 
 A file of a commit brings a structure if it has a match that it had not before, and removes one in reverse. Matches are
-the same if their text is, white space aside, and count as often as they occur: what moves within a file, or is
-indented, is no change. A change within a match brings one and removes one.
+the same if their text is, white space aside, and count as often as they occur: moved or indented lines aren't changes.
+A change within a match brings one and removes one.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ Column = Any
 def commit_batches(history: History, commits: CommitNumbers, rows: int = BATCH_ROWS) -> Iterator[Batch]:
     """Yield batches of commits in the given order.
 
-    Columns are those of the table ``commits``, but for ``co_authors``, ``bot`` and ``url``.
+    Columns are those of the table ``commits``, except ``co_authors``, ``bot`` and ``url``.
     """
     for start in range(0, max(1, len(commits)), rows):
         yield commit_batch(history, CommitNumbers(commits[start : start + rows]))

@@ -92,7 +92,7 @@ def _traces_of_commit(history: History, commit: int) -> list[AgentTrace]:
 def agent_texts(history: History, commits: CommitNumbers, messages: Column) -> Column:
     """Return the assistants that these commits name, without reading the messages of all others."""
     people, writers = history.identities, history.commits.author[commits]
-    # Accounts of assistants leave no trace in messages: their commits are read whatever these say.
+    # Accounts of assistants leave no trace in messages: their commits are read in any case.
     by_agents = [
         writer for writer in np.unique(writers).tolist() if agent_of(people.names[writer], people.emails[writer])
     ]
@@ -107,7 +107,7 @@ def agent_texts(history: History, commits: CommitNumbers, messages: Column) -> C
 
 
 def agent_column(history: History, commits: Any) -> Column:
-    """Return the assistants that commits name, dictionary-encoded; a commit may stand several times."""
+    """Return the assistants that commits name, dictionary-encoded; a commit may occur several times."""
     agents = commit_agents(history)
     distinct, codes = np.unique(agents.of_commit[np.asarray(commits, np.int64)], return_inverse=True)
     names = pa.array([agents.names[number] for number in distinct.tolist()], pa.string())

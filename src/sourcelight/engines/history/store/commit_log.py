@@ -128,8 +128,8 @@ def read_commits(
     """
     revisions = "".join(f"{tip}\n" for tip in tips) + "".join(f"^{oid}\n" for oid in stored_oids)
     # -z ends records with NUL, because messages have newlines. --topo-order --reverse lists parents before children, so
-    # numbers of parents are known when a child is read.
-    # A commit that a rewritten branch left behind may be gone from git, which must not end the walk.
+    # numbers of parents are known when a child is read. git may have deleted a commit of a rewritten branch; this must
+    # not end the walk.
     arguments = [
         "log",
         "--ignore-missing",

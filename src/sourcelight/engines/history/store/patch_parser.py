@@ -174,7 +174,7 @@ def _rows_and_blocks(lines: DistinctLines, hunks: _Ints, patches: _Ints) -> tupl
     rows = np.flatnonzero(plus | minus)
     # diff.suppressBlankEmpty=false makes git print the space before an empty context line.
     is_context = lines.first == ord(" ")
-    # A note (`\ No newline at end of file`) may stand between removed and added lines. Positions skip notes, so they
+    # A note (`\ No newline at end of file`) may come between removed and added lines. Positions skip notes, so they
     # don't split a block.
     notes = np.cumsum(lines.first == ord("\\"), dtype=np.int32)
     positions = rows - notes[rows]

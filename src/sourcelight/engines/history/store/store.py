@@ -23,7 +23,7 @@ from sourcelight.repos.handles import mailmap_blob
 from sourcelight.repos.private_files import repair_private_folder
 
 _MAX_OPEN = 64
-"""Open histories; a history that is no longer here stays mapped while somebody reads it."""
+"""Open histories; a removed history stays mapped while somebody reads it."""
 
 _MAX_UNBUILT_BYTES = 64 << 20
 """Memory for commits of histories that aren't built: about 90,000 commits."""

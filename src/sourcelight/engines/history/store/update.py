@@ -192,7 +192,7 @@ class HistoryUpdate:
         return replace(compacted, unread=int(history.commits.unread[keep].sum())) if drops_commits else compacted
 
     def _lost_refs(self, manifest: HistoryManifest) -> bool:
-        """Return whether a tip is gone, so that a single segment may hold unreachable commits."""
+        """Return whether a tip has disappeared, so that a single segment may hold unreachable commits."""
         # The manifest on disk is still the one before this update.
         previous = self.folder.manifest()
         return previous is not None and not set(previous.tips.values()) <= set(manifest.tips.values())

@@ -346,7 +346,7 @@ def _member(
 def _dotted_parts(node: Node, leaf: Node) -> tuple[bytes, ...]:
     text = (node.text or b"")[: leaf.end_byte - node.start_byte]
     parts = re.sub(rb"\s+", b"", text).split(b".")
-    # Parts with calls or indexes are no name, and the receiver's type decides instead.
+    # Parts with calls or indexes aren't names; the receiver's type decides instead.
     return tuple(parts) if all(re.fullmatch(rb"[\w@\x80-\xff]+", part) for part in parts) else ()
 
 

@@ -330,7 +330,7 @@ class JavaRules:
             # Further declarations of the same class are copies, such as those of tests; one body has the members.
             for ref in refs[:1]:
                 body = next(iter(names.type_bodies(names.type_of_class(ref))), None)
-                # The search of members says how it found each; here the import is the reason to show.
+                # The search of members has its own reasons; here the import is the reason to show.
                 if body is not None:
                     inner += [
                         DeclarationRef(r.document, r.declaration, "import", r.reason)

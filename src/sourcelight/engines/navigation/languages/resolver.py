@@ -94,7 +94,7 @@ class Resolver:
                 continue
             if outer.type not in renames.nodes:
                 continue
-            # The whole statement, because the old name may stand in another part of it.
+            # The whole statement, because the old name may be in another part of it.
             while outer.parent is not None and outer.parent.type in renames.nodes:
                 outer = outer.parent
             text = parsed.text[outer.start_byte : outer.end_byte]

@@ -59,7 +59,7 @@ def read_documents(data: bytes) -> Iterator[ScipDocument]:
     Raises
     ------
     ScipError
-        For what is no index: truncated, of another format, or without any document.
+        If it isn't an index: truncated, of another format, or without any document.
     """
     seen = False
     for number, value, start, end in _fields(data, 0, len(data)):

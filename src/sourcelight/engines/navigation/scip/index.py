@@ -156,7 +156,7 @@ def keep(project: Project, file: str | Path, store_folder: Path) -> ScipIndex:
     Raises
     ------
     ScipError
-        For a file that is no index, or of another repository.
+        For a file that isn't an index, or belongs to another repository.
     OSError
         When it can't be read or kept.
     """
@@ -187,7 +187,7 @@ _REASON = "index file of the compiler"
 def index_of(project: Project, workspace: Workspace) -> ScipIndex | None:
     """Return the index file of a project: the one handed over for its commit, else the one in its files; read once.
 
-    If the file can't be read, a notice says so and only the rules answer.
+    If the file can't be read, only the rules answer, with a notice.
     """
     index: ScipIndex | str | None = project.remember("scip", lambda: _read(project, workspace))
     if isinstance(index, str):

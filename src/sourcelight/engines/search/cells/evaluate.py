@@ -17,7 +17,7 @@ from sourcelight.engines.search.model import PreparedQuery
 Spans = list[tuple[int, int]]
 
 _PAUSE_BATCHES = 8
-"""Batches of files that are not tested after one of which most files may match."""
+"""Number of batches that skip the test after a batch in which most files may match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class PossibleMatch:
         self._pause = 0
 
     def is_useful(self) -> bool:
-        """Return whether to test the next files: not after some of which most could match, and were read twice."""
+        """Return whether to test the next files: not after files that mostly passed, and so were read twice."""
         if self._pause:
             self._pause -= 1
         return self._is_told_by_lines and not self._pause

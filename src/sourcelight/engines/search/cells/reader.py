@@ -20,10 +20,10 @@ UNREADABLE = "cells-unreadable"
 """Reason in `SearchPart.skipped` for notebooks that are broken, too large, or none at all."""
 
 MALFORMED = "cells-malformed"
-"""Reason in `SearchPart.skipped` for notebooks of which some cells have no text to read."""
+"""Reason in `SearchPart.skipped` for notebooks with unreadable cells."""
 
 UNREAD = frozenset({UNREADABLE, MALFORMED})
-"""Reasons of which notices name the files."""
+"""Reasons whose notices name the files."""
 
 PAIRED = "cells-paired"
 """Reason in `SearchPart.skipped` for notebooks that match in both files of a pair."""
@@ -82,7 +82,7 @@ class CellReader:
     )
 
     def read(self, target: Target, snapshot: OpenedCommit, file: int, *, with_outputs: bool = True) -> CellsOrReason:
-        """Return the cells of a file of an opened commit, by its number in the view; or why there are none.
+        """Return the cells of a file by its number in the view, or the reason why it has none.
 
         A notebook above the size limit of the index is read from the repository, up to `MAX_BYTES`.
         """
@@ -93,7 +93,7 @@ class CellReader:
         return self._cells.get_or_make(key, lambda: self._read(target, snapshot, file, with_outputs=with_outputs))
 
     def quick_text(self, target: Target, snapshot: OpenedCommit, file: int, kinds: frozenset[str]) -> bytes | None:
-        """Return all lines of texts of some kinds, to see that none matches; None where `read` must tell."""
+        """Return all lines of some kinds of text, to check that none matches; None if only `read` can tell."""
         key = self._key(snapshot, file, with_outputs=OUTPUT in kinds)
         if key[1] != "ipynb" or self._find(key) is not None:
             return None

@@ -69,7 +69,7 @@ class FileRangeReader:
     def _read_with_git(
         self, repository: Repository, sizes: Mapping[bytes, int], contents: dict[bytes, bytes | None]
     ) -> None:
-        """Add what git can read; after a failure the rest is left to libgit2, which says of each object why."""
+        """Add what git can read; after a failure, libgit2 reads the rest, and reports the reason for each object."""
         try:
             process = self._take(repository)
         except GitFailed:

@@ -40,7 +40,7 @@ class BlobReader(ObjectReader):
     def __init__(self, repository: Repository) -> None:
         super().__init__(repository)
         self._process: BlobProcess | None = None
-        # After a failure of git, libgit2 reads the rest: it says of each object why it can't be read.
+        # After a failure of git, libgit2 reads the rest, and reports for each object why it can't be read.
         self._may_start = _HAS_LIMITS and repository.kind == "git"
 
     def close(self) -> None:

@@ -1,6 +1,6 @@
 """The folder of one repository's text index: what its manifests hold, and which files they need.
 
-A reader that finds a file gone reads the manifest again: a builder has replaced it, and deleted what the old one named.
+A reader that misses a file reads the manifest again: a builder has replaced it and deleted the files of the old one.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class TextIndexFolder(IndexFolder[IndexManifest]):
     def side_tables(self, kind: str) -> Mapping[str, str]:
         """Return the table of each shard that has one of this kind; unreadable entries count as none.
 
-        Shards that are no longer part of the index may be named: the next table takes over what theirs has.
+        May name shards that left the index: the next table takes over from theirs.
         """
         try:
             return self._tables[kind].read() or {}

@@ -202,7 +202,7 @@ def _is_first(keys: Keys) -> BoolArray:
 
 def _trigram_sections(table: _PairTable, units: int) -> dict[str, list[AnyArray]]:
     """Make the sections of trigram lists, each in parts."""
-    # Each begins with an empty part: it says the type where a shard has no key.
+    # Each begins with an empty part, which has the type if a shard has no key.
     no_keys = np.zeros(0, dtype=np.uint32)
     sections: dict[str, list[AnyArray]] = {
         "tri_keys": [no_keys],

@@ -106,7 +106,7 @@ class ShardBuilder:
     def layout(self, tail: bytes = b"") -> dict[str, AnyArray]:
         """Return the sections of text and offsets, without posting lists; nothing can be added afterwards.
 
-        `tail` comes behind the content in memory, and is no part of it.
+        `tail` follows the content in memory, and isn't part of it.
         """
         content = np.frombuffer(b"".join([*self._blocks, tail]), np.uint8)[: self._size]
         self._blocks.clear()

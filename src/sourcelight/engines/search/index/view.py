@@ -51,7 +51,7 @@ def write_view(folder: Path, content: ViewContent) -> str:
 
 
 def _sections_of(content: ViewContent) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-    """Return the facts and the sections of a view."""
+    """Return the fields and sections of a view."""
     # The text begins with a newline, so the first path is at 1; each path has a newline after it.
     lengths = np.array([len(path) + 1 for path in content.paths], dtype=np.int64)
     starts = np.concatenate(([1], 1 + np.cumsum(lengths))).astype(np.uint32)

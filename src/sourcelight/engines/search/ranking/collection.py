@@ -179,7 +179,7 @@ class ChunkCollection:
         ]
 
     def in_paths(self, term: str) -> tuple[Int64Array, Float64Array] | None:
-        """Return the files, ascending, in whose path a term counts, and how much; None when there are none."""
+        """Return the files with a term in their path, ascending, with its weight; None without any."""
         numbers, counts = [], []
         for words, number_of in zip(self.words, self.file_numbers, strict=True):
             files_with_term = words.terms.get(term)

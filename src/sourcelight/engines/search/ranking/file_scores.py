@@ -173,7 +173,7 @@ def _further_lists(
         count = len(defining) if defined is None else defined[name_index]
         if count <= MAX_DEFINING_FILES:
             for file, fraction in sorted(defining.items()):
-                # A name that many files define says little about each of them.
+                # A name that many files define is weak evidence for each of them.
                 lists["definitions"][file] += weight * fraction / count
     for file in _mentioned_files(collection, question):
         lists["mentioned"][file] = weights.mentioned

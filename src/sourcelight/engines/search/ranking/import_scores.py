@@ -13,7 +13,7 @@ from sourcelight.engines.search.scan.corpus import OpenedCommit
 from sourcelight.engines.symbols import SymbolTable
 
 MAX_MEANT = 12
-"""Files beyond which the name at the end of an import says nothing; it is shared between fewer."""
+"""Maximum files that share the vote of an import's last name; beyond it, the name is ignored."""
 
 _SUFFIX = re.compile(r"\.(?:h|hh|hpp|hxx|js|mjs|cjs|ts|rb|php|sh)$")
 _LAST_NAME = re.compile(r"[^./\\:]+$")
@@ -23,7 +23,7 @@ def import_scores(target_terms: OpenedTerms) -> Float64Array:
     """Return for each file of a view the logarithm of the files that import it, divided by the greatest.
 
     An import is taken by the last name of its module, or of what it takes from it: a file that is called so, else the
-    files of a folder. That is no resolution by the rules of a language; for an order of files it is enough.
+    files of a folder. This doesn't follow the rules of a language, but is enough to order files.
     """
     key = "import scores", *map(id, target_terms.symbols)
     scores: Float64Array = target_terms.snapshot.remember(key, lambda: _scores(target_terms))

@@ -29,7 +29,7 @@ class ListWeights:
     imported_short, imported_long
         How many files import the file, for short questions and for long ones.
     best_alone
-        The best chunk once more, beside the sum of all that words give; by the length of the question.
+        Weight of the best chunk, added to the sum over all words; by the length of the question.
     tested
         A test that is named after the file and matches the question, by its length: see `FEW`.
     subjects

@@ -78,7 +78,7 @@ class Ranking:
     searched_files
         Number of files that were scored.
     coverage
-        Share of the question's weight that the eight best chunks contain, 0 to 1: below 0.25 there is no answer.
+        Share of the question's weight in the eight best chunks, 0 to 1; below 0.25 there is no answer.
     unknown
         Words and identifiers of the question that no file has.
     idf

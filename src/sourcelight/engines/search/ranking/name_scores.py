@@ -136,6 +136,6 @@ MIN_DEFINITION_SCORE = 0.7
 """Minimum score of a definition's name: it must share nearly all of its words, and of the question's weight."""
 
 MAX_NAMING_CHUNKS = 200
-"""Maximum chunks whose definitions are compared. More of them say that the question's words are common in names."""
+"""Maximum chunks whose definitions are compared. With more of them, the question's words are common in names."""
 _NEAR_TOP = 0.4
 """Share of the best chunk's score from which definitions are compared. Their names count threefold in the score."""

@@ -123,7 +123,7 @@ class PathWords:
     name_sizes
         How many such terms each file has.
     name_hashes, stems
-        Of each file's name, and of what stands before the first dot of it, a number that equal texts share.
+        Hash of each file's name, and of the part before its first dot.
     """
 
     kind: UInt8Array
@@ -138,7 +138,7 @@ class PathWords:
         return sorted(self.name_terms)
 
     def names_like(self, term: str) -> Sequence[str]:
-        """Return the terms of names of which a term is a prefix, or which are prefixes of it; none of a short one."""
+        """Return the names that begin with a term, or that the term begins with; none for a short term."""
         if len(term) < MIN_PREFIX:
             return [term] if term in self.name_terms else []
         sorted_terms = self._sorted_terms
@@ -194,7 +194,7 @@ def _read_paths(snapshot: OpenedCommit) -> PathWords:
         stem = name.partition(".")[0]
         if stem in _INDEX_STEMS and folder:
             stem = folder.rpartition("/")[2]
-        # Terms with `=` are whole names, which would count every name once more.
+        # Terms with `=` are whole names, which would count every name twice.
         word_terms = [term for term in _terms(stem, terms_of_names) if not term.startswith("=")]
         name_sizes[file] = len(word_terms)
         for term in word_terms:
@@ -214,7 +214,7 @@ def _read_paths(snapshot: OpenedCommit) -> PathWords:
 
 
 _INDEX_STEMS = frozenset({"index", "mod", "__init__", "init", "lib", "main"})
-"""Names that say nothing: the folder's name stands for such a file."""
+"""Names without a meaning: the directory's name is used instead."""
 
 
 def _weigh_files(

@@ -12,7 +12,7 @@ from itertools import pairwise
 from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS, joined_form, parts_of, stem
 
 _JOINED_WEIGHT = 0.6
-"""Factor of neighboring words joined into one term, which may be no name at all."""
+"""Factor of neighboring words joined into one term, which may not be a name."""
 
 _REPEATED_WEIGHT = 0.9
 """Factor of a verb with ``re`` in front, guessed from "again"."""

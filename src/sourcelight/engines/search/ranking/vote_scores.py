@@ -1,4 +1,4 @@
-"""Votes of tests, commits and comments: all say in the words of a person what a file does.
+"""Votes of tests, commits and comments: all describe files in a person's words.
 
 Names of tests are sentences about behavior, often in the words of a question, where the code has other words. A test
 that a question matches votes for the file it is named after. Only the best chunks vote, which are the same with a limit
@@ -32,7 +32,7 @@ MIN_VOTE = 0.5
 """Share of the best chunk's score below which a chunk of a test doesn't vote, so that few files are looked at."""
 
 MAX_TESTED = 6
-"""Files beyond which the name of a test says nothing; its vote is shared between fewer."""
+"""Maximum files that share the vote of a test's name; beyond it, the name is ignored."""
 
 _AFFIX = re.compile(r"^tests?(?=[_.-])|(?<=[_.-])(?:tests?|spec)$|(?:Tests?|Spec|IT)$")
 """Marks of a test in the name of a file: `test_tank`, `tank_test`, `tank-spec`, `TankTest`, `TankIT`."""
@@ -57,7 +57,7 @@ def scores_of_tests(collection: ChunkCollection, words: WordScores, top: float) 
         block = collection.blocks[number]
         tested = tested_files(collection.open_terms[block.target].snapshot)
         partners = tested.get(int(block.files[file - collection.file_base[number]]), ())
-        # A test that several files may be named for says less about each.
+        # A test named for several files is weaker evidence for each.
         for partner in partners:
             scored_file = int(collection.file_numbers[block.target][partner])
             if scored_file >= 0:
@@ -154,16 +154,16 @@ def _find_files(snapshot: OpenedCommit, table: SubjectTable) -> Int64Array:
 
 
 MIN_RUN = 4
-"""Words in the order of the question below which a run says nothing: many comments have three."""
+"""Minimum words of a run in the question's order: many comments have three."""
 
 MIN_READ = 0.85
 """Share of the best chunk's score from which the comments of a chunk are read."""
 
 MAX_READ_CHUNKS = 20
-"""Chunks beyond which none is read: where so many are as good, no comment has most of the words."""
+"""Maximum number of chunks to read: if more are equally good, no comment has most of the words."""
 
 _MAX_WORDS = 100
-"""Words of a question beyond which it is no sentence."""
+"""Maximum words of a question that counts as a sentence."""
 
 _MAX_BYTES = 16 << 10
 """Bytes of a chunk that are read: a line may have megabytes."""
@@ -205,7 +205,7 @@ def scores_of_comments(
 
 
 def _with_neighbors(words: WordScores, question: RankQuery, sequence: Sequence[str], chunks: Int64Array) -> Int64Array:
-    """Return the chunks that have `MIN_RUN` words of a question that stand one after another there.
+    """Return the chunks with a run of `MIN_RUN` consecutive words of a question.
 
     The chunk may have them anywhere. Most have not, and to read a chunk takes longer than to look all words up.
     """

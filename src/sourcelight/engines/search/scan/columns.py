@@ -129,7 +129,7 @@ def file_columns(rows: FileRows, row_types: Sequence[str], row_type: NDArray[np.
         if len(distinct.dictionary) < len(paths):
             paths, path_of_row = distinct.dictionary, to_numpy(distinct.indices)[path_of_row]
     columns["path"] = pa.DictionaryArray.from_arrays(arrow_array(path_of_row), paths)
-    # The schema says the types, so that a new column is no more than its values here.
+    # The schema has the types, so a new column only needs its values here.
     types = {column.name: column.type for column, _ in FILE_KEYS}
     return columns | {
         name: _file_column(types[name], values, lengths) for name, values in file_values(corpus, rows.files).items()
@@ -144,7 +144,7 @@ def file_values(corpus: Corpus, files: FileNumbers) -> dict[str, CodedValues]:
 def line_values(corpus: Corpus, lines: MatchedLines) -> dict[str, Any]:  # noqa: ARG001 - no column needs them yet
     """Return the columns of `LINE_KEYS`, as arrays of Arrow, for some lines.
 
-    There are none: those of cells are made for the rows of notebooks alone, see `cells.rows`.
+    Empty: spans of cells are made only for rows of notebooks, see `cells.rows`.
     """
     return {}
 

@@ -171,7 +171,7 @@ class FileSelection:
     name_only
         Files without content.
     notes
-        What is said of the selection's repositories, by their names.
+        Notices about the selected repositories, by name.
     """
 
     mask: BoolArray | None
@@ -189,7 +189,7 @@ class FileSelection:
 
     @functools.cached_property
     def is_ordered(self) -> bool:
-        """Whether document order is file order, so that nothing needs sorting."""
+        """Whether document order is file order, so that sorting isn't needed."""
         return bool((self.files[1:] > self.files[:-1]).all())
 
     def positions_with_path_match(self, spans: PathSpans) -> Int64Array:

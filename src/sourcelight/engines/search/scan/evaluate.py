@@ -220,7 +220,7 @@ class CorpusSearch:
                 end_document = min(end_document, first_document + _MAX_BATCH_DOCUMENTS)
             # A batch ends between documents, so it takes the rest of its last document's units too.
             next_position = int(documents.searchsorted(end_document))
-            # A last batch of few units says nothing about the cost of a full one, and its time is not taken.
+            # The time of a small last batch is ignored: it doesn't predict the cost of a full one.
             is_timed = end_document < corpus.documents or next_position - position > sizer.units // 2
             started_s = self._used_s() if is_timed else 0.0
             yield DocumentRange(
@@ -516,7 +516,7 @@ class CorpusSearch:
                 if term_index in prepared.visible:
                     visible_spans[term_index] = spans
             else:
-                # Of a NOT, nothing is shown: its first match in a document says all.
+                # A NOT shows nothing, so its first match in a document is enough.
                 with_match = documents_holding(corpus, pattern, possible_units, self.stopped)
             matches = lower[term_index]
             if len(with_match):

@@ -1,7 +1,7 @@
 """Exact spans of patterns in the text of a corpus, and the lines that they touch.
 
-All offsets are bytes of the corpus: each shard has a range of its own (`Corpus.byte_base`). One row stands for one
-matched line, not for one match: a row per match would copy a minified one-line file once for each of its matches.
+All offsets are bytes of the corpus: each shard has a range of its own (`Corpus.byte_base`). One row is one matched
+line, not one match: a row per match would copy a minified one-line file once for each of its matches.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ def find_spans(corpus: Corpus, pattern: CompiledPattern, units: UnitNumbers, sto
     if pattern.multi_line:
         return _find_in_documents(corpus, pattern, DocumentNumbers(unique_sorted(corpus.unit_doc[units])), stopped)
     ranges = unit_ranges(corpus, units)
-    # A literal's spans follow from its starts. Everything else takes two steps: a scan of blocks of lines says which
-    # lines match, then RE2 finds the spans in copies of those lines. Most lines are read only in the first step.
+    # A literal's spans follow from its starts. Everything else takes two steps: a scan of blocks of lines finds the
+    # matching lines, then RE2 finds the spans in copies of those lines. Most lines are read only in the first step.
     starts = pattern.starts(corpus.buffers, ranges, stopped)
     if starts is not None:
         return Spans(starts, starts + len(pattern.literal or pattern.lowered)) if len(starts) else NO_SPANS

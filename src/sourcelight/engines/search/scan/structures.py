@@ -60,11 +60,11 @@ class StructureScan:
         for document in unique_sorted(self._corpus.unit_doc[units]).tolist():
             check_stopped(stopped)
             language = self._language(document)
-            # A language in which this pattern is none, though another one of the query has matches there.
+            # A language in which this pattern is invalid, though another one of the query has matches there.
             if language not in pattern.languages:
                 continue
             data = self._corpus.text(document)
-            # Units of the index hold the pieces of a text somewhere and in any case; here they must stand as written.
+            # Units of the index hold the pieces of a text somewhere and in any case; here they must match exactly.
             if not pattern.may_match(language, data):
                 continue
             documents.append(document)

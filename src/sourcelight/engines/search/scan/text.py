@@ -139,7 +139,7 @@ def code_points(texts: TextColumn, row: Int64Array, offset: Int64Array) -> Int64
     # A span may include the newline, which is not part of the text: one byte and one code point past the end.
     past = np.maximum(byte_offsets - lengths, 0)
     continuing = _continuing(texts, np.unique(rows))
-    # Every byte that is no continuation byte (10xxxxxx) starts a code point.
+    # Every byte other than a continuation byte (10xxxxxx) starts a code point.
     continuation_counts = np.searchsorted(continuing, text_starts + byte_offsets - past) - np.searchsorted(
         continuing, text_starts
     )

@@ -276,7 +276,7 @@ def _patch_notes(row: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _commit_details(arguments: CommitDetailsArguments, context: ToolContext) -> ToolResult:
-    """Return the files that a commit changed against its first parent, with facts about the commit as attributes."""
+    """Return the files that a commit changed against its first parent; attributes describe the commit."""
     histories = open_histories("commit_details", context, [arguments.repo], [arguments.revision])
     if not histories.selections:
         raise RevisionNotFound(arguments.repo, arguments.revision)

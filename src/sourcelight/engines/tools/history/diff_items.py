@@ -24,7 +24,7 @@ class DiffItems:
         return len(result.attributes.get(_RESULTS) or ())
 
     def key(self, result: ToolResult, item: int) -> str:
-        """Return all that is said of a commit."""
+        """Return the description of a commit."""
         return repr(result.attributes[_RESULTS][item])
 
     def text(self, result: ToolResult, item: int) -> str:

@@ -60,7 +60,7 @@ class FileKinds:
             attributes = self._attributes.of(text) if self._attributes else {}
             kind = kind_of_path(text, attributes)
             blob = self._blobs.get(path)
-            # An attribute that says "not generated" is believed.
+            # An attribute "not generated" wins.
             if kind == SOURCE and blob is not None and "linguist-generated" not in attributes:
                 cancellation.check()
                 data = reader.read(blob, MAX_MARKED_BYTES)

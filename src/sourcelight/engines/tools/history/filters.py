@@ -22,8 +22,8 @@ def pattern_of(
 ) -> CompiledPattern:
     """Compile a text of the caller: literal without regard to case, or RE2.
 
-    `one_line` says that it is searched for in texts without newlines. Raises `ToolError` for what RE2 refuses, for an
-    empty text, and for what could only be found across lines where they are looked at one by one.
+    `one_line`: the searched texts have no newlines. Raises `ToolError` for what RE2 refuses, for an empty text, and for
+    what could only be found across lines where they are looked at one by one.
     """
     if not text:
         raise ToolError(f"{call}: {argument} contains an empty string", tool=call, argument=argument)
@@ -65,7 +65,7 @@ def files_of(call: str, files: Sequence[str] | None, *, regexp: bool) -> Changed
 def dates_of(call: str, after: str | None, before: str | None) -> tuple[int | None, int | None, dict[str, str]]:
     """Return the bounds of committer times in seconds, both exclusive, and the instants as they were understood.
 
-    Raises `ToolError` for what is no date.
+    Raises `ToolError` for an invalid date.
     """
     bounds: list[int | None] = []
     echoed: dict[str, str] = {}

@@ -249,7 +249,7 @@ def _pairs(
     ends = [*first_rows[1:].tolist(), len(change_rows)]
     files, changes = file_of.tolist(), change_rows.tolist()
     for number, start, end in zip(numbers.tolist(), first_rows.tolist(), ends, strict=True):
-        # A large commit counts for each of its files, but for no pair: it would pair all of them.
+        # A large commit counts for each of its files, but not for pairs: it would pair all of them.
         single_counts.update(set(files[start:end]))
         if sizes[number] > max_files:
             continue

@@ -1,4 +1,4 @@
-"""The items of an answer, of which a page has some: rows of a table, or entries of a list among its facts."""
+"""The items that pages divide: rows of an answer's table, or entries of a list in its attributes."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from sourcelight.core.batches.results import ToolResult
 
 
 class ItemMark(NamedTuple):
-    """A place in an answer: an item, and how many characters of its text come before."""
+    """A position in an answer: an item, and an offset in characters into its text."""
 
     item: int
     offset: int = 0
 
 
 Adjust: TypeAlias = Callable[[ToolResult, ToolResult, ItemMark, ItemMark], ToolResult]
-"""Corrects the facts of a part: from the part, the whole answer, and where the part starts and stops."""
+"""Corrects the attributes of a part, given the part, the full answer, and the start and end of the part."""
 
 
 class Items(Protocol):
@@ -31,10 +31,10 @@ class Items(Protocol):
         """Return how many items there are."""
 
     def key(self, result: ToolResult, item: int) -> str:
-        """Return what identifies an item of an answer."""
+        """Return the identity of an item."""
 
     def text(self, result: ToolResult, item: int) -> str:
-        """Return the text at which an item alone can be cut; empty if it can't be."""
+        """Return the text at which a single item can be cut; empty if it can't be."""
 
     def part(self, result: ToolResult, start: ItemMark, end: ItemMark) -> ToolResult:
         """Return the answer from `start` up to `end`."""
@@ -52,13 +52,13 @@ class TableItems:
     Parameters
     ----------
     noun
-        What a row is, in the plural.
+        Noun for a row, in the plural.
     column
-        Column of text at which a row alone can be cut; empty: none.
+        Column of text at which a single row can be cut; empty: none.
     first_line
         Column with the number of the first line of that text; empty: none.
     adjust
-        Corrects the facts of a part.
+        Corrects the attributes of a part.
     """
 
     noun: str = "rows"
@@ -79,7 +79,7 @@ class TableItems:
         return "" if not self.column else str(result.table.column(self.column)[item].as_py() or "")
 
     def part(self, result: ToolResult, start: ItemMark, end: ItemMark) -> ToolResult:
-        """Return the rows between two places, with the facts about them."""
+        """Return the rows between two positions, with their attributes."""
         row_end = end.item + (1 if end.offset else 0)
         table = result.table.slice(start.item, row_end - start.item)
         if end.offset:
@@ -112,16 +112,16 @@ class TableItems:
 
 @dataclass(frozen=True, slots=True)
 class FactItems:
-    """Entries of a list among the facts as items, such as the commits of a search in changes.
+    """Entries of a list in the attributes as items, such as the commits of a search for changes.
 
     Parameters
     ----------
     fact
         Name of the list.
     noun
-        What an entry is, in the plural.
+        Noun for an entry, in the plural.
     body
-        Key of the text at which an entry alone can be cut; empty: none.
+        Key of the text at which a single entry can be cut; empty: none.
     """
 
     fact: str
@@ -133,7 +133,7 @@ class FactItems:
         return len(result.attributes.get(self.fact) or ())
 
     def key(self, result: ToolResult, item: int) -> str:
-        """Return what an entry says."""
+        """Return the entry as text."""
         return repr(result.attributes[self.fact][item])
 
     def text(self, result: ToolResult, item: int) -> str:
@@ -141,7 +141,7 @@ class FactItems:
         return "" if not self.body else str(result.attributes[self.fact][item].get(self.body) or "")
 
     def part(self, result: ToolResult, start: ItemMark, end: ItemMark) -> ToolResult:
-        """Return the entries between two places."""
+        """Return the entries between two positions."""
         entries = self.entries(result, start, end)
         if self.body and entries:
             texts: dict[int, tuple[int, int | None]] = {}
@@ -157,5 +157,5 @@ class FactItems:
         return replace(result, attributes={**result.attributes, self.fact: entries})
 
     def entries(self, result: ToolResult, start: ItemMark, end: ItemMark) -> list[Any]:
-        """Return the entries of which any part is between two places."""
+        """Return the entries that lie at least partly between two positions."""
         return list(result.attributes[self.fact])[start.item : end.item + (1 if end.offset else 0)]

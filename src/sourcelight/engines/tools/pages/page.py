@@ -140,7 +140,7 @@ class _Pager:
             index + 1 for index, character in enumerate(text) if character == "\n" and skip <= index < len(text) - 1
         ]
         end = self._longest(item, stops, budget) or self._longest(item, list(range(skip + 1, len(text))), budget)
-        # An item that can't be cut, or of which no part fits, is shown whole: otherwise no page would get past it.
+        # An item that can't be cut, or has no part that fits, is shown in full: otherwise no page would get past it.
         return ItemMark(item, end) if end else ItemMark(item + 1)
 
     def _longest(self, item: int, stops: list[int], budget: int) -> int:

@@ -95,7 +95,7 @@ def _reviewers(commits: Frame) -> ReportTable:
     """Return a row per person whom review trailers name."""
     import pandas as pd
 
-    # Null where a service does not say.
+    # Null if a service doesn't provide it.
     lists = zip(commits["reviewers"], commits["reviewers"].notna(), strict=True)
     rows = [(name, index) for index, (names, is_known) in enumerate(lists) if is_known for name in names]
     pairs = pd.DataFrame(rows, columns=["reviewer", "_row"]).astype({"reviewer": "str", "_row": "int64"})

@@ -126,7 +126,7 @@ class Change:
     commit
         The commit that brought it: the merge, or the commit itself.
     members
-        Its commits that are no merges; the commit itself where it is one.
+        Its commits other than merges; the commit itself if it is one.
     request
         Number of the pull or merge request; None if the commit names none.
     """

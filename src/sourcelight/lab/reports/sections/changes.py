@@ -67,7 +67,7 @@ def changelog(merged_list: Sequence[Change], all_commits: Frame, commits: Frame,
     rows = []
     for change in merged_list:
         members = [member for member in change.members if member in counted_ids]
-        # A merge may have only commits that the report doesn't count; then its own author stands for it.
+        # If the report counts no commit of a merge, the merge's author is used.
         writers = Counter(authors[member] for member in members or [change.commit])
         # The person with the most commits of the change; the name breaks ties, so that a report is the same every time.
         author = min(writers, key=lambda name: (-writers[name], name))

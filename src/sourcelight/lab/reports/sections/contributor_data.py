@@ -44,7 +44,7 @@ Owned = tuple[str, Frame, Frame | None]
 
 
 def check_dates(call: str, **dates: str | date | None) -> None:
-    """Refuse texts that are no dates by the names that the caller gave them.
+    """Refuse invalid dates, under the names that the caller gave them.
 
     Raises
     ------

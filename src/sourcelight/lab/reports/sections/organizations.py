@@ -45,7 +45,7 @@ HOST_COMMITTERS = {
 # Each of them hides a person's address as well.
 _HOST_ADDRESSES = frozenset({*HOST_COMMITTERS, "noreply@gitlab.com", "noreply@codeberg.org"})
 # The providers with most addresses in github.com/Kikobeats/free-email-domains (from HubSpot's list of free domains).
-# Names of providers, whatever country or other ending follows, and whole domains of those whose name says little.
+# Names of providers, whatever country or other ending follows, and full domains for ambiguous names.
 _PROVIDERS = frozenset({
     "aol", "fastmail", "foxmail", "gmail", "gmx", "googlemail", "hey", "hotmail", "icloud", "inbox", "libero",
     "live", "mailbox", "msn", "naver", "outlook", "posteo", "protonmail", "rediffmail", "riseup", "rocketmail",

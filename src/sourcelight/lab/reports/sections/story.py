@@ -19,7 +19,7 @@ _PEOPLE_SHOWN = 15
 _NAMES_SHOWN = 3
 MOVED = ("renamed", "moved", "file renamed")
 """Statuses of a change after which the thing has another name, or another file."""
-# Other tables of a page say what a reader wants of these, and they would take the room of its texts.
+# Other tables of the page have this, and these columns would take space from its texts.
 _FILES_ONLY = ("status", "references", "path", "line_number", "url")
 _MERGED_RENAMES = "renames that a merge made."
 
@@ -56,7 +56,7 @@ def story_commits(changes: Frame, period: str) -> Frame:
     keys = ["repository", "commit"]
     frame = changes.drop_duplicates("commit").reset_index(drop=True)
     frame = frame.astype(dict.fromkeys([*keys, "subject", "message", "url"], "str"))
-    # `min_count`, because pandas sums nulls to 0, and an unknown number is no 0.
+    # `min_count`, because pandas sums nulls to 0, and an unknown number isn't 0.
     rows = changes.astype(dict.fromkeys(keys, "str")).groupby(keys, observed=True)
     sums = rows.agg(
         files=("path", "size"),

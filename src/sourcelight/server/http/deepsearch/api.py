@@ -259,7 +259,7 @@ def _question_in(request: Request, body: dict[str, Any]) -> str:
 
 
 def _scope_in(body: dict[str, Any]) -> NamedScope:
-    """Return where to look, which clients of this package send beside a question. Raises `RequestRefused`."""
+    """Return the scope that clients of this package send with a question. Raises `RequestRefused`."""
     repos, revision = body.get("repos"), body.get("revision")
     names_in = [] if repos is None else repos
     if not isinstance(names_in, list) or not isinstance(revision, str | None):

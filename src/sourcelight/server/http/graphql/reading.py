@@ -194,7 +194,7 @@ class ToolReader:
                 # A directory is one call to a worker, and queries often ask for many of its entries, so it is kept.
                 answer = self._call("list_files", repo=source.name, revision=commit, path=folder.path)
             except ToolError as exc:
-                # Other faults aren't about the directory, such as a repository that is no longer there.
+                # Other errors aren't about the directory, such as a removed repository.
                 if exc.argument != "path":
                     raise
                 raise PathNotFound(source.name, commit, folder.path, "it is not a directory") from exc
@@ -222,7 +222,7 @@ class ToolReader:
         size = int(table.schema.metadata[FILE_BYTES])
         self.budget.take_bytes(size)
         text = "\n".join(table.column("line").to_pylist())
-        # Lines don't say whether the last one ended; clients compare sizes and hashes.
+        # Lines don't show whether the last one has a newline; clients compare sizes and hashes.
         end = "\n" if table.num_rows and table.schema.metadata[LAST_LINE_IS_OPEN] == b"0" else ""
         return BlobContent((text + end).encode(), size, is_binary=False)
 

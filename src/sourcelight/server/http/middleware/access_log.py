@@ -78,7 +78,7 @@ class RequestLog:
     credential also go to `uses`; they name it by its number. `queries` adds the text of queries and questions.
 
     Each request has an identifier: in its line, in other lines about it, and in the header ``X-Request-ID`` of its
-    answer. One that the caller sent stands beside it.
+    answer. The caller's own identifier is logged, too.
     """
 
     def __init__(

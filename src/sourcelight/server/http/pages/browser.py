@@ -30,8 +30,8 @@ def is_own_request(request: Request) -> bool:
 def is_foreign_link(request: Request, base_url: str) -> bool:
     """Return whether the reader followed a link on another site, so the browser sent no cookie.
 
-    A page that this service sent for such a link asks for the address once more, as a page of its own; it names itself
-    as the referrer, so that no browser is sent in circles.
+    The page that this service sends for such a link requests the address again; it names itself as the referrer, so
+    that no browser is sent in circles.
     """
     headers = request.headers
     return (

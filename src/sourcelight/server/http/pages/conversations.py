@@ -209,7 +209,7 @@ def conversation_html(
     """
     info = answer.attributes
     parts = [
-        # The first question is mostly the title, which stands above it.
+        # The first question is usually the title above it.
         _question(
             question, turns.get(number, []), prefix, use.get(number, ""), is_title=question["question"] == info["title"]
         )

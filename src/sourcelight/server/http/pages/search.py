@@ -1,7 +1,7 @@
 """The search page: a query box, results while they arrive, files of them, and suggestions.
 
 Everything works without script: the box is a form, and each state has an address. The script adds live results,
-suggestions and keys. The cookie identifies the sender of its requests only if the browser says that they come from
+suggestions and keys. The cookie identifies the sender of its requests only if the browser reports that they come from
 pages of this service.
 """
 

@@ -56,7 +56,7 @@ def line_table(rows: Sequence[_Row], address: str) -> str:
 
 
 def remaining_text(count: int) -> str:
-    """Return HTML that says how much more a result has; empty for nothing."""
+    """Return HTML about how much more a result has; empty for nothing."""
     return f'<p class="quiet more">{count:,} more in this result.</p>' if count > 0 else ""
 
 
@@ -115,7 +115,7 @@ def _cell_of(row: _Row | None) -> tuple[int, str] | None:
 
 
 def _language(row: _Row) -> str:
-    """Return the language of a line; empty for one that is no code."""
+    """Return the language of a line; empty unless it is code."""
     if row.get("cell_kind") not in {None, "code"}:
         return ""
     return str(row.get("cell_language") or row.get("language") or "")

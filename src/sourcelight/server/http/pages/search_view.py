@@ -1,4 +1,4 @@
-"""The view of a search: results, facets, what was skipped and what the service says, as HTML.
+"""The view of a search as HTML: results, facets, skipped items and notices.
 
 A view takes the events of a stream one by one and can be rendered at any time, so that the page of a finished search
 and the pictures of a running one are made by the same code. All text is of repositories and of the query: escaped.
@@ -48,7 +48,7 @@ _Row = Mapping[str, Any]
 
 
 def _no_link(_: str) -> str:
-    """Return no address: what a search says of its answer leads nowhere."""
+    """Return no address: notices of a search have no links."""
     return ""
 
 
@@ -155,12 +155,12 @@ class SearchView:
 
     @property
     def notes(self) -> list[str]:
-        """Titles of what is said of the answer beside its status; the texts below them may name repositories."""
+        """Titles of notices about the answer; their texts may name repositories."""
         skipped = self._progress.skipped if self._progress is not None else ()
         return [alert.title for alert in self._alerts] + [item.title for item in skipped]
 
     def to_html(self) -> str:
-        """Return the results with all that is said of them."""
+        """Return the results with their notices."""
         return (
             f'{self._summary()}{self._messages()}<div class="columns"><aside class="facets" aria-label="Narrow the '
             f'search">{self._facets()}</aside>{self.results_html()}</div>'

@@ -343,7 +343,7 @@ class GoInference(GoNames):
         )
         if declaration.position < len(expressions) and (len(expressions) > 1 or declaration.position == 0):
             value_type = self.infer_type(document, expressions[declaration.position])
-            # `x := T` is no value; such text doesn't compile, and its members would be those of the type.
+            # `x := T` isn't a value; it doesn't compile, and would have the type's members.
             if value_type is not None and self._is_type_itself(value_type):
                 return None
             return value_type

@@ -24,7 +24,7 @@ class PythonModules:
     """The modules of a project.
 
     `files` has the numbers of the files of each module by dotted name, each with its root: the nearest directory above
-    that is no package. `spaces` are directories that hold packages but are none themselves.
+    that isn't a package. `spaces` are directories that hold packages but are none themselves.
     """
 
     files: Mapping[bytes, list[tuple[bytes, int]]]
@@ -266,7 +266,7 @@ class PythonNames:
         return targets
 
     def is_outside(self, ref: PythonRef) -> bool:
-        """Return whether an import means a module of which no repository has even the top."""
+        """Return whether an import means a module whose top-level package is in no repository."""
         binding = ref.binding
         if binding is None or binding.kind not in {"import", "from"} or binding.level:
             return False

@@ -24,7 +24,7 @@ _MAX_PLATFORMS = 8
 
 
 def is_intrinsic(name: Node) -> bool:
-    """Return whether a tag names an element of the platform: its name is no component's."""
+    """Return whether a tag names an element of the platform, not a component."""
     return name.type == "identifier" and (name.text or b"")[:1].islower()
 
 

@@ -113,7 +113,7 @@ class TsExpressions(TsGenerics):
                 for ref in self.follow(refs)[:MAX_ALTERNATIVES]
                 for value in self.values_of(replace(ref, bound_types=merge_bound_types(ref.bound_types, bound_types)))
             ]
-        # `a.b` stands as a nested identifier in JSX tags and in types.
+        # `a.b` is a nested identifier in JSX tags and in types.
         if kind in {"member_expression", "nested_identifier"}:
             return self._property(document, node, bound_types)
         if kind == "call_expression":
@@ -252,8 +252,7 @@ class TsExpressions(TsGenerics):
             return [TsValue("module", target)] if target is not None else []
         if function.type == "import":
             return self._dynamic_import(document, node)
-        # Built-in methods come first: `then` and `map` of a class with its own are found by its kind, which is no
-        # array.
+        # Built-in methods come first: a class's own `then` and `map` are found by its kind, which isn't an array.
         if function.type == "member_expression":
             name = function.child_by_field_name("property")
             holders = self.infer(document, function.child_by_field_name("object"), bound_types)

@@ -68,7 +68,7 @@ def _json(text: bytes) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
-        # Content of a repository: a manifest that is no JSON names nothing.
+        # Content of a repository: a manifest that isn't JSON names nothing.
         return {}
     return value if isinstance(value, dict) else {}
 

@@ -39,8 +39,8 @@ class TsValue:
     """One thing that an expression may be.
 
     ``instance``: of the class or interface `node`; ``class``: that class itself; ``shape``: an object type; ``object``:
-    an object literal; ``function``; ``module``: a file; ``enum`` and ``namespace``; ``array``, ``promise``, ``map``:
-    of `items`; ``tuple``: of the types in `node`. `bound_types` says what type parameters mean there.
+    an object literal; ``function``; ``module``: a file; ``enum`` and ``namespace``; ``array``, ``promise``, ``map``: of
+    `items`; ``tuple``: of the types in `node`. `bound_types` maps type parameters to their types there.
     """
 
     kind: Literal[

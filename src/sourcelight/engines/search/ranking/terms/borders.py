@@ -77,7 +77,7 @@ def line_states(lines: Sequence[bytes], start: int, end: int, language: str) -> 
             states[line + 1 : line + inner + 1] = bytes([WITHIN]) * inner
             line += inner
         last = line
-    # Brackets that nothing closes were misread.
+    # Unclosed brackets were misread.
     states[last + 1 :] = bytes(len(states) - last - 1)
     marks = (b"#",) if language in _HASH else (b"//",)
     was_comment = False
@@ -102,7 +102,7 @@ def best_border(lines: Sequence[bytes], states: Sequence[int], offset: int, wind
 
 
 def _starts_statement(lines: Sequence[bytes], index: int) -> bool:
-    """Return whether a line looks like the first of a statement, and no comment stands above it."""
+    """Return whether a line looks like the first of a statement, without a comment above it."""
     line, above = lines[index].strip(), lines[index - 1].strip()
     return bool(line) and not (
         line.startswith(_CONTINUES) or above.startswith(_COMMENT_LINE) or above.endswith(_CONTINUED)

@@ -1,7 +1,7 @@
 """Tables of the subjects of a branch's last commits, with the files that each changed.
 
-A subject says in the words of a person what files do, often in other words than the code. One table belongs to one
-commit, so its scores are the same in every process.
+A subject describes files in a person's words, often different from the code's. One table belongs to one commit, so its
+scores are the same in every process.
 """
 
 from __future__ import annotations

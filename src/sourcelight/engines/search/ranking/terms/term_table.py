@@ -76,7 +76,7 @@ class TermTableBuilder:
         Parameters
         ----------
         key
-            20 bytes that stand for the text (its blob id).
+            20 bytes that identify the text (its blob id).
         language
             Code of the language in which its definitions were found, 0 for none.
         text
@@ -94,7 +94,7 @@ class TermTableBuilder:
             name = PARSED_LANGUAGES[language - 1] if language else ""
             sources = source_lines("a.ipynb", text) if name == "Jupyter Notebook" else None
             if sources is not None:
-                # JSON and base64 are no words; a notebook is cut at its cells.
+                # JSON and base64 aren't words; a notebook is cut at its cells.
                 lines, text, name, prose = sources.lines, b"\n".join(sources.lines), "", False
                 span_starts = [line - 1 for line, (_, cell_line) in sources.cells.items() if cell_line == 1]
             starts = [0, *accumulate(len(line) + 1 for line in lines)]
@@ -112,7 +112,7 @@ class TermTableBuilder:
             self._flush()
 
     def _count(self, words: bytes) -> None:
-        """Count the tokens of the next chunk, in which spaces stand for all other bytes."""
+        """Count the tokens of the next chunk, in which spaces have replaced all other bytes."""
         # No step of Python for each token: there are a hundred thousand of them in a megabyte. Each gets a number here,
         # and its terms in `_learn`.
         counts = Counter(words.split())

@@ -16,7 +16,7 @@ from typing import Any
 from sourcelight.engines.search.ranking.terms.borders import WITHIN, best_border, line_states
 
 RULES = 3
-"""Raised by one whenever a text would give other terms or chunks than before."""
+"""Version of these rules: raise it when a text gets other terms or chunks."""
 
 TOKEN = re.compile(rb"[0-9A-Za-z_\x80-\xff]{2,}")
 """Tokens of a text. One-letter names carry no meaning."""
@@ -25,10 +25,10 @@ ONLY_WORDS = bytes(byte if TOKEN.fullmatch(bytes([byte, byte])) else 0x20 for by
 """Turns every byte that no token has into a space, for `bytes.translate`."""
 
 MIN_TOKEN_BYTES, MAX_TOKEN_BYTES = 2, 64
-"""Bytes of a token; a longer one is no name but encoded data."""
+"""Bytes of a token; a longer one isn't a name but encoded data."""
 
 MAX_DIGITS = 6
-"""Digits above which a number is no word: checksums, times, identifiers of machines."""
+"""Maximum digits of a number that counts as a word; longer ones are checksums, times or machine ids."""
 
 _PART = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _PARTS_OF_EACH = re.compile(rf"{_PART.pattern}|\n")
@@ -92,7 +92,7 @@ def joined_form(parts: Iterable[str]) -> str:
 def terms_of(name: str) -> tuple[str, ...]:
     """Return the terms of a name: stems of its parts, and its joined form when it has more than one part.
 
-    Function words and single letters give none by themselves. A number that is no word gives nothing.
+    Function words and single letters have no terms of their own. A number that isn't a word has none.
     """
     if name[0] in "0123456789" and _NUMBER.fullmatch(name) and (len(name) > MAX_DIGITS or name[:2] in {"0x", "0X"}):
         return ()
@@ -104,8 +104,8 @@ def terms_of(name: str) -> tuple[str, ...]:
 
 
 def terms_of_each(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield what `terms_of` returns for each of some names, none empty, in a third of the time."""
-    # One search over all names, a newline after each, which is no part of any.
+    """Yield the terms of several non-empty names, three times as fast as `terms_of`."""
+    # One search over all names, joined by newlines, which no name contains.
     parts = _PARTS_OF_EACH.findall("\n".join([*(name if name.isascii() else "" for name in names), ""]))
     cache: dict[str, str] = {}
     position = 0
@@ -240,7 +240,7 @@ def lead_start(lines: Sequence[bytes] | Sequence[str], first_line: int) -> int:
         else:
             break
         if first_line - line_index > _MAX_LEAD_LINES:
-            # A part of a comment says less than none, and a chunk must not begin within one.
+            # A chunk must not begin inside a comment: a part of a comment is worse than none.
             return first_line
     return line_index
 

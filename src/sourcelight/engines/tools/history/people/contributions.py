@@ -54,7 +54,7 @@ def agent_commits(selection: OpenedHistory, codes: Int64Array, commits: Int64Arr
 
 @dataclass(frozen=True, slots=True)
 class GroupSums:
-    """Sums of one repository by person, period and group; `persons` says who the persons are.
+    """Sums of one repository by person, period and group; `persons` has the persons.
 
     `keys` are the person, the start of the period (0 without one) and the index of the group (0 without one) of each
     row; `values` have a number for each row by name. `unknown` counts changes without known lines, `touched` the
@@ -123,7 +123,7 @@ def join_groups(part: PartialResult, people: PersonNumbers) -> JoinedGroups:
 def key_columns(
     by: Sequence[str], period: str | None, groups: list[Int64Array], repositories: Sequence[str], people: PersonNumbers
 ) -> dict[str, Any]:
-    """Return columns of what is grouped by; keys stand as person, period, repository."""
+    """Return the group columns; keys are in the order person, period, repository."""
     table: dict[str, Any] = {
         "author": tables.dictionary_column(people.names or [""], groups[0]),
         "author_email": tables.dictionary_column(people.emails or [""], groups[0]),

@@ -54,7 +54,7 @@ def _gather(arguments: ContributorsArguments, context: ToolContext) -> PartialRe
 
 
 def _sums(selection: OpenedHistory, arguments: ContributorsArguments, dates: Dates, context: ToolContext) -> GroupSums:
-    """Return commits and changed lines of one repository by author and period; co-authors beside."""
+    """Return commits and changed lines of one repository by author and period, and by co-author."""
     people = PersonNumbers(CALL, arguments.mailmap, join_addresses=arguments.join_addresses)
     period = period_of(CALL, arguments.by or ())
     history = selection.history

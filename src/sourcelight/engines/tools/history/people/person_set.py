@@ -153,7 +153,7 @@ class PersonNumbers:
             identities = history.identities
             authors = identities.person[history.commits.author[selection.mask]]
             commits = np.bincount(authors, minlength=len(identities.person_names)).tolist()
-            # An index may hold other branches: who is in them alone has no say in what a person is called.
+            # An index may hold other branches: people only in those don't decide a person's name.
             rows = zip(identities.person_names, identities.person_emails, commits, strict=True)
             persons = [self.number(*row) if row[2] else -1 for row in rows]
             numbers = np.array(persons, np.int64)[identities.person] if persons else np.zeros(0, np.int64)

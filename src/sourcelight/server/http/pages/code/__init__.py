@@ -1,5 +1,5 @@
 """Pages of code: a directory, a file, a name, a commit, and two revisions compared.
 
 What answers them are tools; these modules check the request, limit its time, and render the answer. Searches and
-conversations are beside this room. Start with `routes`.
+conversations have their own rooms. Start with `routes`.
 """

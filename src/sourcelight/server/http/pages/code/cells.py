@@ -85,7 +85,7 @@ def cell_table(
     cell_lines = lines_in_order(document)
     numbers = {line.file_line for line in cell_lines}
     first, last = requested.lines or (0, 0)
-    # On a notebook that is one line, the line of the file says nothing of the cell.
+    # If a notebook is one line, the line of the file doesn't locate the cell.
     is_one_line = len(numbers) == 1 and len(cell_lines) > 1
     marked_lines = range(first, last + 1) if first and not is_one_line else range(0)
     start = next((index for index, line in enumerate(cell_lines) if line.file_line in marked_lines), None)

@@ -27,7 +27,7 @@ def symbol_page(
     prefix: str,
     use: str = "",
 ) -> Response:
-    """Render definitions and references of a name; a text is the reason why there are none."""
+    """Render definitions and references of a name, or return the reason why there are none."""
     parts = []
     for title, answer in (("Definitions", definitions), ("References", references)):
         if isinstance(answer, str):

@@ -40,7 +40,7 @@ from sourcelight.server.http.pages.python import compared_revisions, notebook, n
 from sourcelight.server.identity import QueueFull
 
 _BESIDE_S, _ASKED_S = 0.4, 15.0
-"""Seconds for what stands beside the contents of a page, and for what its reader has asked for."""
+"""Seconds for additions to the contents of a page, and for parts that its reader requested."""
 _NOTEBOOKS_S = 2.0
 """Seconds in which notebooks of a change are read: others have their patches."""
 _MAX_ENTRIES, _MAX_NAME_CHARS = 500, 200
