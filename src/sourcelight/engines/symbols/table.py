@@ -369,14 +369,12 @@ class SymbolTable:
     def number_of(self, name: bytes) -> int | None:
         """Return the number of a name, None when no definition has it."""
         starts, text = self.name_start, self._names
-        number = bisect.bisect_left(
-            range(len(self._name_end)),
-            name,
-            key=lambda position: bytes(text[int(starts[position]) : int(starts[position + 1]) - 1]),
-        )
-        is_match = (
-            number < len(self._name_end) and bytes(text[int(starts[number]) : int(starts[number + 1]) - 1]) == name
-        )
+
+        def name_at(number: int) -> bytes:
+            return bytes(text[int(starts[number]) : int(starts[number + 1]) - 1])
+
+        number = bisect.bisect_left(range(len(self._name_end)), name, key=name_at)
+        is_match = number < len(self._name_end) and name_at(number) == name
         return number if is_match else None
 
     def documents_of(self, rows: Int64Array) -> Int64Array:
