@@ -68,11 +68,14 @@ class Cell:
         Of the shards.
     folder
         Below which each worker has its cache.
+    pin
+        Whether each worker may use one core only.
     """
 
-    def __init__(self, storage: str, folder: Path) -> None:
+    def __init__(self, storage: str, folder: Path, *, pin: bool = False) -> None:
         self.storage = storage
         self.folder = folder
+        self.cores = sorted(os.sched_getaffinity(0)) if pin else []
         self.workers: dict[str, subprocess.Popen[str]] = {}
         self.endpoints: list[subprocess.Popen[str]] = []
         self.scheduler = _process(["-c", _SCHEDULER])
@@ -83,7 +86,9 @@ class Cell:
         for name in names:
             cache = os.fspath(self.folder / name)
             arguments = ["worker", "--scheduler", self.address, "--storage", self.storage, "--cache-dir", cache]
-            self.workers[name] = _process(["-c", _CLI, *arguments, "--name", name])
+            # One that is started again under its name gets the same core.
+            core = self.cores[sum(name.encode()) % len(self.cores)] if self.cores else None
+            self.workers[name] = _process(["-c", _CLI, *arguments, "--name", name], core)
 
     def simulate(self, endpoints: int, processes: int) -> None:
         """Start Dask workers that answer every search at once with nothing found, many of them in each process."""
@@ -116,10 +121,10 @@ class Cell:
 
 
 @contextmanager
-def cell(storage: str) -> Iterator[Cell]:
+def cell(storage: str, *, pin: bool = False) -> Iterator[Cell]:
     """A cell whose caches are in a temporary folder."""
     with tempfile.TemporaryDirectory() as folder:
-        cell = Cell(storage, Path(folder))
+        cell = Cell(storage, Path(folder), pin=pin)
         try:
             yield cell
         finally:
@@ -151,11 +156,16 @@ def _wait_for_line(process: subprocess.Popen[str], pattern: str) -> str:
     sys.exit("a process of the cluster ended")
 
 
-def _process(arguments: list[str]) -> subprocess.Popen[str]:
-    return subprocess.Popen(
+def _process(arguments: list[str], core: int | None = None) -> subprocess.Popen[str]:
+    """Start Python; `core` is the only one that it may use."""
+    process = subprocess.Popen(
         [sys.executable, *arguments],
         env={**os.environ, "DASK_LOGGING__DISTRIBUTED": "error"},
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
     )
+    if core is not None:
+        # Before it has a second thread, which would keep its own set of cores.
+        os.sched_setaffinity(process.pid, {core})
+    return process
