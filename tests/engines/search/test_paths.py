@@ -30,6 +30,15 @@ def test_every_piece_of_a_path_may_be_there() -> None:
                 assert table._may_hold(raw[start:end])
 
 
+def test_tables_of_any_size_rule_out_only_what_no_path_holds() -> None:
+    """A short table is searched, and so is a long one a few times, before its hashes decide."""
+    for paths in (PATHS, [f"{folder}/{path}" for folder in range(400) for path in PATHS]):
+        table = table_of(paths)
+        for _ in range(5):
+            assert table.may_match(compile_pattern("main", kind="literal", case_sensitive=True))
+            assert not table.may_match(compile_pattern("qzjxvqzjxv", kind="literal", case_sensitive=True))
+
+
 def test_texts_that_no_path_holds_are_ruled_out_as_a_rule() -> None:
     table, chance = table_of(PATHS), random.Random(5)  # noqa: S311 - the same texts again
     absent = ["".join(chance.choices("qzjxv", k=9)).encode() for _ in range(200)]

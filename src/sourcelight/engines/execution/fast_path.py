@@ -12,6 +12,7 @@ for any search that needs the pipeline.
 
 from __future__ import annotations
 
+import functools
 import re
 import time
 import weakref
@@ -56,7 +57,7 @@ _MAX_SHAPES, _MAX_CHARACTERS = 64, 300
 _ShapeKey: TypeAlias = tuple[str, str, str, Viewer]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class KnownShape:
     """All that an answer needs besides its words, from a search of the same shape.
 
@@ -81,8 +82,8 @@ class KnownShape:
         Parts of the repositories that are never searched.
     excluded
         Repositories that the query leaves out.
-    if_nothing
-        Alert of a search without a match, in a tuple; None if it depends on the words.
+    query
+        Query with stand-ins for words, from which `if_nothing` follows; None for an alternation.
     """
 
     plan: Plan
@@ -95,7 +96,13 @@ class KnownShape:
     worktrees: Sequence[Repository]
     skipped: tuple[Skipped, ...]
     excluded: tuple[Skipped, ...]
-    if_nothing: tuple[Alert | None] | None
+    query: Query | None
+
+    @functools.cached_property
+    def if_nothing(self) -> tuple[Alert | None] | None:
+        """Alert of a search without a match, in a tuple; None if it depends on the words."""
+        # Made when a search first needs it: it takes longer than a search, and most searches have matches.
+        return None if self.query is None else _if_nothing(self.query)
 
 
 class FastPath:
@@ -202,8 +209,9 @@ class FastPath:
             or source.late_repositories()
         ):
             return
-        # These notices depend on filters and parentheses, which all queries of a shape share.
-        if notices.without_effect(shape) is not None or notices.read_as_text(shape) is not None:
+        # These notices depend on filters and parentheses, which all queries of a shape share. Those of this query were
+        # made a moment ago.
+        if notices.without_effect(task.query) is not None or notices.read_as_text(task.query) is not None:
             return
         text = vary(plan, shape.plan[0]).text
         prepared = None if text is None else prepare(text)
@@ -226,7 +234,7 @@ class FastPath:
                 cached.worktrees,
                 tuple(source.missing_work()),
                 tuple(protocol.left_out(summary.forks, summary.archived)),
-                None if is_alternation else _if_nothing(shape),
+                None if is_alternation else shape,
             ),
         )
 

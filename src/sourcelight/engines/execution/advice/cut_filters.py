@@ -9,8 +9,9 @@ Nothing here says how to show the advice: `sourcelight.engines.execution.advice.
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from sourcelight.core.errors import QueryError
 from sourcelight.core.query import Query
@@ -26,15 +27,21 @@ def cut_filters(query: Query) -> Iterator[tuple[str, str]]:
     """Yield (message, fix) for each filter of which a ``(`` without its ``)`` left only a part, or nothing."""
     if query.text.count("(") == query.text.count("\\(") or query.root is None:
         return
-    patterns = _patterns_of(query)
-    if patterns is None:
-        return
+    yield from _cut_filters(query.text, query.pattern_type)
+
+
+# A search asks for its notices, and again before what it prepared is stored for others.
+@functools.lru_cache(maxsize=64)
+def _cut_filters(text: str, pattern_type: str) -> tuple[tuple[str, str], ...]:
+    patterns = _patterns_of(text, pattern_type)
+    return () if patterns is None else (*_in_groups(patterns), *_cut_values(text, pattern_type))
+
+
+def _in_groups(patterns: Iterable[RawPattern]) -> Iterator[tuple[str, str]]:
     for pattern in patterns:
         match = _IN_GROUP.match(pattern.value)
         if match and not (pattern.quoted or pattern.slashed) and match[2].lower() in ALIASES:
             yield f"`{pattern.value}` is read as text: its parenthesis is never closed", "close the parenthesis"
-    # A filter that lost its value is gone from the tree, so those are searched for in the text.
-    yield from _cut_values(query)
 
 
 def escaped_parentheses(query: Query) -> Iterator[tuple[str, str, str]]:
@@ -44,7 +51,7 @@ def escaped_parentheses(query: Query) -> Iterator[tuple[str, str, str]]:
     """
     if query.pattern_type != "regexp" or "(" not in query.text or query.root is None:
         return
-    for pattern in _patterns_of(query) or ():
+    for pattern in _patterns_of(query.text, query.pattern_type) or ():
         if pattern.kind != "regexp" or pattern.slashed:
             continue
         escaped = escape_bare_parens(pattern.value)
@@ -57,10 +64,11 @@ def escaped_parentheses(query: Query) -> Iterator[tuple[str, str, str]]:
         yield kind, message, f"write `{escaped}` to make that clear, or complete the group"
 
 
-def _cut_values(query: Query) -> Iterator[tuple[str, str]]:
-    lexer = Lexer(query.text, query.pattern_type, plain_parens=True)
+def _cut_values(text: str, pattern_type: str) -> Iterator[tuple[str, str]]:
+    # A filter that lost its value is gone from the tree, so those are searched for in the text.
+    lexer = Lexer(text, pattern_type, plain_parens=True)
     position = lexer.skip_white(0)
-    while position < len(query.text):
+    while position < len(text):
         term = lexer.negation(position) or position
         try:
             filtered = lexer.filter(term)
@@ -68,7 +76,7 @@ def _cut_values(query: Query) -> Iterator[tuple[str, str]]:
         except QueryError:
             return
         # The lexer ends a value at a parenthesis that isn't balanced.
-        if filtered is not None and end < len(query.text) and query.text[end] == "(":
+        if filtered is not None and end < len(text) and text[end] == "(":
             leaf = filtered[0]
             if not leaf.quoted and leaf.predicate is None:
                 dash = "-" if leaf.negated else ""
@@ -81,10 +89,10 @@ def _cut_values(query: Query) -> Iterator[tuple[str, str]]:
         position = lexer.skip_white(max(end, position + 1))
 
 
-def _patterns_of(query: Query) -> list[RawPattern] | None:
+def _patterns_of(text: str, pattern_type: str) -> list[RawPattern] | None:
     """Return the patterns of a query as they are written, in order; None when the text can't be read."""
     try:
-        tree = parse_tree(query.text, query.pattern_type)
+        tree = parse_tree(text, pattern_type)
     except QueryError:
         return None
     patterns = []

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import stringzilla
 
 from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.boolean import fold
@@ -22,6 +23,12 @@ _MIN_REQUIRED_BYTES = 3
 _GRAM_BYTES, _GRAM_FACTOR = 4, 0x9E3779B1
 _MIN_GRAM_BITS, _MAX_GRAM_BITS = 10, 20
 """Bits of a hash of four bytes: two megabytes of paths have some ten thousand different hashes."""
+
+_SEARCHED_BYTES = 64 << 10
+"""Bytes of paths up to which a search takes less time than a look into the table of hashes."""
+
+_SEARCHES_WITHOUT_GRAMS = 3
+"""Searches of longer paths before their table is made, which takes as long as a thousand searches."""
 
 _NO_OFFSETS: Int64Array = np.zeros(0, dtype=np.int64)
 
@@ -57,6 +64,7 @@ class PathTable:
         self.offsets = offsets
         self.starts, self.ends = offsets[:-1], offsets[1:] - 1
         self._newline_paths = {} if raw is None else self._find_newline_paths(memoryview(raw))
+        self._searches = 0
 
     def _find_newline_paths(self, raw: memoryview) -> dict[int, bytes]:
         """Return the paths that hold a newline, by number."""
@@ -98,7 +106,14 @@ class PathTable:
         )
 
     def _may_match(self, tree: RequiredTree) -> bool:
-        return self._lowered is None or fold(tree, lambda leaf: self._may_hold(leaf.text), all_of=all, any_of=any)
+        lowered = self._lowered
+        if lowered is None:
+            return True
+        if len(lowered) <= _SEARCHED_BYTES or self._searches < _SEARCHES_WITHOUT_GRAMS:
+            self._searches += 1
+            find = stringzilla.Str(lowered).find
+            return fold(tree, lambda leaf: b"\n" in leaf.text or find(leaf.text) >= 0, all_of=all, any_of=any)
+        return fold(tree, lambda leaf: self._may_hold(leaf.text), all_of=all, any_of=any)
 
     @functools.cached_property
     def is_non_ascii(self) -> BoolArray:
