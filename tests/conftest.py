@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 import build
 
@@ -47,7 +48,7 @@ _LONG_FILES = frozenset(
 """Files that take over half a minute of a core: more than those with the mark `slow`, which asks about each test."""
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Let tests interrupt themselves: a run in the background, or one of several, starts with interrupts ignored."""
     ignored = signal.getsignal(signal.SIGINT) is not signal.default_int_handler
     if ignored and threading.current_thread() is threading.main_thread():
@@ -56,6 +57,11 @@ def pytest_configure() -> None:
     # Without it, jsonschema leaves out formats that no schema of notebooks has; with it, nbformat compiles 38 grammars
     # in each process of tests: 1.5 s of 1.7.
     sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]  # None is how an import is refused
+    if config.getoption("--hypothesis-profile", default=None) == "repeatable":
+        # Hypothesis also draws constants of the sources that a process has imported. Then the examples of a test depend
+        # on the tests that run with it, and each process parses 750 files, which takes it 3 s of a core, and 6 s in a
+        # fresh clone. Runs with other profiles draw these constants.
+        providers._get_local_constants = lambda: providers._local_constants
 
 
 def pytest_collection_finish() -> None:
