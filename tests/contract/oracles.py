@@ -122,8 +122,9 @@ def holds(tree: Tree, has: Callable[[Atom], bool]) -> bool:
             return any(holds(part, has) for part in parts)
 
 
+@cache
 def expected(fleet: Path, case: Case) -> Found:
-    """Answer a case by `git grep`, file by file."""
+    """Answer a case by `git grep`, file by file; callers must not change the answer."""
     result = Found()
     sensitive = case.case_sensitive
     flags = 0 if sensitive else re.IGNORECASE
@@ -159,7 +160,8 @@ def collect(result: Found, repository: Path, name: str, path: bytes, case: Case)
         result.names.add((name, path))
 
 
-def ripgrep(fleet: Path, atom: Atom, *, case_sensitive: bool) -> set[Row]:
+@cache
+def ripgrep(fleet: Path, atom: Atom, *, case_sensitive: bool) -> frozenset[Row]:
     """Lines of one pattern in the work trees, as ripgrep finds them."""
     results = set()
     for folder in VISIBLE:
@@ -176,4 +178,4 @@ def ripgrep(fleet: Path, atom: Atom, *, case_sensitive: bool) -> set[Row]:
             path, _, remaining = row.partition(b"\0")
             number = remaining.partition(b":")[0]
             results.add((f"example.org/tidewatch/{folder}", path.removeprefix(b"./"), int(number)))
-    return results
+    return frozenset(results)
