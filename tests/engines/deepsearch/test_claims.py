@@ -62,8 +62,8 @@ def depot(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         ("Where is Shelf defined?", ["`Sources/Store.swift`, line 5, as a struct"]),
         ("who calls weigh_all", ["No call of `weigh_all` is certain", "`lib/parcel.ex`, line 11"]),
         ("what conforms to Keeper", ["**2** types name `Keeper` as a base in their heads", "`Shelf`", "`Int`"]),
-        ("Where is SealError raised?", ["`SealError` is raised on 1 line of 1 file: `check`"]),
-        ("What is the value of MAX_ITEMS?", ["`MAX_ITEMS` has 2 values", "`8`", "`64`"]),
+        ("Where is SealError raised?", ["`SealError` is raised by name on 1 line of 1 file: `check`"]),
+        ("What is the value of MAX_ITEMS?", ["`MAX_ITEMS` has several values", "`8`", "`64`"]),
         ("what does it depend on", ["`Package.swift` lists 1 dependency: `swift-nio`"]),
         ("swift tools version?", ["`Package.swift` requires Swift tools `5.9`"]),
         ("How many functions are defined?", ["functions are defined", "Elixir and Swift files were not read"]),
@@ -182,7 +182,7 @@ def test_a_name_in_prose_is_not_thrown(tmp_path: Path) -> None:
     repo.commit({"lib/pump.rb": code, "features/dry.feature": "Then it should raise a PumpError exception\n"})
     engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
     lead = lead_of(research(engine, "Where is PumpError raised?"))
-    assert lead.startswith("`PumpError` is raised on 1 line of 1 file: "), lead
+    assert lead.startswith("`PumpError` is raised by name on 1 line of 1 file: "), lead
     assert "`lib/pump.rb`" in lead
 
 

@@ -181,7 +181,7 @@ def wire(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
 
 
 STATED = [
-    ("What is the default port of wire?", ["`settings.port` is set to `11311`", "(the function `settings_init`)"]),
+    ("What is the default port of wire?", ["`settings.port` is set to `11311`", "(in `settings_init`)"]),
     ("What is the default number of workers in wire?", ["`settings.num_workers` is set to `4`"]),
     ("What is the maximum key length?", ["`MAX_KEY_LENGTH` is set to `250`"]),
     ("What is the default read buffer size in acme/wire?", ["`defaultReadBufferSize` is set to `4096`"]),
@@ -190,7 +190,7 @@ STATED = [
     ("What is the default value of proxyHeader?", ["`proxyHeader` is `'X-Forwarded-For'`", "relay.js`, line 3"]),
     ("What does closeRelay do?", ["`closeRelay` is a method in `lib/relay.js`, line 18: “Closes a relay for good.”"]),
     ("What is the default of skip_missing?", ["The default of `skip_missing` is `False`, in `tool.py`"]),
-    ("What is the value of LIMIT?", ["is set to `_LIMIT_OF_ITEMS`", "which is `12`"]),
+    ("What is the value of LIMIT?", ["is set to `_LIMIT_OF_ITEMS`", "`_LIMIT_OF_ITEMS` is set to `12` in"]),
     ("Which file defines the Logger class?", ["`Logger` is defined in `logger.py`, line 1"]),
     ("What is the difference between bind and patch?", ["`bind` is a method in `logger.py`", "“Change a record"]),
     ("Which classes implement Comparable?", ["**1** class names `Comparable` as a base in its head: `Name`", "#L1"]),
@@ -202,10 +202,10 @@ STATED = [
     ("What is the minimum number of lines by default?", ["`MIN_LINES` is set to `2`"]),
     (
         "Which environment variables does wire read?",
-        ["4 variables", "`WIRE_CI`, `WIRE_COLOR`, `WIRE_LEVEL` and `WIRE_PORT`; others are read by names that no line"],
+        ["these variables", "`WIRE_CI`, `WIRE_COLOR`, `WIRE_LEVEL` and `WIRE_PORT`; others are read by names that no"],
     ),
     ("What is the default value of maxLinkLength in batchLink?", ["`maxLinkLength` is `2083`", "link.js`, line 2"]),
-    ("Where is LeakError raised?", ["`LeakError` is raised on 1 line of 1 file: `check_seal` of `errors.py`"]),
+    ("Where is LeakError raised?", ["`LeakError` is raised by name on 1 line of 1 file: `check_seal` of `errors.py`"]),
     ("Which environment variable sets the wire port?", ["`WIRE_PORT` is read from the environment in `env.py`"]),
     ("How do I change the wire level from an environment variable?", ["`WIRE_LEVEL` is read from the environment"]),
     ("Does the core package depend on qs?", ["Yes: `packages/core/package.json` lists `qs` `^6.0`"]),

@@ -145,7 +145,7 @@ def lead_of(engine: LocalEngine, question: str) -> str:
         ("how many .kt files are in src", "**1** file"),
         # One part of a class of C# names the bases for all.
         ("what does SplitBoard extend", "names as its base `BoardWriter` in `src/Split.cs`"),
-        ("which environment variables are read", "1 variable of the environment is read by name: `BOARD_ROWS`"),
+        ("which environment variables are read", "Code reads this variable of the environment by name: `BOARD_ROWS`"),
         ("maximum row depth", "`TALLYBOARD_MAX_ROW_DEPTH` is set to `500`"),
         ("What does FancyRow do?", "“Turns a Board into a String; see the rows of it.”"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -12,6 +13,7 @@ from sourcelight.core.errors import QueryError, RepositoryError, ToolError, Unsu
 from sourcelight.core.markup import code
 from sourcelight.core.markup.counts import list_names
 from sourcelight.engines.deepsearch.facts import changes, commits, definitions, files, imports, subclasses, texts
+from sourcelight.engines.deepsearch.facts.claims import claim_of
 from sourcelight.engines.deepsearch.facts.events import find_event
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.paths import PathNames
@@ -44,6 +46,7 @@ _APPLIED: Mapping[Callable[[Work], Fact], frozenset[str]] = {
 }
 """Conditions of a question that each count applies; the answer names all others as not applied."""
 
+_ONE_COMMIT = re.compile(r"\W*(?:in\s+)?(?:which|what)\s+commit\b", re.IGNORECASE)
 _CONTENT = {"contain", "call"}
 _NAMED = {"name", "prefix", "suffix", "part"}
 
@@ -61,6 +64,9 @@ def find_facts(inquiry: ResearchRequest, emit: Emit) -> tuple[FactRequest, Fact 
     request = read_request(inquiry.scope.remaining_text or inquiry.question, paths, datetime.now(UTC))
     if request is None:
         return None
+    if request.kind == "commits" and request.ignored and _ONE_COMMIT.match(inquiry.question):
+        # "Which commit moved the parser?" asks for one by its subject, and for no number.
+        return None
     work = Work(request, inquiry, emit)
     try:
         fact = _count(work, paths)
@@ -70,6 +76,9 @@ def find_facts(inquiry: ResearchRequest, emit: Emit) -> tuple[FactRequest, Fact 
     if fact is not None:
         fact.notes += paths.notes
         _apply_group(work, fact)
+        sentence = fact.subject if fact.number is None else f"**{fact.number:,}** {fact.subject}"
+        if claim_of(sentence, ("count", "commit")) is None:
+            return work.request, None
     return work.request, fact
 
 

@@ -240,3 +240,16 @@ def removals_of(work: Work, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             if matches(old) and not (is_rename and matches(new)):
                 removed.add((opened_history.name, opened_history.history.oid(int(changes.commit[index]))))
     return [row for row in rows if (row["repository"], row["commit"]) in removed]
+
+
+def former_path(work: Work, row: dict[str, Any]) -> str:
+    """Return what a commit renamed to a path of the request; empty if it renamed nothing to it."""
+    patterns = [re.compile(path.pattern) for path in work.request.paths]
+    for opened_history in histories.open_histories("commit_search", work.context, [row["repository"]]).selections:
+        changes, layout = opened_history.history.changes, opened_history.layout(work.context)
+        for index in np.flatnonzero(changes.status == RENAMED).tolist():
+            if opened_history.history.oid(int(changes.commit[index])) != row["commit"]:
+                continue
+            if any(pattern.search(layout.text(int(layout.path[index]))) for pattern in patterns):
+                return layout.text(int(layout.old_path[index]))
+    return ""

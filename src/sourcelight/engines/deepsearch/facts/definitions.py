@@ -7,9 +7,11 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from sourcelight.core.markup import count_of
+from sourcelight.core.markup import count_of, join_words
+from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.core.query.syntax.quoting import quote_value
+from sourcelight.engines.deepsearch.facts.kinds import in_words_with_article, kind_in_words
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.searches import (
     commit_of,
@@ -21,8 +23,11 @@ from sourcelight.engines.deepsearch.facts.searches import (
     noun_for,
     run_searches,
 )
-from sourcelight.engines.deepsearch.facts.unparsed_definitions import unparsed_languages
+from sourcelight.engines.deepsearch.facts.unparsed_definitions import PROGRAMMING_LANGUAGES, unparsed_languages
+from sourcelight.engines.symbols.definition_parser import Definition
 
+_KINDS_OF_TYPES = frozenset({"class", "struct", "interface", "enum"})
+_NOT_CLASSES = frozenset({"type", "type alias", "associated type", "struct", "interface", "trait", "enum", "union"})
 _MACRO = re.compile(r"\s*#\s*define\b")
 
 
@@ -53,10 +58,8 @@ def count_definitions(work: Work) -> Fact:
     # The grammar of C gives macros with parameters as functions.
     macros = [row for row in rows if kinds == ("function",) and _MACRO.match(row["line"] or "")]
     rows = [row for row in rows if row not in macros] if macros else rows
+    rows, noun, left_out = _keep_kinds(rows, kinds)
     per = Counter(row["symbol_kind"] for row in rows)
-    noun = " and ".join(noun_for(kind, 2) for kind in kinds) if kinds else "definitions"
-    if len(rows) == 1:
-        noun = kinds[0] if kinds else "definition"
     condition = ""
     if request.relation:
         phrase = {
@@ -78,7 +81,8 @@ def count_definitions(work: Work) -> Fact:
         "Definitions count as the index of definitions has them, nested ones included; languages without a "
         "grammar have none."
     )
-    fact.unread = unparsed_languages(work, notes)
+    fact.unread = [*unparsed_languages(work, notes), *_documents_with_code(work, notes)]
+    fact.sentences += left_out
     if macros:
         fact.sentences.append(
             f"Of the rows of the query, those that are no macros count: {count_of(len(macros), 'macro')} with "
@@ -107,6 +111,50 @@ def count_definitions(work: Work) -> Fact:
         )
     fact.tables = [table]
     return fact
+
+
+_DEFINING = (
+    r"^[ \t]*(?:export |public |async |pub |static )*(?:def|class|function|func|fn|interface|struct)"
+    r"[ \t]+[A-Za-z_]\w*[ \t]*[(:{<]"
+)
+
+
+def _documents_with_code(work: Work, notes: list[str]) -> list[str]:
+    """Return the languages of documents that define something in blocks of code, as those of a course do."""
+    ending = r"\.(?:md|mdx|markdown|rmd|qmd|rst|adoc|org|tex)$"
+    rows = run_searches(work, make_queries(work, f"type:file case:yes file:{ending} /{_DEFINING}/"), notes)
+    return sorted({language_of(row["path"]) or "document" for row in rows if row["type"] == "content"})
+
+
+def _keep_kinds(rows: list[dict[str, Any]], kinds: Sequence[str]) -> tuple[list[dict[str, Any]], str, list[str]]:
+    """Keep what its own language calls so; also return the noun, and a sentence on what is left out.
+
+    In the index every named type is a class. A reader of Go or TypeScript counts none of these as one.
+    """
+    noun = " and ".join(noun_for(kind, 2) for kind in kinds) if kinds else "definitions"
+    sentences: list[str] = []
+    words: set[str] = set()
+    if kinds and set(kinds) <= _KINDS_OF_TYPES:
+        words = {_kind_of(row) for row in rows}
+        others = words & _NOT_CLASSES if kinds == ("class",) else set()
+        if others:
+            rows = [row for row in rows if _kind_of(row) not in others]
+            words -= others
+            what = " or ".join(in_words_with_article(word) for word in sorted(others))
+            sentences.append(f"Of the rows of the query, those count that are not written as {what}.")
+    if len(rows) == 1:
+        noun = kinds[0] if kinds else "definition"
+    if len(kinds) == 1 and len(words) == 1 and all(words):
+        noun = noun_for(next(iter(words)), len(rows))
+    return rows, noun, sentences
+
+
+def _kind_of(row: dict[str, Any]) -> str:
+    """Return what the language of a row calls its definition, by the words of its line."""
+    definition = Definition(row["symbol"] or "", row["symbol_kind"] or "", "", 0, 1, 1, 1)
+    kind = kind_in_words(definition, [row["line"] or ""], row["path"])
+    # A name behind the body of a type, as in C: `} entry_t;`.
+    return kind or ("type" if language_of(row["path"]) in {"C", "C++", "Objective-C"} else "")
 
 
 def _by_place(work: Work, fact: Fact, rows: Sequence[dict[str, Any]]) -> None:
@@ -163,7 +211,11 @@ _TESTS: tuple[tuple[str, str, str], ...] = (
         r"type:file case:yes /^[ \t]*@(?:Parameterized|Repeated)?Test\b/",
         "lines that begin with @Test, @ParameterizedTest or @RepeatedTest",
     ),
-    ("Kotlin", r"type:file case:yes /^[ \t]*@(?:Parameterized|Repeated)?Test\b/", "as for Java"),
+    (
+        "Kotlin",
+        r"type:file case:yes /^[ \t]*@(?:Parameterized|Repeated)?Test\b/",
+        "lines that begin with @Test, @ParameterizedTest or @RepeatedTest",
+    ),
     ("Scala", r"type:file case:yes /^[ \t]*(?:@Test\b|test\()/", "lines that begin with @Test or test("),
     ("Rust", r"type:file case:yes /^[ \t]*#\[(?:\w+::)*test\b/", "lines with #[test]"),
     (
@@ -202,10 +254,12 @@ def count_tests(work: Work) -> Fact:
     rows: list[dict[str, Any]] = []
     table = Rows("Tests", ("repository", "path", "line_number", "test"))
     counts: list[tuple[str, str, int]] = []
+    customs_there: list[str] = []
     names = "|".join(escape_regexp(term.text) for term in work.request.terms)
     for language, text, rule in _TESTS:
         if not file_counts[language] or (work.request.languages and language not in work.request.languages):
             continue
+        customs_there.append(language)
         test_queries = make_queries(work, f"lang:{quote_value(language)} {text}", languages=False)
         matches = run_searches(work, test_queries, notes)
         if names:
@@ -225,12 +279,17 @@ def count_tests(work: Work) -> Fact:
         )
     fact = Fact(
         len(rows),
-        f"{noun_for('test', len(rows))}{file_conditions(work)} {'are' if len(rows) != 1 else 'is'} defined",
+        f"{noun_for('test', len(rows))}{file_conditions(work)} {'are' if len(rows) != 1 else 'is'} defined"
+        f"{_in_words(counts, customs_there)}",
         join_queries(queries) or join_queries(make_listing_queries(work)),
         notes=notes,
         unit="tests",
     )
     customs = {language for language, _, _ in _TESTS}
+    if not customs_there:
+        # In no language whose tests have a form that is known: zero would be a guess.
+        fact.unread = sorted(file_counts.keys() & PROGRAMMING_LANGUAGES) or ["other"]
+        return fact
     fact.unread = [language for language in unparsed_languages(work, notes) if language not in customs]
     fact.rule = (
         "Tests count as they are written, not as they run with parameters: "
@@ -245,3 +304,12 @@ def count_tests(work: Work) -> Fact:
     fact.repositories = Counter(row["repository"] for row in rows)
     fact.tables = [table]
     return fact
+
+
+def _in_words(counts: Sequence[tuple[str, str, int]], languages: Sequence[str]) -> str:
+    """Say by which customs tests were counted: in another sense, a project may have more or fewer."""
+    if not counts:
+        return f" by the customs of {join_words(list(dict.fromkeys(languages)))}" if languages else ""
+    if len(counts) > 2:
+        return f", by the customs of {join_words([language for language, _, _ in counts])}"
+    return f": {' and '.join(f'{number:,} {rule}' if len(counts) > 1 else rule for _, rule, number in counts)}"

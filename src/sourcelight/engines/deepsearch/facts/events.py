@@ -8,7 +8,7 @@ from typing import Any
 from sourcelight.core.errors import RepositoryError, SourcelightError
 from sourcelight.core.markup import code, count_of
 from sourcelight.core.markup.counts import list_names
-from sourcelight.engines.deepsearch.facts.changes import removals_of
+from sourcelight.engines.deepsearch.facts.changes import former_path, removals_of
 from sourcelight.engines.deepsearch.facts.commits import (
     commit_arguments,
     commits_by_name,
@@ -294,6 +294,12 @@ def _find_path_change(work: Work, paths: PathNames) -> Fact | None:
         verb = "was removed" if removals else "was last changed"
     elif request.event == "added":
         verb = "was last changed" if request.is_last else "was added"
+        is_file = len(request.paths) == 1 and request.paths[0].is_file
+        old_path = former_path(work, row) if is_file and not request.is_last else ""
+        if old_path:
+            # What a rename brought is older than its name.
+            verb = f"was renamed from {code(old_path)}"
+            fact.sentences.append(f"Its history under {code(old_path)} is older.")
     else:
         verb = "was last changed" if newest else "was first changed"
     _set_commit(

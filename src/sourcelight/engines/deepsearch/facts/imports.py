@@ -201,7 +201,11 @@ def count_dependencies(work: Work) -> Fact:
         fact.repositories[row["source"]] += 1
     fact.number = len(files)
     inner = sum(not is_external for is_external in external.values())
-    fact.subject = f"{noun_for('dependency', len(files))} {'are' if len(files) != 1 else 'is'} imported"
+    # Not "dependencies": what the language brings along is imported, too, and a manifest may list others.
+    fact.subject = (
+        f"{noun_for('module', len(files))} or {noun_for('package', len(files))} "
+        f"{'are' if len(files) != 1 else 'is'} imported, those of the language itself included"
+    )
     fact.unread = unparsed_languages(work, fact.notes)
     fact.sentences.append(
         f"{inner:,} of them {'are' if inner != 1 else 'is'} among the repositories "

@@ -77,6 +77,8 @@ class Fact:
         Commits that the first sentence rests on.
     unread
         Languages whose files the count had to leave out.
+    is_open
+        Whether its sentence says that there are more, in a number that nothing tells.
     unit, per
         What `number` counts, and what `repositories` count where that is something else.
     """
@@ -94,6 +96,7 @@ class Fact:
     commits: list[CommitEvidence] = field(default_factory=list)
     adds_up: bool = True
     unread: list[str] = field(default_factory=list)
+    is_open: bool = False
     unit: str = ""
     per: str = ""
 

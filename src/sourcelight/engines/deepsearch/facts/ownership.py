@@ -24,6 +24,7 @@ def find_owners(work: Work, paths: PathNames) -> Fact | None:
     engine = work.inquiry.context.local
     ownership = OwnerPredicate(engine.store.read, partial(is_missing, engine.store))
     counts: Counter[str] = Counter()
+    matching = 0
     table = Rows("Owners", ("repository", "path", "owners"))
     for target in work.targets:
         rules = ownership.of(target)
@@ -32,6 +33,7 @@ def find_owners(work: Work, paths: PathNames) -> Fact | None:
         for path in paths.paths.get((target.repository.name, target.commit), ()):
             if any(re.search(scope.pattern, path) for scope in work.request.paths):
                 owners = rules.owners(path)
+                matching += 1
                 counts.update(owners)
                 if owners:
                     table.add((target.repository.name, path, " ".join(owners)))
@@ -39,10 +41,11 @@ def find_owners(work: Work, paths: PathNames) -> Fact | None:
         return None
     first = max(counts.values())
     names = [name for name, number in sorted(counts.items(), key=lambda item: (-item[1], item[0])) if number == first]
+    of_files = "" if first == matching else f"{first:,} of the {count_of(matching, 'file')} of "
     fact = Fact(
         None,
-        f"{', '.join(code(name) for name in names)} {'own' if len(names) > 1 else 'owns'} "
-        f"{' and '.join(code(path.glob) for path in work.request.paths)}",
+        f"By CODEOWNERS, {', '.join(code(name) for name in names)} {'own' if len(names) > 1 else 'owns'} "
+        f"{of_files}{' and '.join(code(path.glob) for path in work.request.paths)}",
         "",
         unit="owners",
     )
@@ -100,7 +103,8 @@ def find_main_author(work: Work, paths: PathNames) -> Fact | None:
     )
     fact = Fact(
         None,
-        f"{inline(name, 80)} wrote the most lines of {names}: {number:,} of {total:,}"
+        f"{inline(name, 80)} {'' if proven else 'probably '}wrote the most lines of {names}: "
+        f"{'' if proven else 'about '}{number:,} of {total:,}"
         f"{f', under {addresses} addresses' if addresses > 1 else ''}",
         "  +  ".join(queries),
         unit="lines",

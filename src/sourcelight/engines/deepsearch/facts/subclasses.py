@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from sourcelight.core.markup import code, count_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work
@@ -34,6 +35,12 @@ _HEIR = (
     r"|^[ \t]*#\[derive\([^\n]*\b(?:{names})\b"
 )
 
+_TEMPLATED = (
+    r"\b(?:class|struct|interface|enum|record|object|impl)\b[^;\n]*"
+    r"(?:(?:{marks})[^;\n]*\b(?:{names})\b|\b(?:{names})\b[^;\n]*(?:{marks}))"
+)
+_MARKS = r"\$[\w{(]|#\{|\{\{|\{\w+\}|<%|##|%[sr]|\\#"
+"""Heads in templates and macros, whose names are written elsewhere: ``impl Base for $name``."""
 _CONTINUED = (
     r"^[ \t]*(\)[^{{;\n]*:|(extends|implements|with)\b|[:,])[^{{;\n]*[^{{;\n\w](?:{names})\b"
     r"|^[ \t]+([\w.]+\.)?(?:{names})(\[[^\n]*\])?,?[ \t]*$"
@@ -103,7 +110,8 @@ def count_subclasses(work: Work) -> Fact:
     for row, head in candidates:
         subtypes.setdefault((row["repository"], row["path"], head.name), (row, head))
     count, noun = len(subtypes), request.symbol_kinds[0] if kinds else "class"
-    if noun == "class" and any(head.kind != "class" for _, head in subtypes.values()):
+    # An object of Kotlin and a record of Java are no classes to their readers.
+    if noun == "class" and not all(re.search(r"\bclass\b", row["line"] or "") for row, _ in subtypes.values()):
         noun = "type"
     tested = sum(is_test(path) for _, path, _ in subtypes)
     of_tests = f", {tested:,} of them in tests," if 0 < tested < count and request.tests is None else ""
@@ -116,6 +124,13 @@ def count_subclasses(work: Work) -> Fact:
         notes=notes,
         unit="definitions",
     )
+    if templated := _templated(work, names, set(subtypes), notes):
+        first, verb = templated[0], "does" if len(templated) == 1 else "do"
+        fact.subject += (
+            f"; {count_of(len(templated), 'further line')} {verb} so in a macro or a template, for any number of "
+            f"types, such as {code(first['path'])}, line {first['line_number']:,}"
+        )
+        fact.is_open = True
     fact.rule = (
         "Of the rows of the queries, heads of classes count, in Rust also those of `impl` and `derive`; bounds of type "
         "parameters are no bases, and what inherits from one of these in turn does not count."
@@ -129,6 +144,26 @@ def count_subclasses(work: Work) -> Fact:
         )
     fact.tables = [table]
     return fact
+
+
+def _templated(
+    work: Work, names: str, counted: Collection[tuple[str, str, str]], notes: list[str]
+) -> list[dict[str, Any]]:
+    """Return the heads that name a base for a type whose name is written elsewhere."""
+    pattern = _TEMPLATED.replace("{marks}", _MARKS).replace("{names}", names)
+    rows = run_searches(work, make_queries(work, f"case:yes type:file /{pattern}/"), notes)
+    return [
+        row
+        for row in rows
+        if row["type"] == "content"
+        and not _NO_SOURCE.search(row["path"])
+        and not any(
+            row["repository"] == repository
+            and row["path"] == path
+            and re.search(rf"\b{re.escape(name)}\b", row["line"])
+            for repository, path, name in counted
+        )
+    ]
 
 
 def _is_definition(texts: FileTexts, target: Target, row: Mapping[str, Any], name: str) -> bool:

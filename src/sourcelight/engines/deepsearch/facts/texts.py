@@ -85,6 +85,7 @@ def count_texts(work: Work) -> Fact:
         fact.subject = f"{noun_for(noun, fact.number)} of {terms}{file_conditions(work)}"
     fact.sentences.append(f"They are {_format_totals(sum(matches.values()), len(rows), len(files), len(by_file))}.")
     fact.search_notices += dict.fromkeys(left_out)
+    fact.unread += ["large"] if left_out else []
     if called:
         fact.sentences.append("Lines that define the name with a parenthesis behind it match as calls do.")
     table = Rows("Files", ("repository", "path", "matches" if unit != "lines" else "lines"))

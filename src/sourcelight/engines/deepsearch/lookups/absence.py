@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sourcelight.core.markup import code, count_of
+from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
@@ -29,7 +29,8 @@ def find_absence(work: Work, name: str, notes: list[str], *, noun: str = "") -> 
     """Say that no file has a name, or that it has no definition but stands somewhere; None if that is not certain."""
     _, simple = split_name(name)
     queries = make_queries(work, f"case:no type:file /{escape_regexp(simple)}/")
-    rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
+    left_out: list[str] = []
+    rows = [row for row in run_searches(work, queries, notes, left_out) if row["type"] == "content"]
     paths = [] if rows else run_searches(work, make_queries(work, f"type:path /{escape_regexp(simple)}/"), notes)
     # An incomplete search can't prove absence, and a file of this name is an answer.
     if notes or paths:
@@ -37,9 +38,11 @@ def find_absence(work: Work, name: str, notes: list[str], *, noun: str = "") -> 
     searched_repositories = _repositories_text(work)
     if not rows:
         text = f"No searched file has {code(simple)}: no line and no path of {searched_repositories} contains it"
+        if unread := _unread_parts(work, left_out, notes):
+            text += f" ({join_words(unread)} were not read)"
         if nearest := nearest_spelling(work, simple):
             text += f". The nearest spelling there is {code(nearest)}"
-        method = ["Upper and lower case were taken as equal."]
+        method = ["Upper and lower case were taken as equal; binary files were not read.", *dict.fromkeys(left_out)]
         return Finding(Statement(text), "absence", method=method, queries=[join_queries(queries)], is_negative=True)
     texts = FileTexts(work.context)
     rows.sort(key=lambda row: (rank_of(row["path"]), row["path"], row["line_number"]))
@@ -66,6 +69,12 @@ def find_absence(work: Work, name: str, notes: list[str], *, noun: str = "") -> 
         is_negative=True,
         method=["Definitions are those that the grammars of the languages know; the text may be made at run time."],
     )
+
+
+def _unread_parts(work: Work, left_out: Sequence[str], notes: list[str]) -> list[str]:
+    """Name what belongs to a repository and is not read: large files, and the contents of submodules."""
+    modules = run_searches(work, make_queries(work, r"type:path /^\.gitmodules$/"), notes)
+    return [*(["large files"] if left_out else []), *(["submodules"] if modules else [])]
 
 
 def _may_define(work: Work, texts: FileTexts, row: Mapping[str, Any], name: str) -> bool:

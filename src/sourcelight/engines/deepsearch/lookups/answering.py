@@ -11,6 +11,7 @@ from sourcelight.core.errors import QueryError, RepositoryError, SourcelightErro
 from sourcelight.core.markup import code
 from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts.claims import is_proven
 from sourcelight.engines.deepsearch.facts.commits import evidence_of
 from sourcelight.engines.deepsearch.facts.events import byline
 from sourcelight.engines.deepsearch.facts.model import Work, format_call
@@ -36,14 +37,15 @@ from sourcelight.engines.deepsearch.lookups.initial_values import find_constant_
 from sourcelight.engines.deepsearch.lookups.names import (
     DefinitionLocation,
     find_definitions,
+    is_of_kind,
     state_definitions,
 )
+from sourcelight.engines.deepsearch.lookups.throws import find_throws
 from sourcelight.engines.deepsearch.lookups.uses import (
     find_configured,
     find_example,
     find_key_uses,
     find_tests,
-    find_throws,
 )
 from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.deepsearch.question.lookups import Lookup, read_lookup
@@ -60,7 +62,9 @@ def find_lookup(inquiry: ResearchRequest, emit: Emit) -> Finding | None:
         return None
     work = Work(FactRequest("lookup"), inquiry, emit)
     try:
-        return _find(lookup, work)
+        finding = _find(lookup, work)
+        # A sentence without its proof is not stated: the ranking shows the places instead.
+        return finding if finding is None or is_proven(finding) else None
     except (ToolError, QueryError, RepositoryError, UnsupportedTool):
         inquiry.context.cancellation.check()
         return None
@@ -91,7 +95,7 @@ def _find_named(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
     if find is not None:
         return find(work, definitions, lookup.name, queries, notes)
     finding = state_definitions(work, lookup.name, definitions, queries, notes)
-    if lookup.kind == "existence":
+    if lookup.kind == "existence" and is_of_kind(work, definitions[0], lookup.symbol_kind):
         finding.headline = Statement(f"Yes: {finding.headline.text}", finding.headline.evidence)
     return finding
 
@@ -186,12 +190,19 @@ def find_line_author(  # noqa: PLR0911 - what is not one line of one file is lef
     commit = commits[0]
     quoted = texts.evidence(target, file, line, line, "read", 1.0)
     text = f"Line {line:,} of {code(file)} was last changed by {byline(commit)} in “{inline(commit['subject'])}”"
+    # At the edge of a shallow clone, git knows no earlier commit, but the commit has parents.
+    is_edge = row["boundary"] and bool(commit["parents"])
+    if is_edge:
+        text = (
+            f"Line {line:,} of {code(file)} is as old as the oldest commit of this shallow clone or older; that commit "
+            f"is by {byline(commit)}"
+        )
     # The name is that of the pin: rows of a table that was built before a repository was renamed have the former one.
     changed = evidence_of(commit, f"last to change line {line}")
     finding = Finding(Statement(text, (replace(changed, repository=repository), quoted)), "line", quotes=[quoted])
     finding.queries = [format_call("blame", arguments)]
-    if row["boundary"]:
-        finding.method.append("History ends at this commit, so the line may be older.")
+    if is_edge:
+        finding.method.append("History ends at this commit here: earlier commits were not fetched.")
     if row["original_path"] != file:
         finding.method.append(f"It was line {row['original_line_number']:,} of {code(row['original_path'])} then.")
     return finding

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from sourcelight.core.batches.results import ToolResult
@@ -12,21 +12,28 @@ from sourcelight.core.cells.formats import is_jupyter
 from sourcelight.core.cells.json_lines import with_cell_line
 from sourcelight.core.errors import RepositoryError, SourcelightError
 from sourcelight.core.markup import code, count_of, join_words
+from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import Finding, Statement, join_evidence
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work, format_call
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
-from sourcelight.engines.deepsearch.facts.unparsed_definitions import is_parsed, is_unread_code
+from sourcelight.engines.deepsearch.facts.unparsed_definitions import (
+    UNPARSED_LANGUAGES,
+    is_parsed,
+    is_unread_code,
+    reader_of,
+)
 from sourcelight.engines.deepsearch.lookups.names import (
     MAX_DETAILS,
     SHOWN,
     DefinitionLocation,
     best_locations,
+    definition_at,
     head_at,
     rank_of,
 )
-from sourcelight.engines.deepsearch.lookups.uses import COMMENT, DOCUMENTS
+from sourcelight.engines.deepsearch.lookups.uses import COMMENT, DOCUMENTS, IMPORT
 
 _FUNCTIONS = frozenset({"function", "method", "constructor"})
 _CALLABLE = frozenset({"function", "method", "constructor", "class", "struct"})
@@ -62,17 +69,39 @@ def find_callers(work: Work, locations: Sequence[DefinitionLocation], name: str,
         return _no_callers(work, simple, callables, queries, notes)
     for key, row in rows.items():
         row["calls"] = counts[key]
-    is_whole = complete and not _is_in_unread_code(work, texts, simple, notes)
-    return _state(work, list(rows.values()), name, callables, queries, complete=complete, is_whole=is_whole)
+    others = _other_lines(work, texts, simple, rows.keys(), notes)
+    is_whole = complete and not notes and not any(is_unread for _, is_unread in others)
+    number = sum(not rank_of(path) for (_, path, _), _ in others)
+    return _state(work, list(rows.values()), name, callables, queries, is_whole=is_whole, others=number)
 
 
-def _is_in_unread_code(work: Work, texts: FileTexts, name: str, notes: list[str]) -> bool:
-    """Return whether a file of code that no grammar parses has a name, and so may call it."""
+def _other_lines(
+    work: Work, texts: FileTexts, name: str, calls: Collection[tuple[str, str, int]], notes: list[str]
+) -> list[tuple[tuple[str, str, int], bool]]:
+    """Return the lines of code with a name that neither define, import nor surely call it.
+
+    They may pass it to another function, or call it where no grammar reads it, which is the second value of each.
+    """
+    found: list[tuple[tuple[str, str, int], bool]] = []
     for row in run_searches(work, make_queries(work, f"case:yes type:file /\\b{escape_regexp(name)}\\b/"), notes):
-        target = work.inquiry.pins.of(row["repository"])
-        if row["type"] == "content" and target is not None and is_unread_code(texts, target, row["path"]):
-            return True
-    return False
+        target, key = work.inquiry.pins.of(row["repository"]), (row["repository"], row["path"], row["line_number"])
+        if row["type"] != "content" or target is None or key in calls or DOCUMENTS.search(row["path"]):
+            continue
+        if COMMENT.match(row["line"]) or IMPORT.match(row["line"]):
+            continue
+        if _defines(row, name):
+            continue
+        if definition_at(texts, target, row["path"], name, row["line_number"]) is None:
+            found.append((key, is_unread_code(texts, target, row["path"])))
+    return found
+
+
+def _defines(row: Mapping[str, Any], name: str) -> bool:
+    """Return whether the form of a line defines a name where no grammar does, such as a further clause in Elixir."""
+    define = reader_of(language_of(row["path"]), name)
+    return (
+        define is not None and language_of(row["path"]) in UNPARSED_LANGUAGES and define(row["line"] or "") is not None
+    )
 
 
 def _call_graph(work: Work, tool: str, location: DefinitionLocation, queries: list[str]) -> ToolResult | None:
@@ -125,7 +154,7 @@ def find_callees(work: Work, locations: Sequence[DefinitionLocation], name: str)
     among = f"{len(rows):,} functions, among them " if len(rows) > len(visible) else ""
     line_numbers = sorted({row["line_number"] for row in visible})
     evidence = join_evidence(
-        [texts.evidence(location.target, location.path, line, line, "usage") for line in line_numbers]
+        [texts.evidence(location.target, location.path, line, line, "usage", 0.0, (name,)) for line in line_numbers]
     )
     # Another function of the same name, in an example or a test, may be the one that is meant.
     location_text = f" in {code(location.path)}" if len(locations) > 1 else ""
@@ -155,8 +184,8 @@ def _state(
     callables: Sequence[DefinitionLocation],
     queries: Sequence[str],
     *,
-    complete: bool,
     is_whole: bool,
+    others: int,
 ) -> Finding:
     texts = FileTexts(work.context)
     rows.sort(key=lambda row: (rank_of(row["caller_path"]), row["caller_path"], row["line_number"]))
@@ -177,9 +206,14 @@ def _state(
     file_count = count_of(len({(row["caller_repository"], row["caller_path"]) for row in main}), "file")
     if len(by_caller) > len(visible):
         name_list = f"{len(by_caller):,} functions, among them {name_list}"
-    by = "called by name" if all(row["how"] in {"name", "text"} for row in main) and len(callables) > 1 else "called"
-    counts = f"{call_noun} in {file_count}" if is_whole else f"at least {call_noun}; not all files could be parsed"
-    text = f"{code(name)} is {by} by {name_list} ({counts})"
+    # A call that only shares the name may be of something else: of another class, of a library.
+    by = "called by name in" if by_name or len(callables) > 1 else "called by"
+    outside = " outside of tests and examples" if tested and main is not rows and len(tested) != len(rows) else ""
+    counts = f"{'' if is_whole else 'at least '}{call_noun} in {file_count}{outside}"
+    if others:
+        # A name that is passed on is called elsewhere: all lines with the name are accounted for.
+        counts += f"; {count_of(others, 'other line')} of code {'has' if others == 1 else 'have'} the name"
+    text = f"{code(name)} is {by} {name_list} ({counts})"
     finding = Finding(Statement(text, evidence), "callers", queries=list(queries), heading="Used by")
     finding.details = [_statement(work, texts, row) for row in main[:MAX_DETAILS]]
     if len(main) > MAX_DETAILS:
@@ -194,8 +228,8 @@ def _state(
         )
     if len(callables) > 1:
         finding.method.append(f"{len(callables)} definitions have this name; calls of all of them are listed.")
-    if not complete:
-        finding.method.append("There may be more calls: not every file could be read in time.")
+    if not is_whole:
+        finding.method.append("There may be more calls: not every file with the name could be parsed.")
     return finding
 
 
@@ -216,7 +250,7 @@ def _mentions(
     """List the lines of code with a name of which no caller is certain; None if there are none."""
     name_pattern = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
     lines = [row for row in rows if name_pattern.search(row["line"] or "") and not COMMENT.match(row["line"] or "")]
-    lines = [row for row in lines if not DOCUMENTS.search(row["path"])]
+    lines = [row for row in lines if not DOCUMENTS.search(row["path"]) and not _defines(row, name)]
     main = [row for row in lines if not rank_of(row["path"])] or lines
     if not main:
         return None
@@ -230,7 +264,9 @@ def _mentions(
         statements.append(Statement(f"{code(row['path'])}: {code((row['line'] or '').strip()[:160])}", (evidence,)))
     files = count_of(len({(row["repository"], row["path"]) for row in main}), "file")
     main_holders = list(dict.fromkeys(f"{code(row['path'])}, line {row['line_number']:,}" for row in main))[:SHOWN]
-    other = f"{count_of(len(main), 'other line')} of code in {files} {'has' if len(main) == 1 else 'have'} the name"
+    outside = " outside of tests and examples" if len(main) < len(lines) else ""
+    verb = "has" if len(main) == 1 else "have"
+    other = f"{count_of(len(main), 'other line')} of code in {files}{outside} {verb} the name"
     such = f"{':' if len(main) <= SHOWN else ', such as'} {join_words(main_holders)}"
     headline = Statement(
         f"No call of {code(name)} is certain, but {other}{such}",
@@ -264,10 +300,10 @@ def _no_callers(
         return _mentions(work, texts, name, other_rows, [*queries, join_queries(searches)])
     line = first.definition.line
     evidence = texts.evidence(first.target, first.path, line, line, "definition", 1.0, (name,))
-    text = (
-        f"Nothing that is searched calls {code(name)}: "
-        f"its definition in {code(first.path)} is the only line with the name"
-    )
-    return Finding(
+    defined = "its definition" if len(callables) == 1 else "its definitions"
+    text = f"No searched line has {code(name)} but {defined} in {code(first.path)}: nothing calls it by its name there"
+    finding = Finding(
         Statement(text, (evidence,)), "callers", queries=[*queries, join_queries(searches)], is_negative=True
     )
+    finding.method.append("A name that is put together at run time, and what other programs call, are not found.")
+    return finding

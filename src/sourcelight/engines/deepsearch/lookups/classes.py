@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from sourcelight.core.markup import code, join_words
 from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts.kinds import kind_in_words
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries
 from sourcelight.engines.deepsearch.lookups.names import (
@@ -21,6 +22,7 @@ from sourcelight.engines.deepsearch.lookups.values import blank_brackets, parame
 
 _CLASSES = frozenset({"class", "interface", "struct"})
 _MAX_HEAD_LINES = 20
+_MAX_BASE_CHARS = 160
 _EXTENDS = re.compile(r"\.(?:java|[cm]?[jt]sx?|php|scala|groovy|dart)$")
 _COLON = re.compile(r"\.(?:cc|cpp|cxx|hh|hpp|hxx|h|cs|swift|kt|kts)$")
 _CLAUSES = re.compile(r"\b(?:extends|implements|with)\s+(.*?)(?=\b(?:extends|implements|with)\b|$)")
@@ -29,10 +31,12 @@ _ACCESS = re.compile(r"^(?:(?:public|protected|private|virtual)\s+)+")
 
 def find_bases(work: Work, locations: Sequence[DefinitionLocation], name: str, queries: list[str]) -> Finding | None:
     """Return the bases that the heads of a class name; None if none is a class, or for other languages."""
-    classes = [location for location in best_locations(locations) if location.definition.kind in _CLASSES]
-    if not classes or len(classes) > SHOWN:
-        return None
     texts = FileTexts(work.context)
+    classes = [location for location in best_locations(locations) if location.definition.kind in _CLASSES]
+    # The name of another type, as in `type A = B & C`, has no head.
+    kinds = [kind_in_words(at.definition, texts.lines(at.target, at.path), at.path) for at in classes]
+    if not classes or len(classes) > SHOWN or any(kind.startswith("type") for kind in kinds):
+        return None
     sentences, evidence = [], []
     heads = [(location, bases_of(texts.lines(location.target, location.path), location)) for location in classes]
     is_any = any(head is not None and head[0] for _, head in heads)
@@ -40,6 +44,8 @@ def find_bases(work: Work, locations: Sequence[DefinitionLocation], name: str, q
         if head is None:
             return None
         bases, last = head
+        if not all(map(_is_type, bases)):
+            return None
         # In C#, one part of a partial class names the bases for all parts.
         if is_any and not bases and location.path.endswith(".cs"):
             continue
@@ -49,8 +55,8 @@ def find_bases(work: Work, locations: Sequence[DefinitionLocation], name: str, q
         line = location.definition.line
         evidence.append(texts.evidence(location.target, location.path, line, last, "definition", 1.0, (name,)))
     text = f"The head of {code(name)} names as its base {'; '.join(sentences)}"
-    if not is_any and len(classes) == 1:
-        text = f"The head of {code(name)} names {sentences[0].replace('no class', 'no base class', 1)}"
+    if not is_any:
+        text = f"The head of {code(name)} names {'; '.join(sentences).replace('no class', 'no base class')}"
     finding = Finding(Statement(text, tuple(evidence)), "bases", queries=[join_queries(queries)])
     finding.quotes = [head_at(texts, classes[0])]
     finding.method.append("Bases that are added at run time, and those of the bases themselves, are not listed.")
@@ -80,10 +86,13 @@ def bases_of(  # noqa: PLR0911 - one for each form of head
         return None
     text, last = head
     if _EXTENDS.search(location.path):
-        return [base for part in _CLAUSES.findall(text) for base in _split(part)], last
+        # `extends` within angle brackets is the bound of a type parameter.
+        blanked = _blank_angles(blank_brackets(text))
+        parts = [text[part.start(1) : part.end(1)] for part in _CLAUSES.finditer(blanked)]
+        return [base for part in parts for base in _split(part)], last
     if _COLON.search(location.path):
         # Blank out the colons of parameters and type bounds, which precede the colon of the bases.
-        bare = re.sub(r"<[^<>]*>", lambda match: "_" * len(match[0]), blank_brackets(text))
+        bare = _blank_angles(blank_brackets(text))
         has_colon, after = ":" in bare, text[bare.find(":") + 1 :]
         after = re.split(r"\bwhere\b", after)[0]
         return ([_ACCESS.sub("", base) for base in _split(after)] if has_colon else []), last
@@ -106,11 +115,26 @@ def _head_of(lines: Sequence[str], name: str, line: int) -> tuple[str, int] | No
     return None
 
 
+def _blank_angles(text: str) -> str:
+    """Blank what is in angle brackets, nested ones too, so that positions stay."""
+    while (blanked := re.sub(r"<[^<>]*>", lambda match: "_" * len(match[0]), text)) != text:
+        text = blanked
+    return text
+
+
+def _is_type(text: str) -> bool:
+    """Return whether a text looks like one base: a name, with brackets that are closed."""
+    pairs = (("(", ")"), ("[", "]"), ("<", ">"), ("{", "}"))
+    return re.match(r"[*@\\:]{0,2}[^\W\d]", text) is not None and not (
+        len(text) > _MAX_BASE_CHARS
+        or re.search(r"/\*|//|;|\*/", text)
+        or any(text.count(opening) != text.count(closing) for opening, closing in pairs)
+    )
+
+
 def _split(text: str) -> list[str]:
     """Split at commas outside of brackets, including the angle brackets of type parameters."""
-    blanked = re.sub(r"<[^<>]*>", lambda match: "_" * len(match[0]), blank_brackets(text))
-    while (nested := re.sub(r"<[^<>]*>", lambda match: "_" * len(match[0]), blanked)) != blanked:
-        blanked = nested
+    blanked = _blank_angles(blank_brackets(text))
     parts, start = [], 0
     for position, char in enumerate([*blanked, ","]):
         if char == ",":

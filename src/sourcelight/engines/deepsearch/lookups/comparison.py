@@ -75,7 +75,7 @@ def find_parameters(
         evidence.append(texts.evidence(location.target, location.path, line, last, "definition", 1.0, (name,)))
     text = f"{code(name)} has {parts[0]}"
     if len(parts) > 1:
-        text = f"{code(name)} is the name of {len(parts)} functions: one has {'; one has '.join(parts)}"
+        text = f"{code(name)} is the name of several functions: one has {'; one has '.join(parts)}"
     finding = Finding(Statement(text, tuple(evidence)), "parameters", queries=[join_queries(queries)])
     finding.quotes = [head_at(texts, best[0])]
     return finding
@@ -208,10 +208,8 @@ def _describe(work: Work, texts: FileTexts, name: str, location: DefinitionLocat
     value = f" with the value {code(candidate.value[:120])}" if candidate is not None and candidate.value else ""
     evidence = candidate.evidence[0] if candidate is not None and value else head
     location_text = f"{code(location.path)}{with_repository(work, location)}, line {location.definition.line:,}"
-    return Statement(
-        f"{code(name)} is {noun_at(texts, location)} in {location_text}{value}{quoted}",
-        (evidence,),
-    )
+    noun = noun_at(texts, location) or "defined"
+    return Statement(f"{code(name)} is {noun} in {location_text}{value}{quoted}", (evidence,))
 
 
 def _differences(texts: FileTexts, names: tuple[str, str], pair: Sequence[DefinitionLocation]) -> list[Statement]:

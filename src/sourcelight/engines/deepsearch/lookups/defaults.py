@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from sourcelight.core.markup import code, count_of
+from sourcelight.core.markup import code
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
@@ -20,7 +20,6 @@ from sourcelight.engines.deepsearch.lookups.names import (
     definition_at,
     find_definitions,
     head_at,
-    noun_of,
     rank_of,
     with_overloads,
 )
@@ -33,6 +32,7 @@ _SHOWN_CHARS = 120
 _FILLERS = frozenset({"config", "conf", "cfg", "configuration", "value", "setting", "settings", "option", "default"})
 
 _FUNCTIONS = frozenset({"function", "method", "constructor"})
+_LANGUAGE_WORD = re.compile(r"(?i:true|false|none|nil|null|nullptr|undefined|self|this|default|auto|infinity|nan)")
 _MAX_ROWS = 200
 _HEAD_LINES = 40
 """Lines above a parameter in which the head of its function begins."""
@@ -69,14 +69,9 @@ def _add_assignments(
         rf"(?<![\w$.])(?:(?:self|this|cls|@)(?:\.|->)?)?{name}\s*(?:[-+*/%|&^]|<<|>>|\|\||&&|\?\?)?=(?![=>~])|\bglobal\s+{name}\b"
     )
     lines = texts.lines(location.target, location.path)
-    number = sum(
-        assigned.search(line) is not None for index, line in enumerate(lines, 1) if index not in definition_lines
-    )
-    if number:
-        verb = "sets" if number == 1 else "set"
+    if any(assigned.search(line) is not None for index, line in enumerate(lines, 1) if index not in definition_lines):
         finding.headline = Statement(
-            f"{finding.headline.text}; {count_of(number, 'further line')} of the file {verb} it, too",
-            finding.headline.evidence,
+            f"{finding.headline.text}; further lines of the file set it, too", finding.headline.evidence
         )
 
 
@@ -196,6 +191,9 @@ def _follow(work: Work, candidates: Sequence[ValueCandidate], finding: Finding, 
     value = candidates[0].value
     if len({candidate.value for candidate in candidates}) != 1 or re.fullmatch(r"[A-Za-z_][\w.]*", value) is None:
         return
+    # Words of the language are no names, and a short plain word may be a parameter or a local variable.
+    if _LANGUAGE_WORD.fullmatch(value) or (value.isalpha() and value.islower()):
+        return
     locations = find_definitions(work, value, "", notes, [])
     texts = FileTexts(work.context)
     near = [
@@ -207,8 +205,10 @@ def _follow(work: Work, candidates: Sequence[ValueCandidate], finding: Finding, 
     if len({value_candidate.value for value_candidate in valued}) != 1:
         return
     constant = valued[0]
+    line = constant.evidence[0].begin_line
     finding.headline = Statement(
-        f"{finding.headline.text}, which is {code(_shorten(constant.value))}",
+        f"{finding.headline.text}; {code(value)} is set to {code(_shorten(constant.value))} in {code(constant.path)}, "
+        f"line {line:,}",
         (*finding.headline.evidence, constant.evidence[0]),
     )
     finding.quotes.append(constant.evidence[0])
@@ -298,7 +298,7 @@ def state_values(
         location_text = _location_text(first, names_repository=names_repository)
         text = f"{subject} {verb} {code(_shorten(first.value))}, in {location_text}"
         if len(best) > 1:
-            text += f" and {count_of(len(best) - 1, 'further location')}"
+            text += ", and the same in further places" if len(best) > 2 else ", and the same in another place"
         evidence = tuple(first.evidence)
     else:
         visible = list(by_value.values())[:SHOWN]
@@ -306,8 +306,9 @@ def state_values(
             f"{code(_shorten(candidate.value))} in {_location_text(candidate, names_repository=names_repository)}"
             for candidate in visible
         ]
-        number = f"{len(by_value)} values" if len(by_value) <= SHOWN else f"{len(by_value)} values, among them"
-        text = f"{subject} has {number}: {'; '.join(parts)}".replace("among them:", "among them")
+        # No number: a value that depends on the platform or on a build may be set elsewhere, too.
+        among = ":" if len(by_value) <= SHOWN else ", among them"
+        text = f"{subject} has several values{among} {'; '.join(parts)}"
         evidence = tuple(candidate.evidence[0] for candidate in visible)
     finding = Finding(Statement(text, evidence), unit, queries=[join_queries(queries)], notes=notes)
     finding.quotes = _quotes(work, best[0])
@@ -341,9 +342,7 @@ def _location_text(candidate: ValueCandidate, *, names_repository: bool) -> str:
     holder = candidate.locations[0].definition if candidate.locations else None
     container = ""
     if holder is not None and holder.kind in {"function", "method", "constructor"}:
-        container = (
-            f" (the {noun_of(holder)} {code(holder.name)}{f' of {code(holder.container)}' if holder.container else ''})"
-        )
+        container = f" (in {code(holder.name)}{f' of {code(holder.container)}' if holder.container else ''})"
     return f"{code(candidate.path)}{of}{line}{container}"
 
 
@@ -377,4 +376,6 @@ def find_any_default(work: Work, name: str, queries: list[str], notes: list[str]
                 candidates[row["repository"], row["path"], definition.line] = candidate
     if not candidates or len({candidate.value for candidate in candidates.values()}) > SHOWN:
         return None
-    return state_values(work, list(candidates.values()), f"The default of {code(name)}", "value", queries, notes)
+    # Of functions that have such a parameter: that of a setting or of another program may be something else.
+    subject = f"The default of the parameter {code(name)}"
+    return state_values(work, list(candidates.values()), subject, "value", queries, notes)

@@ -221,7 +221,13 @@ def list_dependencies(work: Work, group: str, notes: list[str]) -> Finding | Non
         root_finding = _no_dependencies(work, texts, root, group, queries, notes)
         if root_finding is not None:
             return root_finding
+    # Where one at the top can't be read, those of examples and benchmarks below would be taken for its own.
+    if any(requirements is None for _, _, requirements in root):
+        return None
+    roots = {(target.repository.key, path) for target, path, _ in root}
     for target, path, requirements in manifests:
+        if (target.repository.key, path) not in roots:
+            continue
         required = [requirement for requirement in requirements if not requirement.group] or requirements
         if not required:
             continue
@@ -230,8 +236,9 @@ def list_dependencies(work: Work, group: str, notes: list[str]) -> Finding | Non
         ]
         lines_cited = sorted({requirement.line for requirement in required[:_MAX_LISTED]})
         proofs = join_evidence([texts.evidence(target, path, line, line, "read", 1.0) for line in lines_cited])
-        names = join_words([code(requirement.name) for requirement in required[:_MAX_LISTED]])
-        among = ", among them" if len(required) > _MAX_LISTED else ":"
+        distinct = list(dict.fromkeys(requirement.name for requirement in required))
+        names = join_words([code(requirement_name) for requirement_name in distinct[:_MAX_LISTED]])
+        among = ", among them" if len(distinct) > _MAX_LISTED else ":"
         groups = sorted({requirement.group for requirement in required if requirement.group})
         of_group = f" ({', '.join(groups[:SHOWN])})" if groups else ""
         count = count_of(len({requirement.name for requirement in required}), "dependency")

@@ -113,9 +113,10 @@ def list_environment(work: Work, notes: list[str]) -> Finding | None:
         return None
     names = sorted(first_rows)
     name_list = join_words([code(name) for name in names[:MAX_DETAILS]])
-    among = ", among them" if len(names) > MAX_DETAILS else ":"
-    verb = "is" if len(names) == 1 else "are"
-    text = f"{count_of(len(names), 'variable')} of the environment {verb} read by name{among} {name_list}"
+    # No number: a library may read others, by forms that no list of functions has.
+    these = "this variable" if len(names) == 1 else "these variables"
+    among = ", among others:" if len(names) > MAX_DETAILS else ":"
+    text = f"Code reads {these} of the environment by name{among} {name_list}"
     text += "; tests, examples or documents read others" if variables.is_elsewhere else ""
     text += "; others are read by names that no line spells" if variables.is_unresolved else ""
     text += "; scripts of a shell were not read" if variables.scripts else ""

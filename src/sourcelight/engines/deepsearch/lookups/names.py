@@ -12,6 +12,7 @@ from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, FileEvidenc
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.evidence.surroundings import first_sentence
 from sourcelight.engines.deepsearch.evidence.units import comment_start, head_end
+from sourcelight.engines.deepsearch.facts.kinds import in_words_with_article, kind_in_words
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import is_test
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
@@ -38,6 +39,14 @@ _NOUNS = {
     "exception": ("class",), "error": ("class", "variable", "constant"), "constructor": ("constructor", "method"),
     "decorator": ("function",), "module": ("module", "namespace", "package"),
 }  # fmt: skip
+_CALLED_SO = {
+    "function": {"method", "constructor"}, "method": {"function", "constructor", "property"},
+    "type": {"class", "struct", "interface", "enum", "union", "trait", "protocol", "record", "type alias", "object"},
+    "module": {"namespace", "package"}, "exception": {"class"}, "error": {"class", "type", "struct", "enum"},
+    "field": {"property"}, "property": {"field"}, "attribute": {"field", "property"}, "decorator": {"function"},
+}  # fmt: skip
+"""What people call a thing beside the word of its language: to call a method a function is no mistake."""
+_MEMBERS = frozenset({"attribute", "method", "constructor", "field", "property", "member of an enum"})
 _TYPES = frozenset({"class", "struct", "interface", "enum", "record"})
 _RANKS = {"code": 0, "config": 1, "vendored": 3, "generated": 3}
 
@@ -130,7 +139,7 @@ def choose_definitions(
     texts: FileTexts, locations: Sequence[DefinitionLocation], symbol_kind: str
 ) -> list[DefinitionLocation]:
     """Sort definitions, and leave out prototypes, overloads and kinds not asked for where there are others."""
-    noun = re.sub(r"(?<=ss)es$|(?<=[^s])s$|ies$", lambda match: "y" if match[0] == "ies" else "", symbol_kind)
+    noun = singular_of(symbol_kind)
     kinds = _NOUNS.get(noun, ())
     if kinds:
         # A method is called a function as often as not: the noun sorts within these, and leaves out no better place.
@@ -158,6 +167,11 @@ def choose_definitions(
             candidate.definition.line,
         ),
     )
+
+
+def singular_of(noun: str) -> str:
+    """Return the singular of a kind of definitions, such as ``class`` of ``classes``."""
+    return re.sub(r"(?<=ss)es$|(?<=[^s])s$|ies$", lambda match: "y" if match[0] == "ies" else "", noun)
 
 
 def with_overloads(texts: FileTexts, locations: Sequence[DefinitionLocation]) -> list[DefinitionLocation]:
@@ -274,10 +288,11 @@ def state_definitions(
     described = [_location_sentence(texts, location, with_repository=many) for location in visible_locations]
     if len(best) == 1:
         text = f"{code(name)} is defined in {described[0]}"
-    elif len(best) <= SHOWN:
-        text = f"{code(name)} has {len(best)} definitions: {'; '.join(described)}"
     else:
-        text = f"{code(name)} has {len(best):,} definitions, among them {'; '.join(described)}"
+        # No number: what counts as another definition of a name is a matter of taste, and prototypes are left out.
+        such = " such as" if len(best) > SHOWN else ""
+        text = f"{code(name)} is defined in several places,{such} in {'; in '.join(described)}"
+        text = text.replace("places, in", "places: in", 1)
     if len(with_overloads(texts, best)) > len(best):
         files = "its file has" if len(best) == 1 else "their files have"
         text += f"; {files} further definitions of the name"
@@ -300,9 +315,12 @@ def state_definitions(
 def _location_sentence(texts: FileTexts, location: DefinitionLocation, *, with_repository: bool) -> str:
     definition = location.definition
     of = f" of {code(location.target.repository.name)}" if with_repository else ""
-    container = f" of {code(definition.container)}" if definition.container else ""
     noun = noun_at(texts, location)
-    return f"{code(location.path)}{of}, line {definition.line:,}, as {noun}{container}"
+    # A function within another one is none of its members.
+    preposition = "of" if noun.partition(" ")[2] in _MEMBERS else "within"
+    container = f" {preposition} {code(definition.container)}" if definition.container else ""
+    kind = f", as {noun}{container}" if noun else f", within {code(definition.container)}" if container else ""
+    return f"{code(location.path)}{of}, line {definition.line:,}{kind}"
 
 
 def with_repository(work: Work, location: DefinitionLocation) -> str:
@@ -310,33 +328,18 @@ def with_repository(work: Work, location: DefinitionLocation) -> str:
     return f" of {code(location.target.repository.name)}" if len(work.inquiry.pins) > 1 else ""
 
 
-def noun_of(definition: Definition, path: str = "") -> str:
-    """Return the kind of a definition as a word, as the language of its file calls it."""
-    if definition.kind == "interface":
-        return "trait" if path.endswith(".rs") else "protocol" if path.endswith(".swift") else "interface"
-    if definition.kind == "class" and path.endswith((".go", ".c", ".h")):
-        return "type"
-    return {"enummember": "member of an enum", "typeparameter": "type parameter"}.get(definition.kind, definition.kind)
-
-
-_ALIAS = re.compile(
-    r"\s*(?:(?:export|declare|public|private|internal|pub(?:\([^)]*\))?)\s+)*(?:type|typealias|typedef)\s"
-)
+def is_of_kind(work: Work, location: DefinitionLocation, noun: str) -> bool:
+    """Return whether a definition is what a noun of a question says, by the words of its own line."""
+    asked = singular_of(noun)
+    lines = FileTexts(work.context).lines(location.target, location.path)
+    kind = kind_in_words(location.definition, lines, location.path)
+    return not asked or asked == kind or (asked in _CALLED_SO and kind in _CALLED_SO[asked])
 
 
 def noun_at(texts: FileTexts, location: DefinitionLocation) -> str:
-    """Return the kind of a definition with its article; the index has other names of types as classes."""
-    definition = location.definition
+    """Return the kind of a definition with its article, as its own line has it; empty if the line doesn't say it."""
     lines = texts.lines(location.target, location.path)
-    line = lines[definition.begin_line - 1] if 0 < definition.begin_line <= len(lines) else ""
-    is_alias = definition.kind == "class" and _ALIAS.match(line) is not None
-    return "a type" if is_alias else noun_with_article(definition, location.path)
-
-
-def noun_with_article(definition: Definition, path: str = "") -> str:
-    """Return the kind of a definition with its article: "a class", "an interface"."""
-    noun = noun_of(definition, path)
-    return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun}"
+    return in_words_with_article(kind_in_words(location.definition, lines, location.path))
 
 
 @dataclass(slots=True)

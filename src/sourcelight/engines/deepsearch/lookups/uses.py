@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sourcelight.core.markup import code, count_of, join_words
-from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, FileEvidence, Finding, Statement
@@ -16,11 +15,10 @@ from sourcelight.engines.deepsearch.evidence.units import fit_to_units
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import TEST_FILES, is_test
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
-from sourcelight.engines.deepsearch.facts.unparsed_definitions import PROGRAMMING_LANGUAGES
 from sourcelight.engines.deepsearch.lookups.names import MAX_DETAILS, SHOWN, DefinitionLocation, rank_of, split_name
 from sourcelight.engines.symbols.definition_parser import Definition
 
-_IMPORT = re.compile(
+IMPORT = re.compile(
     r"\s*(?:import|from|use|using|require(?:_relative)?|include|#\s*include|export\s+\{)\b|.*=\s*require\("
 )
 COMMENT = re.compile(r"\s*(?:#(?!\s*(?:define|if|elif)|\[)|//|/\*|\*(?:[\s*/]|$)|--(?:\s|$)|;|\"\"\"|''')")
@@ -44,7 +42,7 @@ _OPENED = ("[", "{", "(", "|", ">", "|-", ">-", "\\", '"""')
 def find_tests(work: Work, locations: Sequence[DefinitionLocation], name: str, notes: list[str]) -> Finding | None:
     """Return the lines of test files that name a definition; or that none does, where that is certain."""
     simple = split_name(name)[1]
-    queries = make_queries(work, f"case:yes type:file file:{quote_value(TEST_FILES)} {_word(simple)}")
+    queries = make_queries(work, f"case:yes type:file file:{quote_value(TEST_FILES)} {whole_word(simple)}")
     rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
     if not rows:
         # After an incomplete search, no match proves nothing; and some languages have tests beside the code.
@@ -54,7 +52,7 @@ def find_tests(work: Work, locations: Sequence[DefinitionLocation], name: str, n
         method = ["Files count as tests by their paths; what tests reach through other names is not looked at."]
         return Finding(Statement(text), "tests", queries=[join_queries(queries)], is_negative=True, method=method)
     texts = FileTexts(work.context)
-    using = [row for row in rows if not _IMPORT.match(row["line"]) and not COMMENT.match(row["line"])]
+    using = [row for row in rows if not IMPORT.match(row["line"]) and not COMMENT.match(row["line"])]
     if not using:
         return None
     defining = {(location.target.repository.name, location.path, location.definition.line) for location in locations}
@@ -80,7 +78,11 @@ def find_tests(work: Work, locations: Sequence[DefinitionLocation], name: str, n
     statements = [state_use(work, texts, using[index], holders[index]) for index in first_uses[: MAX_DETAILS + SHOWN]]
     holder_names = join_words([location_in(using[index], holders[index]) for index in first_uses[:SHOWN]])
     files = count_of(len({(row["repository"], row["path"]) for row in using}), "test file")
-    text = f"{code(simple)} is used on {count_of(len(using), 'line')} of {files}, such as in {holder_names}"
+    verb = "has" if len(using) == 1 else "have"
+    beside = "Beside imports and comments, " if len(using) < len(rows) else ""
+    text = (
+        f"{beside}{count_of(len(using), 'line')} of {files} {verb} the name {code(simple)}, such as in {holder_names}"
+    )
     evidence = tuple(item for statement in statements[:SHOWN] for item in statement.evidence)
     finding = Finding(
         Statement(text, evidence), "tests", queries=[join_queries(queries)], heading="In tests", notes=notes
@@ -103,7 +105,7 @@ def _has_tests_beside_code(work: Work, notes: list[str]) -> bool:
 def find_example(work: Work, locations: Sequence[DefinitionLocation], name: str, notes: list[str]) -> Finding | None:
     """Return lines that use a definition: examples first, then documents, tests, and other code."""
     simple = split_name(name)[1]
-    queries = make_queries(work, f"case:yes type:file {_word(simple)}")
+    queries = make_queries(work, f"case:yes type:file {whole_word(simple)}")
     rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
     texts = FileTexts(work.context)
     defining = {(location.target.repository.name, location.path) for location in locations}
@@ -116,7 +118,7 @@ def find_example(work: Work, locations: Sequence[DefinitionLocation], name: str,
     for row in rows:
         line = row["line"]
         is_definition = (row["repository"], row["path"]) in defining and _is_definition(work, texts, row, simple)
-        if usage_pattern.search(line) is None or _IMPORT.match(line) or is_definition:
+        if usage_pattern.search(line) is None or IMPORT.match(line) or is_definition:
             continue
         is_document = DOCUMENTS.search(row["path"]) is not None
         if (is_document and (_LOGS.search(row["path"]) or not _is_code(work, texts, row))) or (
@@ -134,7 +136,8 @@ def find_example(work: Work, locations: Sequence[DefinitionLocation], name: str,
     row = first_rows[0]
     line = _evidence(work, texts, row)
     location_text = f"{location_in(row, holder_of(work, texts, row))}, line {row['line_number']:,}"
-    text = f"{code(simple)} is used in {location_text}: {code(row['line'].strip()[:160])}"
+    # The line is shown, so that a reader sees whether another thing of this name is meant.
+    text = f"A line that uses the name {code(simple)} is in {location_text}: {code(row['line'].strip()[:160])}"
     finding = Finding(Statement(text, (line,) if line else ()), "example", queries=[join_queries(queries)], notes=notes)
     finding.quotes = [quote_around(work, texts, row)]
     finding.heading = "Further uses"
@@ -143,59 +146,6 @@ def find_example(work: Work, locations: Sequence[DefinitionLocation], name: str,
     ]
     finding.method.append("Examples come first, then code in documents, tests, and other code.")
     return finding
-
-
-def find_throws(work: Work, name: str, notes: list[str]) -> Finding | None:
-    """Return the lines of code that throw or raise an exception; None if none does by its name."""
-    simple = split_name(name)[1]
-    queries = make_queries(work, f"case:yes type:file {_word(simple)}")
-    rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
-    rows = [row for row in rows if is_code(row) and language_of(row["path"]) in PROGRAMMING_LANGUAGES]
-    texts = FileTexts(work.context)
-    exception = rf"(?:new\s+)?\\?(?:[\w$]+(?:\.|::|\\))*\.?{re.escape(simple)}(?![\w$])"
-    pattern = re.compile(
-        rf"\b(?:throw|raise|rethrow|THROW)\b(?:\s*\(?\s*|.*(?:\?\??|:|\|\||\bor\b|\belse\b|\bfrom\b)\s*){exception}"
-    )
-    throwing = [row for row in rows if _throws(work, texts, row, pattern)]
-    if not throwing:
-        return None
-    throwing.sort(key=lambda row: (rank_of(row["path"]), row["path"], row["line_number"]))
-    statements = [state_use(work, texts, row, holder_of(work, texts, row)) for row in throwing[:MAX_DETAILS]]
-    holders = list(dict.fromkeys(location_in(row, holder_of(work, texts, row)) for row in throwing[:MAX_DETAILS]))
-    files = count_of(len({(row["repository"], row["path"]) for row in throwing}), "file")
-    verb = "raised" if throwing[0]["path"].endswith((".py", ".rb", ".ex", ".exs", ".ml")) else "thrown"
-    text = f"{code(simple)} is {verb} on {count_of(len(throwing), 'line')} of {files}"
-    text += f"{', such as in' if len(holders) > SHOWN else ':'} {join_words(holders[:SHOWN])}"
-    evidence = tuple(item for statement in statements[:SHOWN] for item in statement.evidence)
-    finding = Finding(
-        Statement(text, evidence), "throws", queries=[join_queries(queries)], notes=notes, heading="Lines"
-    )
-    finding.quotes = [quote_around(work, texts, throwing[0])]
-    finding.details = statements
-    finding.method.append(
-        "Code outside of tests and examples counts; an exception that another function makes does not."
-    )
-    return finding
-
-
-_STRINGS = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`[^`]*`")
-
-
-def _throws(work: Work, texts: FileTexts, row: Mapping[str, Any], pattern: re.Pattern[str]) -> bool:
-    """Return whether `pattern` finds that a line throws or raises something, which is no argument and in no text.
-
-    The keyword may be on a line above: ``raise (``, ``throw new``, ``throw x ?``.
-    """
-    target = work.inquiry.pins.of(row["repository"])
-    number = row["line_number"]
-    lines = [] if target is None else texts.lines(target, row["path"])
-    above = [line.strip() for line in lines[max(0, number - 3) : number - 1]]
-    before = ""
-    for line in above:
-        blanked = _STRINGS.sub('""', line)
-        before = f"{before} {blanked}" if re.search(r"(?:\b(?:throw|raise|new)|[(?:,])$", blanked) is not None else ""
-    text = f"{before} {_STRINGS.sub(chr(34) * 2, row['line'].strip())}"
-    return pattern.search(text) is not None and pattern.search(before) is None
 
 
 def is_code(row: Mapping[str, Any]) -> bool:
@@ -213,7 +163,7 @@ def _example_rank(path: str) -> int:
 
 def find_key_uses(work: Work, name: str, notes: list[str]) -> Finding | None:
     """Return the lines of code that have the key of a setting, an option or a variable of the environment."""
-    queries = make_queries(work, f"case:yes type:file {_word(name)}")
+    queries = make_queries(work, f"case:yes type:file {whole_word(name)}")
     rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
     texts = FileTexts(work.context)
     key = re.compile(rf"[\"'`]-{{0,2}}{re.escape(name)}[\"'`=\s:,]|process\.env\.{re.escape(name)}\b")
@@ -317,7 +267,7 @@ def _is_in_section(work: Work, texts: FileTexts, row: Mapping[str, Any], section
     return False
 
 
-def _word(name: str) -> str:
+def whole_word(name: str) -> str:
     """Write a pattern of a name as a whole word."""
     left, right = ("\\b" if re.match(r"\w", name) else ""), ("\\b" if re.search(r"\w$", name) else "")
     return f"/{left}{escape_regexp(name)}{right}/"

@@ -138,7 +138,29 @@ def value_of(lines: Sequence[str], name: str, line: int, path: str) -> SourceVal
     assigned = None if match is None else _ASSIGNED.search(text, match.end())
     if match is None or assigned is None or not _is_type(text[match.end() : assigned.start()]):
         return None
-    return _to_value(read_expression(lines, line - 1, assigned.end(), path, ";", ends_with_line=True), line)
+    expression = read_expression(lines, line - 1, assigned.end(), path, ";", ends_with_line=True)
+    return None if expression is None or _goes_on(lines, expression, path) else _to_value(expression, line)
+
+
+_CONTINUES = re.compile(
+    r"\s*(?:\??\.[A-Za-z_]|\?[\s.]|:\s|\|\||&&|[-+*/%|&^]\s|[=!]=|<<|(?:and|or|if|else|as|unless|otherwise)\b)"
+)
+_ENDED_BY_SIGN = re.compile(r"\.(?:java|c|h|cc|cpp|cxx|hh|hpp|hxx|cs|php|rs|dart|m|mm)$")
+"""Languages whose statements end with a semicolon, and never with a line."""
+
+
+def _goes_on(lines: Sequence[str], expression: _Expression, path: str) -> bool:
+    """Return whether an expression goes on below: a chain of calls, an operator, a text that begins there."""
+    if expression.end == ";":
+        return False
+    if re.match(r"<<[-~<]?\s*[\"'`]?[A-Za-z_]", expression.text) is not None:
+        return True  # a text that begins on the next line
+    below = next((text for text in lines[expression.line + 1 : expression.line + 4] if text.strip()), "")
+    is_last = below.lstrip().startswith((")", "]", "}"))
+    if _ENDED_BY_SIGN.search(path) is not None and not (expression.text.endswith(",") or is_last):
+        return True
+    is_python = path.endswith((".py", ".pyi"))
+    return not (expression.text.endswith(",") or is_python) and _CONTINUES.match(below) is not None
 
 
 def _is_type(between: str) -> bool:

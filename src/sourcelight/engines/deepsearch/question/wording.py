@@ -27,9 +27,59 @@ _VERSUS = re.compile(
     rf"^(?P<first>{_NAME})\s+(?:vs\.?|versus)\s+(?P<second>{_NAME})(?:\W+(?:what\w*\b.*)?\bdif+er\w*\W*)?$",
     re.IGNORECASE,
 )
+_LINE_VERBS = r"(?:wrote|changed|modified|touched|edited|updated|authored|added|introduced|committed)"
 _CLIPPED: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (_VERSUS, lambda match: f"what is the difference between {match['first']} and {match['second']}"),
     (re.compile(rf"^({_CODE_NAME})$"), lambda match: f"what is {match[1]}"),
+    (
+        re.compile(
+            r"^(?:(?:show|run)\s+)?(?:the\s+)?(?:git\s+)?blame\s+(?:of\s+|for\s+|on\s+)?(?:the\s+)?line\s+(\d{1,7})\s+(?:of|in)"
+            r"\s+(\S+)$",
+            re.IGNORECASE,
+        ),
+        lambda match: f"who changed line {match[1]} of {match[2]}",
+    ),
+    (
+        re.compile(r"^(?:git\s+)?blame\s+(?:of\s+|for\s+)?(\S+?)(?::|,?\s+(?:at\s+)?line\s+)(\d{1,7})$", re.IGNORECASE),
+        lambda match: f"who changed line {match[2]} of {match[1]}",
+    ),
+    (
+        re.compile(
+            rf"^(who|when)\s+(?:(?:was|has|did|last|most\s+recently|originally)\s+)*{_LINE_VERBS}\s+(?:the\s+)?line\s+"
+            rf"(\d{{1,7}})\s+(?:of|in)\s+(\S+)$",
+            re.IGNORECASE,
+        ),
+        lambda match: f"{match[1]} changed line {match[2]} of {match[3]}",
+    ),
+    (
+        re.compile(
+            rf"^where\s+(?:do|does)\s+(?:(?:we|it|they|you|the\s+\w+)\s+)?(?:throw|raise)\s+({_NAME})(?:\s+from)?$",
+            re.IGNORECASE,
+        ),
+        lambda match: f"where is {match[1]} raised",
+    ),
+    (
+        re.compile(
+            rf"^(?:(?:in\s+)?(?:which|what)\s+file\s+(?:is|has|contains)|where\s+(?:can|do|could)\s+(?:i|we|you)\s+find)\s+(?:the\s+)?"
+            rf"({_CODE_NAME})(?:\s+in)?$",
+            re.IGNORECASE,
+        ),
+        lambda match: f"where is {match[1]} defined",
+    ),
+    (
+        re.compile(
+            r"^is\s+(\S+)\s+(?:still|already|even|currently)\s+(?=(?:a|one\s+of\s+the)\s+dependenc)", re.IGNORECASE
+        ),
+        lambda match: f"is {match[1]} ",
+    ),
+    (
+        re.compile(
+            r"^(?:does|do)\s+(?:it\s+)?(?:depend\s+on|have|need|require|use)\s+any(?:thing)?\s+(?:(?:else|outside|beyond|except|but)\b"
+            r".*|(?:third[ -]party|external)\s+(?:packages?|librar\w+|modules?|code))$",
+            re.IGNORECASE,
+        ),
+        lambda _: "what does it depend on",
+    ),
     (re.compile(rf"^where is (?:the )?({_CODE_NAME})$", re.IGNORECASE), lambda match: f"where is {match[1]} defined"),
     (
         re.compile(rf"^(what|who|which code) uses ({_CODE_NAME})$", re.IGNORECASE),
@@ -56,6 +106,9 @@ _CLIPPED: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
         lambda _: "what are the ",
     ),
 )
+_OF_LINE = re.compile(r"\bline\s+\d|:\d+\b", re.IGNORECASE)
+_AND_WHEN = re.compile(r"\s*,?\s+and\s+(?:when|who|by\s+whom|in\s+(?:which|what)\s+commit)$", re.IGNORECASE)
+"""What an answer about a line says anyway."""
 FORM_WORDS = (
     "default", "defaults", "defined", "declared", "implemented", "definition", "implementation", "difference",
     "differences", "between", "example", "dependencies", "dependency", "depends", "version", "required", "supported",
@@ -69,6 +122,8 @@ _PLAIN = re.compile(r"(?<![\w`'\"./:@#$-])[a-z]{6,}(?![\w`'\"/:@#$-]|\.\w)")
 
 def expand_wording(text: str) -> str:
     """Write out contractions and clipped openings of a question."""
+    if _OF_LINE.search(text) is not None:
+        text = _AND_WHEN.sub("", text)
     text = _CONTRACTION.sub(lambda match: _CONTRACTIONS[match[1].lower()], text)
     for pattern, full_form in _CLIPPED:
         if pattern.search(text) is not None:

@@ -11,6 +11,7 @@ from sourcelight.engines.deepsearch.evidence.model import CommitEvidence
 from sourcelight.engines.deepsearch.evidence.pins import Pin
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.answering import find_facts
+from sourcelight.engines.deepsearch.facts.claims import UNREAD
 from sourcelight.engines.deepsearch.facts.files import excluded_repositories
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows
 from sourcelight.engines.deepsearch.markdown import inline
@@ -20,6 +21,11 @@ from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest
 from sourcelight.engines.deepsearch.research.protocol import NO_MODEL, CountTable, Draft, Heading, Paragraph
 
 SHOWN_ROWS = 25
+_NEUTRAL = frozenset({
+    "feature", "function", "method", "class", "file", "option", "setting", "flag", "support", "code", "module", "whom",
+    "repo", "repository", "project", "originally", "exactly", "actually", "commit", "change", "date", "version",
+})  # fmt: skip
+"""Words beside a name that narrow nothing: the feature `x`, by whom."""
 _CITED_ROWS = 20
 _NAMED_REPOSITORIES = 10
 _NAMED_ROWS = 5
@@ -55,11 +61,18 @@ def lay_out(request: FactRequest, fact: Fact, inquiry: ResearchRequest, draft: D
         verb = "was" if len(changed_words) == 1 else "were"
         draft.parts.append(Paragraph(f"This can't be counted as asked: {listed_words} {verb} not read.", about))
         draft.parts.append(Paragraph(f"Without that: {fact.number:,} {fact.subject}{links}.", about))
+    elif fact.number is None and (missing := [word for word in unapplied if word.lower() not in _NEUTRAL]):
+        # A person and a date for a wider subject would be taken for the answer.
+        words = join_words([code(word) for word in missing])
+        was = "was" if len(missing) == 1 else "were"
+        text = f"This can't be answered as asked, because {words} {was} not understood. Most relevant: {fact.subject}"
+        draft.parts.append(Paragraph(f"{text}{links}.", about))
     else:
         number = "" if fact.number is None else f"**{fact.number:,}** "
         names = _first_names(fact, inquiry, draft) if request.is_list and not unapplied else ""
         unread = f"; {join_words(fact.unread)} files were not read" if fact.unread else ""
-        draft.parts.append(Paragraph(f"{number}{fact.subject}{names or links}{unread}.", about))
+        in_part = UNREAD if fact.notes else ""
+        draft.parts.append(Paragraph(f"{in_part}{number}{fact.subject}{names or links}{unread}.", about))
     draft.parts.append(Paragraph(_format_claim(request, fact, unapplied), about))
     if fact.sentences or fact.search_notices:
         draft.parts.append(Paragraph(" ".join([*fact.sentences, *fact.search_notices]), about))
@@ -136,6 +149,8 @@ def _format_claim(request: FactRequest, fact: Fact, unapplied: Sequence[str]) ->
             f"{'were' if is_several else 'was'}: {'they were' if is_several else 'it was'} looked for as text."
         )
     if not sentences:
+        if fact.is_open or fact.unread:
+            return "What could be counted is counted; the first sentence says what could not."
         return (
             "The count is complete for what was searched."
             if fact.number is not None

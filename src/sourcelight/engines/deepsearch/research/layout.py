@@ -17,7 +17,8 @@ from sourcelight.engines.deepsearch.evidence.model import (
 )
 from sourcelight.engines.deepsearch.evidence.relevant import RelevantPassage
 from sourcelight.engines.deepsearch.evidence.surroundings import DefinitionExcerpt, paragraph_of
-from sourcelight.engines.deepsearch.lookups.names import noun_with_article
+from sourcelight.engines.deepsearch.facts.claims import UNREAD
+from sourcelight.engines.deepsearch.facts.kinds import in_words_with_article, kind_in_words
 from sourcelight.engines.deepsearch.markdown import CITED, inline
 from sourcelight.engines.deepsearch.question import QuestionIntents
 from sourcelight.engines.deepsearch.requests import ResearchRequest
@@ -35,7 +36,11 @@ _NO_ANSWER = "No direct answer found: what is searched has few of the question's
 
 def write_finding(finding: Finding, inquiry: ResearchRequest, draft: Draft) -> None:
     """Write a finding as the parts of an answer."""
-    draft.parts.append(Paragraph(f"{_cite(finding.headline, draft)}.", _about(finding.headline, inquiry)))
+    headline = finding.headline
+    # A line proves itself, whatever else could not be read; a number does not.
+    if finding.notes and finding.unit in {"tests", "throws", "callers"}:
+        headline = replace(headline, text=f"{UNREAD}{headline.text}")
+    draft.parts.append(Paragraph(f"{_cite(headline, draft)}.", _about(headline, inquiry)))
     draft.parts += [Quote(draft.ledger.add(quote)) for quote in finding.quotes]
     if finding.details:
         draft.parts.append(Heading(finding.heading))
@@ -236,8 +241,9 @@ def _definition(excerpt: DefinitionExcerpt, ledger: EvidenceLedger) -> str:
     description = f": “{inline(excerpt.description)}”" if excerpt.description else ""
     container = f" of {code(excerpt.definition.container)}" if excerpt.definition.container else ""
     link = f"[{ledger.add(excerpt.evidence)}]"
-    kind = noun_with_article(excerpt.definition, excerpt.path)
-    return f"- {code(excerpt.definition.name)}, {kind}{container}{description} {link}"
+    lines = [*[""] * (excerpt.evidence.begin_line - 1), *excerpt.evidence.text.split("\n")]
+    kind = in_words_with_article(kind_in_words(excerpt.definition, lines, excerpt.path))
+    return f"- {code(excerpt.definition.name)}{', ' if kind else ''}{kind}{container}{description} {link}"
 
 
 def _use(use: FileEvidence, ledger: EvidenceLedger) -> str:

@@ -1,0 +1,341 @@
+"""All sentences that an answer states as a fact, with what proves each: a sentence of no form here is not stated.
+
+The check stands between what looks something up and what writes the answer, so a new kind of sentence has to say here
+what proves it. `docs/design/deepsearch.md` has the table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+from sourcelight.engines.deepsearch.evidence.model import CommitEvidence, Evidence, FileEvidence, Finding
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A kind of sentence.
+
+    Attributes
+    ----------
+    forms
+        What it looks like: `…` in ticks is a name, a path or a line of code, and … any words.
+    proof
+        ``lines``: it cites lines, which have the name that the sentence is about. ``commit``: it cites a commit.
+        ``search``: a whole search without a result. ``count``: a search or a call that gives the number again.
+    holds
+        What must be true of the repository.
+    otherwise
+        What is said if that isn't certain.
+    made_by
+        Functions that make such sentences, by module of `facts` or `lookups`.
+    """
+
+    forms: Sequence[str]
+    proof: str
+    holds: str
+    otherwise: str
+    made_by: Sequence[str] = field(default=())
+
+
+_PLACES = "Most relevant: three places"
+CLAIMS: Sequence[Claim] = (
+    Claim(
+        ("`…` is defined in …", "Yes: `…` is defined in …"),
+        "lines",
+        "The grammar of the file, or the form of the line, defines the name there. The kind is said only by a word of "
+        "that line, in the terms of its language; further places have no number. Yes only for the kind that was asked.",
+        "the sentence without a kind or without Yes; without a definition, that none was found",
+        ("names.state_definitions", "answering._find_named"),
+    ),
+    Claim(
+        ("`…` is a … in …", "`…` is an … in …", "`…` is defined in …: “…”"),
+        "lines",
+        "As above; what follows the colon stands in the cited comment or docstring. Of two names, one sentence each.",
+        _PLACES,
+        ("comparison.find_purpose", "comparison.find_difference", "comparison._describe"),
+    ),
+    Claim(
+        ("`…` is set to …", "`…` has several values…"),
+        "lines",
+        "The cited line assigns the value. Further lines of the file that assign are counted in the sentence; values "
+        "that differ are listed without their number.",
+        "where it is defined",
+        (
+            "defaults.find_value", "defaults.state_values", "defaults._add_assignments", "defaults._follow",
+            "defaults.find_setting", "defaults._default_constants",
+            "initial_values.find_constant_of", "initial_values.find_initial_value",
+            "uses.find_configured",
+        ),
+    ),
+    Claim(
+        ("The default of …", "The documentation says that the default of `…` is …", "`…` of `…` has no default: …"),
+        "lines",
+        "The cited head, call or fallback gives it. Without a function in the question, the sentence is about the "
+        "parameter of that name in the functions that it names.",
+        "the places where the name is set",
+        ("defaults.find_parameter_default", "defaults.find_any_default"),
+    ),
+    Claim(
+        (
+            "`…` has the parameter…", "`…` has no parameters, in …", "`…` is the name of several functions: …",
+            "`…` has no parameter `…`: …",
+        ),
+        "lines",
+        "All heads of the name could be read and are cited. Lacking means that the whole body has no such word, and "
+        "that no parameter takes any name.",
+        _PLACES,
+        ("comparison.find_parameters", "comparison.find_lacking_parameter"),
+    ),
+    Claim(
+        ("`…` is called by …", "`…` is called by name in …"),
+        "lines",
+        "Each cited line has the call. The number counts calls that navigation resolves, outside of tests; the "
+        "sentence has the number of all other lines of code with the name, so every line is accounted for. By name, "
+        "if a call may be of another definition; at least, if a file with the name couldn't be parsed.",
+        "lines with the name",
+        ("calls._state", "calls.find_callers"),
+    ),
+    Claim(
+        ("No call of `…` is certain, but …",),
+        "lines",
+        "A whole search for the name; the lines that have it are cited.",
+        _PLACES,
+        ("calls._mentions",),
+    ),
+    Claim(
+        ("No searched line has `…` but …",),
+        "lines",
+        "A whole search, letters in a row, finds only the defining lines, which are cited; a cell of a notebook with a "
+        "second one counts. It says that nothing calls it by its name, not that nothing calls it.",
+        "lines with the name",
+        ("calls._no_callers",),
+    ),
+    Claim(
+        ("`…` calls …", "`…` in `…` calls …"),
+        "lines",
+        "The cited lines of its body have the calls, and navigation resolves each to one definition. Others may be "
+        "called, too.",
+        _PLACES,
+        ("calls.find_callees",),
+    ),
+    Claim(
+        ("The head of `…` names …",),
+        "lines",
+        "The words stand behind the name in the cited head. Nothing is said of bases that are added elsewhere.",
+        _PLACES,
+        ("classes.find_bases",),
+    ),
+    Claim(
+        ("… of … test file… the name `…`, such as in …",),
+        "lines",
+        "A whole search of the files that are tests by their paths. It says that lines have the name, not that they "
+        "test it.",
+        _PLACES,
+        ("uses.find_tests",),
+    ),
+    Claim(
+        ("No test file that is searched has the name `…`",),
+        "search",
+        "As above, without a result, and no file has tests beside its code.",
+        _PLACES,
+        ("uses.find_tests",),
+    ),
+    Claim(
+        ("A line that uses the name `…` is in …: `…`",),
+        "lines",
+        "The line is shown, and is neither a definition, an import nor a comment.",
+        _PLACES,
+        ("uses.find_example",),
+    ),
+    Claim(
+        ("`…` is raised by name …on …", "`…` is thrown by name …on …"),
+        "lines",
+        "In files of programming languages outside of tests, the keyword stands before the name, outside of comments "
+        "and texts.",
+        _PLACES,
+        ("throws.find_throws",),
+    ),
+    Claim(
+        ("`…` is read from the environment in …: `…`", "`…` is a quoted key in …: `…`", "Code reads … by name…"),
+        "lines",
+        "The line is shown or cited; the forms are those that read the environment in known languages. What else is "
+        "read, such as by a name made at run time, is said or left open.",
+        _PLACES,
+        ("uses.find_key_uses", "environment.find_variable", "environment.list_environment"),
+    ),
+    Claim(
+        ("`…` lists …", "`…` of `…` lists …", "`…` names …", "Yes: `…` lists …", "Yes: `…` of `…` lists …"),
+        "lines",
+        "The cited lines of one manifest list the packages. It is said of that manifest, with the group such as dev.",
+        _PLACES,
+        ("dependencies.find_dependency", "dependencies.list_dependencies", "dependencies._statement"),
+    ),
+    Claim(
+        ("No: no manifest … lists `…` (…)",),
+        "search",
+        "All manifests could be read as data, none is of an unknown format, and no manifest has the word.",
+        _PLACES,
+        ("dependencies._no_dependency",),
+    ),
+    Claim(
+        ("`…` lists no … dependencies", "`…` lists no dependencies", "`…` list no…dependencies"),
+        "lines",
+        "All manifests are named, could be read as data, and are no programs.",
+        _PLACES,
+        ("dependencies._no_dependencies",),
+    ),
+    Claim(
+        ("`…` requires …", "`…` targets …", "`…` is tested with …", "`…` of `…` requires …", "`…` of `…` targets …"),
+        "lines",
+        "The cited line of the manifest has the version. Other manifests follow below.",
+        _PLACES,
+        ("dependencies.find_runtime",),
+    ),
+    Claim(
+        ("No searched file has `…`: …",),
+        "search",
+        "A whole search in any case finds no line and no path. Large files and submodules are named as not read.",
+        _PLACES,
+        ("absence.find_absence",),
+    ),
+    Claim(
+        ("No definition of `…` was found in …", "No … definition of `…` was found in …"),
+        "lines",
+        "The index has none, no line of code looks like one in a file without a grammar, and lines with the text are "
+        "cited.",
+        _PLACES,
+        ("absence.find_absence",),
+    ),
+    Claim(
+        (
+            "Line … of `…` was last changed by …", "Line … of `…` is as old as the oldest commit …",
+            "`…` has no line …: it ends with line …",
+        ),
+        "lines",
+        "`git blame` of the line, or the number of lines. At the edge of a shallow clone the second form is used.",
+        _PLACES,
+        ("answering.find_line_author",),
+    ),
+    Claim(
+        (
+            "The commit of `…` is by …", "The first commit…", "The last commit…", "The … merge…",
+            "… repositories have `…`",
+        ),
+        "commit",
+        "All commits behind the searched one are known, or the sentence begins with In what could be read. The order "
+        "is that of committer dates.",
+        "There is no commit that …",
+        ("events._find_tag", "events._find_commit", "events._set_commit"),
+    ),
+    Claim(
+        ("A line with … was … by …", "… was added by …", "… was renamed from … by …", "… was removed by …",
+         "… was last changed by …", "… was first changed by …"),
+        "commit",
+        "The commit's diff has the line or the path. A file that got its name by a rename is not said to be added.",
+        "No commit changed it, if the history is whole",
+        ("events._find_line_change", "events._find_path_change", "changes.former_path"),
+    ),
+    Claim(
+        ("No commit …", "No one has commits…", "There is no commit…"),
+        "count",
+        "A whole search of the history; in a shallow clone it begins with In what could be read.",
+        _PLACES,
+        ("events._find_line_change", "events._find_path_change", "events._find_commit", "events._find_people"),
+    ),
+    Claim(
+        ("… the most …", "… the fewest …"),
+        "count",
+        "All commits or lines are counted, ties are named together, and addresses of one name are joined. Blame that "
+        "is not exact says probably.",
+        _PLACES,
+        ("events._find_people", "ownership.find_main_author", "answering._apply_group"),
+    ),
+    Claim(
+        ("By CODEOWNERS, …",),
+        "count",
+        "The rules of CODEOWNERS match the files; of how many, if not of all.",
+        "who wrote most lines",
+        ("ownership.find_owners",),
+    ),
+    Claim(
+        ("**…** …",),
+        "count",
+        "The number of rows of the query in the answer, by the rule in the answer. What was not read is in the "
+        "sentence: languages without a grammar, or In what could be read. Tests name their custom; classes are what "
+        "the language calls so.",
+        "that it can't be counted, or without which words it was",
+        (
+            "texts.count_texts", "texts._count_without", "files.count_files", "files.count_folders",
+            "files.count_languages", "files.count_lines", "files.count_repositories",
+            "files.count_repositories_without", "definitions.count_definitions", "definitions._by_place",
+            "definitions.count_tests", "subclasses.count_subclasses", "commits.count_commits",
+            "commits.count_authors", "changes.count_changed_files", "changes.count_changed_folders",
+            "changes._compare", "changes.count_changed_lines", "changes.count_refs", "imports.count_importing",
+            "imports._not_importing", "imports.count_dependencies", "answering._apply_group",
+        ),
+    ),
+)  # fmt: skip
+"""In the order of trial: the first form that a sentence has is its claim."""
+
+_NAME = r"(?P<quote{0}>`+)(?:.+?)(?P=quote{0})"
+UNREAD = "In what could be read: "
+"""Beginning of a sentence about what could only be read in part."""
+
+
+@cache
+def _pattern(form: str) -> re.Pattern[str]:
+    """Turn a form into an expression."""
+    parts = []
+    for number, part in enumerate(re.split(r"(`…`|…)", form)):
+        parts.append(_NAME.format(number) if part == "`…`" else ".*" if part == "…" else re.escape(part))
+    return re.compile("".join(parts) + (".*" if form.endswith("`…`") else ""), re.DOTALL)
+
+
+def claim_of(sentence: str, proofs: Sequence[str] = ()) -> Claim | None:
+    """Return what kind of fact a sentence states; None for a sentence of no known form.
+
+    Parameters
+    ----------
+    sentence
+        Markdown without citations and without its full stop.
+    proofs
+        Only claims with one of these proofs; all if there are none.
+    """
+    text = sentence.removeprefix(UNREAD)
+    for claim in CLAIMS:
+        if (not proofs or claim.proof in proofs) and any(_pattern(form).fullmatch(text) for form in claim.forms):
+            return claim
+    return None
+
+
+def is_proven(finding: Finding) -> bool:
+    """Return whether the headline of a finding has a known form, and its proof.
+
+    A sentence about something cites lines or paths that have its name. One that says what is nowhere needs a search
+    that was whole.
+    """
+    claim = claim_of(finding.headline.text, ("lines", "commit", "search"))
+    if claim is None:
+        return False
+    if claim.proof == "search":
+        return finding.is_negative and not finding.notes and bool(finding.queries)
+    evidence = finding.headline.evidence
+    if claim.proof == "commit":
+        return any(isinstance(item, CommitEvidence) for item in evidence)
+    return bool(evidence) and _has_subject(finding.headline.text, evidence)
+
+
+def _has_subject(sentence: str, evidence: Sequence[Evidence]) -> bool:
+    """Return whether the name that a sentence is about stands in the lines, or the paths, that it cites."""
+    subject = re.search(r"(`+)\s?(.+?)\s?\1", sentence)
+    if subject is None:
+        return True
+    files = [item for item in evidence if isinstance(item, FileEvidence)]
+    # What a line of a body is said to be in is known by its definition.
+    holders = [symbol for item in files if item.role == "usage" for symbol in item.symbols]
+    text = " ".join([*(f"{item.path} {item.text}" for item in files), *holders]).casefold()
+    name = re.split(r"\.|::|->|#|/", subject[2].strip("`").removesuffix("()"))[-1]
+    return bool(name) and name.casefold() in text

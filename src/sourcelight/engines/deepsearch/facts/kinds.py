@@ -1,0 +1,144 @@
+"""Words for kinds of definitions, as their own lines write them: a kind that no line writes isn't said.
+
+The index has one list of kinds for all languages, in which a named type of Go, an alias of TypeScript and a ``typedef``
+of C are classes. A reader of Go would call that wrong, so a headline takes the word from the line that it cites.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sourcelight.core.query.languages import language_of
+from sourcelight.engines.symbols.definition_parser import Definition
+
+_TYPES = frozenset({"class", "struct", "interface", "enum", "union", "record", "trait", "type", "object"})
+_FUNCTIONS = frozenset({"function", "method", "constructor"})
+_SCOPES = frozenset({"module", "namespace", "package"})
+_VALUES = frozenset({"constant", "variable"})
+_OF_TYPES = {
+    "class": "class", "struct": "struct", "interface": "interface", "enum": "enum", "union": "union", "trait": "trait",
+    "protocol": "protocol", "record": "record", "actor": "actor", "object": "object", "mixin": "mixin", "type": "type",
+    "typealias": "type alias", "typedef": "type", "newtype": "type", "data": "type", "using": "type",
+    "associatedtype": "associated type", "delegate": "delegate", "message": "message", "service": "service",
+    "input": "input type", "table": "table", "view": "view", "defprotocol": "protocol", "defrecord": "record",
+    "deftype": "type", "opaque": "type", "module": "module", "annotation": "annotation", "extension": "extension",
+}  # fmt: skip
+"""Keywords of types, and what their languages call what they define."""
+_OF_SCOPES = {
+    "module": "module", "mod": "module", "namespace": "namespace", "package": "package", "defmodule": "module",
+}  # fmt: skip
+_OF_VALUES = {"const": "constant", "constexpr": "constant", "var": "variable"}
+_OF_MEMBERS = {
+    "Kotlin": "property", "Swift": "property", "TypeScript": "property", "TSX": "property", "PHP": "property",
+    "JavaScript": "property", "Python": "attribute",
+}  # fmt: skip
+_WITH_FIELDS = frozenset({"Go", "Rust", "C", "C++", "Java", "C#", "Objective-C", "Zig", "Dart"})
+_MACROS = re.compile(r"^\s*(?:#\s*define\b|macro_rules!|\(?defmacrop?\b|macro\s)")
+_WORD = re.compile(r"[@#]?\w+!?")
+_CAPITALS = re.compile(r"[A-Z][A-Z\d_]+")
+_BRACKETED = re.compile(r"<[^<>]*>|\([^()]*\)|\[[^\[\]]*\]|\"[^\"]*\"|'[^']*'")
+_C_FAMILY = frozenset({"C", "C++", "Objective-C", "Objective-C++", "CUDA"})
+_ALL_FUNCTIONS = frozenset(
+    {"Kotlin", "Elixir", "Erlang", "Haskell", "Lua", "Zig", "Shell", "R", "Julia", "Perl", "Clojure"}
+)
+"""Languages that say function of what belongs to a class or a module, too."""
+_ALL_METHODS = frozenset({"Ruby", "Java", "C#"})
+_HEAD_LINES = 8
+
+
+def kind_in_words(  # noqa: PLR0911 - kinds differ
+    definition: Definition, lines: Sequence[str], path: str
+) -> str:
+    """Return what the language of a file calls a definition, by the words of its own line; empty if that is not sure.
+
+    Parameters
+    ----------
+    definition
+        A definition as the index or the form of a line has it.
+    lines
+        The lines of its file.
+    path
+        Its path, which tells the language.
+    """
+    if not 0 < definition.line <= len(lines):
+        return ""
+    line, language = lines[definition.line - 1], language_of(path)
+    match = re.search(rf"(?<![\w$]){re.escape(definition.name)}(?![\w$])", line)
+    if match is None:
+        return ""
+    before, after = line[: match.start()], line[match.end() :]
+    if _MACROS.match(before):
+        return "macro"
+    if definition.kind == "enummember":
+        return "member of an enum"
+    if definition.kind in _TYPES:
+        return _type_in_words(definition, lines, before, after, language)
+    if definition.kind in _FUNCTIONS:
+        return _function_in_words(definition, lines, before, after, language)
+    words = [word.lower() for word in _WORD.findall(_without_brackets(before))]
+    if definition.kind in _SCOPES:
+        return next((_OF_SCOPES[word] for word in reversed(words) if word in _OF_SCOPES), "")
+    if definition.kind in _VALUES:
+        if "static" in words and "final" in words:
+            return "constant"
+        return next((_OF_VALUES[word] for word in reversed(words) if word in _OF_VALUES), "")
+    if definition.kind not in {"field", "property"} or not definition.container:
+        return ""
+    return _OF_MEMBERS.get(language, definition.kind if language in _WITH_FIELDS else "")
+
+
+def in_words_with_article(kind: str) -> str:
+    """Return a kind with its article, such as "a class" or "an interface"; empty for none."""
+    return f"{'an' if kind[:1] in 'aeiou' else 'a'} {kind}" if kind else ""
+
+
+def _without_brackets(text: str) -> str:
+    """Return a text without what is in brackets or quoted: the ``class`` of a template's parameter is no keyword."""
+    while (shorter := _BRACKETED.sub(" ", text)) != text:
+        text = shorter
+    return text
+
+
+def _type_in_words(definition: Definition, lines: Sequence[str], before: str, after: str, language: str) -> str:
+    if language == "Go":
+        word = re.match(r"(?:\[.*\])?\s+(struct|interface)\b", after)
+        return word[1] if word is not None else "type"
+    words = _WORD.findall(_without_brackets(before))
+    keywords = [word.lower() for word in words if word.lower() in _OF_TYPES]
+    if "@interface" in words:
+        return "annotation" if language in {"Java", "Groovy"} else "class"
+    if not keywords:
+        # The name of a C type may stand behind its body: `} entry_t;`.
+        begin = lines[definition.begin_line - 1] if 0 < definition.begin_line <= len(lines) else ""
+        return "type" if re.match(r"\s*typedef\b", begin) else ""
+    if "typedef" in keywords:
+        return "type"
+    if keywords[-1] in {"class", "struct"} and len(keywords) > 1 and keywords[-2] in {"enum", "record", "annotation"}:
+        return _OF_TYPES[keywords[-2]]
+    return _OF_TYPES[keywords[-1]]
+
+
+def _function_in_words(  # noqa: PLR0911 - languages differ
+    definition: Definition, lines: Sequence[str], before: str, after: str, language: str
+) -> str:
+    if re.search(r"\b(?:get|set)\s+$", before) and language in {"JavaScript", "TypeScript", "TSX", "Dart"}:
+        return "property"
+    above = "\n".join(lines[max(0, definition.begin_line - 1) : definition.line])
+    if language == "Python" and re.search(r"@(?:\w+\.)*(?:cached_)?property\b|@\w+\.setter\b", above):
+        return "property"
+    if definition.kind == "constructor":
+        return "constructor"
+    if language in _C_FAMILY and not before.strip() and _CAPITALS.fullmatch(definition.name):
+        # A macro that is called at the top of a file looks like a function without a type.
+        return ""
+    if language in _ALL_METHODS:
+        return "method"
+    if language in _ALL_FUNCTIONS:
+        return "function"
+    if language == "Rust" and definition.kind == "method":
+        head = "\n".join(lines[definition.line - 1 : definition.line - 1 + _HEAD_LINES]).partition("{")[0]
+        return "method" if re.search(r"\bself\b", head) else "function"
+    if definition.kind == "method" and re.match(r"[\"']?\s*[:=]", after):
+        return "function"  # of an object, in JavaScript
+    return definition.kind

@@ -1,0 +1,94 @@
+"""Lines of code that throw or raise an exception by its name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from sourcelight.core.markup import code, count_of, join_words
+from sourcelight.core.markup.highlighting import line_tokens
+from sourcelight.core.query.languages import language_of
+from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
+from sourcelight.engines.deepsearch.facts.unparsed_definitions import PROGRAMMING_LANGUAGES
+from sourcelight.engines.deepsearch.lookups.names import MAX_DETAILS, SHOWN, rank_of, split_name
+from sourcelight.engines.deepsearch.lookups.uses import (
+    holder_of,
+    is_code,
+    location_in,
+    quote_around,
+    state_use,
+    whole_word,
+)
+
+_STRINGS = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`[^`]*`")
+_RAISING = (".py", ".pyi", ".rb", ".ex", ".exs", ".ml", ".mli")
+
+
+def find_throws(work: Work, name: str, notes: list[str]) -> Finding | None:
+    """Return the lines of code that throw or raise an exception; None if none does by its name."""
+    simple = split_name(name)[1]
+    queries = make_queries(work, f"case:yes type:file {whole_word(simple)}")
+    rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
+    every = [row for row in rows if language_of(row["path"]) in PROGRAMMING_LANGUAGES]
+    rows = [row for row in every if is_code(row)]
+    texts = FileTexts(work.context)
+    exception = rf"(?:new\s+)?\\?(?:[\w$]+(?:\.|::|\\))*\.?{re.escape(simple)}(?![\w$])"
+    pattern = re.compile(
+        rf"\b(?:throw|raise|rethrow|THROW)\b(?:\s*\(?\s*|.*(?:\?\??|:|\|\||\bor\b|\belse\b|\bfrom\b)\s*){exception}"
+    )
+    throwing = [row for row in rows if _throws(work, texts, row, pattern)]
+    if not throwing:
+        return None
+    throwing.sort(key=lambda row: (rank_of(row["path"]), row["path"], row["line_number"]))
+    statements = [state_use(work, texts, row, holder_of(work, texts, row)) for row in throwing[:MAX_DETAILS]]
+    holders = list(dict.fromkeys(location_in(row, holder_of(work, texts, row)) for row in throwing[:MAX_DETAILS]))
+    files = count_of(len({(row["repository"], row["path"]) for row in throwing}), "file")
+    verb = "raised" if throwing[0]["path"].endswith(_RAISING) else "thrown"
+    # "By name": a variable or a function may hold the exception, and what is thrown then has another name.
+    # What is left out belongs into the sentence, or its number is another one than a reader counts.
+    has_others = any(_throws(work, texts, row, pattern) for row in every if row not in rows)
+    outside = "outside of tests and examples " if has_others else ""
+    text = f"{code(simple)} is {verb} by name {outside}on {count_of(len(throwing), 'line')} of {files}"
+    text += f"{', such as in' if len(holders) > SHOWN else ':'} {join_words(holders[:SHOWN])}"
+    evidence = tuple(item for statement in statements[:SHOWN] for item in statement.evidence)
+    finding = Finding(
+        Statement(text, evidence), "throws", queries=[join_queries(queries)], notes=notes, heading="Lines"
+    )
+    finding.quotes = [quote_around(work, texts, throwing[0])]
+    finding.details = statements
+    finding.method.append(
+        "Code outside of tests and examples counts; an exception that another function makes does not."
+    )
+    return finding
+
+
+def _throws(work: Work, texts: FileTexts, row: Mapping[str, Any], pattern: re.Pattern[str]) -> bool:
+    """Return whether `pattern` finds that a line throws or raises something, which is no argument and in no text.
+
+    The keyword may be on a line above: ``raise (``, ``throw new``, ``throw x ?``.
+    """
+    target = work.inquiry.pins.of(row["repository"])
+    number = row["line_number"]
+    lines = [] if target is None else texts.lines(target, row["path"])
+    above = [line.strip() for line in lines[max(0, number - 3) : number - 1]]
+    before = ""
+    for line in above:
+        blanked = _STRINGS.sub('""', line)
+        before = f"{before} {blanked}" if re.search(r"(?:\b(?:throw|raise|new)|[(?:,])$", blanked) is not None else ""
+    line = _blank_comments(lines, number, row["path"]) if lines else row["line"]
+    text = f"{before} {_STRINGS.sub(chr(34) * 2, line.strip())}"
+    return pattern.search(text) is not None and pattern.search(before) is None
+
+
+def _blank_comments(lines: list[str], number: int, path: str) -> str:
+    """Return a line without its comments and its parts of texts over several lines, such as docstrings."""
+    line = lines[number - 1]
+    tokens = line_tokens(lines, path.rpartition(".")[2])[number - 1]
+    for start, end, kind in tokens:
+        if kind in {"c", "s"}:
+            line = f"{line[:start]}{' ' * (end - start)}{line[end:]}"
+    return line
