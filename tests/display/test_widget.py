@@ -106,16 +106,19 @@ def test_hostile_text_stays_text() -> None:
 
 @pytest.fixture
 def displays(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What is displayed, collected where IPython would publish it; updates of a page after it."""
+    """What is displayed, collected where IPython would publish it; updates are pairs of the output and its bundle."""
     results: list[Any] = []
 
     class Handle:
+        def __init__(self, output: Any) -> None:
+            self._output = output
+
         def update(self, bundle: Any, **_: Any) -> None:
-            results.append(("update", bundle))
+            results.append((self._output, bundle))
 
     def display(shown_object: Any, **_: Any) -> Handle:
         results.append(shown_object)
-        return Handle()
+        return Handle(shown_object)
 
     monkeypatch.setattr("IPython.display.display", display)
     monkeypatch.setattr(progress_box, "_front_end_draws", threading.Event())
@@ -163,7 +166,7 @@ def test_stop_is_there_while_it_can_work(displays: list[Any]) -> None:
 def test_the_stored_text_never_changes(displays: list[Any]) -> None:
     box = ProgressBox()
     assert repr(box) == "sourcelight progress"
-    box.draw(snapshot("complete"))
+    box.draw(snapshot("running"))
     bundle = box._repr_mimebundle_()
     data = bundle[0] if isinstance(bundle, tuple) else bundle
     assert data["text/plain"] == "sourcelight progress"
@@ -184,12 +187,17 @@ def test_a_front_end_without_widgets_sees_a_page_that_lives(
     box_shown, page, *updates = displays
     assert box_shown is box
     assert "Searching" in page["text/html"]
-    assert "Limited" in updates[-1][1]["text/html"]
     assert f"sl-page-{box.page}" in page["text/html"]
-    assert {page["text/plain"], updates[-1][1]["text/plain"]} == {"sourcelight progress"}
+    *_, (emptied, nothing), (ended, final) = updates
+    assert emptied is box
+    assert nothing == {"text/html": "", "text/plain": ""}
+    assert ended is page
+    assert "Limited" in final["text/html"]
+    assert "sl-page-" not in final["text/html"], "nothing hides it"
+    assert {page["text/plain"], final["text/plain"]} == {"sourcelight progress"}
 
 
-def test_where_widgets_are_drawn_the_page_comes_at_the_end(
+def test_where_widgets_are_drawn_the_page_replaces_the_box_at_the_end(
     displays: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [100.0]
@@ -202,7 +210,10 @@ def test_where_widgets_are_drawn_the_page_comes_at_the_end(
         box.draw(snapshot("running"))
     assert displays == [box]
     box.draw(snapshot("complete"))
-    assert "Complete" in displays[1]["text/html"]
+    replaced, page = displays[1]
+    assert replaced is box
+    assert "Complete" in page["text/html"]
+    assert len(displays) == 2
 
 
 def test_notebooks_that_are_compared_get_widgets_alone(displays: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:

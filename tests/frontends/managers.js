@@ -59,7 +59,7 @@ async function handle(message) {
   if (kind === "comm_msg") await comms.get(content.comm_id)?.onMsg?.(message);
   if (kind === "comm_close") await comms.get(content.comm_id)?.onClose?.(message);
   if (future && kind !== "comm_open") await future.onIOPub?.(message);
-  if (kind === "widget") await show(content, element());
+  if (kind === "widget") await show(content.model, element(content.id));
   if (kind === "html") {
     const cell = displays.get(content.id) ?? element(content.id);
     cell.innerHTML = content.html;

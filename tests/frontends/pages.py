@@ -88,14 +88,19 @@ class Kernel:
         data = content.get("data", {})
         if kind in {"display_data", "update_display_data"}:
             if self._draws_widgets and WIDGET in data:
-                kind, content = "widget", data[WIDGET]["model_id"]
+                kind, content = "widget", {"id": display_id(content), "model": data[WIDGET]["model_id"]}
             elif "text/html" in data:
-                kind, content = "html", {"id": content["transient"].get("display_id", ""), "html": data["text/html"]}
+                kind, content = "html", {"id": display_id(content), "html": data["text/html"]}
         if kind not in {"comm_open", "comm_msg", "comm_close", "status", "widget", "html"}:
             return
         buffers = [base64.b64encode(item).decode() for item in message["buffers"]]
         parts = {key: message[key] for key in ("header", "parent_header", "metadata")}
         self._arrived.put(json.dumps({"kind": kind, "content": content, "buffers": buffers, **parts}, default=str))
+
+
+def display_id(content: dict[str, Any]) -> str:
+    """The name under which a later message may update an output; empty if none may."""
+    return str(content.get("transient", {}).get("display_id", ""))
 
 
 def environment(folder: Path) -> dict[str, str]:

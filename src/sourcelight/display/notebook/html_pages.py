@@ -98,6 +98,24 @@ class ProgressPage:
         self._clock = clock
         self._due = 0.0
         self._handle: Any = None
+        self._has_place = False
+
+    def take_place_of(self, output: Any) -> None:
+        """Stand in place of a widget's output from now on, where nothing hides the page.
+
+        Parameters
+        ----------
+        output
+            Handle of the widget's output. A page that is displayed already stays where it is, and the output is
+            emptied.
+        """
+        if self._has_place:
+            return
+        self._has_place = True
+        if self._handle is None:
+            self._handle = output
+        else:
+            output.update({"text/html": "", "text/plain": ""}, raw=True)
 
     def draw(self, snapshot: ProgressSnapshot) -> None:
         """Show a moment; the first one displays the page."""
@@ -105,7 +123,8 @@ class ProgressPage:
         if snapshot.phase == "running" and now < self._due:
             return
         self._due = now + PAGE_INTERVAL_S
-        bundle = {"text/html": progress_html(snapshot, self._name), "text/plain": PROGRESS_TEXT}
+        name = "" if self._has_place else self._name
+        bundle = {"text/html": progress_html(snapshot, name), "text/plain": PROGRESS_TEXT}
         if self._handle is None:
             from IPython.display import display
 

@@ -1,8 +1,9 @@
 """The live progress box of a notebook. Loads anywidget; only the calling thread touches it.
 
-Python draws, and the browser sets what differs (``programs/progress.js``). The widget has a page of plain HTML next to
-it. During a cell, a kernel can't find out whether its front end draws widgets, so the page stays until one reports
-back; a drawn widget hides the page.
+Python draws, and the browser sets what differs (``programs/progress.js``). During a cell, a kernel can't find out
+whether its front end draws widgets. Until one reports back, a page of plain HTML stands next to the widget; a drawn
+widget hides the page. At the end the page takes the widget's place: a saved notebook has no model for a widget, and
+JupyterLab would show "model not found" above every result.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ class ProgressBox(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bas
     def __init__(self, on_stop: Callable[[], None] | None = None) -> None:
         self._on_stop = None if in_marimo() else on_stop
         self._displayed_at: float | None = None
+        self._output: Any = None
         name = uuid.uuid4().hex
         # Notebooks that are compared with stored ones ask for widgets alone: a page has times in it.
         has_page = not in_marimo() and progress_setting() != "widget"
@@ -73,7 +75,13 @@ class ProgressBox(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bas
             self._displayed_at = now
             self._display()
         is_unseen = not _front_end_draws.is_set() and now - self._displayed_at >= PAGE_INTERVAL_S
-        if self._page is not None and (is_unseen or snapshot.phase != "running"):
+        if self._page is None:
+            return
+        if snapshot.phase != "running":
+            self._page.take_place_of(self._output)
+            self._page.draw(snapshot)
+            self.close()  # else the kernel keeps its model, and a front end may save it with the notebook
+        elif is_unseen:
             self._page.draw(snapshot)
 
     def _display(self) -> None:
@@ -82,7 +90,7 @@ class ProgressBox(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bas
         else:
             from IPython.display import display
 
-            display(self)
+            self._output = display(self, display_id=True)
 
     def _on_message(self, _widget: Any, message: Any, _buffers: Any) -> None:
         kind = message.get("kind") if isinstance(message, Mapping) else None

@@ -37,11 +37,11 @@ def progress_html(snapshot: ProgressSnapshot, name: str = "") -> str:
     snapshot
         The moment.
     name
-        Becomes a class of the page, for a widget that hides it; hexadecimal digits.
+        Becomes a class of the page, for a widget that hides it; hexadecimal digits. Empty: nothing hides the page.
     """
-    kind = f" sl-page-{name}" if name else ""
+    kind = f"sl-page-{name}" if name else "sl-page"
     parts = "".join(map(html_of, progress_parts(snapshot)))
-    return f'<style>{style("progress")}</style><div class="sl-p{kind}">{parts}</div>'
+    return f'<style>{style("progress")}</style><div class="sl-p {kind}">{parts}</div>'
 
 
 def _bar(snapshot: ProgressSnapshot) -> Node:
