@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Mapping
-from dataclasses import MISSING, asdict, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from typing import Any
 
 import sourcelight
@@ -74,8 +74,9 @@ class WorkerRequest:
 
     def to_plain(self) -> dict[str, Any]:
         """Return the request as JSON values, with the versions of the sender."""
-        payload = {field.name: getattr(self, field.name) for field in fields(self)}
-        request = None if self.request is None else asdict(self.request)
+        payload = _values_of(self)
+        # All its values are plain: `asdict` would copy each of them.
+        request = None if self.request is None else _values_of(self.request)
         return {**payload, "arguments": dict(self.arguments), "request": request, "versions": versions()}
 
     @classmethod
@@ -152,6 +153,11 @@ def non_default_fields(record: Any) -> dict[str, Any]:
         if value != (item.default if item.default_factory is MISSING else item.default_factory()):
             values[item.name] = value
     return values
+
+
+def _values_of(record: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass by name."""
+    return {item.name: getattr(record, item.name) for item in fields(record)}
 
 
 def _is_plain(value: object) -> bool:

@@ -202,8 +202,9 @@ class ClusterSource:
         outcomes = [] if self._streams is None else self._streams.outcomes
         self._merge(outcomes)
         self._account(outcomes, limit_hit=limit_hit)
-        self.plans = without(self.plans, self.accounting.excluded)
-        self.summary = summary_of(self.plans)
+        if self.accounting.excluded:
+            self.plans = without(self.plans, self.accounting.excluded)
+            self.summary = summary_of(self.plans)
         is_late = self.task.cancellation.expired and not limit_hit
         return SourceReport(
             sorted(self._late_repositories) if is_late else [],
@@ -310,7 +311,7 @@ def unanswered_items(skipped: dict[str, tuple[FailedAttempt, ...]], partly_shown
 
 
 def _of(values: Mapping[str, T], names: frozenset[str]) -> dict[str, T]:
-    return {name: value for name, value in values.items() if name in names}
+    return {name: value for name, value in values.items() if name in names} if values else {}
 
 
 def _repository_of(label: str, names: frozenset[str]) -> str:

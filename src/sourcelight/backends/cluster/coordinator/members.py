@@ -328,8 +328,12 @@ class ReplicaOrder:
         """Return the repositories by their next worker, and those without one."""
         groups: dict[WorkerInfo, list[str]] = {}
         unplaced = []
+        live = self.members.addresses
         for name in names:
-            member = self.next(name)
+            holders = self.holders.get(name)
+            # At the start of a search no worker was asked or failed, and the preferred one is nearly always there.
+            is_new = holders and name not in self.requested and name not in self.failed_attempts
+            member = holders[0] if holders and is_new and holders[0].address in live else self.next(name)
             if member is None:
                 unplaced.append(name)
             else:

@@ -60,11 +60,18 @@ class RepositorySlot:
     @property
     def complete(self) -> bool:
         """Whether a worker has sent all rows."""
-        return any(copy.complete for copy in self.copies)
+        # Loops and no generators here and in `over`: a search asks several times for each of a thousand repositories.
+        for copy in self.copies:  # noqa: SIM110
+            if copy.complete:
+                return True
+        return False
 
     def over(self, phase: int) -> bool:
         """Return whether no more rows of a phase will arrive."""
-        return self.given_up or any(copy.phase > phase for copy in self.copies)
+        for copy in self.copies:
+            if copy.phase > phase:
+                return True
+        return self.given_up
 
 
 class OrderedMerge:
@@ -231,13 +238,7 @@ class OrderedMerge:
                 raise self.error
             if stopped():
                 return False
-            # Only the slot whose turn it is yields rows. So the order doesn't depend on the speed of workers.
-            while (turn := self._turn) is not None and gathered.size < _TOGETHER_BYTES:
-                phase, slot = turn[0], self.slots[turn[1]]
-                self._take_rows(phase, slot, gathered)
-                if not slot.over(phase):
-                    break
-                self._position += 1
+            turn = self._take_turns(gathered)
             if turn is None:
                 return False
             now = time.monotonic()
@@ -253,6 +254,21 @@ class OrderedMerge:
             self.changed.wait(yield_at - now)
             self.waiting = False
 
+    def _take_turns(self, gathered: JoinedRows) -> tuple[int, str] | None:
+        """Take rows until a repository has to send more or there are enough; return whose rows come next."""
+        # Only the slot whose turn it is yields rows. So the order doesn't depend on the speed of workers.
+        count = len(self.names)
+        end = count * len(self._phases)
+        while self._position < end and gathered.size < _TOGETHER_BYTES:
+            phase_index, index = divmod(self._position, count)
+            phase, slot = self._phases[phase_index], self.slots[self.names[index]]
+            if slot.copies:
+                self._take_rows(phase, slot, gathered)
+            if not slot.over(phase):
+                break
+            self._position += 1
+        return self._turn
+
     @property
     def _min_batch_bytes(self) -> int:
         """Bytes that are yielded without waiting for more."""
@@ -260,10 +276,11 @@ class OrderedMerge:
 
     def _take_rows(self, phase: int, slot: RepositorySlot, gathered: JoinedRows) -> None:
         """Take the remaining rows of a phase from the most advanced copy."""
-        if not slot.copies:
-            return
+        copies = slot.copies
         # Shards never change, so all copies hold the same rows in the same order, and any copy can continue.
-        copy = max(slot.copies, key=lambda candidate: (candidate.complete, candidate.phase, candidate.rows))
+        copy = copies[0] if len(copies) == 1 else max(copies, key=lambda item: (item.complete, item.phase, item.rows))
+        if copy.rows <= slot.rows_yielded:
+            return
         row_index = 0
         for part in copy.parts:
             if part.phase > phase:

@@ -133,6 +133,8 @@ class WorkerStreams:
 
     def _give_up_the_rest(self) -> None:
         """Give up repositories without a pending request; there are some only after an internal error."""
+        if self.slots.is_settled:
+            return
         incomplete = [name for name, slot in self.slots.slots.items() if not slot.complete and not slot.given_up]
         if self._error is not None:
             reason = f"the request failed ({type(self._error).__name__}: {self._error})"
