@@ -74,6 +74,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
         patch.setattr(commit, "_FIRST_BYTES", 300)
         patch.setattr(commit, "_MAX_BYTES", 2000)
         patch.setattr(commit, "_MAX_FILES", 5)
+        patch.setattr(commit, "_MIN_OBJECTS", 0)
         patch.setattr(reader, "_MIN_PROCESS_BYTES", 200)
         yield Both(targets, indexed, DirectSearch(unindexed), unindexed)
 

@@ -115,18 +115,19 @@ class BlobProcess:
 
     def _next(self, name: bytes, size: int) -> bytes | None:
         try:
-            words = self._output.readline(_MAX_HEADER_BYTES).split()
-            if len(words) == 2 and words[1] == b"missing":
-                return None
-            if words != [name.hex().encode(), b"blob", b"%d" % size]:
-                raise self._failure("it ended" if not words else "its answer is not that of a content")
-            # A newline follows each content (git-cat-file, "Batch output").
-            content = self._output.read(size + 1)
+            header = self._output.readline(_MAX_HEADER_BYTES)
+            if header != b"%s blob %d\n" % (name.hex().encode(), size):
+                if header.endswith(b" missing\n"):
+                    return None
+                raise self._failure("its answer is not that of a content" if header else "it ended")
+            content = self._output.read(size)
+            # A newline follows each content (git-cat-file, "Batch output"): read by itself, so nothing is copied.
+            end = self._output.read(1)
         except (OSError, ValueError) as error:
             raise self._failure("it ended") from error
-        if len(content) != size + 1:
+        if len(content) != size or not end:
             raise self._failure("it ended")
-        return content[:size]
+        return content
 
     def _failure(self, reason: str) -> GitFailed:
         return GitFailed(["git", "cat-file", "--batch"], self._process.poll() or 0, reason)

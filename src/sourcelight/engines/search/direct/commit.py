@@ -12,11 +12,12 @@ import numpy as np
 from sourcelight.core.arrays import BoolArray
 from sourcelight.core.batches import CommitId
 from sourcelight.engines.search.index.build import document_limit, languages_of_paths
-from sourcelight.engines.search.index.shard import BLOB_ID_BYTES, LooseShard, loose_name
+from sourcelight.engines.search.index.shard import LooseShard, loose_name
 from sourcelight.engines.search.index.view import NO_SHARD, REASONS, LooseView, ViewContent
 from sourcelight.engines.search.model import Target
 from sourcelight.engines.search.scan.corpus import OpenedCommit
-from sourcelight.repos import ObjectReader
+from sourcelight.repos import ObjectReader, Repository, packed_objects
+from sourcelight.repos.processes.file_list import FileList, list_files
 
 _FIRST_BYTES, _MAX_BYTES = 512 * 1024, 16 * 1024 * 1024
 """Bytes of the first file range, so that its rows come soon, and of the largest; each is twice the one before."""
@@ -25,6 +26,9 @@ _MAX_FILES = 4096
 _MIN_BUDGET_BYTES, _MAX_BUDGET_BYTES = 128 << 20, 2 << 30
 _MEMORY_FRACTION = 8
 _MISSING_SIZE = -1
+_MIN_OBJECTS = 10_000
+"""Objects of a repository below which reading its directories here takes less time than starting git."""
+
 _BINARY, _TOO_LARGE, _MISSING = (REASONS.index(reason) for reason in ("binary", "too-large", "missing"))
 
 ReadSizes = Callable[[bytes], int | None]
@@ -70,12 +74,10 @@ class UnindexedCommit:
         self.repository = target.repository
         self.commit = commit
         self.limit = document_limit(max_file_size)
-        with ObjectReader(self.repository) as reader:
-            tree = reader.tree(commit)
-        self._paths = tree.paths
-        ids = tree.blob_ids
-        self._ids = [ids[offset : offset + BLOB_ID_BYTES] for offset in range(0, len(ids), BLOB_ID_BYTES)]
-        self._language, self._languages = languages_of_paths(tree.paths)
+        files = _list_files(target.repository, commit)
+        self._paths, self._ids = files.paths, files.blob_ids
+        self._sizes = files.sizes
+        self._language, self._languages = languages_of_paths(self._paths)
         self._file_ranges: list[FileRange] = []
         self._guard = threading.Lock()
         self.names = self._open(FileRange(0, len(self._ids), []), {}, {})
@@ -129,8 +131,9 @@ class UnindexedCommit:
         sizes: list[int] = []
         remaining = allowed
         # Large files are not read, so they fill no file range.
-        for blob_id in self._ids[first : first + _MAX_FILES]:
-            size = read_size(blob_id)
+        files = slice(first, first + _MAX_FILES)
+        for blob_id, listed_size in zip(self._ids[files], self._sizes[files], strict=True):
+            size = read_size(blob_id) if listed_size is None else listed_size
             sizes.append(_MISSING_SIZE if size is None else size)
             if size is not None and size <= self.limit:
                 remaining -= size
@@ -234,6 +237,17 @@ class UnindexedCommits:
         with self._guard:
             self._commits.clear()
             self._bytes.clear()
+
+
+def _list_files(repository: Repository, commit: CommitId) -> FileList:
+    """List the files of a commit; raises `RepositoryError`."""
+    is_large = repository.kind == "git" and packed_objects(repository) >= _MIN_OBJECTS
+    files = list_files(repository, commit) if is_large else None
+    if files is None:
+        with ObjectReader(repository) as reader:
+            tree = reader.tree(commit)
+        files = FileList(tree.paths, [tree.blob_id(index) for index in range(len(tree))], [None] * len(tree))
+    return files
 
 
 def _budget_bytes() -> int:

@@ -104,36 +104,47 @@ class ShardBuilder:
         return len(self._blobs) - 1
 
     def layout(self, tail: bytes = b"") -> dict[str, AnyArray]:
-        """Return the sections of text and offsets, without posting lists; nothing can be added afterwards.
+        """Return the sections of text and offsets, without lines and posting lists; nothing can be added afterwards.
 
         `tail` follows the content in memory, and isn't part of it.
         """
         content = np.frombuffer(b"".join([*self._blocks, tail]), np.uint8)[: self._size]
         self._blocks.clear()
-        newlines = np.flatnonzero(content == 10).astype(np.uint32)
         # A unit ends where the next begins, so a newline that was added after a document is in its last unit.
         units = len(self._unit_starts)
-        starts = np.array(self._starts, dtype=np.uint32)
         return {
             "content": content,
-            "newlines": newlines,
             "blobs": np.frombuffer(b"".join(self._blobs), np.uint8),
-            "doc_start": starts,
+            "doc_start": np.array(self._starts, dtype=np.uint32),
             "doc_size": np.array(self._sizes, dtype=np.uint32),
-            # A document begins right after a newline, whose number is that of its first line.
-            "doc_line": np.searchsorted(newlines, starts).astype(np.uint32) - np.uint32(1),
             "doc_unit": np.array([*self._first_units, units], dtype=np.uint32),
             "unit_start": np.array([*self._unit_starts, self._size], dtype=np.uint32),
         }
 
     def write(self, folder: Path) -> str:
         """Write the shard into `folder` and return the name of its file; nothing can be added afterwards."""
-        sections: dict[str, AnyArray | list[AnyArray]] = dict(self.layout())
+        texts = self.layout()
+        newlines = _newlines_of(texts["content"])
+        lines = {"newlines": newlines, "doc_line": _line_before(newlines, texts["doc_start"])}
+        sections: dict[str, AnyArray | list[AnyArray]] = {name: (texts | lines)[name] for name in _SECTIONS}
         units = len(self._unit_starts)
         if self._postings is not None:
             sections |= self._postings.sections(self._size)
         metadata = {"documents": len(self._blobs), "units": units, "text_bytes": sum(self._sizes)}
         return write_sections(folder, "shard", metadata, sections)
+
+
+_SECTIONS = ("content", "newlines", "blobs", "doc_start", "doc_size", "doc_line", "doc_unit", "unit_start")
+"""The order of sections in a file, before the posting lists."""
+
+
+def _newlines_of(content: AnyArray) -> AnyArray:
+    return np.flatnonzero(content == 10).astype(np.uint32)
+
+
+def _line_before(newlines: AnyArray, starts: AnyArray) -> AnyArray:
+    """Return the number of the newline before each offset: a document begins right after one."""
+    return np.searchsorted(newlines, starts).astype(np.uint32) - np.uint32(1)
 
 
 class Shard:
@@ -150,10 +161,9 @@ class Shard:
         self.units: int = self.file.metadata["units"]
         self.text_bytes: int = self.file.metadata["text_bytes"]
         self.content_bytes = self.file.length("content")
-        self.line_ends = self.file.items("newlines")
         self.doc_start = self.file.array("doc_start")
         self.doc_size = self.file.array("doc_size")
-        self.doc_line = self.file.array("doc_line")
+        _ = self.doc_line  # a small table
         self.doc_unit = self.file.array("doc_unit")
         self.unit_start = self.file.array("unit_start")
 
@@ -168,6 +178,16 @@ class Shard:
         return self.file.array("newlines")
 
     @functools.cached_property
+    def line_ends(self) -> int:
+        """The number of newlines."""
+        return self.file.items("newlines")
+
+    @functools.cached_property
+    def doc_line(self) -> AnyArray:
+        """Number of the newline before each document."""
+        return self.file.array("doc_line")
+
+    @functools.cached_property
     def postings(self) -> Postings:
         """The posting lists."""
         return Postings(self.file, self.units)
@@ -180,6 +200,10 @@ class Shard:
     def is_unchanged(self) -> bool:
         """Return whether the file on disk is still the one that was opened, unchanged."""
         return self.file.is_unchanged()
+
+    def check_content(self) -> None:
+        """Check content and newlines against their checksums, if they weren't read before; raises `IndexDamaged`."""
+        _ = self.content, self.newlines
 
     def check_size(self) -> None:
         """Raise `IndexDamaged` when the file has been truncated."""
@@ -267,15 +291,28 @@ class LooseShard(Shard):
         self.text_bytes = sum(len(text) for _, text in documents)
         self.content = memoryview(sections["content"])
         self.content_bytes = len(self.content)
-        self.newlines = sections["newlines"]
-        self.line_ends = len(self.newlines)
         self.doc_start = sections["doc_start"]
         self.doc_size = sections["doc_size"]
-        self.doc_line = sections["doc_line"]
         self.doc_unit = sections["doc_unit"]
         self.unit_start = sections["unit_start"]
         self.postings = _NoPostings()
         self._blob_ids = [blob_id for blob_id, _ in documents]
+
+    # Made on first use: a search without a match needs no lines, and finding them takes longer than the scan.
+    @functools.cached_property
+    def newlines(self) -> AnyArray:
+        """Offset of each newline of the content."""
+        return _newlines_of(np.frombuffer(self.content, np.uint8))
+
+    @functools.cached_property
+    def line_ends(self) -> int:
+        """The number of newlines."""
+        return len(self.newlines)
+
+    @functools.cached_property
+    def doc_line(self) -> AnyArray:
+        """Number of the newline before each document."""
+        return _line_before(self.newlines, self.doc_start)
 
     @property
     def unchecked_bytes(self) -> int:
@@ -285,6 +322,9 @@ class LooseShard(Shard):
     def is_unchanged(self) -> bool:
         """Return True: there is no file."""
         return True
+
+    def check_content(self) -> None:
+        """Do nothing: this shard has no file."""
 
     def check_size(self) -> None:
         """Do nothing: this shard has no file."""

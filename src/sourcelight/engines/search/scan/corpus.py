@@ -283,9 +283,6 @@ class Corpus(Memo):
         member_of_shard = np.repeat(np.arange(len(self.members)), np.diff(first_shards))
         self.unit_base = _sums([shard.units for shard in shards])
         self.doc_base = _sums([shard.documents for shard in shards])
-        # Counts newlines, one more than lines: a shard begins with a newline that ends no line. The last number of each
-        # shard stays unused.
-        self.line_base = _sums([shard.line_ends for shard in shards])
         # The gap between two shards is wider than the cost of a range, so no scan joins ranges across it; the extra
         # byte keeps ranges of different shards from touching.
         self.byte_base = _sums([shard.content_bytes + RANGE_COST_BYTES + 1 for shard in shards])
@@ -296,21 +293,15 @@ class Corpus(Memo):
         bases = list(zip(shards, self.byte_base.tolist(), strict=False))
         self.unit_start = _concatenate([shard.unit_start[:-1].astype(np.int64) + base for shard, base in bases])
         self.unit_end = _concatenate([shard.unit_start[1:].astype(np.int64) + base for shard, base in bases])
-        self.unit_doc = _concatenate(
-            [s.unit_doc + base for s, base in zip(shards, self.doc_base.tolist(), strict=False)]
-        )
+        doc_bases = self.doc_base.tolist()
+        self.unit_doc = _concatenate([s.unit_doc + base for s, base in zip(shards, doc_bases, strict=False)])
         self.doc_start = _concatenate([shard.doc_start.astype(np.int64) + base for shard, base in bases])
         self.doc_size = _concatenate([shard.doc_size.astype(np.int64) for shard in shards])
-        self.doc_line = _concatenate(
-            [s.doc_line.astype(np.int64) + base for s, base in zip(shards, self.line_base.tolist(), strict=False)]
-        )
-        file_base, doc_base = self.file_base[member_of_shard].tolist(), self.doc_base.tolist()
         # Sorted by document, since placements are; this is the order of positions in a `FileSelection`.
-        self._content_files = _concatenate(
-            [placement.files + base for placement, base in zip(placements, file_base, strict=True)]
-        )
+        pairs = zip(placements, self.file_base[member_of_shard], strict=True)
+        self._content_files = _concatenate([placement.files + base for placement, base in pairs])
         self._content_documents = _concatenate(
-            [placement.documents + base for placement, base in zip(placements, doc_base, strict=False)]
+            [placement.documents + base for placement, base in zip(placements, doc_bases, strict=False)]
         )
         self.reason = np.concatenate([view.reason for view in views])
         self._name_only = np.flatnonzero(np.concatenate([view.shard for view in views]) == NO_SHARD)
@@ -325,6 +316,18 @@ class Corpus(Memo):
         self._lookups = 0
         # Set by symbol search, so that the definitions live as long as their corpus.
         self.symbol_corpus: Any = None
+
+    @functools.cached_property
+    def line_base(self) -> Int64Array:
+        """The number of the first newline of each shard."""
+        # A shard begins with a newline that ends no line. On first use: a shard without a file finds newlines then.
+        return _sums([shard.line_ends for shard in self.shards])
+
+    @functools.cached_property
+    def doc_line(self) -> Int64Array:
+        """The newline before each document."""
+        bases = self.line_base[:-1].reshape(-1, 1)  # arrays, so that the sums have 64 bits
+        return _concatenate([s.doc_line + base for s, base in zip(self.shards, bases, strict=True)])
 
     def check_sizes(self) -> None:
         """Raise `IndexDamaged` when a file has been truncated: reading the lost bytes would end the process."""
@@ -346,7 +349,7 @@ class Corpus(Memo):
         shards = [shard for index, shard in enumerate(self.shards) if shard_bounds[index] < shard_bounds[index + 1]]
         if sum(shard.unchecked_bytes for shard in shards) <= _MAX_EAGER_CHECK_BYTES:
             for shard in shards:
-                _ = shard.content, shard.newlines
+                shard.check_content()
 
     def shards_with(self, trigrams: list[int]) -> Sequence[int]:
         """Return the numbers of the shards, ascending, that hold all of these trigrams, or may hold them."""
