@@ -36,6 +36,13 @@ _FILES = {
         "class SealError(Exception):\n    pass\n\n\ndef check(seal):\n    if seal:\n        raise (\n"
         '            SealError("wet")\n        )\n    raise TypeError("no SealError")\n'
     ),
+    "src/Base.kt": (
+        "abstract class Base<T : Base<T>>(\n    /** the name */\n    name: String? = null,\n) : Holder {\n}\n"
+    ),
+    "src/sign.rs": (
+        "macro_rules! sign {\n    ($name:ident) => {\n        impl Signer for $name {}\n    };\n}\n\n"
+        "pub struct Ed;\n\nimpl Signer for Ed {}\n"
+    ),
     "src/limits.c": "#ifdef SMALL\n#define MAX_ITEMS 8\n#else\n#define MAX_ITEMS 64\n#endif\n",
     "src/paint.py": "def set_colour(canvas, colour):\n    return canvas, colour\n",
     "Package.swift": (
@@ -64,6 +71,16 @@ def depot(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         ("what conforms to Keeper", ["**2** types name `Keeper` as a base in their heads", "`Shelf`", "`Int`"]),
         ("Where is SealError raised?", ["`SealError` is raised by name on 1 line of 1 file: `check`"]),
         ("What is the value of MAX_ITEMS?", ["`MAX_ITEMS` has several values", "`8`", "`64`"]),
+        ("What does Base inherit from?", ["names as its base `Holder` in `src/Base.kt`"]),
+        (
+            "which types implement Signer",
+            [
+                "**1** type names `Signer` as a base",
+                "1 further line does so in a macro or a template",
+                "`src/sign.rs`, line 3",
+            ],
+        ),
+        ("Is there a class called weigh_all?", ["`weigh_all` is defined in"]),
         ("what does it depend on", ["`Package.swift` lists 1 dependency: `swift-nio`"]),
         ("swift tools version?", ["`Package.swift` requires Swift tools `5.9`"]),
         ("How many functions are defined?", ["functions are defined", "Elixir and Swift files were not read"]),
@@ -72,6 +89,11 @@ def depot(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
 def test_the_first_sentence_says_what_a_line_proves(depot: LocalEngine, question: str, parts: list[str]) -> None:
     lead = lead_of(research(depot, question))
     assert [part for part in parts if part not in lead] == [], lead
+
+
+def test_yes_is_said_of_what_was_asked(depot: LocalEngine) -> None:
+    assert not lead_of(research(depot, "Is there a class called weigh_all?")).startswith("Yes")
+    assert lead_of(research(depot, "Is there a class called SealError?")).startswith("Yes: `SealError` is defined in")
 
 
 def test_another_spelling_is_no_absence(depot: LocalEngine) -> None:

@@ -151,7 +151,7 @@ def test_no_question_is_too_odd_to_be_read(words: list[str]) -> None:
 
 def test_a_count_tells_its_scope_and_its_query(engine: LocalEngine) -> None:
     answer = research(engine, "How many functions does shop/prices.py define in shop?")
-    assert answer.text.startswith("**2** functions in `shop/prices.py` are defined")
+    assert answer.text.startswith("**2** functions are defined in `shop/prices.py`")
     assert f"`shop` in the question is the repository `{OPEN}`" in answer.text
     assert "To reproduce: `repo:^example\\.org/team/shop$" in answer.text
     assert answer.finished.stats["complete"] is True

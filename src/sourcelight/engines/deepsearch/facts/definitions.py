@@ -72,7 +72,7 @@ def count_definitions(work: Work) -> Fact:
         condition = f" {phrase.get(request.relation, '')} {format_terms(request.terms)}"
     fact = Fact(
         len(rows),
-        f"{noun}{file_conditions(work)}{condition} {'are' if len(rows) != 1 else 'is'} defined",
+        f"{noun}{condition} {'are' if len(rows) != 1 else 'is'} defined{file_conditions(work)}",
         join_queries(queries),
         notes=notes,
         unit="definitions",
@@ -279,7 +279,7 @@ def count_tests(work: Work) -> Fact:
         )
     fact = Fact(
         len(rows),
-        f"{noun_for('test', len(rows))}{file_conditions(work)} {'are' if len(rows) != 1 else 'is'} defined"
+        f"{noun_for('test', len(rows))} {'are' if len(rows) != 1 else 'is'} defined{file_conditions(work)}"
         f"{_in_words(counts, customs_there)}",
         join_queries(queries) or join_queries(make_listing_queries(work)),
         notes=notes,

@@ -268,6 +268,8 @@ def _find_path_change(work: Work, paths: PathNames) -> Fact | None:
         else [path.glob.removeprefix("**/") for path in request.paths]
     )
     paths_text = " and ".join(map(code, path_names)) or "the history"
+    if len(concrete) > 1 and len(request.paths) == 1 and request.paths[0].is_file:
+        paths_text = f"one of {len(concrete):,} files named {code(path_names[0])}"
     fact = Fact(
         None,
         "",

@@ -76,13 +76,14 @@ def count_texts(work: Work) -> Fact:
     fact.number = sum(fact.repositories.values())
     nouns = {"lines": "line", "occurrences": "place", "files": "file", "repositories": "repository"}
     many = fact.number != 1
-    verb = ("call" if called else "contain") if many else ("calls" if called else "contains")
+    verb = ("have" if called else "contain") if many else ("has" if called else "contains")
+    # A definition, a comment and a function of another class have the name before a bracket, too.
+    terms += " before a bracket, as calls and definitions do" if called else ""
     fact.subject = f"{noun_for(nouns[unit], fact.number)}{file_conditions(work)} {verb} {terms}"
     if unit == "files":
         fact.subject = f"{files_noun(work, fact.number)}{file_conditions(work, languages=False)} {verb} {terms}"
     elif unit == "occurrences":
-        noun = "call" if called else "occurrence"
-        fact.subject = f"{noun_for(noun, fact.number)} of {terms}{file_conditions(work)}"
+        fact.subject = f"{noun_for('occurrence', fact.number)} of {terms}{file_conditions(work)}"
     fact.sentences.append(f"They are {_format_totals(sum(matches.values()), len(rows), len(files), len(by_file))}.")
     fact.search_notices += dict.fromkeys(left_out)
     fact.unread += ["large"] if left_out else []

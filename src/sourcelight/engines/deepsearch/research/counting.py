@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -61,7 +62,7 @@ def lay_out(request: FactRequest, fact: Fact, inquiry: ResearchRequest, draft: D
         verb = "was" if len(changed_words) == 1 else "were"
         draft.parts.append(Paragraph(f"This can't be counted as asked: {listed_words} {verb} not read.", about))
         draft.parts.append(Paragraph(f"Without that: {fact.number:,} {fact.subject}{links}.", about))
-    elif fact.number is None and (missing := [word for word in unapplied if word.lower() not in _NEUTRAL]):
+    elif fact.number is None and (missing := _missing(unapplied, inquiry)):
         # A person and a date for a wider subject would be taken for the answer.
         words = join_words([code(word) for word in missing])
         was = "was" if len(missing) == 1 else "were"
@@ -98,6 +99,12 @@ def lay_out(request: FactRequest, fact: Fact, inquiry: ResearchRequest, draft: D
         **({"count": fact.number} if fact.number is not None and not changed_words else {}),
     }
     draft.confident = not unapplied
+
+
+def _missing(unapplied: Sequence[str], inquiry: ResearchRequest) -> list[str]:
+    """Return the words that narrow what is asked about: no "feature" beside a name, and no name of a repository."""
+    names = {part.casefold() for pin in inquiry.pins for part in re.split(r"\W+", pin.repository)}
+    return [word for word in unapplied if word.casefold() not in _NEUTRAL | names]
 
 
 def _first_names(fact: Fact, inquiry: ResearchRequest, draft: Draft) -> str:
