@@ -168,7 +168,9 @@ class Methods:
         graph: list[Scorer] = [GraphScorer(self.engine)]
         both = [*history, *graph]
         lists = ListWeights()
-        plain_lists = replace(lists, test=1, docs=1, config=1, vendored=1, changelog=1, test_asked=1, docs_asked=1)
+        plain_lists = replace(
+            lists, test=1, docs=1, config=1, vendored=1, changelog=1, test_requested=1, docs_requested=1
+        )
         return {
             "terms": self._terms,
             "bm25": self._bm25,

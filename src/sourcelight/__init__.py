@@ -207,14 +207,14 @@ def __getattr__(name: str) -> Any:
 
 def _give_frames_their_accessor() -> None:
     """Register `DataFrame.code` with the first frame; it happens here, because frames know no client."""
-    global _accessor_given  # noqa: PLW0603 - once per process
-    if not _accessor_given:
-        _accessor_given = True
+    global _is_accessor_registered  # noqa: PLW0603 - once per process
+    if not _is_accessor_registered:
+        _is_accessor_registered = True
         tables = import_module("sourcelight.display.frames.tables")
         tables.with_first_frame(import_module("sourcelight.lab.accessor").register)
 
 
-_accessor_given = False
+_is_accessor_registered = False
 
 
 def load_ipython_extension(shell: Any) -> None:

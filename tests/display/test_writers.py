@@ -63,7 +63,7 @@ def test_parquet_is_written_in_row_groups(tmp_path: Path) -> None:
 
 
 def test_an_empty_answer_has_its_columns(tmp_path: Path) -> None:
-    names = matches_schema(shown_only=True).names
+    names = matches_schema(visible_only=True).names
     assert pq.read_table(MatchWriter(tmp_path / "x.parquet").finish()).column_names == names
     text = Path(MatchWriter(tmp_path / "x.csv").finish()).read_text()
     assert next(csv.reader([text])) == names

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import json
 import re
@@ -14,6 +15,7 @@ import pytest
 import sourcelight as sl
 
 FROZEN = Path(__file__).resolve().parent.parent / "frozen" / "signatures.json"
+SOURCE = Path(sl.__file__).parent
 SECTION = re.compile(r"^(?P<title>[A-Z][A-Za-z]+)\n-{3,}\n", re.MULTILINE)
 COLUMNS = re.compile(r"columns_of\(|[Cc]olumns?\b")
 AS_IN = re.compile(r"parameters (?:and errors )?as in `(\w+)`")
@@ -84,3 +86,30 @@ CALLABLES = dict(callables())
 @pytest.mark.parametrize("name", CALLABLES)
 def test_a_public_callable_describes_its_parameters_and_result(name: str) -> None:
     assert gaps(name, CALLABLES[name]) == []
+
+
+def test_docstrings_describe_parameters_that_exist() -> None:
+    """Also in private modules: a renamed parameter keeps no description under its former name."""
+    stale = []
+    for path in sorted(SOURCE.rglob("*.py")):
+        text = path.read_text("utf-8")
+        for node in ast.walk(ast.parse(text)) if "    Parameters\n" in text else ():
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                documented = described(sections(ast.get_docstring(node) or "").get("Parameters", ""))
+                stale += [f"{path.stem}.{node.name}: {name}" for name in documented if name not in parameters(node)]
+    assert not stale, stale
+
+
+def parameters(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> set[str]:
+    """Return the parameters of a function, or the fields and the parameters of the constructor of a class."""
+    if isinstance(node, ast.ClassDef):
+        fields = {
+            item.target.id
+            for item in node.body
+            if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)
+        }
+        methods = (item for item in node.body if isinstance(item, ast.FunctionDef) and item.name == "__init__")
+        return fields.union(*map(parameters, methods))
+    arguments = node.args
+    stars = [argument for argument in (arguments.vararg, arguments.kwarg) if argument is not None]
+    return {argument.arg for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *stars)}

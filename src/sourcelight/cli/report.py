@@ -68,7 +68,7 @@ class OtherFiles(StrEnum):
     WITHOUT = "without"
 
 
-Others = Annotated[
+OtherFilesOption = Annotated[
     OtherFiles,
     typer.Option(
         "--other-files", help="Vendored, generated and lock files: list apart, count with the others, or leave out."
@@ -100,7 +100,7 @@ def contributors(  # noqa: PLR0913 - the options of the command
     period: Annotated[PeriodOption, typer.Option(help="Period by which to show activity.")] = PeriodOption.MONTH,
     only: Only = None,
     exclude: Exclude = None,
-    other_files: Others = OtherFiles.APART,
+    other_files: OtherFilesOption = OtherFiles.APART,
     join_addresses: Annotated[bool, typer.Option(help="Count identities with the same address as one person.")] = True,
     ownership: Annotated[bool, typer.Option(help="Include current line ownership.")] = True,
     tables: Tables = TableFormat.CSV,
@@ -135,7 +135,7 @@ def changes(
     ] = None,
     only: Only = None,
     exclude: Exclude = None,
-    other_files: Others = OtherFiles.APART,
+    other_files: OtherFilesOption = OtherFiles.APART,
     output: Output = Path("changes.html"),
     tables: Tables = TableFormat.CSV,
     url: ServiceUrl = None,

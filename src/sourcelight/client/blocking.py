@@ -1,4 +1,4 @@
-"""The client for everyday cells and scripts: `AsyncClient` behind the portal, one line per method."""
+"""The blocking client, for cells and scripts: it runs `AsyncClient` on the background loop of the portal."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Client(ShowsOverview, BlockingMethods):
     Parameters
     ----------
     backend
-        What answers.
+        Answers the calls.
     """
 
     def __init__(self, backend: Backend) -> None:
@@ -53,12 +53,12 @@ class Client(ShowsOverview, BlockingMethods):
 
     @property
     def cluster(self) -> Any:
-        """The cluster that answers (`sourcelight.core.backend.ClusterInfo`); None if none does."""
+        """The cluster behind the client (`sourcelight.core.backend.ClusterInfo`), or None."""
         return self._client.cluster
 
     @property
     def services(self) -> Mapping[str, Any]:
-        """A client of each service of a federation, by its name; empty if one thing answers."""
+        """The client of each service of a federation, by name; empty without a federation."""
         return self._client.services
 
     @property
@@ -81,7 +81,7 @@ class Client(ShowsOverview, BlockingMethods):
         return self._client.last
 
     @checks_arguments
-    def explore(  # noqa: D102 - told below
+    def explore(  # noqa: D102 - set below
         self,
         query: QueryText,
         *,
@@ -119,5 +119,5 @@ class Client(ShowsOverview, BlockingMethods):
     def close(self) -> None:
         """Release connections, threads and files; the client can't be used afterwards."""
         unregister(self)
-        if not has_ended():  # else the operating system takes it all back
+        if not has_ended():  # otherwise the operating system frees everything
             call(self._client.aclose)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
     from pyarrow import Table
 
-_SHOWN_AFTER_S = 0.5  # most calls end sooner, and a bar that vanishes at once would only flicker
+_SHOW_AFTER_S = 0.5  # most calls end sooner, and a bar that vanishes at once would only flicker
 
 
 @refuses_former_names("Client")
@@ -69,7 +69,7 @@ class AsyncClient(ShowsOverview, SearchMethods, Methods):
 
     @property
     def cluster(self) -> Any:
-        """The cluster that answers (`sourcelight.core.backend.ClusterInfo`); None if none does."""
+        """The cluster behind the client (`sourcelight.core.backend.ClusterInfo`), or None."""
         return self._backend.features.cluster
 
     @property
@@ -185,7 +185,7 @@ class AsyncClient(ShowsOverview, SearchMethods, Methods):
                 raise
             state.finish(answer, _status(tool, answer, wire_arguments))
 
-        await watch(state, work(), progress, _SHOWN_AFTER_S, client=self)
+        await watch(state, work(), progress, _SHOW_AFTER_S, client=self)
         if answer is None:
             raise Cancelled(f"{name} was stopped")
         self._completions.learn(answer.table)

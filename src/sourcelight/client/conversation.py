@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _STATUS = {"completed": "complete", "error": "failed", "canceled": "interrupted"}
 _CITED = ("file", "commit", "unknown")
-_KEPT = (
+_RESTORED = (
     "question", "answer", "status", "state", "sources", "rejected", "suggested_followups", "tables", "stats", "error",
     "pins", "researcher", "model",
 )  # fmt: skip
@@ -380,6 +380,6 @@ def conversation_facts(answer: ToolResult, question: str = "") -> dict[str, Any]
         "url": address_of(attributes),
         "read_token": attributes.get("read_token") or "",
         "notices": list(answer.notices),
-        "questions": [{name: item[name] for name in _KEPT if name in item} for item in questions],
+        "questions": [{name: item[name] for name in _RESTORED if name in item} for item in questions],
         "rows": rows,
     }

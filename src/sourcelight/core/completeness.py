@@ -85,14 +85,14 @@ def requested_part(
     display
         Matches that were to be returned; -1: all.
     """
-    reasons_given = []
+    descriptions = []
     reasons = {item.reason for item in skipped}
     counts = _counts(query, pattern_type)
     if _MATCH_LIMIT in reasons and counts and matches >= min(counts):
-        reasons_given.append(f"first {'match' if matches == 1 else f'{matches:,} matches'}, {COUNT_ASKS}")
+        descriptions.append(f"first {'match' if matches == 1 else f'{matches:,} matches'}, {COUNT_ASKS}")
     if _DISPLAY in reasons and 0 <= display <= matches:
-        reasons_given.append(f"{display:,} of {matches:,} matches shown, {DISPLAY_ASKS}")
-    return tuple(reasons_given)
+        descriptions.append(f"{display:,} of {matches:,} matches shown, {DISPLAY_ASKS}")
+    return tuple(descriptions)
 
 
 def cut_text(matches: int, skipped: Iterable[Skipped]) -> str:

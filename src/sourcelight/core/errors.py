@@ -91,7 +91,7 @@ class QueryError(SourcelightError, ValueError):
             self.add_note(_mark(query, position) + (f"\n{hint}" if hint else ""))
 
 
-_SHOWN = 60
+_MAX_QUOTED = 60
 """Characters of a long query that are shown on each side of an error."""
 
 
@@ -99,7 +99,7 @@ def _mark(query: str, position: int | None) -> str:
     """Return a query as a line for tracebacks, with a mark below the byte of the error."""
     # `position` counts bytes, but the mark goes below a character.
     char_position = 0 if position is None else len(query.encode(errors="replace")[:position].decode(errors="ignore"))
-    start, end = max(0, char_position - _SHOWN), char_position + _SHOWN
+    start, end = max(0, char_position - _MAX_QUOTED), char_position + _MAX_QUOTED
     excerpt = "".join(char if char.isprintable() else "\ufffd" for char in query[start:end])
     before = "…" if start else ""
     line = f"{before}{excerpt}{'…' if end < len(query) else ''}"

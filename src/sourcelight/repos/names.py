@@ -1,7 +1,7 @@
-"""Names of repositories by their origins or directories, and names similar to a missing one.
+"""Names of repositories by origin or directory, and suggestions for a missing name.
 
-A repository is called alike on every machine and however it was cloned: ``host/owner/name``. User, password, port,
-query and ``.git`` are dropped, so that no credential can end up in a name. Nothing is read here.
+A repository has the same name on every machine, however it was cloned: ``host/owner/name``. User, password, port,
+query and ``.git`` are dropped, so that no credential can end up in a name. This module reads no files.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from urllib.parse import unquote
 _URL = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<rest>.*)", re.DOTALL)
 _SCP = re.compile(r"(?:[^/\[\]:]*@)?(?P<host>\[[0-9A-Fa-f:.%]+\]|[^/:\[\]@]{2,}):(?P<path>[^:\\].*)", re.DOTALL)
 _PUBLIC_SCHEMES = {"http", "https", "ssh", "git", "git+ssh", "ssh+git", "git+https", "ftp", "ftps"}
-_UNSPEAKABLE = re.compile(r"[\x00-\x20\x7f-\xa0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u2069\u3000\ufeff\ud800-\udfff]")
+_INVISIBLE = re.compile(r"[\x00-\x20\x7f-\xa0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u2069\u3000\ufeff\ud800-\udfff]")
 
 
 def split_origin(url: str) -> tuple[str, str]:
-    """Host (lower case) and path of an origin URL; both empty for a local path, ``file://`` or a text that isn't a URL.
+    """Return host (lower case) and path of an origin URL; both empty for a local path, ``file://`` or no URL.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def split_origin(url: str) -> tuple[str, str]:
 
 
 def name_from_origin(url: str) -> str:
-    """Name of a repository by its origin, ``host/owner/name``; empty when the origin names no host."""
+    """Return the name of a repository by its origin, ``host/owner/name``; empty when the origin names no host."""
     host, path = split_origin(url)
     return f"{host}/{path}" if host else ""
 
@@ -77,7 +77,7 @@ def name_from_folder(path: str) -> str:
     return clean(stem) or "repository"
 
 
-_PLAIN_NAMES = frozenset({"repo", "repository", "git", "bare", ".bare"})
+_GENERIC_NAMES = frozenset({"repo", "repository", "git", "bare", ".bare"})
 
 
 def name_from_git_dir(path: str) -> str:
@@ -91,19 +91,19 @@ def name_from_git_dir(path: str) -> str:
 def speaking_folder(path: str) -> str:
     """Return the nearest directory at or above `path` without a generic name; else `path`."""
     above = path.rstrip("/\\")
-    while above and re.split(r"[/\\]", above)[-1].lower() in _PLAIN_NAMES:
+    while above and re.split(r"[/\\]", above)[-1].lower() in _GENERIC_NAMES:
         above = re.sub(r"[/\\]*[^/\\]*$", "", above)
     return above if re.search(r"[^/\\:]", above) else path
 
 
 def clean(text: str) -> str:
     """Return text fit for a name: blanks as ``-``; control characters, direction marks and invalid bytes as U+FFFD."""
-    return _UNSPEAKABLE.sub("\N{REPLACEMENT CHARACTER}", text.strip().replace(" ", "-"))
+    return _INVISIBLE.sub("\N{REPLACEMENT CHARACTER}", text.strip().replace(" ", "-"))
 
 
 _LIMIT = 3
 _MAX_NAMES, _MAX_COMPARED = 20_000, 300
-"""Names that are looked at, and names of similar length that are compared letter by letter: 0.03 s of CPU in all."""
+"""Maximum names that are checked, and names of similar length that are compared by letters: 0.03 s of CPU in all."""
 _LENGTHS = 3
 _MAX_CHARS = 100
 
@@ -118,7 +118,7 @@ def near_names(missing: str, names: Iterable[str], limit: int = _LIMIT) -> tuple
     names
         Names that the reader may see; hostile ones (long, or with characters that can't be seen) are left out.
     limit
-        How many to return at most.
+        Maximum number of names.
     """
     lowered = missing.casefold().strip("/")[:_MAX_CHARS]
     if not lowered:

@@ -17,7 +17,7 @@ from sourcelight.core.errors import Cancelled, GitFailed
 from sourcelight.engines.history import LocalHistoryStore
 from sourcelight.engines.history.blame import FileBlame, Ownership, blame_file, line_ownership
 from sourcelight.engines.history.blame.hunks import read_hunks
-from sourcelight.engines.history.blame.line_origins import kept_lines, line_count
+from sourcelight.engines.history.blame.line_origins import line_count, unchanged_lines
 from sourcelight.engines.history.blame.ownership import load_ownership
 from sourcelight.repos import Catalog, Repository
 from sourcelight.testing import RepositoryBuilder
@@ -238,7 +238,7 @@ def test_hunks_are_those_of_a_diff_without_context(tmp_path: Path) -> None:
         heads = [_numbers(line) for line in reply.split(b"\n") if line.startswith(b"@@ -")]
         assert result[old, new].tolist() == heads
         first, second = (texts[blobs.index(blob)].split(b"\n") for blob in (old, new))
-        positions = kept_lines(result[old, new], line_count(texts[blobs.index(old)])).tolist()
+        positions = unchanged_lines(result[old, new], line_count(texts[blobs.index(old)])).tolist()
         assert len(positions) == line_count(texts[blobs.index(new)])
         assert all(first[location] == second[index] for index, location in enumerate(positions) if location >= 0)
 

@@ -29,7 +29,7 @@ def marked_text(tmp_path_factory: pytest.TempPathFactory) -> Marked:
 @pytest.mark.parametrize("method", get_args(How))
 @pytest.mark.parametrize("path", ["a.py", "a.ts", "a.go", "a.h"])
 def test_what_is_one_with_a_definition_was_found_as_it_was(marked_text: Marked, path: str, method: How) -> None:
-    answer = marked_text.ask("r", path, FILES[path].splitlines()[-1 if path == "a.go" else 0])[0].found_by(
+    answer = marked_text.ask("r", path, FILES[path].splitlines()[-1 if path == "a.go" else 0])[0].resolve_by(
         method, "why"
     )
     resolver = resolver_of(answer.document.language)

@@ -90,7 +90,7 @@ def test_a_large_file_is_marked_and_not_parsed() -> None:
 
 
 def test_a_slow_file_is_given_up() -> None:
-    table = definitions("Python", b"def f():\n    pass\n" * 20_000, most_seconds=0.0)
+    table = definitions("Python", b"def f():\n    pass\n" * 20_000, max_seconds=0.0)
     assert (len(table), table.incomplete) == (0, "timed-out")
     assert len(definitions("Python", b"def f(): pass\n")) == 1, "the parser is of use after that"
 

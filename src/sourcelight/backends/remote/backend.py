@@ -124,8 +124,8 @@ class RemoteBackend:
         Whether the token is an OAuth token (``Authorization: Bearer``) instead of an access token.
     credential
         Provides the header of each request instead of a token, such as a sign-in.
-    connect_timeout_s, idle_timeout_s, retries, backoff_s, max_retry_after_s
-        See `sourcelight.backends.remote.endpoint.RetryPolicy`.
+    **retry_options
+        Options of `sourcelight.backends.remote.endpoint.RetryPolicy`.
 
     Raises
     ------

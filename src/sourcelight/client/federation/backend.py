@@ -94,7 +94,7 @@ class FederatedBackend:
         return tuple(info_by_name[name] for name in sorted(info_by_name))
 
     async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> ToolResult:
-        """Answer by the service that has the repository, or by all of them; see `calls`."""
+        """Answer by the service that has the repository, or by all of them; see `tool_calls`."""
         return await self._calls.answer(name, arguments, observer)
 
     def _cached_names(self) -> tuple[str, ...]:

@@ -122,11 +122,11 @@ class ServiceStream:
         """Yield what this service's part of the answer lacks, except `skipped_reasons`, which apply to all of it."""
         if self.error is not None:
             timed_out = isinstance(self.error, TimedOut)
-            kept_text = " Its rows so far are kept." if self.match_count else ""
+            rows_text = " Its rows so far are kept." if self.match_count else ""
             yield Skipped(
                 reason="service-timeout" if timed_out else "service-failed",
                 title=f"{self.name}: {self.error}",
-                message=f"`{self.name}` did not finish.{kept_text}",
+                message=f"`{self.name}` did not finish.{rows_text}",
                 severity="error",
             )
         for item in self.skipped:
@@ -141,7 +141,7 @@ def services_of(parts: list[ServiceStream], now: float) -> ServiceStatuses:
 
 
 _FIRST = ("utility", "type")
-_NOTHING_HERE = re.compile(r"no (repositories|results)", re.IGNORECASE)
+_EMPTY_SCOPE = re.compile(r"no (repositories|results)", re.IGNORECASE)
 _MAX_NAMED = 20
 
 
@@ -173,7 +173,7 @@ def alerts_of(parts: Sequence[ServiceStream], duplicates: DuplicateFilter) -> It
             if all(alert in other.alerts for other in living):
                 if part is living[0]:
                     yield alert
-            elif not (has_matches and not part.match_count and _NOTHING_HERE.match(alert.title)):
+            elif not (has_matches and not part.match_count and _EMPTY_SCOPE.match(alert.title)):
                 yield replace(alert, title=f"{part.name}: {alert.title}")
     if conflicting := duplicates.conflicting_commits:
         names = {part.number: part.name for part in parts}
@@ -265,7 +265,7 @@ class StreamMerge:
             yield out_event
 
     def arrange(self) -> tuple[list[Any], ServiceStatuses]:
-        """Return all rows in their order, and how the services ended; see `arranging`."""
+        """Return all rows in their order, and the status of each service; see `order_parts`."""
         names = [part.name for part in self._parts]
         parts, repeated = [part.batches for part in self._parts], any(part.duplicates for part in self._parts)
         ordered = order_parts(

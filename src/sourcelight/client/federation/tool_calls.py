@@ -73,7 +73,7 @@ class FederatedTools:
         if is_conversation(name):
             return await self._conversation(name, arguments, observer)
         if "repo" in arguments:
-            return await self._of_one(find_tool(name), arguments, observer)
+            return await self._call_one(find_tool(name), arguments, observer)
         if tool is not None and tool.scope is Scope.CATALOG:
             return await self._list_repositories(arguments, observer)
         if tool is None or tool.merge is None:
@@ -99,7 +99,7 @@ class FederatedTools:
             tool=name,
         )
 
-    async def _of_one(self, tool: Tool[Any], arguments: WireArguments, observer: CallObserver | None) -> ToolResult:
+    async def _call_one(self, tool: Tool[Any], arguments: WireArguments, observer: CallObserver | None) -> ToolResult:
         name = tool.name
         services, service_arguments = self._services, dict(arguments)
         if _CURSOR in str(service_arguments.get("after", "")):

@@ -36,7 +36,7 @@ def texts(values: Texts | None) -> tuple[str, ...] | None:
     return (values,) if isinstance(values, str) else tuple(str(value) for value in values)
 
 
-def one_author(authors: Texts | None) -> str | None:
+def single_author(authors: Texts | None) -> str | None:
     """Return the argument `author`: one text goes there, since the tools of a service know no `authors`."""
     return authors if isinstance(authors, str) else None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.client.methods.call import Date, Texts, ToolCaller, date_text, one_author, several_authors, texts
+from sourcelight.client.methods.call import Date, Texts, ToolCaller, date_text, several_authors, single_author, texts
 from sourcelight.client.portal import blocking
 from sourcelight.core.arguments import checks_methods
 from sourcelight.core.batches.results import drill_down
@@ -168,7 +168,7 @@ class HistoryMethods:
             repos=texts(repos) or (),
             added=added,
             removed=removed,
-            author=one_author(authors),
+            author=single_author(authors),
             authors=several_authors(authors),
             files=texts(files),
             after=date_text(after),
@@ -253,7 +253,7 @@ class HistoryMethods:
             One row per repository, most commits first; columns as in ``columns_of("contributor_repositories")``.
         """
         arguments = GetContributorReposArguments(
-            author=one_author(authors), authors=several_authors(authors), limit=limit,
+            author=single_author(authors), authors=several_authors(authors), limit=limit,
             min_commits=min_commits, use_regex=use_regex,
         )  # fmt: skip
         return await self._call(GET_CONTRIBUTOR_REPOS, arguments, progress)

@@ -44,7 +44,7 @@ class Shower(Protocol):
 
 @checks_methods
 class ViewMethods:
-    """Awaited methods that give something to look at; each has the DataFrame behind it too."""
+    """Awaited methods that return views; each view has its DataFrame."""
 
     async def view_file(
         self: Shower,

@@ -36,7 +36,7 @@ _REPOSITORY_FIELDS = names_of(FilterScope.REPOSITORY)
 _MAX_NAMED = 50
 _LOOK_S = 0.2
 
-Told = Callable[[int, int, int], None]
+OnSearched = Callable[[int, int, int], None]
 
 
 @dataclass(slots=True)
@@ -89,7 +89,7 @@ class ExhaustiveSearch(BackendWrapper):
     ----------
     backend
         What is asked.
-    told
+    on_progress
         Called with the parts that are done, the parts known so far, and the matches that arrived.
     max_requests
         Requests after which no further part is asked for; the parts left are named among the skipped work.
@@ -101,7 +101,7 @@ class ExhaustiveSearch(BackendWrapper):
         self,
         backend: Backend,
         *,
-        on_progress: Told | None = None,
+        on_progress: OnSearched | None = None,
         max_requests: int = MAX_REQUESTS,
         at_once: int = AT_ONCE,
     ) -> None:
@@ -156,7 +156,7 @@ class _PartQueue:
         backend: Backend,
         request: SearchRequest,
         query: Query,
-        on_progress: Told,
+        on_progress: OnSearched,
         max_requests: int,
         at_once: int,
     ) -> None:
@@ -300,7 +300,7 @@ class _PartQueue:
         new_repositories = [item for item in answer.infos if item.name not in self._known_facts]
         self._known_facts.update(item.name for item in new_repositories)
         for batch in answer.batches:
-            table = conform([batch], shown_only=True).select(list(_FILE))
+            table = conform([batch], visible_only=True).select(list(_FILE))
             # Compared before any of this answer is added: rows of one file may span several batches, and all of them
             # are new.
             keys = list(zip(*(table.column(name).to_pylist() for name in _FILE), strict=True))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 _AT_ONCE = 4
-_SHOWN_AFTER_S = 0.5
+_SHOW_AFTER_S = 0.5
 _PLACE = ["repository", "commit", "path"]
 _BLAME = {
     "commit": "blame_commit",
@@ -47,7 +47,7 @@ async def with_blame(backend: Backend, matches: DataFrame, observer: CallObserve
     matches
         `SearchResult.matches`, or another frame with these columns.
     observer
-        Told of each file that is done.
+        Called after each file.
 
     Returns
     -------
@@ -170,7 +170,7 @@ async def join_with_progress(
 ) -> DataFrame:
     """Join with history under a bar that counts files."""
     state = CallState(title)
-    async with painting(state, progress, after_s=_SHOWN_AFTER_S):
+    async with painting(state, progress, after_s=_SHOW_AFTER_S):
         try:
             frame = await join(backend, matches, state.update)
         except Exception as exc:

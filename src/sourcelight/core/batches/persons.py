@@ -19,7 +19,7 @@ def person_key(name: str, email: str) -> Pair:
     return ("", address) if address else (name, "")
 
 
-def shown_pair(commits: Mapping[Pair, int]) -> Pair:
+def display_pair(commits: Mapping[Pair, int]) -> Pair:
     """Return the name and address with the most commits; of equal ones the first in the order of texts."""
     return min(commits, key=lambda pair: (-commits[pair], pair))
 

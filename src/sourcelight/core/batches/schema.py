@@ -215,14 +215,14 @@ def arrow_type(name: ColumnType) -> Any:
 
 
 @cache
-def matches_schema(*, shown_only: bool = False) -> Any:
+def matches_schema(*, visible_only: bool = False) -> Any:
     """Return the Arrow schema of matches: all columns, or those that a frame carries."""
     import pyarrow as pa
 
-    return pa.schema([pa.field(c.name, arrow_type(c.type)) for c in MATCHES if c.is_visible or not shown_only])
+    return pa.schema([pa.field(c.name, arrow_type(c.type)) for c in MATCHES if c.is_visible or not visible_only])
 
 
-def conform(batches: list[Any], *, shown_only: bool = False) -> Any:
+def conform(batches: list[Any], *, visible_only: bool = False) -> Any:
     """Return one Arrow table of the full schema from batches that each carry a subset of its columns.
 
     Row order is the order of `batches`. Columns are in the order of `MATCHES`; a column that a batch lacks is null in
@@ -230,7 +230,7 @@ def conform(batches: list[Any], *, shown_only: bool = False) -> Any:
     """
     import pyarrow as pa
 
-    schema = matches_schema(shown_only=shown_only)
+    schema = matches_schema(visible_only=visible_only)
     columns = []
     for f in schema:
         chunks = []

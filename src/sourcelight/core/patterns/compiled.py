@@ -252,7 +252,7 @@ class CompiledPattern:
         starts = np.asarray(line_starts, dtype=np.int64)
         ends = np.asarray(line_ends, dtype=np.int64)
         if self.literal is not None:
-            offsets, rows = _found_in_rows(view, self.literal, starts, ends)
+            offsets, rows = _matches_in_rows(view, self.literal, starts, ends)
             span_starts = offsets - starts[rows]
             return rows, span_starts, span_starts + len(self.literal)
         if self._lowered and len(starts):
@@ -344,7 +344,7 @@ def _prefilter_offsets(prefilter: Prefilter, buffers: BufferList, ranges: Int64A
     return np.concatenate(offsets)
 
 
-def _found_in_rows(
+def _matches_in_rows(
     view: memoryview, text: bytes, starts: Int64Array, ends: Int64Array
 ) -> tuple[Int64Array, Int64Array]:
     offsets = find_texts(view, text, np.stack((starts, ends), axis=1))

@@ -1,4 +1,4 @@
-"""RE2 for one pattern: its tree, and the matchers for single texts, for lines and for many texts at once."""
+"""The RE2 engines of one pattern: matchers for single texts, for lines, and for many texts at once."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ PatternKind: TypeAlias = Literal["literal", "regexp"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PatternEngines:
-    """Compiled engines of a pattern, built on first use; patterns that are found without RE2 never build them.
+    """Compiled engines of a pattern, built on first use; patterns that need no RE2 never build them.
 
     `source_tree` is the tree of the pattern as written. `tree` is that of the pattern that scans use, which can't match
-    an empty text. `matcher` matches the pattern as written in one text; the other engines match the one of scans.
+    an empty text. `matcher` matches the pattern as written in one text; the other engines match `tree`.
     """
 
     source_tree: Node

@@ -263,10 +263,10 @@ class ExactMatcher:
         row, match_starts, match_ends, remaining = self._runs.spans(view, starts, ends)
         if not len(remaining):
             return row, match_starts, match_ends
-        of_rest, rest_low, rest_high = self._chunk(view, starts[remaining], ends[remaining], stopped)
+        next_texts, next_starts, next_ends = self._chunk(view, starts[remaining], ends[remaining], stopped)
         row, match_starts, match_ends = (
             np.concatenate(arrays)
-            for arrays in ((row, remaining[of_rest]), (match_starts, rest_low), (match_ends, rest_high))
+            for arrays in ((row, remaining[next_texts]), (match_starts, next_starts), (match_ends, next_ends))
         )
         # Both parts are sorted by row and share no row: a stable sort keeps the spans of a row in order.
         order = np.argsort(row, kind="stable")
@@ -275,13 +275,13 @@ class ExactMatcher:
     def _chunk(
         self, view: memoryview, starts: Int64Array, ends: Int64Array, stopped: Stopped
     ) -> tuple[Int64Array, Int64Array, Int64Array]:
-        everything = np.arange(len(starts), dtype=np.int64)
+        all_rows = np.arange(len(starts), dtype=np.int64)
         nowhere = np.zeros(len(starts), dtype=np.int64)
         # Arrow's kernel gives one match per text, so an empty one would hide a longer one after it.
         if self._nullable or self._kernel_source is None:
-            return self._one_by_one(view, starts, ends, everything, nowhere, stopped)
+            return self._one_by_one(view, starts, ends, all_rows, nowhere, stopped)
         rounds: list[tuple[Int64Array, Int64Array, Int64Array]] = []
-        rows, froms = everything, nowhere
+        rows, froms = all_rows, nowhere
         # Each round gives the next match of every row that is left, in the text after its last one. After a cut, ^ or
         # \b would match at the cut, so such patterns have one round.
         for _ in range(1 if self._looks_behind else MAX_ROUNDS):
@@ -297,8 +297,8 @@ class ExactMatcher:
             match_starts = froms + pairs[:, 0]
             froms = match_starts + pairs[:, 1]
             rounds.append((rows, match_starts, froms))
-            has_rest = froms < (ends - starts)[rows]
-            rows, froms = rows[has_rest], froms[has_rest]
+            is_unfinished = froms < (ends - starts)[rows]
+            rows, froms = rows[is_unfinished], froms[is_unfinished]
         if len(rows):
             rounds.append(self._one_by_one(view, starts, ends, rows, froms, stopped))
         row, match_starts, match_ends = (

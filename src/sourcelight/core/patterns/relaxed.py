@@ -15,7 +15,7 @@ from sourcelight.core.patterns.syntax import Alternate, Anchor, Chars, Concat, N
 
 MAX_COUNT = 2
 
-_PLACES = {
+_ANCHORS = {
     "line-start": "(?m:^)",
     "line-end": "(?m:$)",
     "text-start": r"\A",
@@ -45,7 +45,7 @@ def _write(node: Node, max_count: int | None) -> str:
     if isinstance(node, Chars):
         return _class(node)
     if isinstance(node, Anchor):
-        return _PLACES[node.kind]
+        return _ANCHORS[node.kind]
     if isinstance(node, Concat):
         return "".join(_write(part, max_count) for part in node.parts)
     if isinstance(node, Alternate):

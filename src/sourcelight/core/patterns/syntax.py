@@ -191,8 +191,10 @@ def char_class(source: str, *, fold: bool) -> Chars:
     raw = source.encode()
     narrow = _narrow_members(raw, fold=fold)
     options = _options(fold=fold)
-    names_others = any(escape in source for escape in ("\\x", "\\p", "\\P", *(f"\\{digit}" for digit in range(8))))
-    if source.isascii() and not names_others:
+    has_escaped_characters = any(
+        escape in source for escape in ("\\x", "\\p", "\\P", *(f"\\{digit}" for digit in range(8)))
+    )
+    if source.isascii() and not has_escaped_characters:
         # Without names of other characters these come in by negation (then a snowman does) or by folding only.
         regexp = re2.compile(raw, options)
         if regexp.search("\N{SNOWMAN}".encode()):

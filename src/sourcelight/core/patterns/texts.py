@@ -190,7 +190,7 @@ def find_lowered(buffers: BufferList, text: bytes, ranges: Int64Array, *, hazard
     for base, lowered in lowered_blocks(buffers, ranges):
         # The text is common: comparing all bytes at once is faster than one search per occurrence, so start over.
         if len(starts) * DENSE > done > PIECE:
-            return _find_together(buffers, text, ranges, hazards=hazards)
+            return _find_all(buffers, text, ranges, hazards=hazards)
         find = stringzilla.Str(lowered).find
         if hazards and any(find(hazard) >= 0 for hazard in FOLD_HAZARDS):
             return None
@@ -202,7 +202,7 @@ def find_lowered(buffers: BufferList, text: bytes, ranges: Int64Array, *, hazard
     return np.array(starts, dtype=np.int64)
 
 
-def _find_together(buffers: BufferList, text: bytes, ranges: Int64Array, *, hazards: bool) -> Int64Array | None:
+def _find_all(buffers: BufferList, text: bytes, ranges: Int64Array, *, hazards: bool) -> Int64Array | None:
     """Find a common text by comparing all bytes of one joined copy at once."""
     lowered = lower_ascii(b"\n".join(buffers.slices(ranges)))
     if hazards and any(hazard in lowered for hazard in FOLD_HAZARDS):

@@ -141,7 +141,7 @@ def _phrase(text: str) -> str:
 
 BACKSLASH = "put a backslash before literal special characters"
 _NO_GLOB = r"this is not a glob: instead of *.py type \.py$"
-_SHOWN = 60
+_MAX_QUOTED = 60
 """Characters of a regular expression that a hint quotes."""
 _MAX_PARTS = 1_000  # terms of a joined expression that are compiled alone; bounds the time of a hostile query
 _BRACKETS = re.compile(r"[()\[\]{}]")
@@ -235,7 +235,7 @@ class Validator:
         excerpt = reason.rpartition(": `")[2].removesuffix("`")
         within = self._text.find(excerpt, start, start + 2 * len(value) + 2) if excerpt else start + len(value)
         position = self._source.byte_offset(start if within < 0 else within)
-        excerpted = value if len(value) <= _SHOWN else value[:_SHOWN] + "…"
+        excerpted = value if len(value) <= _MAX_QUOTED else value[:_MAX_QUOTED] + "…"
         advice = _NO_GLOB if owner and excerpted.startswith("*") else BACKSLASH
         hint = f"the regular expression {excerpted!r}{f' of {owner}' if owner else ''} can't be read; {advice}"
         raise QueryError(message, query=self._text, position=position, hint=hint, stage="validate")

@@ -325,10 +325,10 @@ def files_query(text: str) -> str:
         raise ToolError("keyword_search: the query is empty; enter text or a filter", tool="keyword_search")
     for alternative in query.plan:
         for name in ("type", "select"):
-            found_filter = alternative.first(name)
-            if found_filter is not None and (name == "select" or found_filter.value not in {"file", "path"}):
+            used_filter = alternative.first(name)
+            if used_filter is not None and (name == "select" or used_filter.value not in {"file", "path"}):
                 raise ToolError(
-                    f"keyword_search finds text in files and can't take {name}:{found_filter.value}; commit_search and "
+                    f"keyword_search finds text in files and can't take {name}:{used_filter.value}; commit_search and "
                     "diff_search find commits, list_repos finds repositories",
                     tool="keyword_search",
                     argument="query",

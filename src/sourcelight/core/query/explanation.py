@@ -22,7 +22,7 @@ class Advice:
 
 @dataclass(frozen=True, slots=True)
 class FilterMeaning:
-    """A filter as written, its meaning, and how many files it passes by itself.
+    """A filter as written, its meaning, and the number of files that pass it alone.
 
     For ``repo:`` there are the repositories that all filters together leave.
     """
@@ -59,7 +59,7 @@ class AlternativeMeaning:
     """One alternative: what it searches and how much of it.
 
     `names` are up to twenty of the `repositories` searched. Of `files` files in those, `passing` pass the filters.
-    `read_bytes` of `text_bytes` are read to answer. `limit` is None for no limit on matches; `timeout_s` likewise.
+    `read_bytes` of `text_bytes` are read to answer. `limit` and `timeout_s` are None without a limit.
     `looked_at` is smaller than `repositories` if time ran out.
     """
 
@@ -102,7 +102,7 @@ class Explanation:
     warnings: tuple[Advice, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain lists, dicts, texts and numbers."""
+        """Return everything as lists, dicts, texts and numbers."""
         return asdict(self)
 
     def __str__(self) -> str:

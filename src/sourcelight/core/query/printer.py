@@ -76,13 +76,13 @@ def to_text(node: Node | None, pattern_type: str = "keyword") -> str:
     texts: set[str] = set()
     # From the plainest form to the safest. What a form means is checked by parsing it, not by rules about when to
     # quote: the parser is the only authority.
-    for written_type, layout in product(dict.fromkeys((effective, pattern_type)), _layouts()):
-        text = _TreeWriter(written_type, layout).write(node)
+    for source_type, layout in product(dict.fromkeys((effective, pattern_type)), _layouts()):
+        text = _TreeWriter(source_type, layout).write(node)
         if text in texts:
             continue
         texts.add(text)
         check_text(text)
-        if _reads_as(text, requested_types, written_type, expected):
+        if _reads_as(text, requested_types, source_type, expected):
             return text
     raise QueryError(
         f"no query of type {effective} reads as this expression",
@@ -151,7 +151,7 @@ class _FilterPlace(Enum):
     be there.
     """
 
-    AS_GIVEN = "as the tree has them, which is in front"
+    UNCHANGED = "as the tree has them, which is in front"
     LAST = "behind all patterns"
     SECOND = "behind the first pattern"
     INSIDE = "behind the first word of the only literal, whose words are joined across filters without quotes"
@@ -183,7 +183,7 @@ class _Layout:
 def _layouts() -> Iterator[_Layout]:
     """Yield the layouts in the order in which they are tried."""
     for few_escapes in (False, True):
-        for filter_place in (_FilterPlace.AS_GIVEN, _FilterPlace.LAST, _FilterPlace.SECOND):
+        for filter_place in (_FilterPlace.UNCHANGED, _FilterPlace.LAST, _FilterPlace.SECOND):
             for groups, explicit in product(_Groups, (False, True)):
                 yield _Layout(filter_place, groups, explicit, few_escapes)
     for groups, explicit in product(_Groups, (False, True)):
@@ -214,7 +214,7 @@ class _TreeWriter:
 
     def _arrange(self, args: Sequence[Node]) -> Sequence[Node]:
         """Return the operands of an AND in the order of the layout."""
-        if self._layout.filters in {_FilterPlace.AS_GIVEN, _FilterPlace.INSIDE}:
+        if self._layout.filters in {_FilterPlace.UNCHANGED, _FilterPlace.INSIDE}:
             return args
         filters, patterns = _split(args)
         position = len(patterns) if self._layout.filters is _FilterPlace.LAST else 1

@@ -210,8 +210,8 @@ class AnswerReader:
         attributes = data.get("facts")
         if not isinstance(name, str) or name not in _FACTS or not isinstance(attributes, Mapping):
             return ToolError(f"{self._tool.name}: {message}", tool=self._tool.name)
-        known_attributes = {fact: self._fact(attributes.get(fact)) for fact in _FACTS[name]}
-        return errors.restore_error(name, message, known_attributes) or ToolError(message, tool=self._tool.name)
+        checked_attributes = {fact: self._fact(attributes.get(fact)) for fact in _FACTS[name]}
+        return errors.restore_error(name, message, checked_attributes) or ToolError(message, tool=self._tool.name)
 
     def _fact(self, value: Any) -> Any:
         if isinstance(value, list):

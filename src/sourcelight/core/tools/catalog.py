@@ -60,11 +60,11 @@ def columns_by_origin(attrs: Mapping[Any, Any]) -> Sequence[Column] | None:
 
 
 def columns_named(name: str) -> list[Column]:
-    """Return the columns of a name in all tables."""
+    """Return all columns with this name, over all tables."""
     return [column for table in (MATCHES, *COLUMNS.values()) for column in table if column.name == name]
 
 
-_WITH_MORE_FACTS = frozenset({"commit_search", "find_references", "nls_search"})
+_WITH_ATTRIBUTES = frozenset({"commit_search", "find_references", "nls_search"})
 
 
 def mcp_tools(suite: Literal["default", "all"] = "default") -> dict[str, Tool[Any]]:
@@ -84,17 +84,17 @@ def analysis_tools() -> dict[str, Tool[Any]]:
 
     Tools of the specification with attributes that MCP doesn't carry are analyses, too.
     """
-    specified = mcp_tools().keys() - _WITH_MORE_FACTS
+    specified = mcp_tools().keys() - _WITH_ATTRIBUTES
     return {n: tool for n, tool in TOOLS.items() if n not in specified and tool.scope is not Scope.CONVERSATION}
 
 
 def is_conversation(name: str) -> bool:
-    """Return whether a tool of this name is about deep search."""
+    """Return whether this tool belongs to deep search."""
     return name in TOOLS and TOOLS[name].scope is Scope.CONVERSATION
 
 
 def find_tool(name: str) -> Tool[Any]:
-    """Return the tool of a name; raises `UnsupportedTool`."""
+    """Return the tool with this name; raises `UnsupportedTool`."""
     tool = TOOLS.get(name)
     if tool is None:
         message = f"unknown tool {name!r}; available: {', '.join(TOOLS)}"
@@ -103,32 +103,27 @@ def find_tool(name: str) -> Tool[Any]:
 
 
 def table_of(name: str, rows: int, **values: Any) -> Any:
-    """Return an Arrow table of the columns `name`; a scalar fills every row, an absent value is null."""
+    """Return an Arrow table of the columns `name`; a scalar fills every row, a missing value is null."""
     import pyarrow as pa
 
     fields, columns = [], []
     for column in COLUMNS[name]:
         kind = arrow_type(column.type)
         value = values.get(column.name)
-        if isinstance(value, list):
-            array = (
-                pa.array(value, pa.string()).dictionary_encode().cast(kind)
-                if _is_dictionary(kind)
-                else pa.array(value, kind)
-            )
-        elif value is None:
-            array = pa.nulls(rows, kind)
-        elif _is_dictionary(kind):
-            codes = pa.array([0], kind.index_type).take(pa.array([0] * rows, pa.int32()))
-            array = pa.DictionaryArray.from_arrays(codes, pa.array([value], pa.string()))
-        else:
-            array = pa.array([value] * rows, kind)
         fields.append(pa.field(column.name, kind))
-        columns.append(array)
+        columns.append(_array_of(value, kind, rows))
     return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
 
-def _is_dictionary(kind: Any) -> bool:
+def _array_of(value: Any, kind: Any, rows: int) -> Any:
     import pyarrow as pa
 
-    return bool(pa.types.is_dictionary(kind))
+    is_dictionary = pa.types.is_dictionary(kind)
+    if isinstance(value, list):
+        return pa.array(value, pa.string()).dictionary_encode().cast(kind) if is_dictionary else pa.array(value, kind)
+    if value is None:
+        return pa.nulls(rows, kind)
+    if is_dictionary:
+        codes = pa.array([0], kind.index_type).take(pa.array([0] * rows, pa.int32()))
+        return pa.DictionaryArray.from_arrays(codes, pa.array([value], pa.string()))
+    return pa.array([value] * rows, kind)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from sourcelight.core.batches.persons import Pair, person_key, shown_pair
+from sourcelight.core.batches.persons import Pair, display_pair, person_key
 from sourcelight.core.batches.results import columns_of, group_order, tie_key
 from sourcelight.core.batches.schema import SERVICE, Column, arrow_type
 
@@ -233,7 +233,7 @@ SEPARATE_SERVICES = (
 )
 
 
-def _one_name_each(parts: Parts, arguments: Arguments) -> Parts:
+def _unify_names(parts: Parts, arguments: Arguments) -> Parts:
     """Rename people with one address to the name with the most commits in all services."""
     import pyarrow as pa
 
@@ -245,7 +245,7 @@ def _one_name_each(parts: Parts, arguments: Arguments) -> Parts:
             if email is not None:
                 spellings = commits.setdefault(person_key(name, email), {})
                 spellings[name, email] = spellings.get((name, email), 0) + count
-    names = {pair: shown_pair(spellings) for spellings in commits.values() for pair in spellings}
+    names = {pair: display_pair(spellings) for spellings in commits.values() for pair in spellings}
     # Usually there is nothing to rename, and copying dictionary columns of large tables is expensive.
     if all(pair == other for pair, other in names.items()):
         return parts
@@ -299,7 +299,7 @@ def _start(row: _Row) -> float:
 
 def contributors(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
     """Return people by period, bots last, most commits first."""
-    parts = _one_name_each(parts, arguments)
+    parts = _unify_names(parts, arguments)
     counts = ("commits", "merges", "co_authored", "additions", "deletions", "files", "agent_commits")
     folds: _Folds = {**dict.fromkeys(counts, operator.add), "first_date": min, "last_date": max, "bot": operator.or_}
     rows = _group(parts, ("repository", "period", "period_end", *_PERSON), folds)
@@ -329,7 +329,7 @@ def without_author(attributes: dict[str, Any], arguments: Arguments) -> dict[str
 def churn(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
     """Merge groups by period, most changed lines first."""
     by = list(arguments.get("by") or ["directory"])
-    parts = _one_name_each(parts, arguments)
+    parts = _unify_names(parts, arguments)
     counts = ("additions", "deletions", "changes", "commits", "agent_commits")
     people: dict[tuple[Any, ...], set[tuple[Any, Any]]] = {}
     keys = (
@@ -357,7 +357,7 @@ def churn(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
 def pickaxe(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
     """Merge groups in chronological order, with a running total if groups differ only by time."""
     by = list(arguments.get("by") or ["month"])
-    parts = _one_name_each(parts, arguments)
+    parts = _unify_names(parts, arguments)
     folds: _Folds = {
         **dict.fromkeys(("added", "removed", "net", "commits", "agent_commits"), operator.add),
         "first_date": min,

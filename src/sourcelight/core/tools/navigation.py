@@ -27,7 +27,7 @@ _BEGIN = Column("start_line", "int32", "1-based first line of the whole definiti
 _LAST = Column("end_line", "int32", "1-based last line of the whole definition")
 _CELL = Column("cell", "int32", "1-based number of the notebook cell with the name", "in no cell")
 _CELL_LINE = Column("cell_line", "int32", "1-based line in the source of that cell", "in no cell")
-_HOW = Column(
+_METHOD = Column(
     "how",
     "dict8",
     "scip (index file of a compiler), scope, import, type (of the receiver before the dot), name (ranked), text",
@@ -58,7 +58,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         _BEGIN,
         _LAST,
         Column("code", "string", "lines of the definition, at most 50; of a notebook those of the cell"),
-        _HOW,
+        _METHOD,
         _PRECISE,
         _SCORE,
         _REASON,
@@ -77,7 +77,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("symbol", "string", "the requested name"),
         Column("role", "dict8", "definition, call, import, attribute, keyword or name", "not provided by the service"),
         _CONTAINER,
-        _HOW,
+        _METHOD,
         _PRECISE,
         _SCORE,
         _REASON,
@@ -135,7 +135,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         _CELL,
         _CELL_LINE,
         _LINE,
-        _HOW,
+        _METHOD,
         _SCORE,
     ),
     "repository_map": (

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, Any, Literal, Protocol
 
 from sourcelight.core.batches.schema import Column
-from sourcelight.display.frames.tables import SHOWN, list_values, pandas_metadata, shown_table
+from sourcelight.display.frames.tables import VISIBLE, list_values, pandas_metadata, shown_table
 
 FORMULA_SIGNS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\t", "\r", "\n")
 """A spreadsheet runs a text that begins with one of these as a formula, in some cases after stripping blanks.
@@ -179,7 +179,7 @@ class Parquet:
 
         refuse_spreadsheet(spreadsheet, "parquet")
         self._first = first
-        columns = (*first, *SHOWN)
+        columns = (*first, *VISIBLE)
         self._schema = shown_table([], first).schema.with_metadata(pandas_metadata(columns))
         self._writer = pq.ParquetWriter(file, self._schema, compression="zstd", store_schema=False)
         self._waiting: list[Any] = []

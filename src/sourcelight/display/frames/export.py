@@ -100,7 +100,7 @@ class MatchWriter:
     with_names
         Whether batches have the name of their search in a first column `name`.
     served
-        Whether they have the service that each row is of in a column `service` in front of the rest.
+        Whether batches begin with a column ``service``.
     spreadsheet
         Whether cells of CSV that a spreadsheet would run get an apostrophe in front.
 

@@ -17,7 +17,7 @@ from sourcelight.display.frames.schema import SPANS, table_schema
 
 Table = Any
 Frame = Any
-SHOWN: tuple[Column, ...] = tuple(c for c in MATCHES if c.is_visible)
+VISIBLE: tuple[Column, ...] = tuple(c for c in MATCHES if c.is_visible)
 _FIRST: list[Callable[[], None]] = []
 
 _LINK = re.compile(r"\[(?P<label>[^\]\n]*)\]\((?P<link>[^()\s]+)\)")
@@ -38,7 +38,7 @@ def shown_table(batches: Sequence[Any], first: Sequence[Column] = ()) -> Table:
     """Return one Arrow table of all visible match columns, preceded by further columns of the batches, `first`."""
     import pyarrow as pa
 
-    table = conform(list(batches), shown_only=True)
+    table = conform(list(batches), visible_only=True)
     for column in reversed(first):
         kind = arrow_type(column.type)
         name = column.name
@@ -57,10 +57,10 @@ def matches_table(batches: Sequence[Any], *, served: bool = False) -> Table:
         return table.unify_dictionaries()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         # A dictionary has a null or a value twice: encode again, which is slower but always right.
-        return _encode_again(table)
+        return _unify_dictionaries(table)
 
 
-def _encode_again(table: Table) -> Table:
+def _unify_dictionaries(table: Table) -> Table:
     import pyarrow as pa
 
     columns = [
@@ -79,7 +79,7 @@ def rows_table(columns: Iterable[Column], rows: Sequence[Mapping[str, Any]]) -> 
     return pa.Table.from_pylist(list(rows), schema=table_schema(columns))
 
 
-def to_pandas(table: Table, columns: Sequence[Column] = SHOWN, attrs: Mapping[str, Any] | None = None) -> Frame:
+def to_pandas(table: Table, columns: Sequence[Column] = VISIBLE, attrs: Mapping[str, Any] | None = None) -> Frame:
     """Return DataFrame of an Arrow table, one Arrow-backed column at a time and without copying text.
 
     Parameters

@@ -16,7 +16,7 @@ from urllib.parse import quote
 from sourcelight.core.batches.results import place_name
 from sourcelight.core.markup import code, count_of, escape, link, one_line, own_address, to_html, visible
 from sourcelight.core.markup.highlighting import code_html
-from sourcelight.display.notebook.html_pages import whole_page
+from sourcelight.display.notebook.html_pages import html_page
 from sourcelight.display.notebook.views.links import LinkResolver
 
 _STYLE = """<style>
@@ -93,7 +93,7 @@ def answer_markdown(view: AnswerView) -> str:
         parts.append(f"# {one_line(question.get('question') or '', 2_000)}\n\n{answer_text}\n")
         source_list = _source_list(question)
         parts.append(f"## Sources\n\n{source_list}" if source_list else "")
-        rejected = "".join(f"- {code(text)}\n" for text in _taken_out(question))
+        rejected = "".join(f"- {code(text)}\n" for text in _removed_questions(question))
         parts.append(f"## Citations taken out\n\n{rejected}" if rejected else "")
     if view.turns and not any(question.get("answer") for question in view.questions):
         parts.append("## So far\n\n" + "".join(f"- {one_line(f'{a}: {b}', 300)}\n" for a, b in view.turns))
@@ -164,7 +164,7 @@ def _source_list(question: Mapping[str, Any]) -> str:
     return "".join(f"- [{code(label)}]({quote(url, safe=_URL_CHARS)})\n" for label, url in _source_links(question))
 
 
-def _taken_out(question: Mapping[str, Any]) -> list[str]:
+def _removed_questions(question: Mapping[str, Any]) -> list[str]:
     return [one_line(str(source.get("label") or ""), 300) for source in question.get("rejected") or ()]
 
 
@@ -189,7 +189,7 @@ def answer_html(view: AnswerView) -> str:
 
 def answer_page(view: AnswerView) -> str:
     """Return a whole page that needs nothing else."""
-    return whole_page(view.title, f'{_STYLE}<main class="sl-answer">{_body(view, 1)}</main>')
+    return html_page(view.title, f'{_STYLE}<main class="sl-answer">{_body(view, 1)}</main>')
 
 
 def _body(view: AnswerView, top: int, *, in_notebook: bool = False) -> str:
@@ -206,7 +206,7 @@ def _body(view: AnswerView, top: int, *, in_notebook: bool = False) -> str:
         parts.append(f"<h{top}>{question_html}</h{top}>{answer_text_html}")
         source_list = _source_list(question)
         parts.append(f"<p>Sources:</p>{to_html(source_list, resolve, top=top)}" if source_list else "")
-        rejected = "".join(f"<li>{escape(text)}</li>" for text in _taken_out(question))
+        rejected = "".join(f"<li>{escape(text)}</li>" for text in _removed_questions(question))
         parts.append(f"<p>Citations taken out:</p><ul>{rejected}</ul>" if rejected else "")
     if view.turns and not any(question.get("answer") for question in view.questions):
         steps = "".join(f"<li>{escape(one_line(f'{a}: {b}', 300))}</li>" for a, b in view.turns)

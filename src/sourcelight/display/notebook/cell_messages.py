@@ -28,7 +28,7 @@ _MAX_CHARS = 4_000
 _MAX_FRAMES = 5
 _FULL_MODES = frozenset({"Verbose", "Docs"})
 _RED, _GREEN, _PLAIN = "\x1b[31m", "\x1b[32m", "\x1b[39m"
-_WHOLE = "_sourcelight_whole_traceback"
+_FULL_TRACEBACK = "_sourcelight_whole_traceback"
 E = TypeVar("E", bound=BaseException)
 
 _seen: tuple[object, set[tuple[type[Warning], str]]] = (None, set())
@@ -41,9 +41,9 @@ def short_in_cells(exc: E) -> E:
     return exc
 
 
-def whole_in_cells(exc: E) -> E:
+def show_in_full(exc: E) -> E:
     """Make IPython show the whole traceback of an exception; return it."""
-    setattr(exc, _WHOLE, True)
+    setattr(exc, _FULL_TRACEBACK, True)
     return exc
 
 
@@ -51,7 +51,7 @@ def error_lines(exc: BaseException) -> list[str]:
     """Return the lines that IPython prints for an exception; all of them in ``%xmode Verbose`` and ``%tb Verbose``."""
     shell = current_shell()
     mode = str(getattr(getattr(shell, "InteractiveTB", None), "mode", ""))
-    if mode in _FULL_MODES or getattr(exc, _WHOLE, False):
+    if mode in _FULL_MODES or getattr(exc, _FULL_TRACEBACK, False):
         lines: list[str] = shell.InteractiveTB.structured_traceback(type(exc), exc, exc.__traceback__)
         return lines
     red, green, reset = (_RED, _GREEN, _PLAIN) if _is_colored(shell) else ("", "", "")

@@ -62,7 +62,7 @@ def _page(text: str, html: str) -> dict[str, str]:
     return {"text/html": f'<div class="sl-static">{html}</div>', "text/plain": text}
 
 
-def whole_page(title: str, body: str, *, width: str = "60rem") -> str:
+def html_page(title: str, body: str, *, width: str = "60rem") -> str:
     """Return a page that needs nothing else and runs nothing.
 
     Parameters

@@ -18,14 +18,14 @@ from sourcelight.core.completeness import COUNT_ASKS, DISPLAY_ASKS, Status
 from sourcelight.core.markup import count_of, escape, highlight, link, one_line
 from sourcelight.core.markup.counts import join_lines
 from sourcelight.core.wire.events import Alert, Skipped
-from sourcelight.display.notebook.html_pages import whole_page
+from sourcelight.display.notebook.html_pages import html_page
 from sourcelight.display.notebook.views.links import Link, LinkResolver, anchor
 from sourcelight.display.notebook.views.marked_text import MAX_CHARS, cut_window, with_breaks
 
 PAGE = 10
 _WIDTH = 120
 _EMPTY: dict[str, Any] = dict.fromkeys(column.name for column in MATCHES if column.is_visible)
-_KNOWN = frozenset({*_EMPTY, SERVICE.name})
+_STANDARD_COLUMNS = frozenset({*_EMPTY, SERVICE.name})
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,9 @@ def first_rows(batches: Iterable[Any], limit: int) -> list[dict[str, Any]]:
         if len(rows) >= limit:
             break
         part = batch.slice(0, limit - len(rows)).to_pylist()
-        rows += [{**_EMPTY, **{name: value for name, value in row.items() if name in _KNOWN}} for row in part]
+        rows += [
+            {**_EMPTY, **{name: value for name, value in row.items() if name in _STANDARD_COLUMNS}} for row in part
+        ]
     return rows
 
 
@@ -87,8 +89,8 @@ def statements(view: ResultView) -> Iterator[tuple[str, str]]:
         yield {"error": "error", "warning": "warning"}.get(alert.kind, "info"), f"{join_lines(alert.text)}{hints}"
     for reason in view.reasons:
         if reason not in seen_texts and reason != view.status:
-            is_asked_for = reason.endswith((COUNT_ASKS, DISPLAY_ASKS))
-            yield "info" if is_asked_for else {"failed": "error"}.get(view.status, "warning"), reason
+            is_requested = reason.endswith((COUNT_ASKS, DISPLAY_ASKS))
+            yield "info" if is_requested else {"failed": "error"}.get(view.status, "warning"), reason
 
 
 def service_text(service: ServiceStatus) -> str:
@@ -185,7 +187,7 @@ def result_page(view: ResultView, origin: str) -> str:
     """Return a self-contained page to send to others; `origin` is the query and its time."""
     note = f'<div class="sl-more">{escape(one_line(origin, 300))}</div>'
     body = f'{_STYLE}<main class="sl-result">{_contents(view, " are on this page")}{note}</main>'
-    return whole_page(f"{headline(view)} \u2013 {view.query}", body, width="100rem")
+    return html_page(f"{headline(view)} \u2013 {view.query}", body, width="100rem")
 
 
 def _contents(view: ResultView, hint: str) -> str:

@@ -64,8 +64,8 @@ def follow_files(
     rows = np.flatnonzero(commits[changes.commit])
     simple = np.where(is_renamed, -1, file_of)
     new, old = simple[layout.path[rows]], simple[layout.old_path[rows]]
-    is_left = (old >= 0) & (old != new)
-    files, numbers = [new[new >= 0], old[is_left]], [rows[new >= 0], rows[is_left]]
+    is_left_behind = (old >= 0) & (old != new)
+    files, numbers = [new[new >= 0], old[is_left_behind]], [rows[new >= 0], rows[is_left_behind]]
     renamed_paths = np.flatnonzero(is_renamed & (file_of >= 0)).tolist()
     if renamed_paths:
         names = _FileNames.of_renames(history, layout, renames, renamed_paths, commits, cancellation)

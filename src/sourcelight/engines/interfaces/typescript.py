@@ -1,7 +1,7 @@
 """Public symbols of TypeScript: exports of a module, and members that are neither private nor protected.
 
 Sources: the TypeScript Handbook, "Modules" and "Member Visibility". Protected members are left out, as only subclasses
-see them. A module is a file; what `index.ts` exports from other files is public under both names.
+see them. A module is a file; exports of `index.ts` from other files are public under both names.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def read(path: str, root: Node, data: bytes) -> list[PublicSymbol]:
 
 
 def _exports(module: str, container: str, node: Node, data: bytes, depth: int) -> Iterator[PublicSymbol]:
-    """Exports of a module or namespace: declarations, and names in lists of exports."""
+    """Yield the exports of a module or namespace: declarations, and names in lists of exports."""
     # A name can have several declarations: overloads, and an interface beside a class.
     local: dict[str, list[Node]] = {}
     for child in node.named_children:
@@ -101,7 +101,7 @@ def _clause_exports(
 def _alias(
     module: str, container: str, name: str, node: Node, targets: Sequence[Node], data: bytes, depth: int
 ) -> Iterator[PublicSymbol]:
-    """Yield a name that is exported apart from its declarations: their own symbols under that name."""
+    """Yield the symbols of a name that is exported separately from its declarations, under that name."""
     if not targets:
         yield PublicSymbol(module, f"{container}{name}", "variable", name, line_of(node))
     own_name = text_of(node, data)
@@ -132,7 +132,7 @@ def _names(node: Node, data: bytes) -> list[str]:
 
 
 def _symbols_of(module: str, container: str, node: Node, data: bytes, depth: int, alias: str) -> Iterator[PublicSymbol]:
-    """Yield the symbols of a declaration; `given` is its name instead of its own, as of a default export."""
+    """Yield the symbols of a declaration; `alias` replaces its name, as in a default export."""
     if depth > MAX_DEPTH:
         return
     name, body = node.child_by_field_name("name"), node.child_by_field_name("body")

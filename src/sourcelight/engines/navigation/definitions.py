@@ -263,11 +263,11 @@ def _definitions_of(query: SymbolQuery, workspace: Workspace) -> list[ResolvedDe
         key=lambda answer: (-sum(votes[answer.key]) * _WEIGHTS.get(answer.kind, 1.0), -answer.score),
     )
     if unresolved is not None and len(ordered) < MAX_CANDIDATES:
-        held_places = set(answers_by_key)
+        seen_places = set(answers_by_key)
         ordered += [
             answer
             for answer in resolve_by_rank(query.document, unresolved, name, workspace)
-            if answer.key not in held_places
+            if answer.key not in seen_places
         ]
     if query.column is None and len(ordered) > 1:
         ordered = [_share_score(answer, votes) for answer in ordered]

@@ -40,7 +40,7 @@ _OPENERS = {"(": ")", "[": "]"}
 class SourceLocation:
     """The location of a name: its 1-based line, and code points into it: ``line[start:end]`` is the name.
 
-    `is_truncated` tells that `line` is only a part of the line.
+    If `is_truncated`, `line` is only a part of the line.
     """
 
     line_number: int
@@ -51,13 +51,13 @@ class SourceLocation:
 
 
 def file_line(document: Document, line: int) -> int:
-    """Return the 1-based line of the file of a 1-based line of the text of a document."""
+    """Convert a 1-based line of a document's text to a line of its file."""
     code = document.code
     return line if code is None else code.program.file_line(line)
 
 
 def file_spans(document: Document, spans: Sequence[tuple[int, int]]) -> Sequence[tuple[int, int]]:
-    """Return the bytes of the file, as start and end, of spans of the text of a document."""
+    """Convert spans of a document's text to byte spans of its file."""
     code = document.code
     if code is None or not spans:
         return spans
@@ -66,7 +66,7 @@ def file_spans(document: Document, spans: Sequence[tuple[int, int]]) -> Sequence
 
 
 def cells_at(document: Document, offsets: Sequence[int]) -> list[tuple[int, int] | tuple[None, None]]:
-    """Return the number of the cell, and the line in it, of bytes of the text; two None for a byte of no cell."""
+    """Return the cell number and the line in the cell of byte offsets; (None, None) outside of cells."""
     code = document.code
     if code is not None:
         return [code.program.cell_at(offset) for offset in offsets]
@@ -86,7 +86,7 @@ def line_of(text: bytes, offset: int) -> int:
 
 
 def place_of(document: Document, start: int, end: int) -> SourceLocation:
-    """Return the line and columns in the file of a name in the text of a document."""
+    """Return the location in the file of a name in a document's text."""
     return places_in(document, [(start, end)])[0]
 
 
@@ -96,7 +96,7 @@ def places_in(document: Document, spans: Sequence[tuple[int, int]]) -> list[Sour
 
 
 def cell_columns(document: Document, offset: int) -> Row:
-    """Return the columns that locate a byte of the text of a document in a cell; null in them for one of no cell."""
+    """Return the columns ``cell`` and ``cell_line`` of a byte offset; null outside of cells."""
     cell, line = cells_at(document, [offset])[0]
     return {"cell": cell, "cell_line": line}
 

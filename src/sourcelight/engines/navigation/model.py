@@ -156,7 +156,7 @@ class ResolvedDefinition:
         """Identity of a definition: the file and the offset, -1 for the file as a module."""
         return self.document.key, self.start if self.end else -1
 
-    def found_by(self, rule: How, reason: str, score: float | None = None) -> ResolvedDefinition:
+    def resolve_by(self, rule: How, reason: str, score: float | None = None) -> ResolvedDefinition:
         """Return the same definition with another rule, reason and score."""
         return replace(self, rule=rule, reason=reason, score=SCORES[rule] if score is None else score)
 

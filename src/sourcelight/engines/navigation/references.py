@@ -139,7 +139,7 @@ class References:
         if answer.key in self._overridden_keys or any(
             top.key in self._keys or top.key in self._overridden_keys for top in self._overridden(answer)
         ):
-            return answer.found_by(answer.rule, "implements or overrides the same member", answer.score)
+            return answer.resolve_by(answer.rule, "implements or overrides the same member", answer.score)
         return None
 
     def batches(self) -> Iterator[list[Reference]]:
@@ -224,12 +224,12 @@ class References:
         )
         if local:
             return
-        asked_project = self.query.document.project
-        for project in {**projects, asked_project.key: asked_project}.values():
+        query_project = self.query.document.project
+        for project in {**projects, query_project.key: query_project}.values():
             yield from self._candidates(project)
         for definition in self._exporters():
             for other in self.workspace.other_projects(definition.document.project):
-                if other.key in projects or other.key == asked_project.key:
+                if other.key in projects or other.key == query_project.key:
                     continue
                 roots = [root for root in self._roots(definition) if self._imports(other, definition, root)]
                 if roots:

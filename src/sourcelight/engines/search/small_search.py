@@ -168,26 +168,26 @@ class SmallSearch:
         collector = MatchCollector(source, _OPTIONS)
         # Files without content match by their paths; they wait there for those before them.
         collector.add(FileMatches(NO_SPANS, _NO_FILES, DocumentNumbers(_EMPTY), name_only, 0))
-        rows, most_copies = len(name_only), 1
+        rows, max_copies = len(name_only), 1
         for batch in search.batches(BatchSizer(2 * self.max_units)):
             matches = search.evaluate(batch)
             copies = self._copies(self.corpus.documents_of(matches.spans.start))
             rows += int(copies.sum())
             if rows > _MAX_MATCHES:
                 return None
-            most_copies = max(most_copies, int(copies.max(initial=1)))
+            max_copies = max(max_copies, int(copies.max(initial=1)))
             collector.add(matches)
         collector.release_all()
         if collector.has_batch:
-            return _result(collector, most_copies)
+            return _result(collector, max_copies)
         sensitive = any(
             isinstance(t.pattern, CompiledPattern) and t.pattern.case_sensitive for t in search.prepared.terms
         )
         return _NOT_SO_SPELLED if sensitive else _ABSENT
 
 
-def _result(collector: MatchCollector, most_copies: int) -> SmallResult | None:
+def _result(collector: MatchCollector, max_copies: int) -> SmallResult | None:
     """Return the collected matches; None if their text is too long."""
-    if collector.text_bytes * most_copies > _MAX_TEXT_BYTES:
+    if collector.text_bytes * max_copies > _MAX_TEXT_BYTES:
         return None
     return SmallResult(collector.take_batch().batches[0])

@@ -468,10 +468,10 @@ class IndexStore:
         kinds
             Kinds to show, also in the spelling of ``select:symbol.`` (``enum-member``); empty: all.
 
-        Rows have ``symbol``, ``symbol_kind``, ``container``, ``url``, ``line_number``, ``line`` and the place of the
-        name in it (null if the line is longer than `symbol_search.MAX_LINE_BYTES` bytes). `skipped` counts the files
-        whose definitions are not computed yet (``symbols-pending``), those that could not be parsed in full
-        (``symbols-incomplete``) and those whose content is not there (``missing``).
+        Notes
+        -----
+        Rows have the columns of definitions; ``line`` is null beyond `symbol_search.MAX_LINE_BYTES`. Reasons in
+        `SearchPart.skipped` are ``symbols-pending`` (no definitions so far), ``symbols-incomplete`` and ``missing``.
         """
 
         def run(targets: Sequence[Target]) -> Iterator[SearchPart]:

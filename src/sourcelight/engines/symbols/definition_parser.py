@@ -115,7 +115,7 @@ class FileDefinitions:
             )
 
 
-def text_definitions(language: str, data: bytes, *, most_seconds: float = MAX_SECONDS) -> FileDefinitions:
+def text_definitions(language: str, data: bytes, *, max_seconds: float = MAX_SECONDS) -> FileDefinitions:
     """Find the definitions in a text.
 
     A text with syntax errors gives the definitions that the parser recovers. No text raises an error:
@@ -127,7 +127,7 @@ def text_definitions(language: str, data: bytes, *, most_seconds: float = MAX_SE
         Display name; without a grammar there are no definitions.
     data
         The bytes of the file; invalid UTF-8 is allowed.
-    most_seconds
+    max_seconds
         Seconds after which parsing stops.
     """
     if language not in GRAMMARS or not data.strip():
@@ -138,7 +138,7 @@ def text_definitions(language: str, data: bytes, *, most_seconds: float = MAX_SE
     if language == "C" and _CPP.search(data):
         language = "C++"
     data = mask_script(data, language)
-    deadline = time.monotonic() + most_seconds
+    deadline = time.monotonic() + max_seconds
     tree = parse_tree(language, data, deadline)
     if tree is None:
         return FileDefinitions(incomplete="timed-out")

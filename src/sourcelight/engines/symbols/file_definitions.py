@@ -48,7 +48,7 @@ class ProgramDefinitions:
     definitions: FileDefinitions
 
 
-def read_programs(cell_format: str, data: bytes, *, most_seconds: float = MAX_SECONDS) -> list[ProgramDefinitions]:
+def read_programs(cell_format: str, data: bytes, *, max_seconds: float = MAX_SECONDS) -> list[ProgramDefinitions]:
     """Return the programs of a file, that in the language with most code first.
 
     Raises
@@ -56,12 +56,12 @@ def read_programs(cell_format: str, data: bytes, *, most_seconds: float = MAX_SE
     UnreadableNotebook
         If the file is broken, too large or not a notebook.
     """
-    deadline = time.monotonic() + most_seconds
+    deadline = time.monotonic() + max_seconds
     document = read_cells(_NAMES[cell_format], data, with_outputs=False)
     return [_find_definitions(program, deadline) for program in programs_of(document, data, LANGUAGES)]
 
 
-def definitions(language: str, data: bytes, *, most_seconds: float = MAX_SECONDS) -> FileDefinitions:
+def definitions(language: str, data: bytes, *, max_seconds: float = MAX_SECONDS) -> FileDefinitions:
     """Find the definitions in a file; offsets and lines are those of the file.
 
     No content raises an error: `FileDefinitions.incomplete` says why definitions may be missing.
@@ -72,15 +72,15 @@ def definitions(language: str, data: bytes, *, most_seconds: float = MAX_SECONDS
         Display name; without a grammar there are no definitions. A notebook is parsed by its cells.
     data
         The bytes of the file; invalid UTF-8 is allowed.
-    most_seconds
+    max_seconds
         Seconds after which parsing stops.
     """
     if language not in CELL_FORMATS:
-        return text_definitions(language, data, most_seconds=most_seconds)
+        return text_definitions(language, data, max_seconds=max_seconds)
     if not data.strip():
         return FileDefinitions()
     try:
-        programs = read_programs(language, data, most_seconds=most_seconds)
+        programs = read_programs(language, data, max_seconds=max_seconds)
     except UnreadableNotebook:
         return FileDefinitions(incomplete="unparsable")
     return _join([_to_file(program.program, program.definitions) for program in programs])
@@ -123,11 +123,11 @@ def _find_definitions(program: Program, deadline: float) -> ProgramDefinitions:
     """Find the definitions of a program: its cells together, and each cell that would spoil the others alone."""
     open_cells = _open_cells(program, deadline) if program.language == "Python" else []
     visible = program.without(frozenset(open_cells)) if open_cells else program
-    parts = [text_definitions(program.language, visible.text, most_seconds=max(0.0, deadline - time.monotonic()))]
+    parts = [text_definitions(program.language, visible.text, max_seconds=max(0.0, deadline - time.monotonic()))]
     for number in open_cells:
         start, end = program.spans[number]
-        left_s = max(0.0, deadline - time.monotonic())
-        of_cell = text_definitions(program.language, program.text[start:end], most_seconds=left_s)
+        remaining_s = max(0.0, deadline - time.monotonic())
+        of_cell = text_definitions(program.language, program.text[start:end], max_seconds=remaining_s)
         parts.append(_shift(of_cell, start, program.line_at(start)))
     return ProgramDefinitions(visible, _join(parts))
 

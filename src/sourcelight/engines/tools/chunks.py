@@ -1,4 +1,4 @@
-"""Answers of text searches: chunks of files, best files first, within the limits of a served answer."""
+"""Answers of text searches: chunks of files, best files first, truncated to the limits of a served answer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sourcelight.core.cells import is_jupyter
 from sourcelight.core.cells.json_lines import cell_text, context_lines
 from sourcelight.core.completeness import is_limiting
 from sourcelight.core.query.build import files_query
-from sourcelight.core.tools.chunk_table import chunk_heads, found_schema, found_table
+from sourcelight.core.tools.chunk_table import chunk_heads, chunk_schema, table_of_batches
 from sourcelight.core.wire.events import Alert, Progress, Skipped
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.tools.context import ToolContext
@@ -27,15 +27,16 @@ MAX_CHUNK_CHARACTERS = 1024
 MAX_LINE_CHARACTERS = 256
 MAX_CHARACTERS = MAX_FILES * MAX_CHUNKS * MAX_CHUNK_CHARACTERS
 """Maximum number of characters in all chunks of an answer."""
-_CUT = "…"
-_PLACE = ("repository", "revision", "commit", "path")
+
+_ELLIPSIS = "…"
+_FILE_KEY = ("repository", "revision", "commit", "path")
 
 
 @dataclass(slots=True)
 class ResultChunk:
-    """One chunk of a file, or a file of which only the path matched (`first_line` 0).
+    """One chunk of a file, or a file that matched only by its path (`first_line` 0).
 
-    `matches` is None if they were not counted. `found_at` maps lines to the code point at which their first match
+    `matches` is None if they were not counted. `match_starts` maps lines to the code point at which their first match
     starts.
     """
 
@@ -48,18 +49,18 @@ class ResultChunk:
     matches: int | None = 0
     terms: int = 0
     score: float | None = None
-    found_at: dict[int, int] = field(default_factory=dict)
+    match_starts: dict[int, int] = field(default_factory=dict)
     truncated: bool = False
     left_out: int = 0
 
     @property
     def file(self) -> tuple[str, str, str, str]:
-        """The key of the match's file."""
+        """The file that the chunk is of."""
         return self.repository, self.revision, self.commit, self.path
 
     @property
     def last_line(self) -> int:
-        """Number of its last line."""
+        """Number of the last line."""
         return self.first_line + self.text.count("\n")
 
 
@@ -77,7 +78,7 @@ def search_chunks(text: str, context: ToolContext) -> ToolResult:
     request = SearchRequest(query, pattern_type="keyword", chunk_matches=True, context_lines=1, cells=True)
     chunks = _ChunkResult(context)
     events = context.engine.stream(request, context.viewer, context.cancellation)
-    with closing(events):  # type: ignore[type-var]  # the engine gives a generator
+    with closing(events):  # type: ignore[type-var]  # the engine returns a generator
         for event in events:
             if isinstance(event, MatchBatch):
                 chunks.batches.append(_with_cell_text(event.batch))
@@ -86,12 +87,12 @@ def search_chunks(text: str, context: ToolContext) -> ToolResult:
                 if context.served and chunks.files > MAX_FILES:
                     break
             elif isinstance(event, Progress):
-                chunks.tell(event)
+                chunks.report(event)
             elif isinstance(event, Alert):
                 chunks.notices.append(f"{event.title}: {event.description}".rstrip(": "))
     context.cancellation.check()
     if not context.served:
-        return chunks.everything(text)
+        return chunks.all_as_table(text)
     return shortened_answer(
         text, chunks.chunks(), chunks.notices, is_complete=chunks.is_complete and chunks.files <= MAX_FILES
     )
@@ -107,34 +108,34 @@ class _ChunkResult:
     notices: list[str] = field(default_factory=list)
     is_complete: bool = True
 
-    def tell(self, event: Progress) -> None:
+    def report(self, event: Progress) -> None:
         """Report progress, and record skipped work."""
         if self.context.observer is not None:
             self.context.observer(ToolProgress("searching", event.match_count, 0, "matches"))
         if event.done:
             limiting = [item for item in event.skipped if is_limiting(item)]
-            self.notices += [_sentence(item) for item in limiting]
+            self.notices += [_one_line(item) for item in limiting]
             self.is_complete = not limiting
 
     def chunks(self) -> Iterator[ResultChunk]:
-        """Yield chunks of all files in the order found."""
+        """Yield the chunks of all files in the order of arrival."""
         for batch in self.batches:
             yield from chunks_of(batch)
 
-    def everything(self, text: str) -> ToolResult:
+    def all_as_table(self, text: str) -> ToolResult:
         """Return all chunks as a table, built from columns because there may be a million."""
-        table = found_table(self.batches)
+        table = table_of_batches(self.batches)
         return ToolResult("found_chunks", table, {"query": text}, self.is_complete, tuple(dict.fromkeys(self.notices)))
 
 
 def _with_cell_text(batch: Any) -> Any:
-    """Return a batch whose chunks of notebooks have the text of cells; a match outside of cells has no chunk."""
+    """Return a batch in which chunks of notebooks have the text of cells; matches outside of cells have none."""
     import pyarrow as pa
 
     rows = MatchRows(batch)
     if not any(is_jupyter(path or "") for path in rows.column("path").dictionary.to_pylist()):
         return batch
-    files = zip(*(rows.texts(name) for name in _PLACE), strict=True)
+    files = zip(*(rows.texts(name) for name in _FILE_KEY), strict=True)
     first_lines = rows.column("chunk_start_line").to_pylist()
     keys = list(zip(files, first_lines, strict=True))
     texts = rows.texts("chunk")
@@ -165,7 +166,7 @@ def _with_cell_text(batch: Any) -> Any:
     return batch
 
 
-def _sentence(item: Skipped) -> str:
+def _one_line(item: Skipped) -> str:
     return " ".join(item.message.replace("\n", " ").split()) or item.title
 
 
@@ -175,7 +176,7 @@ def chunks_of(batch: Any) -> Iterator[ResultChunk]:
     if not len(rows):
         return
     heads = chunk_heads(rows).tolist()
-    locations = list(zip(*(rows.texts(name, heads) for name in _PLACE), strict=True))
+    locations = list(zip(*(rows.texts(name, heads) for name in _FILE_KEY), strict=True))
     firsts, texts = rows.numbers("chunk_start_line"), rows.texts("chunk", heads)
     lines, starts, ends = (rows.column(name).to_pylist() for name in ("line_number", "start", "end"))
     words, counts = rows.texts("line"), rows.numbers("match_count")
@@ -185,12 +186,12 @@ def chunks_of(batch: Any) -> Iterator[ResultChunk]:
         if text is None:
             yield ResultChunk(repository, revision, commit, path)
             continue
-        match_counts: dict[int, int] = {}
+        match_starts: dict[int, int] = {}
         terms: set[str] = set()
         for row in range(start, end):
             spans = list(zip(starts[row] or (), ends[row] or (), strict=True))
             if spans:
-                match_counts[lines[row]] = spans[0][0]
+                match_starts[lines[row]] = spans[0][0]
                 # The first 20 spans are enough to distinguish terms; a line of a megabyte may have a million spans.
                 terms.update((words[row] or "")[a:b].casefold() for a, b in spans[:20])
         yield ResultChunk(
@@ -202,7 +203,7 @@ def chunks_of(batch: Any) -> Iterator[ResultChunk]:
             text,
             int(counts[start:end].sum()),
             len(terms),
-            found_at=match_counts,
+            match_starts=match_starts,
         )
 
 
@@ -235,47 +236,51 @@ def shortened_answer(
     cut_notice
         The notice about files that are not shown; empty for the default one.
     """
-    chunks_kept: list[ResultChunk] = []
+    best_chunks: list[ResultChunk] = []
     files = left_out = 0
     for _, group in groupby(chunks, key=lambda chunk: chunk.file):
         if files == MAX_FILES:
             is_complete = False
             break
         files += 1
-        # Chunks that hold more of the different terms come first, then those with more matches.
+        # Chunks with more different terms come first, then those with more matches.
         of_file = sorted(group, key=lambda c: (-(c.score or 0.0), -c.terms, -(c.matches or 0), c.first_line))
         best = of_file[:per_file]
         left_out += len(of_file) - len(best)
         for chunk in best:
             _cut_chunk(chunk, characters)
             chunk.left_out = len(of_file) - len(best)
-        chunks_kept += best
+        best_chunks += best
     messages = list(notices)
     if cut_notice or (not is_complete and files == MAX_FILES):
-        usual = f"Only the best {MAX_FILES} files are shown; more match. Narrow the query to see others."
-        messages.append(cut_notice or usual)
+        default = f"Only the best {MAX_FILES} files are shown; more match. Narrow the query to see others."
+        messages.append(cut_notice or default)
     if left_out:
         messages.append(f"{left_out} further places in these files are not shown; read_file shows whole files.")
-    attributes = {"query": query, "matches": sum(chunk.matches or 0 for chunk in chunks_kept), "files": files}
-    is_cut = left_out > 0 or any(chunk.truncated for chunk in chunks_kept)
+    attributes = {"query": query, "matches": sum(chunk.matches or 0 for chunk in best_chunks), "files": files}
+    is_cut = left_out > 0 or any(chunk.truncated for chunk in best_chunks)
     return ToolResult(
-        "found_chunks", chunk_table(chunks_kept), attributes, is_complete and not is_cut, tuple(dict.fromkeys(messages))
+        "found_chunks",
+        table_of_chunks(best_chunks),
+        attributes,
+        is_complete and not is_cut,
+        tuple(dict.fromkeys(messages)),
     )
 
 
 def _cut_chunk(chunk: ResultChunk, characters: int) -> None:
     """Shorten the text of a chunk to a number of characters, and each line to its limit."""
     lines = chunk.text.split("\n")
-    lines_shown: list[str] = []
+    cut_lines: list[str] = []
     remaining = characters
     for number, line in enumerate(lines, chunk.first_line):
         # Around the match, because a minified line may have it far from its start.
-        shortened_line = _cut_line(line, chunk.found_at.get(number, 0))
+        shortened_line = _cut_line(line, chunk.match_starts.get(number, 0))
         remaining -= len(shortened_line) + 1
-        if remaining < 0 and lines_shown:
+        if remaining < 0 and cut_lines:
             break
-        lines_shown.append(shortened_line)
-    text = "\n".join(lines_shown)
+        cut_lines.append(shortened_line)
+    text = "\n".join(cut_lines)
     chunk.truncated = text != chunk.text
     chunk.text = text
 
@@ -284,15 +289,15 @@ def _cut_line(line: str, match_at: int) -> str:
     """Return a line cut to the limit, so that it shows its first match."""
     if len(line) <= MAX_LINE_CHARACTERS:
         return line
-    inner = MAX_LINE_CHARACTERS - 2 * len(_CUT)
+    inner = MAX_LINE_CHARACTERS - 2 * len(_ELLIPSIS)
     # The window shows at least 40 characters of a match near its end, or 80 before the match.
     start = 0 if match_at < inner - 40 else min(match_at - 80, len(line) - inner)
     line_part = line[start : start + inner]
-    return f"{_CUT if start else ''}{line_part}{_CUT if start + inner < len(line) else ''}"
+    return f"{_ELLIPSIS if start else ''}{line_part}{_ELLIPSIS if start + inner < len(line) else ''}"
 
 
-def chunk_table(chunks: Sequence[ResultChunk]) -> Any:
-    """Table ``found_chunks`` of chunks, in their order."""
+def table_of_chunks(chunks: Sequence[ResultChunk]) -> Any:
+    """Return chunks as the table ``found_chunks``, in their order."""
     import pyarrow as pa
 
     has_lines = [chunk.first_line > 0 for chunk in chunks]
@@ -310,7 +315,7 @@ def chunk_table(chunks: Sequence[ResultChunk]) -> Any:
         "chunks_left_out": [c.left_out for c in chunks],
         "url": [file_url("", c.repository, c.commit, c.path) for c in chunks],
     }
-    schema = found_schema()
+    schema = chunk_schema()
     columns = [
         pa.array(values[f.name], pa.string()).dictionary_encode().cast(f.type)
         if pa.types.is_dictionary(f.type)
@@ -320,12 +325,12 @@ def chunk_table(chunks: Sequence[ResultChunk]) -> Any:
     return pa.Table.from_arrays(columns, schema=schema)
 
 
-def render_found(answer: ToolResult, context: ToolContext) -> tuple[dict[str, Any], str]:
-    """Return blocks of files with their chunks, and the same as text."""
+def render_chunks(answer: ToolResult, context: ToolContext) -> tuple[dict[str, Any], str]:
+    """Return the chunks as JSON blocks by file, and as text."""
     blocks: list[dict[str, Any]] = []
     text: list[str] = []
     rows = answer.table.to_pylist()
-    for location, group in groupby(rows, key=lambda row: [row[name] for name in _PLACE]):
+    for location, group in groupby(rows, key=lambda row: [row[name] for name in _FILE_KEY]):
         repository, revision, _, path = location
         of_file = list(group)
         block: dict[str, Any] = {
@@ -340,7 +345,7 @@ def render_found(answer: ToolResult, context: ToolContext) -> tuple[dict[str, An
             block["score"] = round(score, 6)
         heading = f"# {repository} – {path}\n"  # noqa: RUF001 - the dash that readers of these texts look for
         chunk_rows = [row for row in of_file if row["chunk"] is not None]
-        chunks = [_chunk(row) for row in chunk_rows]
+        chunks = [_chunk_payload(row) for row in chunk_rows]
         if len({row["score"] for row in chunk_rows}) > 1:
             for chunk, row in zip(chunks, chunk_rows, strict=True):
                 chunk["score"] = round(row["score"], 6)
@@ -356,7 +361,7 @@ def render_found(answer: ToolResult, context: ToolContext) -> tuple[dict[str, An
     return payload, with_notices("\n".join(text) or NOTHING, answer)
 
 
-def _chunk(row: dict[str, Any]) -> dict[str, Any]:
+def _chunk_payload(row: dict[str, Any]) -> dict[str, Any]:
     chunk = {
         "startLine": row["start_line"],
         "endLine": row["end_line"],

@@ -102,7 +102,7 @@ def _with_places(value: Any, context: ToolContext) -> Any:
     return _LINK.sub(lambda link: f"]({place_text(link[1])})", value) if isinstance(value, str) else value
 
 
-def _render_asked(answer: ToolResult, context: ToolContext) -> Rendered:
+def _render_answer(answer: ToolResult, context: ToolContext) -> Rendered:
     attributes = _with_places(answer.attributes, context)
     status, url = attributes.get("status", "completed"), attributes.get("url", "")
     token = attributes.get("read_token", "")
@@ -187,7 +187,7 @@ def _list(arguments: DeepSearchListArguments, context: ToolContext) -> ToolResul
 
 
 HANDLERS: tuple[Handler[Any], ...] = (
-    Handler(DEEPSEARCH, _ask, _render_asked, None),
+    Handler(DEEPSEARCH, _ask, _render_answer, None),
     Handler(DEEPSEARCH_READ, _read, _render_read, FactItems("questions", "questions", "answer")),
     Handler(DEEPSEARCH_FOLLOW_UP, _follow_up),
     Handler(DEEPSEARCH_CHANGE, _change),

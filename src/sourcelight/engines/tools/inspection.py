@@ -54,7 +54,7 @@ _KINDS = {"refs/heads/": "branch", "refs/tags/": "tag"}
 def _count(arguments: CountArguments, context: ToolContext) -> ToolResult:
     """Count matches by the index alone where it can tell, else by following a search."""
     by = cast("tuple[GroupBy, ...]", tuple(dict.fromkeys(arguments.by or ())))
-    text = arguments.query if arguments.exhaustive is False else _everything(arguments.query)
+    text = arguments.query if arguments.exhaustive is False else _any_match(arguments.query)
     request = SearchRequest(text, pattern_type="keyword")
     # Counted by commit as well, so that the answer can name what it read, whatever revisions the query asks for.
     groups: tuple[GroupBy, ...] = (*by, *(name for name in _READ if name not in by))
@@ -123,7 +123,7 @@ def _searched_commits(text: str, context: ToolContext) -> dict[str, set[str]]:
     return commits
 
 
-def _everything(text: str) -> str:
+def _any_match(text: str) -> str:
     query = parse(text, "keyword")
     if query.root is None or any(alternative.first("count") for alternative in query.plan):
         return text

@@ -55,10 +55,10 @@ def answer(tool: Tool[Any], arguments: WireArguments, context: ToolContext) -> T
     return replace(result, notices=(*result.notices, *missing), complete=False) if missing else result
 
 
-_WHOLE = PageRequest()
+_ALL_PAGES = PageRequest()
 
 
-def render(tool: Tool[Any], result: ToolResult, context: ToolContext, page: PageRequest = _WHOLE) -> Rendered:
+def render(tool: Tool[Any], result: ToolResult, context: ToolContext, page: PageRequest = _ALL_PAGES) -> Rendered:
     """Render an answer for MCP, or the part of it that `page` asks for.
 
     Raises

@@ -1,4 +1,4 @@
-"""Tables as answers over MCP: short text with one line per row, and the rows as they are."""
+"""Tables as answers over MCP: a text with one short line per row, and the rows as data."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from sourcelight.engines.tools.handler import NOTHING, Rendered, tail, total_bes
 Row: TypeAlias = Mapping[str, Any]
 SHORT_OID = 10
 _MAX_LINE = 300
-_FACTS = {"repository": "repo", "revision": "revision", "commit": "commit", "path": "path"}
+_ATTRIBUTES = {"repository": "repo", "revision": "revision", "commit": "commit", "path": "path"}
 
 
 def render_rows(
     line: Callable[[Row], str], heading: Callable[[Row], str] | None = None, *, keeps_lines: bool = False
 ) -> Callable[[ToolResult, ToolContext], Rendered]:
-    """Return what renders the rows of a table.
+    """Return a function that renders the rows of a table.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def render_rows(
     heading
         Formats what consecutive rows share, shown once above them.
     keeps_lines
-        Whether lines are text of files, whose spaces at the start count.
+        Whether to keep spaces at the start of lines, as in text of files.
     """
 
     def render(answer: ToolResult, context: ToolContext) -> Rendered:
@@ -40,7 +40,7 @@ def render_rows(
             lines = "".join(f"{_shorten(line(row), keeps_lines=keeps_lines)}\n" for row in group)
             parts.append(f"{_shorten(heading_text)}\n{lines}" if heading_text else lines)
         attributes = answer.attributes
-        reported = {name: attributes[name] for name in _FACTS if attributes.get(name)}
+        reported = {name: attributes[name] for name in _ATTRIBUTES if attributes.get(name)}
         # A column that is empty, or repeats an attribute of the answer, is left out.
         columns = [
             name
@@ -49,7 +49,7 @@ def render_rows(
         ]
         total = total_beside(answer, "total", attributes.get("total"), len(rows))
         payload = {
-            **{_FACTS[name]: fact for name, fact in reported.items()},
+            **{_ATTRIBUTES[name]: value for name, value in reported.items()},
             **total,
             "columns": columns,
             "rows": [[_value(row[name]) for name in columns] for row in rows],

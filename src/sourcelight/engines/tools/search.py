@@ -21,10 +21,10 @@ from sourcelight.engines.tools.chunks import (
     MAX_CHUNKS,
     MAX_FILES,
     ResultChunk,
-    chunk_table,
-    render_found,
+    render_chunks,
     search_chunks,
     shortened_answer,
+    table_of_chunks,
 )
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler
@@ -134,7 +134,7 @@ def _answer(
         "searched_files": ranking.searched_files,
         "unknown": list(ranking.unknown),
     }
-    return ToolResult("found_chunks", chunk_table(chunks), attributes, is_complete, tuple(notices))
+    return ToolResult("found_chunks", table_of_chunks(chunks), attributes, is_complete, tuple(notices))
 
 
 def _notices(ranking: Ranking) -> list[str]:
@@ -193,6 +193,6 @@ def _nls_search(arguments: NlsSearchArguments, context: ToolContext) -> ToolResu
 
 _PLACES = TableItems("places", "chunk", "start_line")
 HANDLERS: tuple[Handler[Any], ...] = (
-    Handler(KEYWORD_SEARCH, _keyword_search, render_found, _PLACES),
-    Handler(NLS_SEARCH, _nls_search, render_found, _PLACES),
+    Handler(KEYWORD_SEARCH, _keyword_search, render_chunks, _PLACES),
+    Handler(NLS_SEARCH, _nls_search, render_chunks, _PLACES),
 )

@@ -129,12 +129,12 @@ def _with_type(texts: Sequence[str | None]) -> Any:
 
     present = [text for text in texts if text is not None]
     for kind, dtype in ((int, "Int64"), (float, "Float64")):
-        if present and all(_is_written(text, kind) for text in present):
+        if present and all(_is_exact_text(text, kind) for text in present):
             return pd.array([None if text is None else kind(text) for text in texts], dtype=dtype)  # type: ignore[call-overload]
     return pd.array(list(texts), dtype="str")
 
 
-def _is_written(text: str, kind: type[int | float]) -> bool:
+def _is_exact_text(text: str, kind: type[int | float]) -> bool:
     """Return whether a text converts to a number and back without loss; Python and pandas accept more than these."""
     if len(text) > 18 or not text.isascii() or not set(text) <= set("+-.0123456789"):
         return False
@@ -142,4 +142,4 @@ def _is_written(text: str, kind: type[int | float]) -> bool:
         is_equal = str(kind(text)) == text
     except ValueError:
         return False
-    return is_equal or (kind is float and "." not in text and _is_written(text, int))
+    return is_equal or (kind is float and "." not in text and _is_exact_text(text, int))

@@ -127,7 +127,7 @@ def compare_results(before: Any, after: Any, *, by: str = "line") -> DataFrame:
 
 
 Client = BlockingClient | AsyncClient
-_SHOWN_AFTER_S = 0.5
+_SHOW_AFTER_S = 0.5
 
 
 def backend_for(frame: DataFrame, client: Client | None) -> Backend:
@@ -152,7 +152,7 @@ async def _watch(
     title: str, work: Callable[[CallObserver], Awaitable[DataFrame]], rows: int, progress: ProgressChoice
 ) -> DataFrame:
     state = CallState(title)
-    async with painting(state, progress, after_s=_SHOWN_AFTER_S):
+    async with painting(state, progress, after_s=_SHOW_AFTER_S):
         try:
             frame = await work(state.update)
         except BaseException as exc:
@@ -192,13 +192,13 @@ def open_row(frame: DataFrame, row: int, backend: Backend) -> FileView:
         texts,
         line,
         line,
-        _shown_spans(frame.iloc[position].to_dict(), _spans(frame, position)),
+        _displayed_spans(frame.iloc[position].to_dict(), _spans(frame, position)),
         resolver_for(backend),
     )
     return FileView(content, lines)
 
 
-def _shown_spans(row: Mapping[Any, Any], spans: tuple[list[int], list[int]]) -> tuple[list[int], list[int]]:
+def _displayed_spans(row: Mapping[Any, Any], spans: tuple[list[int], list[int]]) -> tuple[list[int], list[int]]:
     """Convert spans of a line of a notebook file to spans of the displayed line of its cell."""
     visible = cell_text(str(row.get("line") or ""), *spans) if has_json_line(row) else None
     return spans if visible is None else (visible.starts, visible.ends)

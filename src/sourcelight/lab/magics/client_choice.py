@@ -8,7 +8,7 @@ from sourcelight.client import Client
 from sourcelight.client.completions import age
 from sourcelight.core.errors import ClientNotFound
 
-_HOW = "%sourcelight open PATH or %sourcelight connect URL opens one, and so does code = sourcelight.open(PATH)"
+_HINT = "%sourcelight open PATH or %sourcelight connect URL opens one, and so does code = sourcelight.open(PATH)"
 
 
 class ClientChoice:
@@ -46,9 +46,9 @@ class ClientChoice:
         value = self._variables.get(name)
         if not isinstance(value, Client):
             problem = "isn't a variable" if name not in self._variables else f"is {type(value).__name__}, no Client"
-            raise ClientNotFound(f"{name} {problem}; {self._there_are()}")
+            raise ClientNotFound(f"{name} {problem}; {self._list_clients()}")
         if age(value) < 0:
-            raise ClientNotFound(f"the client {name} is closed; {self._there_are()}")
+            raise ClientNotFound(f"the client {name} is closed; {self._list_clients()}")
         return value
 
     def names(self) -> tuple[str, ...]:
@@ -71,7 +71,7 @@ class ClientChoice:
             return self._assigned_client
         names = self.names()
         if not names:
-            raise ClientNotFound(f"no open client: {_HOW}")
+            raise ClientNotFound(f"no open client: {_HINT}")
         return self.client_named(names[0])
 
     def client_or_none(self) -> Client | None:
@@ -85,11 +85,11 @@ class ClientChoice:
         """Return one line about the choice."""
         client = self.client_or_none()
         if client is None:
-            return f"no open client: {_HOW}"
+            return f"no open client: {_HINT}"
         name = self._name or next((n for n in self.names() if self._variables[n] is client), "")
         reason = "chosen" if self._name or self._assigned_client is client else "the newest one open"
         return f"{client!r}{f' of the variable {name}' if name else ''}, {reason}"
 
-    def _there_are(self) -> str:
+    def _list_clients(self) -> str:
         names = self.names()
-        return f"open clients: {', '.join(names)}" if names else _HOW
+        return f"open clients: {', '.join(names)}" if names else _HINT

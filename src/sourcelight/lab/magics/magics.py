@@ -16,7 +16,7 @@ from sourcelight.client import Client, DeepSearchAnswer, SearchResult
 from sourcelight.core.errors import ClientNotFound, QueryError, ToolError
 from sourcelight.core.query import PATTERN_TYPES
 from sourcelight.core.query.narrowing import add_filter_text
-from sourcelight.display.notebook.cell_messages import whole_in_cells
+from sourcelight.display.notebook.cell_messages import show_in_full
 from sourcelight.lab.magics.arguments import MagicLine, MagicOption, replace_variables, split, table
 from sourcelight.lab.magics.client_choice import ClientChoice
 
@@ -215,7 +215,7 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
             result = answer(self.client_choice.client(line_parts.last("client")), text, line_parts)
         except Exception as exc:
             if has_traceback:
-                raise whole_in_cells(exc)  # noqa: B904 - the same exception
+                raise show_in_full(exc)  # noqa: B904 - the same exception
             if not isinstance(exc, ToolError | ClientNotFound | QueryError):
                 raise
             raise UsageError("\n".join([*getattr(exc, "__notes__", ()), str(exc)])) from None

@@ -100,10 +100,10 @@ def dependencies(
             fill = colors.background if name in external_names else color_of[name]
             axes.scatter([x], [y], s=46, color=fill, edgecolors=color_of[name], linewidths=1.6, zorder=3)
             degrees = math.degrees(angles[name]) % 360
-            is_left = 90 < degrees < 270
+            is_left_side = 90 < degrees < 270
             axes.text(1.06 * x, 1.06 * y, short_label(name, _LABEL_CHARS), fontsize=8.5, color=colors.text,
-                      parse_math=False, rotation=degrees + 180 if is_left else degrees, rotation_mode="anchor",
-                      va="center", ha="right" if is_left else "left")  # fmt: skip
+                      parse_math=False, rotation=degrees + 180 if is_left_side else degrees, rotation_mode="anchor",
+                      va="center", ha="right" if is_left_side else "left")  # fmt: skip
         if not names:
             axes.text(0, 0, "No repository imports another", color=colors.muted, ha="center")
         axes.set_xlim(-2.3, 2.3)

@@ -14,7 +14,7 @@ from sourcelight.core.former_names import refuses_former_parameters
 from sourcelight.core.markup import count_of, join_words
 from sourcelight.display.notebook import ProgressChoice
 from sourcelight.lab.reports.files import (
-    WRITTEN,
+    AUTHORED,
     OtherFiles,
     PathFilter,
     PathPatterns,
@@ -144,8 +144,8 @@ def _make(
     code: Client, stages: ReportProgress, repo: str, base: str, head: str, by: str, paths: PathFilter,
     other_files: OtherFiles, title: str,
 ) -> Report:  # fmt: skip
-    whole_diffs = stages.ask("files", code.compare_revisions, repo, base, head)
-    commit_of = {name: str(whole_diffs.attrs.get(name, "")) for name in ("base", "head")}
+    all_diffs = stages.ask("files", code.compare_revisions, repo, base, head)
+    commit_of = {name: str(all_diffs.attrs.get(name, "")) for name in ("base", "head")}
     between = _between(code, stages, repo, base, head, commit_of["base"])
     base_date = _date_of(code, stages, repo, commit_of["base"])
     parameters = (
@@ -161,10 +161,10 @@ def _make(
             f"{count_of(between.undone, 'commit')} {'is' if between.undone == 1 else 'are'} behind {base} and not "
             f"behind {head}; {'its' if between.undone == 1 else 'their'} changes show as undone."
         )
-    diffs, commits_in_scope = whole_diffs, between.commits
-    kinds: dict[str, Any] = {"file_kinds": list(WRITTEN)} if other_files == "without" else {}
+    diffs, commits_in_scope = all_diffs, between.commits
+    kinds: dict[str, Any] = {"file_kinds": list(AUTHORED)} if other_files == "without" else {}
     if paths:
-        diffs = _with_attrs(whole_diffs[whole_diffs["path"].map(paths)].reset_index(drop=True), whole_diffs)
+        diffs = _with_attrs(all_diffs[all_diffs["path"].map(paths)].reset_index(drop=True), all_diffs)
         commits_in_scope = _narrow(
             partial(stages.ask, "commits", code.churn, **kinds), repo, head, commits_in_scope, paths
         )
@@ -173,8 +173,8 @@ def _make(
     if other_files == "without":
         notices.append("Vendored, generated and lock files are left out; commits are all.")
     if other_files == "without" and len(diffs):
-        written_diffs = diffs[is_written(diffs)].drop(columns="file_kind")
-        diffs = _with_attrs(written_diffs.reset_index(drop=True), diffs)
+        authored_diffs = diffs[is_written(diffs)].drop(columns="file_kind")
+        diffs = _with_attrs(authored_diffs.reset_index(drop=True), diffs)
         if not paths and len(commits_in_scope):
             churn = partial(stages.ask, "commits", code.churn)
             commits_in_scope = count_by_kinds(commits_in_scope, churn, repos=[repo], revisions=[head, f"^{base}"])
@@ -182,7 +182,7 @@ def _make(
     # own notice, with the number of commits.
     read_frames = [without_rules(diffs, "comparison"), *between.read]
     if not len(commits_in_scope) and not len(diffs):
-        reason = _reason(base, head, commit_of, between, paths, whole_diffs)
+        reason = _reason(base, head, commit_of, between, paths, all_diffs)
         all_notices = tuple(dict.fromkeys((*notices, *notices_of(read_frames))))
         no_rows = commits_frame(commits_in_scope, by or "month")
         sources = {"commits": no_rows, "changes": diffs}

@@ -110,7 +110,7 @@ def _folders(path: str) -> list[str]:
 
 
 OtherFiles = Literal["apart", "with", "without"]
-WRITTEN = (SOURCE, DOCUMENTATION)
+AUTHORED = (SOURCE, DOCUMENTATION)
 """Kinds of files that people of a repository write."""
 
 _COMMIT_KEYS = ["repository", "commit"]
@@ -126,8 +126,8 @@ def check_other_files(call: str, other_files: str) -> None:
 
 
 def count_by_kinds(commits: Frame, churn: Callable[..., Frame], **arguments: Any) -> Frame:
-    """Return commits with only the files and lines of `WRITTEN`; `churn` calls the client with `arguments`."""
-    sizes = churn(by=_COMMIT_KEYS, file_kinds=list(WRITTEN), **arguments)
+    """Return commits with only the files and lines of `AUTHORED`; `churn` calls the client with `arguments`."""
+    sizes = churn(by=_COMMIT_KEYS, file_kinds=list(AUTHORED), **arguments)
     columns = sizes[[*_COMMIT_KEYS, "changes", "additions", "deletions"]].rename(columns={"changes": "files"})
     columns = columns.astype(dict.fromkeys(_COMMIT_KEYS, "str")).set_index(_COMMIT_KEYS)
     index = list(zip(*(commits[key].astype("str") for key in _COMMIT_KEYS), strict=True))
@@ -155,8 +155,8 @@ def add_file_kinds(diffs: Frame, churn: Callable[..., Frame], repo: str, base: s
 
 
 def is_written(frame: Frame) -> Frame:
-    """Return whether the files of a frame with ``file_kind`` are of `WRITTEN`."""
-    return frame["file_kind"].astype("str").isin(WRITTEN)
+    """Return whether the files of a frame with ``file_kind`` are of `AUTHORED`."""
+    return frame["file_kind"].astype("str").isin(AUTHORED)
 
 
 def kinds_table(diffs: Frame) -> ReportTable:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # `W-SUN`: weeks that end on Sunday, and so begin on Monday as those of ISO 8601.
 PERIODS: Mapping[str, str] = {"day": "D", "week": "W-SUN", "month": "M", "quarter": "Q", "year": "Y"}
-NOT_TOLD = "not provided by this service"
+NOT_PROVIDED = "not provided by this service"
 _DAYS: Mapping[str, int] = {"day": 1, "week": 7, "month": 30, "quarter": 91, "year": 365}
 _FITTING_S = (("day", 60 * 86_400), ("week", 400 * 86_400), ("month", 6 * 365 * 86_400))
 _MAX_SERIES = 6
@@ -66,7 +66,7 @@ def total(frame: Frame, column: str) -> tuple[int | None, str]:
     """Sum of a column and what it leaves out; None when no row has a value."""
     has_value = frame[column].notna()
     if len(frame) and not has_value.any():
-        return None, NOT_TOLD
+        return None, NOT_PROVIDED
     missing = int((~has_value).sum())
     excludes = f"{missing:,} commits where this is unknown" if missing else ""
     return int(frame.loc[has_value, column].sum()), excludes

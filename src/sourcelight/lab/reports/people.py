@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.core.batches.persons import Pair, person_key, shown_pair
+from sourcelight.core.batches.persons import Pair, display_pair, person_key
 from sourcelight.core.errors import SourcelightError
 from sourcelight.core.markup import count_of
 from sourcelight.lab.reports.model import Frame, LinkOf, Metric, ReportTable, Section
@@ -59,7 +59,7 @@ def _by_address(pairs: list[Pair]) -> dict[Pair, Pair]:
     spellings: dict[Pair, dict[Pair, int]] = {}
     for pair, count in Counter(pairs).items():
         spellings.setdefault(person_key(*pair), {})[pair] = count
-    return {pair: shown_pair(group) for group in spellings.values() for pair in group}
+    return {pair: display_pair(group) for group in spellings.values() for pair in group}
 
 
 def people_metrics(people: Frame | None, *, join_addresses: bool) -> list[Metric]:
@@ -91,12 +91,12 @@ def doubtful(
         return []
     wrote = people[people["commits"] > 0]
     key = person_key if join_addresses else (lambda name, email: (name, email))
-    keys_here = {
+    active_keys = {
         key(*pair) for pair in zip(wrote["author"].astype("str"), wrote["author_email"].astype("str"), strict=True)
     }
     groups: dict[int, set[Pair]] = {}
     for group, name, email in zip(suggested["group"], suggested["name"], suggested["email"], strict=True):
-        if key(name, email) in keys_here:
+        if key(name, email) in active_keys:
             groups.setdefault(int(group), set()).add(key(name, email))
     duplicates = [group for group in groups.values() if len(group) > 1]
     if not duplicates:
@@ -190,10 +190,10 @@ def turnover_section(comparison: Turnover, link: LinkOf | None) -> Section:
     span = f"{date_text(comparison.start)} to {date_text(comparison.end)}"
     keys = ("author", "author_email")
     of_joined = f"Authors of a commit from {span} with none before; commits and dates are of this time."
-    of_left = f"Authors of a commit in the {time} before with none since; commits and dates are of that time."
+    departed_note = f"Authors of a commit in the {time} before with none since; commits and dates are of that time."
     tables = (
         ReportTable("joined", "Joined", comparison.joiners, of_joined, "bots.", "", keys, max_rows=15, link=link),
-        ReportTable("left", "Left", comparison.leavers, of_left, "bots.", "", keys, max_rows=15, link=link),
+        ReportTable("left", "Left", comparison.leavers, departed_note, "bots.", "", keys, max_rows=15, link=link),
     )
     joiners, leavers = count_of(len(comparison.joiners), "person"), count_of(len(comparison.leavers), "person")
     text = f"From {span}, {joiners} joined, and {leavers} of the {time} before wrote no commit."

@@ -10,7 +10,7 @@ from sourcelight.core.errors import ToolError
 from sourcelight.display.notebook import Phase, ProgressChoice, ProgressSnapshot, make_painter
 from sourcelight.lab.reports.model import Frame
 
-_SHOWN_AFTER_S = 0.5
+_SHOW_AFTER_S = 0.5
 
 
 class ReportProgress:
@@ -49,7 +49,7 @@ class ReportProgress:
         self._clock = clock
         self._began = self._stage_start_s = clock()
         self._elapsed: float | None = None
-        self._painter = make_painter(self, draw, after_s=_SHOWN_AFTER_S)
+        self._painter = make_painter(self, draw, after_s=_SHOW_AFTER_S)
 
     def ask(self, stage: str, call: Callable[..., Frame], *args: Any, **kwargs: Any) -> Frame:
         """Return the result of a client's method, with the progress bar meanwhile.

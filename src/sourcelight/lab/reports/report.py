@@ -265,7 +265,7 @@ def _example(table: ReportTable) -> str:
 
 
 def _rows(frame: Frame, filters: Mapping[str, Any], *, with_counts: bool = False) -> Frame:
-    """Return rows with these values; a number that was `counted` may have none."""
+    """Return rows with these values; `with_counts`: rows of a number, of which there may be none."""
     for column, value in filters.items():
         values = list(value) if isinstance(value, (list, tuple, set, frozenset)) else [value]
         mask = frame[column].isin(values)

@@ -54,20 +54,20 @@ def shown_rows(table: ReportTable) -> tuple[list[str], list[dict[str, Any]]]:
     frame = table.frame.head(table.max_rows)
     columns = [str(column) for column in frame.columns if str(column) not in table.hidden]
     if len(frame):
-        columns = [column for column in columns if _says_something(frame[column], column)]
+        columns = [column for column in columns if _has_values(frame[column], column)]
     if "repository" in columns and len(columns) > 1 and len(table.frame["repository"].unique()) <= 1:
         columns.remove("repository")
     return columns, frame.to_dict("records")
 
 
-def _says_something(values: Any, column: str) -> bool:
+def _has_values(values: Any, column: str) -> bool:
     import pandas as pd
 
-    values_known = values.dropna()
-    if not len(values_known):
+    known_values = values.dropna()
+    if not len(known_values):
         return False
-    if pd.api.types.is_bool_dtype(values_known.dtype):
-        return bool((values_known.astype("bool") != _USUAL.get(column, False)).any())
+    if pd.api.types.is_bool_dtype(known_values.dtype):
+        return bool((known_values.astype("bool") != _USUAL.get(column, False)).any())
     return True
 
 

@@ -242,7 +242,7 @@ class SettingsFiles:
 
     Parameters
     ----------
-    given
+    file
         Path of a file that must exist; None for the files in or next to each directory.
     """
 

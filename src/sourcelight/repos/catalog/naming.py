@@ -326,8 +326,8 @@ def _longer_names(name: str, folder: str) -> Iterable[str]:
     parts = [clean(part) for part in folder.split(os.sep) if part and part != ".git"] or ["repository"]
     parts[-1] = name_from_folder(parts[-1])
     is_of_folder = name == parts[-1]
-    says_more = name.rpartition("/")[2] != parts[-1] or len(parts) == 1
-    for count in range(1 if says_more else 2, len(parts) + 1):
+    is_specific = name.rpartition("/")[2] != parts[-1] or len(parts) == 1
+    for count in range(1 if is_specific else 2, len(parts) + 1):
         path = "/".join(parts[-count:])
         yield path if is_of_folder and count > 1 else f"{name} ({path})"
     number = 2

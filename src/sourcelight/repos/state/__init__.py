@@ -1,6 +1,6 @@
 """`state.sqlite`: one connection policy, one list of migrations; accounts, roles, grants, tokens, conversations.
 
-Knows nothing of repositories but their names and paths, and nothing of HTTP.
+It depends on nothing of repositories except names and paths, and not on HTTP.
 """
 
 from importlib import import_module

@@ -132,15 +132,15 @@ def read_request(query: bytes, headers: Mapping[str, str]) -> SearchRequest:
         # A message about a parameter may quote the query, which only reading all of it knows.
         with contextlib.suppress(QueryError):
             return replace(_request_but_text(remaining, trace, with_diffs=with_diffs), query=text)
-    return _read_whole(query, trace, with_diffs=with_diffs)
+    return _read_request(query, trace, with_diffs=with_diffs)
 
 
 @functools.lru_cache(maxsize=64)
 def _request_but_text(remaining: bytes, trace: bool | None, *, with_diffs: bool) -> SearchRequest:  # noqa: FBT001
-    return _read_whole(b"q=x&" + remaining, trace, with_diffs=with_diffs)
+    return _read_request(b"q=x&" + remaining, trace, with_diffs=with_diffs)
 
 
-def _read_whole(query: bytes, trace: bool | None, *, with_diffs: bool) -> SearchRequest:  # noqa: FBT001
+def _read_request(query: bytes, trace: bool | None, *, with_diffs: bool) -> SearchRequest:  # noqa: FBT001
     request = SearchRequest.from_params(pairs_of(query))
     return replace(request, diff_previews=with_diffs, trace=request.trace if trace is None else trace)
 

@@ -129,7 +129,7 @@ class BoundedHttp(HttpToolsProtocol):
         """Start to watch a peer that reads slower than the service writes; it must read something."""
         super().pause_writing()
         self._unsent = self._pending_bytes()
-        self._look_again()
+        self._check_again()
 
     def resume_writing(self) -> None:
         """Stop watching: the peer has read most bytes."""
@@ -142,7 +142,7 @@ class BoundedHttp(HttpToolsProtocol):
         """Return the bytes that the peer has not read: in the write buffer and in the system."""
         return self.transport.get_write_buffer_size() + bytes_in_system(self.transport)
 
-    def _look_again(self) -> None:
+    def _check_again(self) -> None:
         self._stall = self.loop.call_later(self.register.limits.stall_s, self._end_stall)
 
     def _end_stall(self) -> None:
@@ -151,7 +151,7 @@ class BoundedHttp(HttpToolsProtocol):
             self.drop()
             return
         self._unsent = unsent
-        self._look_again()
+        self._check_again()
 
     def on_message_begin(self) -> None:
         """Start a request."""

@@ -72,7 +72,7 @@ class EarlyAnswers:
         self._answered_id: int | str | None = None
         self._is_open = False
         # A daemon: it blocks in `os.read` until the client writes, which must not keep the process alive.
-        self._thread = threading.Thread(target=self._answer_rest, name="sourcelight-first-answers", daemon=True)
+        self._thread = threading.Thread(target=self._answer_remaining, name="sourcelight-first-answers", daemon=True)
 
     def start(self) -> None:
         """Answer the first line if it is a plain `initialize`, and those that follow at once; then start the thread.
@@ -96,7 +96,7 @@ class EarlyAnswers:
         self._thread.join()
         return FirstMessages(tuple(line for line in self._lines if line), self._answered_id)
 
-    def _answer_rest(self) -> None:
+    def _answer_remaining(self) -> None:
         try:
             while self._is_open:
                 self._answer_next()

@@ -31,7 +31,7 @@ from sourcelight.server.oauth.forms import FormSealer, PendingAuthorization
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
 _GRANT_TYPES = frozenset({"authorization_code", "refresh_token"})
 _MAX_URIS, _MAX_NAME, _MAX_STATE_CHARS = 10, 200, 2000
-Given = TypeVar("Given")
+Field = TypeVar("Field")
 
 
 class RegisteredClient(OAuthClientInformationFull):
@@ -269,7 +269,7 @@ class ResourceRefused(Exception):
     """A token request names a resource that wasn't granted; passes through the SDK's handler."""
 
 
-async def _in_thread(work: Callable[[], Given]) -> Given:
+async def _in_thread(work: Callable[[], Field]) -> Field:
     return await anyio.to_thread.run_sync(work)
 
 

@@ -45,7 +45,7 @@ def test_any_text_gives_terms_or_none(text: str) -> None:
 @given(st.lists(st.from_regex(r"[0-9A-Za-z_é]{2,12}", fullmatch=True)))
 def test_names_read_together_have_the_terms_of_each(names: list[str]) -> None:
     """Reading many names at once, as building a table does, gives what reading one gives."""
-    assert list(tokenizer.terms_of_each(names)) == [terms_of(name) for name in names]
+    assert list(tokenizer.terms_of_names(names)) == [terms_of(name) for name in names]
 
 
 @given(st.binary())

@@ -13,7 +13,7 @@ from typing import Any
 
 from sourcelight.backends.remote.mcp.history import calls as history
 from sourcelight.backends.remote.mcp.request import ToolRequest
-from sourcelight.core.batches.persons import Pair, person_key, shown_pair
+from sourcelight.core.batches.persons import Pair, display_pair, person_key
 from sourcelight.core.batches.results import ToolResult, tie_key
 from sourcelight.core.errors import ToolError, UnsupportedTool
 from sourcelight.core.notices import MERGES_COUNTED, MERGES_LEFT_OUT, Rule
@@ -236,7 +236,7 @@ class _People:
             spellings = counts.setdefault(self._key(name, email), {})
             spellings[name, email] = spellings.get((name, email), 0) + 1
             marks[name, email] = bot
-        self._display_names = {key: shown_pair(spellings) for key, spellings in counts.items()}
+        self._display_names = {key: display_pair(spellings) for key, spellings in counts.items()}
         self.bots = {pair: marks[pair] for pair in self._display_names.values()}
         merged_people = {self._display_names[key]: sorted(pairs) for key, pairs in counts.items() if len(pairs) > 1}
         self.aliases = {_text(pair): [_text(pair), *(_text(alias) for alias in aliases if alias != pair)]

@@ -18,7 +18,7 @@ from sourcelight.core.tools.files import UNPARSED
 _PAGE_ROWS = 1_000
 _USUAL_PAGE = 50  # of list_repos without a limit, as services document it
 _LISTED_PAGES = frozenset({100, 500, 1_000, 2_000, 5_000, 10_000})  # 1,000 is documented; others are round numbers
-_SAYS_MORE = frozenset({"pageInfo", "limitHit", "truncated", "hasMoreResults", "hasMore", "total"})
+_COMPLETENESS_KEYS = frozenset({"pageInfo", "limitHit", "truncated", "hasMoreResults", "hasMore", "total"})
 _MAX_PAGES = 10_000
 """Maximum pages of one list, because a broken service may return cursors forever."""
 
@@ -116,7 +116,7 @@ async def _list_repos(request: ToolRequest) -> ToolResult:
         else:
             entries = list(value.get("repos") or ())
             # A full page may be the first of several, unless the service has a field that would say so.
-            is_full = len(entries) == (page_size or _USUAL_PAGE) and not _SAYS_MORE & set(value)
+            is_full = len(entries) == (page_size or _USUAL_PAGE) and not _COMPLETENESS_KEYS & set(value)
             page = {**(value.get("pageInfo") or {"hasNextPage": is_cut(value) or is_full}), "total": value.get("total")}
             messages = notices(value)
         first_page = page if first_page is None else first_page

@@ -13,9 +13,9 @@ from sourcelight.backends.remote.mcp.payloads import (
     files,
     is_cut,
     keep_text,
+    means_empty,
     notices,
     numbered_chunks,
-    says_nothing,
     unnumbered_lines,
 )
 from sourcelight.backends.remote.mcp.request import ToolRequest
@@ -32,7 +32,7 @@ _SHOWN_ABOVE = 2  # and over a definition
 async def _go_to_definition(request: ToolRequest) -> ToolResult:
     value = (await request.ask(request.arguments)).read(("definitions",))
     entries = _entries(value, "definitions")
-    if isinstance(value, str) and not entries and not says_nothing(value):
+    if isinstance(value, str) and not entries and not means_empty(value):
         return keep_text(request.name, value, symbol=request.arguments["symbol"])
     rows = [_definition(request, rank, entry) for rank, entry in enumerate(entries, 1)]
     return _answer(request, "definitions", rows, value)
@@ -46,13 +46,18 @@ async def _find_references(request: ToolRequest) -> ToolResult:
         arguments[limit] = limits_of(schema, limit)[1] or _MAX_REFERENCES
     value = (await request.ask(arguments)).read(("references",))
     entries = _entries(value, "references")
-    if isinstance(value, str) and not entries and not says_nothing(value):
+    if isinstance(value, str) and not entries and not means_empty(value):
         return keep_text(request.name, value, symbol=request.arguments["symbol"])
     rows = [row for entry in entries for row in _references(request, entry)]
     answer = _answer(request, "references", rows, value)
     page = arguments.get(limit or "limit")
-    says_more = not isinstance(value, str) and "limitHit" in value
-    if answer.complete and not says_more and "limit" not in request.arguments and len(rows) in {page, *_USUAL_PAGES}:
+    has_limit_hit = not isinstance(value, str) and "limitHit" in value
+    if (
+        answer.complete
+        and not has_limit_hit
+        and "limit" not in request.arguments
+        and len(rows) in {page, *_USUAL_PAGES}
+    ):
         notice = f"The service returns {len(rows):,} references, which may be as many as it returns at once."
         return replace(answer, complete=False, notices=(*answer.notices, notice))
     return answer
@@ -74,10 +79,10 @@ def _as_object(chunk: TextChunk) -> dict[str, Any]:
 
 def _position(request: ToolRequest, entry: Mapping[str, Any]) -> dict[str, Any]:
     reason, url = str(entry.get("rev") or ""), request.blob(str(entry.get("url") or ""))
-    asked_there = str(entry.get("repo")) == request.arguments["repo"]
+    is_requested_repository = str(entry.get("repo")) == request.arguments["repo"]
     return {
         "repository": str(entry.get("repo") or url.repository),
-        "revision": (request.arguments.get("revision") or "") if asked_there else "",
+        "revision": (request.arguments.get("revision") or "") if is_requested_repository else "",
         "commit": reason if _HEX.fullmatch(reason) else url.commit or None,
         "path": str(entry.get("path") or url.path),
         "symbol": request.arguments["symbol"],

@@ -32,7 +32,7 @@ _HEX = re.compile(r"[0-9a-f]{40}")
 _NOTE = re.compile(r"\((.*)\)")
 _BULLET = re.compile(r"^[-*\u2022] ")
 _FENCE = re.compile(r"```\w*")
-_MAX_NOTHING_LINES = 3
+_MAX_EMPTY_LINES = 3
 _PAGE = re.compile(r"\s*<(?:!doctype|html|head|body|\?xml)\b", re.IGNORECASE)
 _NOTHING = re.compile(
     r"\s*(?:no\s[^\n]*\b(?:results?|match(?:es)?|repositor(?:y|ies)|files?|entries|commits?|references?|definitions?"
@@ -77,13 +77,13 @@ def numbered_chunks(text: str) -> list[TextChunk]:
     return chunks
 
 
-def says_nothing(text: str) -> bool:
+def means_empty(text: str) -> bool:
     """Return whether a text is an answer without rows: empty, or a sentence such as ``No results found.``."""
     lines = sum(bool(line.strip()) for line in text.split("\n"))
     if not lines:
         return True
     # A longer text that begins with "No" may be a file, and one with a word of trouble is an error.
-    return lines <= _MAX_NOTHING_LINES and _NOTHING.match(text) is not None and _TROUBLE.search(text) is None
+    return lines <= _MAX_EMPTY_LINES and _NOTHING.match(text) is not None and _TROUBLE.search(text) is None
 
 
 def unnumbered_lines(text: str) -> tuple[str, ...]:
@@ -132,7 +132,7 @@ def repositories(text: str) -> tuple[list[tuple[str, int, str]], tuple[str, ...]
     """Parse a list of repositories: name, stars and description of each, and the lines that are about the list."""
     rows: list[tuple[str, int, str]] = []
     about: list[str] = []
-    for line in map(str.strip, () if says_nothing(text) else text.split("\n")):
+    for line in map(str.strip, () if means_empty(text) else text.split("\n")):
         if not line:
             continue
         if note := _NOTE.fullmatch(line):
@@ -147,7 +147,7 @@ def repositories(text: str) -> tuple[list[tuple[str, int, str]], tuple[str, ...]
 def is_no_list(text: str) -> bool:
     """Return whether a text is JSON, HTML or a sentence, rather than a list with one name per line."""
     if _PAGE.match(text) is not None or _SENTENCE.fullmatch(text.strip()) is not None:
-        return not says_nothing(text)
+        return not means_empty(text)
     try:
         return not isinstance(json.loads(text), str | int | float)
     except ValueError:
@@ -160,7 +160,7 @@ def paths(text: str) -> tuple[list[str], tuple[str, ...]]:
     A path may look like a sentence. So the list is the first paragraph, without a line before it that ends in a colon;
     everything after the list is about it.
     """
-    if says_nothing(text):
+    if means_empty(text):
         return [], ()
     lines = text.strip("\n").split("\n")
     if lines[0].rstrip().endswith(":") and (" " in lines[0].strip() or len(lines) > 1):
@@ -263,7 +263,7 @@ class Payload:
         readable = dict(value)
         for key in _LISTS.keys() & value:
             entries = value[key] if isinstance(value[key], list) else ()
-            readable[key] = [entry for entry in entries if isinstance(entry, Mapping) and _names_something(entry, key)]
+            readable[key] = [entry for entry in entries if isinstance(entry, Mapping) and _has_name(entry, key)]
             if missing := len(entries) - len(readable[key]):
                 self.doubts.append(f"The service sent {count_of(missing, 'entry')} in {key} that can't be read.")
         return readable
@@ -282,7 +282,7 @@ _LISTS: Mapping[str, tuple[str, ...]] = {
 """Keys of lists of objects, each with its alternative required fields."""
 
 
-def _names_something(entry: Mapping[str, Any], key: str) -> bool:
+def _has_name(entry: Mapping[str, Any], key: str) -> bool:
     names = _LISTS[key]
     return not names or any(isinstance(entry.get(name), str) and entry[name] for name in names)
 

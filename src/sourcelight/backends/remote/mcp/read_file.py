@@ -141,7 +141,7 @@ class _FileReader:
             return None
         if part.is_truncated and part.first == last and not self._is_at_end():
             return await self._read_one(last + 1)
-        return self._end_shown_by(part)
+        return self._end_of_part(part)
 
     async def _read_less(self, refusal: ToolError) -> str | None:
         """Go on in another way after the service refused to return the next lines."""
@@ -155,7 +155,7 @@ class _FileReader:
         self._part_lines = max(self._part_lines // 4, 1)
         return None
 
-    def _end_shown_by(self, part: _FilePart) -> str:
+    def _end_of_part(self, part: _FilePart) -> str:
         """Return why a part without new lines does not prove the end; empty when it does."""
         last = self.last
         if self._is_at_end() or part.first == last:

@@ -38,7 +38,7 @@ def to_error(exc: BaseException | None, host: str, hidden: Callable[[str], str])
     ----------
     exc
         The raised error, or a group; None: the connection was closed.
-    where
+    host
         Host of the service, for messages.
     hidden
         Removes secrets from a text.

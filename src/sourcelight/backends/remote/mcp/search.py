@@ -20,9 +20,9 @@ from sourcelight.backends.remote.mcp.payloads import (
     files,
     is_cut,
     keep_text,
+    means_empty,
     notices,
     numbered_chunks,
-    says_nothing,
     unnumbered_lines,
 )
 from sourcelight.backends.remote.mcp.request import ToolRequest
@@ -32,7 +32,7 @@ from sourcelight.core.completeness import is_limiting
 from sourcelight.core.errors import Forbidden, NotFound, SearchFailed, Unauthorized
 from sourcelight.core.query.build import files_query
 from sourcelight.core.tools.catalog import table_of
-from sourcelight.core.tools.chunk_table import found_table
+from sourcelight.core.tools.chunk_table import table_of_batches
 from sourcelight.core.wire.events import Alert, ErrorEvent, Progress
 from sourcelight.core.wire.request import SearchRequest
 
@@ -98,13 +98,13 @@ async def _collect(request: ToolRequest, search_request: SearchRequest) -> ToolR
             elif isinstance(event, Alert):
                 messages.append(f"{event.title}: {event.description}".rstrip(": "))
     info = {"query": request.arguments["query"]}
-    return ToolResult("found_chunks", found_table(batches), info, is_whole, tuple(dict.fromkeys(messages)))
+    return ToolResult("found_chunks", table_of_batches(batches), info, is_whole, tuple(dict.fromkeys(messages)))
 
 
 async def _ask_tool(request: ToolRequest, *initial_messages: str) -> ToolResult:
     value = (await request.ask(request.arguments)).read(("blocks",))
     blocks = _text_blocks(value) if isinstance(value, str) else [_block(request, b) for b in value.get("blocks") or ()]
-    if isinstance(value, str) and not blocks and not says_nothing(value):
+    if isinstance(value, str) and not blocks and not means_empty(value):
         return keep_text(request.name, value, *initial_messages, query=request.arguments["query"])
     rows = [row for block in blocks for row in block]
     messages = (unnumbered_lines(value) if blocks else ()) if isinstance(value, str) else notices(value)

@@ -60,7 +60,7 @@ class McpSession:
         Path of the MCP endpoint below the service.
     credential
         Credential for its requests.
-    patience
+    retry_policy
         Timeouts and retries.
     """
 

@@ -42,7 +42,7 @@ class RemoteTools:
         The service.
     credential
         Credential for its requests.
-    patience
+    retry_policy
         Timeouts and retries.
     stream
         Searches the service, for results that its tools truncate.

@@ -45,7 +45,7 @@ _MAX_RUNS = 32
 
 UNKNOWN_TYPE = "a type that this version doesn't know"
 """Reason of an `OtherMatch` without a fault."""
-_ALWAYS_WHOLE = frozenset({"repo", "commit", "diff"})
+_ALWAYS_COMPLETE = frozenset({"repo", "commit", "diff"})
 
 _SYMBOL_PLACE = re.compile(r"[?&#]L(\d+)")
 
@@ -137,10 +137,10 @@ class MatchDecoder:
             # The strict decoder is the fast path: it makes no Python objects for fields that aren't read.
             records = DECODER.decode(data) or []
         except (msgspec.DecodeError, UnicodeDecodeError):
-            return self._read_each(data)
-        return records if all(map(_is_whole, records)) else self._read_each(data)
+            return self._read_records(data)
+        return records if all(map(_is_complete, records)) else self._read_records(data)
 
-    def _read_each(self, data: bytes) -> list[WireRecord]:
+    def _read_records(self, data: bytes) -> list[WireRecord]:
         """Read the records of an event one by one, in the forgiving way."""
         value = load("matches", data)
         try:
@@ -247,7 +247,7 @@ def _in_order(batches: list[_DecodedBatch]) -> list[tuple[Any, dict[str, Reposit
     return parts
 
 
-class _Whole:
+class _Complete:
     """Rows of a rare kind: the records are collected until the end."""
 
     def __init__(self, build: Callable[[list[WireRecord]], tuple[Columns, AnyArray] | None]) -> None:
@@ -300,12 +300,12 @@ def _info_of(r: WireRecord) -> RepositoryInfo:
     )
 
 
-def _is_whole(record: WireRecord) -> bool:
+def _is_complete(record: WireRecord) -> bool:
     """Return whether a record can be decoded into rows without reading its other fields."""
     kind = record.type
     if kind == "content":
         return record.path is not None and bool(record.line_matches or record.chunk_matches)
-    return kind in _ALWAYS_WHOLE or (record.path is not None and kind in _ROWS)
+    return kind in _ALWAYS_COMPLETE or (record.path is not None and kind in _ROWS)
 
 
 def _lack(record: WireRecord, item: Mapping[str, Any]) -> str:
@@ -315,7 +315,7 @@ def _lack(record: WireRecord, item: Mapping[str, Any]) -> str:
     has_path = any(isinstance(item.get(name), str) for name in ("path", "name"))
     if record.type in {"content", "path", "symbol"} and not has_path:
         return "no path"
-    return "no matched lines" if record.type == "content" and not _is_whole(record) else ""
+    return "no matched lines" if record.type == "content" and not _is_complete(record) else ""
 
 
 def _by_kind(records: list[WireRecord], seen: int) -> Mapping[str, tuple[list[WireRecord], Sequence[int]]]:
@@ -402,9 +402,9 @@ def _is_span(start: int, end: int) -> bool:
 _ROWS: dict[str, Callable[[], _RowDecoder]] = {
     "lines": LineRows,
     "chunks": ChunkRows,
-    "path": partial(_Whole, _paths),
-    "symbol": partial(_Whole, _symbols),
-    "repo": partial(_Whole, _repos),
-    "commit": partial(_Whole, commits_of("commit", message_rows)),
-    "diff": partial(_Whole, commits_of("diff", diff_rows)),
+    "path": partial(_Complete, _paths),
+    "symbol": partial(_Complete, _symbols),
+    "repo": partial(_Complete, _repos),
+    "commit": partial(_Complete, commits_of("commit", message_rows)),
+    "diff": partial(_Complete, commits_of("diff", diff_rows)),
 }

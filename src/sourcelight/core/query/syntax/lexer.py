@@ -151,8 +151,8 @@ class Lexer:
             return raw_filter, end
         # A value may contain balanced parentheses (`file:(a|b)`); a stray closing one ends it, as it closes a group of
         # the query.
-        found_end = self.balanced_end(value_start)
-        end = _end(_RAW_BEFORE_PAREN, self.text, value_start) if found_end is None else found_end
+        parenthesis_end = self.balanced_end(value_start)
+        end = _end(_RAW_BEFORE_PAREN, self.text, value_start) if parenthesis_end is None else parenthesis_end
         raw_filter.value = self.text[value_start:end]
         return raw_filter, end
 

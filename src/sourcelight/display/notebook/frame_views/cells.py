@@ -80,7 +80,7 @@ def _line(text: str, row: Mapping[str, Any]) -> str:
         )
     text = text.removesuffix("\r")
     # Matched lines are shown separately; lines of a file or of blame are adjacent and keep their indentation.
-    indent = min([len(text) - len(text.lstrip()), *start_offsets]) if row.keys() & _ALONE else 0
+    indent = min([len(text) - len(text.lstrip()), *start_offsets]) if row.keys() & _SINGLE_COLUMNS else 0
     start_offsets, end_offsets = [s - indent for s in start_offsets], [e - indent for e in end_offsets]
     return highlight(*cut_window(text[indent:], start_offsets, end_offsets, LINE_CHARS))
 
@@ -122,7 +122,7 @@ def _location(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: None if is_null(value) else value for name, value in row.items() if name in _OF_PLACES}
 
 
-_ALONE = frozenset({"start", "caller"})
+_SINGLE_COLUMNS = frozenset({"start", "caller"})
 _OF_PLACES = frozenset({"repository", "commit", "path", "line_number", "start_line", "type", "url", "service"})
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-_HERE = Path(__file__).parent
+_FOLDER = Path(__file__).parent
 
 
 def program(name: str) -> str:
@@ -34,4 +34,4 @@ def style(name: str) -> str:
 
 
 def _text(name: str) -> str:
-    return (_HERE / name).read_text("utf-8")
+    return (_FOLDER / name).read_text("utf-8")

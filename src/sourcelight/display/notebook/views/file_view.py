@@ -97,7 +97,7 @@ def file_html(content: FileContent) -> str:
     """Return the view as HTML."""
     page = notebook_page(content)
     if page is not None:
-        return _whole_html(content, page.label, notebook_rows(page, content.spans))
+        return _full_html(content, page.label, notebook_rows(page, content.spans))
     first, last = _bounds(content)
     rows = []
     tokens = _tokens(content, first, last)
@@ -116,10 +116,10 @@ def file_html(content: FileContent) -> str:
         rows.append(
             f'<tr{" class=sl-here" if is_visible else ""}><td class="sl-no">{number}</td><td>{line_html}</td></tr>'
         )
-    return _whole_html(content, _lines_text(content), rows)
+    return _full_html(content, _lines_text(content), rows)
 
 
-def _whole_html(content: FileContent, lines_text: str, rows: Sequence[str]) -> str:
+def _full_html(content: FileContent, lines_text: str, rows: Sequence[str]) -> str:
     links = content.links.file(content.repository, content.commit, content.path, content.first)
     label = escape(f"Lines of {_title(content)}")
     return (

@@ -221,7 +221,7 @@ def _matcher(word: str) -> Callable[[str], bool]:
 
 def _conform(batches: Sequence[Any]) -> Any:
     """Return one table with one chunk a column, and `text`: the line, else the message, else nothing."""
-    schema = matches_schema(shown_only=True)
+    schema = matches_schema(visible_only=True)
     rows = sum(batch.num_rows for batch in batches)
     alike = all(batch.schema.equals(batches[0].schema) for batch in batches)
     full_table = pa.Table.from_batches(batches) if alike else None  # one call for all of many small batches

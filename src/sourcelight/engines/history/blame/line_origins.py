@@ -27,7 +27,7 @@ _DIFF_BLOCK_BYTES = 1024
 
 
 class LineResolver:
-    """Makes the lines of wanted states, and of nothing that these don't need; each state once.
+    """Computes the lines of requested states, and of the states that these need; each once.
 
     Parameters
     ----------
@@ -36,12 +36,12 @@ class LineResolver:
     history
         Its hunks.
     reader
-        Tells sizes of contents.
-    former
-        Files of another commit of the same history: what they have in common with this one is taken from them.
+        Reads sizes of contents.
+    previous_files
+        Files of another commit of the same history, from which unchanged lines are taken.
     exact
-        Whether to compare all contents again, as git blame does. Stored hunks are of diffs with a context line, and
-        differ in some of a thousand changes.
+        Whether to compare all contents again, as git blame does. Stored hunks come from diffs with a
+        context line, and differ in a few of a thousand changes.
     """
 
     def __init__(
@@ -193,7 +193,7 @@ class LineResolver:
             if source_lines is None or hunks is None:
                 proven = False
                 continue
-            old_positions = kept_lines(hunks, len(source_lines))
+            old_positions = unchanged_lines(hunks, len(source_lines))
             if lines is None:
                 lines = np.full(len(old_positions), lineage.commit[state], np.int32)
                 pending = np.ones(len(old_positions), np.bool_)
@@ -222,7 +222,7 @@ def line_count(data: bytes) -> int:
     return data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
 
 
-def kept_lines(hunks: Hunks, old_count: int) -> Int64Array:
+def unchanged_lines(hunks: Hunks, old_count: int) -> Int64Array:
     """Return for each line of a new content its index in the old one, or -1 where the diff does not keep it."""
     runs: list[Int64Array] = []
     position = 0

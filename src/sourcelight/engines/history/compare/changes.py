@@ -13,13 +13,13 @@ from sourcelight.engines.history.git import git_chunks
 from sourcelight.repos.objects import store_size
 
 FREE_FILES = 100_000
-"""Files that any two commits may differ in."""
+"""Maximum changed files of any comparison."""
 
 FILES_PER_OBJECT = 4
-"""Files beyond, for each object that the repository stores: a folder of two hundred bytes can name itself often."""
+"""Further changed files for each stored object: a tree of 200 bytes can contain itself many times."""
 
 BYTES_PER_FILE = 400
-"""Bytes of git's list for each file, its paths included, beyond `FREE_BYTES`."""
+"""Maximum bytes of git's list per file, including paths, beyond `FREE_BYTES`."""
 
 FREE_BYTES = 32 << 20
 
@@ -40,18 +40,18 @@ OPTIONS = ("diff-tree", "-r", "--no-abbrev", "--full-index", "--no-color", "--no
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """One file that differs.
+    """A changed file.
 
     Attributes
     ----------
     ordinal
-        Its number in the comparison, from 0; files are in the order of git's list.
+        Index in the comparison, in the order of git's list.
     status
         ``added``, ``deleted``, ``modified``, ``renamed``, ``copied`` or ``type changed``.
     score
         Similarity of a renamed file in percent; None for others.
     path, old_path
-        Names as bytes; the same unless it was renamed or copied.
+        Paths as bytes; equal unless the file was renamed or copied.
     mode, old_mode
         git's octal modes; ``000000`` if there is no file.
     object_id, old_object_id
@@ -80,7 +80,7 @@ class FileChange:
 
 
 class TooManyChanges(RepositoryError):
-    """Raised when two trees differ in more files than are read."""
+    """Raised when two trees differ in too many files."""
 
     def __init__(self, files: int, commits: str = "two trees") -> None:
         super().__init__(
@@ -94,14 +94,14 @@ def list_changes(
 ) -> tuple[tuple[FileChange, ...], str]:
     """List the files that differ between two trees, and a notice of what git could not do (empty if nothing).
 
-    Where contents are missing (a partial clone), only files renamed without change are paired.
+    In a partial clone without these contents, only files renamed without a change are paired.
 
     Raises
     ------
     GitFailed
-        When a folder itself is missing.
+        If a directory is missing.
     TooManyChanges
-        When they are too many for what the repository stores.
+        If there are too many for the size of the repository.
     """
     notice = ""
     try:
@@ -138,7 +138,7 @@ def _raw_changes(
 
 
 class ChangeLimit:
-    """Counter of changed files, with a limit by the size of the store, which is measured once they are many."""
+    """Counter of changed files with a limit by the size of the object store, which is measured only if needed."""
 
     def __init__(self, git_dir: str) -> None:
         self._git_dir = git_dir

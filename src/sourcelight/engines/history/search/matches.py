@@ -153,7 +153,7 @@ def _diff_batch(
         spans_of_row = of_row
     else:
         # Structures are places in a file: the same text elsewhere holds none, or another part of one.
-        starts, ends = tables.given_spans(lines.take(of_row), [matches.spans[row] for row in rows.tolist()])
+        starts, ends = tables.spans_to_columns(lines.take(of_row), [matches.spans[row] for row in rows.tolist()])
         spans_of_row = pa.array(np.arange(len(rows), dtype=np.int32))
     counts = np.diff(tables.int32_of(starts.offsets))[tables.int32_of(spans_of_row)]
     # A row may be selected without a span, as for an empty match: it has nothing to show and is dropped.

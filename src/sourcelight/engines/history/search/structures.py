@@ -201,7 +201,7 @@ class StructureSearch:
                     line = int(lines[index])
                     row_span = (
                         span.start if line == span.first else 0,
-                        span.end if line == span.last else tables.WHOLE_LINE,
+                        span.end if line == span.last else tables.FULL_LINE,
                     )
                     of_row = spans.setdefault(int(rows[side_rows[index]]), [])
                     if row_span not in of_row:
@@ -213,7 +213,7 @@ class StructureSearch:
 
 
 def _surplus(spans: Sequence[_Span], other_spans: Sequence[_Span]) -> list[_Span]:
-    """Return the matches whose text occurs more often than among `others`; of equal ones the last."""
+    """Return the matches whose text occurs more often than in `other_spans`; of equal ones the last."""
     remaining = Counter(span.text for span in other_spans)
     surplus = []
     for span in spans:

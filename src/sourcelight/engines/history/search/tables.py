@@ -332,11 +332,11 @@ def line_spans(lines: Column, patterns: Sequence[CompiledPattern], stopped: Stop
     return _list_column(counts, span_starts), _list_column(counts, span_ends)
 
 
-WHOLE_LINE = 1 << 40
+FULL_LINE = 1 << 40
 """End of a span that reaches the end of its line."""
 
 
-def given_spans(lines: Column, spans: Sequence[Sequence[tuple[int, int]]]) -> tuple[Column, Column]:
+def spans_to_columns(lines: Column, spans: Sequence[Sequence[tuple[int, int]]]) -> tuple[Column, Column]:
     """Return code point offsets in lines (bytes with newlines) from byte offsets of each line, which may overlap."""
     raw, starts = _line_buffer(lines)
     row = np.repeat(np.arange(len(spans)), [len(row_spans) for row_spans in spans])
@@ -357,14 +357,14 @@ def _line_buffer(lines: Column) -> tuple[memoryview, Int64Array]:
 
 
 def _drop_overlaps(row: Int64Array, starts: Int64Array, ends: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:
-    kept_indexes = []
+    selected_indexes = []
     last_row, end = -1, 0
     for index, (row_number, start, b) in enumerate(zip(row.tolist(), starts.tolist(), ends.tolist(), strict=True)):
         if row_number != last_row or start >= end:
-            kept_indexes.append(index)
+            selected_indexes.append(index)
             last_row, end = row_number, b
-    kept_array = np.array(kept_indexes, np.int64)
-    return row[kept_array], starts[kept_array], ends[kept_array]
+    selected_array = np.array(selected_indexes, np.int64)
+    return row[selected_array], starts[selected_array], ends[selected_array]
 
 
 def _code_points(raw: memoryview, starts: Int64Array, row: Int64Array, offsets: Int64Array) -> Int64Array:

@@ -23,7 +23,7 @@ from sourcelight.repos.objects.commits import as_text, parse_instant, split_iden
 def open_history(
     folder: Path, manifest: HistoryManifest, shallow: str = "", reusable: Sequence[Segment] = ()
 ) -> History:
-    """Open the files of a manifest; use segments in `reusable` again. Raises `IndexDamaged`, FileNotFoundError."""
+    """Open the files of a manifest, reusing open segments. Raises `IndexDamaged`, FileNotFoundError."""
     # Segments never change, so those of the previous snapshot are opened again by name: their mapped pages and caches
     # stay.
     open_segments = {segment.file.path.name: segment for segment in reusable}
@@ -46,7 +46,7 @@ def open_history(
 
 
 def merge_people(segments: Sequence[Segment]) -> tuple[list[tuple[bytes, bytes]], list[AnyArray]]:
-    """Return the distinct identities of all segments, and for each segment the numbers of its own."""
+    """Return the distinct identities of all segments, and for each segment the numbers of its identities."""
     person_numbers: dict[tuple[bytes, bytes], int] = {}
     numbers = [
         np.array([person_numbers.setdefault(person, len(person_numbers)) for person in segment.identities], np.int32)
@@ -87,16 +87,16 @@ _FIELDS = ("%H", "%T", "%P", "%an", "%ae", "%ad", "%cn", "%ce", "%cd", "%s", "%B
 _UNKNOWN_PARENT = -1
 
 MAX_COMMIT_BYTES = 8 << 20
-"""Bytes of one commit above which a history is refused."""
+"""Maximum bytes of a commit; a history with a larger one is refused."""
 
 FREE_COMMIT_BYTES = 64 << 20
 COMMIT_BYTES_PER_BYTE = 8
-"""Bytes of all commits above which a history is refused: what any may have, and beyond for each byte stored."""
+"""Maximum bytes of all commits: `FREE_COMMIT_BYTES`, plus this many for each byte that the repository stores."""
 
 
 @dataclass(slots=True)
 class NewCommits:
-    """Commits that are new, parents before children; `oids` as 40 hex digits, `merges` their numbers."""
+    """New commits, parents before children; `oids` are 40 hex digits, `merges` the numbers of merges."""
 
     oids: list[bytes] = field(default_factory=list)
     merges: set[int] = field(default_factory=set)
@@ -120,7 +120,7 @@ def read_commits(
     tips, stored_oids
         Commits, 40 hex digits.
     position
-        Number of a commit that is known; asked for parents that are not among the new ones.
+        Number of a stored commit, or None; called for parents outside of the new commits.
     first
         Number that the first new commit will have.
     cancellation
@@ -150,7 +150,7 @@ def _limit_bytes(chunks: Iterable[bytes], git_dir: str) -> Iterator[bytes]:
     size, max_bytes, is_measured = 0, FREE_COMMIT_BYTES, False
     for chunk in chunks:
         size += len(chunk)
-        # Measuring the store lists its files, so it waits until a history is larger than any may be.
+        # Measuring the store lists its files, so it waits until a history exceeds the free bytes.
         if size > max_bytes and not is_measured:
             max_bytes += COMMIT_BYTES_PER_BYTE * store_size(git_dir).bytes
             is_measured = True
@@ -200,7 +200,7 @@ def _parse_records(records: Iterable[bytes], position: Callable[[str], int | Non
             record.split(b"\n", len(_FIELDS) - 1)
         )
         if first and position(oid.decode()) is not None:
-            continue  # git no longer knows all that is known here, and lists some of it again
+            continue  # git lists a stored commit again after it forgot others
         number = len(new_commits.oids)
         new_commits.oids.append(oid)
         numbers[oid] = first + number
@@ -232,10 +232,9 @@ def _parse_records(records: Iterable[bytes], position: Callable[[str], int | Non
         **_text_sections("subject", subjects),
     }
     columns = np.array(times, np.int64).reshape(-1, 4)
-    for parent_number, name_of in enumerate(("author_time", "author_offset", "commit_time", "commit_offset")):
-        new_commits.arrays[name_of] = columns[:, parent_number].astype(
-            np.int64 if name_of.endswith("time") else np.int32
-        )
+    for index, section in enumerate(("author_time", "author_offset", "commit_time", "commit_offset")):
+        dtype = np.int64 if section.endswith("time") else np.int32
+        new_commits.arrays[section] = columns[:, index].astype(dtype)
     return new_commits
 
 

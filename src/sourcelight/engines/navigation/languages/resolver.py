@@ -116,7 +116,7 @@ class Resolver:
             return [definition]
         refs = self.language.bindings(_ref(definition), Session(workspace, self.language))
         other_bindings = [
-            other.found_by(definition.rule, definition.reason, definition.score)
+            other.resolve_by(definition.rule, definition.reason, definition.score)
             for other in _definitions(refs)
             if other.key != definition.key
         ]
@@ -127,7 +127,7 @@ class Resolver:
         if definition.kind == "module":
             return definition
         ref = self.language.implementation(_ref(definition), Session(workspace, self.language))
-        return _definition(ref).found_by(definition.rule, definition.reason, definition.score)
+        return _definition(ref).resolve_by(definition.rule, definition.reason, definition.score)
 
     def overridden(self, definition: ResolvedDefinition, workspace: Workspace) -> Sequence[ResolvedDefinition]:
         """Return the members that a member implements or overrides, up to the top."""

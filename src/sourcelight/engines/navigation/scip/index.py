@@ -145,7 +145,7 @@ def _byte_column(line: bytes, column: int, *, wide: bool) -> int:
     return len(text.encode("utf-16-le")[: 2 * column].decode("utf-16-le", errors="ignore").encode())
 
 
-def given_path(store_folder: Path, key: str, commit: str) -> Path:
+def installed_path(store_folder: Path, key: str, commit: str) -> Path:
     """Return the path of the imported index file of a commit."""
     return store_folder / key / FOLDER / f"{commit}.scip"
 
@@ -165,7 +165,7 @@ def keep(project: Project, file: str | Path, store_folder: Path) -> ScipIndex:
         raise ScipError(f"it has {source.stat().st_size:,} bytes; at most {MAX_IMPORTED_BYTES:,} are read")
     data = source.read_bytes()
     index = ScipIndex.read(project, data)
-    target = given_path(store_folder, project.key, project.commit)
+    target = installed_path(store_folder, project.key, project.commit)
     make_private_folder(target.parent)
     # Others read the file without a lock, and may import one at the same time. A rename replaces it at once, so they
     # never read half of it. `mkstemp` chooses a name of its own, and lets only this user read the file.
@@ -200,7 +200,7 @@ def index_of(project: Project, workspace: Workspace) -> ScipIndex | None:
 
 
 def _read(project: Project, workspace: Workspace) -> ScipIndex | str | None:
-    imported_file = given_path(workspace.navigator.store.folder, project.key, project.commit)
+    imported_file = installed_path(workspace.navigator.store.folder, project.key, project.commit)
     try:
         data = imported_file.read_bytes()
         name = imported_file.name

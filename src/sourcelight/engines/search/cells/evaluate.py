@@ -93,13 +93,13 @@ class PossibleMatch:
     def __init__(self, prepared: PreparedQuery) -> None:
         self._prepared = prepared
         self._patterns = [term.pattern for term in prepared.terms if isinstance(term.pattern, CompiledPattern)]
-        is_told_by_lines = (
+        decided_by_lines = (
             prepared.tree is not None
             and len(self._patterns) == len(prepared.terms)
             # A match of several lines may lie in two outputs.
             and not any(pattern.multi_line for pattern in self._patterns)
         )
-        self._is_told_by_lines = is_told_by_lines
+        self._is_told_by_lines = decided_by_lines
         self._pause = 0
 
     def is_useful(self) -> bool:

@@ -60,7 +60,7 @@ class FileRangeReader:
         contents: dict[bytes, bytes | None] = {}
         if _HAS_LIMITS and commit.repository.kind == "git" and sum(sizes.values()) >= _MIN_PROCESS_BYTES:
             self._read_with_git(commit.repository, sizes, contents)
-        self._read_here(commit, sizes, contents)
+        self._read_in_process(commit, sizes, contents)
         snapshot = commit.open(file_range, contents)
         if mask is None or bool(mask.all()):
             self._commits.keep(commit, file_range, snapshot)
@@ -89,7 +89,7 @@ class FileRangeReader:
             if is_complete:
                 process.close()
 
-    def _read_here(
+    def _read_in_process(
         self, commit: UnindexedCommit, sizes: Mapping[bytes, int], contents: dict[bytes, bytes | None]
     ) -> None:
         missing = [name for name in sizes if name not in contents]

@@ -109,7 +109,7 @@ class WordScores:
         """The file of each chunk with a score."""
         return self.collection.file_of.take(self.chunk_numbers)
 
-    def held_of(self, files: Int64Array) -> tuple[Int64Array, Int64Array]:
+    def postings_in(self, files: Int64Array) -> tuple[Int64Array, Int64Array]:
         """Return the chunks with a score of some files, ascending like these, and the file of each."""
         chunks = chunks_of(self.collection, files)
         chunks = chunks[self.chunks.take(chunks) > 0.0]

@@ -59,9 +59,9 @@ def _imports(snapshot: OpenedCommit, shard: int, symbols: SymbolTable) -> tuple[
     # Reversed, so that of a repeated document the first file remains.
     file_of[placement.documents[::-1]] = placement.files[::-1]
     importer = file_of.take(symbols.import_documents)
-    is_here = importer >= 0
-    modules, members = symbols.import_module[is_here], symbols.import_member[is_here]
-    return np.tile(importer[is_here], 2), np.concatenate([modules, members]).astype(np.int64)
+    is_importer_present = importer >= 0
+    modules, members = symbols.import_module[is_importer_present], symbols.import_member[is_importer_present]
+    return np.tile(importer[is_importer_present], 2), np.concatenate([modules, members]).astype(np.int64)
 
 
 def _files_by_name(snapshot: OpenedCommit) -> Mapping[str, Sequence[int]]:

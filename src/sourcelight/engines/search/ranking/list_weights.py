@@ -42,7 +42,7 @@ class ListWeights:
         Factor of each further chunk of a file.
     mentioned
         A file that the question names.
-    test, test_asked, docs, docs_asked, config, vendored, changelog, aside
+    test, test_requested, docs, docs_requested, config, vendored, changelog, aside
         Factors of kinds of files, for questions that ask for tests or documentation and for others.
     """
 
@@ -67,9 +67,9 @@ class ListWeights:
     repeat_long: float = 1.0
     mentioned: float = 0.5
     test: float = 0.45
-    test_asked: float = 0.9
+    test_requested: float = 0.9
     docs: float = 0.5
-    docs_asked: float = 1.0
+    docs_requested: float = 1.0
     config: float = 0.4
     vendored: float = 0.3
     changelog: float = 0.15
@@ -77,8 +77,8 @@ class ListWeights:
 
     def of_kinds(self, question: RankQuery) -> Float64Array:
         """Return the factor of each of `paths.KINDS`."""
-        test = self.test_asked if question.asks_tests else self.test
-        docs = self.docs_asked if question.asks_docs else self.docs
+        test = self.test_requested if question.asks_tests else self.test
+        docs = self.docs_requested if question.asks_docs else self.docs
         factors = {"code": 1.0, "test": test, "docs": docs, "config": self.config, "vendored": self.vendored}
         factors["aside"] = self.aside
         return np.array([factors.get(kind, self.changelog) for kind in KINDS])

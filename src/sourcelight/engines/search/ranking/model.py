@@ -189,8 +189,8 @@ class LocalStats:
 LOCAL_ONLY: StatsExchange = LocalStats()
 
 
-def coverage(question: RankQuery, idf: Mapping[str, float], chunks: int, held_terms: frozenset[str]) -> float:
-    """Return the share of the question's weight that the best of `chunks` chunks have; `held_terms` are their terms."""
+def coverage(question: RankQuery, idf: Mapping[str, float], chunks: int, matched_terms: frozenset[str]) -> float:
+    """Return the share of the question's weight in the best of `chunks` chunks; `matched_terms` are their terms."""
     absent = idf_of(chunks, 0)
     total = covered = 0.0
     required = question.terms.keys() - question.optional
@@ -200,7 +200,7 @@ def coverage(question: RankQuery, idf: Mapping[str, float], chunks: int, held_te
             continue
         mass = weight * idf.get(term, absent)
         total += mass
-        if term in held_terms:
+        if term in matched_terms:
             covered += mass
     return covered / total if total else 0.0
 
@@ -267,7 +267,7 @@ def join_rankings(
     # The parts exchanged their counts, so they all have the same inverse frequencies.
     idf = dict(parts[0].idf) if parts else {}
     best = sorted(entry for ranking in parts for entry in _stats_of(ranking).best)
-    held_terms = frozenset(term for *_, terms in best[:COVERING_CHUNKS] for term in terms)
+    matched_terms = frozenset(term for *_, terms in best[:COVERING_CHUNKS] for term in terms)
     searched = sum(ranking.searched_chunks for ranking in parts)
     unknown = [question.source_texts[t] for t in question.terms if t not in idf and t not in question.optional]
     joined_ranking = Ranking(
@@ -277,7 +277,7 @@ def join_rankings(
         sum(ranking.matched_files for ranking in parts),
         sum(ranking.matched_chunks for ranking in parts),
         sum(ranking.searched_files for ranking in parts),
-        coverage(question, idf, searched, held_terms) if searched else 0.0,
+        coverage(question, idf, searched, matched_terms) if searched else 0.0,
         tuple(dict.fromkeys(unknown)),
         {name: reason for ranking in parts for name, reason in ranking.failed.items()},
         idf,

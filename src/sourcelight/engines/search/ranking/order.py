@@ -53,7 +53,7 @@ class RankOrder:
             # that rounding puts a hair below it.
             min_top = float(np.partition(tops, len(tops) - limit)[-limit]) if 0 < limit < len(tops) else 0.0
             candidates = (tops >= ROUNDING_FACTOR * min_top).nonzero()[0]
-            self._chunk_numbers, self._files = words.held_of(lists.files.take(candidates))
+            self._chunk_numbers, self._files = words.postings_in(lists.files.take(candidates))
         # `take` copies, so the in-place operations below don't change the shared scores.
         self._scores = words.chunks.take(self._chunk_numbers)
         self._scores *= CHUNK / (lists.top or 1.0)
@@ -135,7 +135,7 @@ class RankOrder:
     def covering(self, chunk: int, value: float) -> tuple[float, tuple[str, str, str, int], frozenset[str]]:
         """Return a chunk's negated score, its position, and the terms of the question that it contains."""
         file = self._chunk_position(chunk)[2]
-        return -value, (*self._name(file), chunk), terms_held_by(self.collection, self.words, [(chunk, value)])
+        return -value, (*self._name(file), chunk), terms_in(self.collection, self.words, [(chunk, value)])
 
     def first(self, count: int) -> list[tuple[int, float]]:
         """Return the best chunks, whatever their files, with their scores before scaling."""
@@ -269,10 +269,10 @@ def coverage_of(
     question: RankQuery, collection: ChunkCollection, words: WordScores, best: Sequence[tuple[int, float]]
 ) -> float:
     """Return the share of the question's weight that the best chunks have."""
-    return coverage(question, words.idf, collection.chunks, terms_held_by(collection, words, best))
+    return coverage(question, words.idf, collection.chunks, terms_in(collection, words, best))
 
 
-def terms_held_by(collection: ChunkCollection, words: WordScores, best: Sequence[tuple[int, float]]) -> frozenset[str]:
+def terms_in(collection: ChunkCollection, words: WordScores, best: Sequence[tuple[int, float]]) -> frozenset[str]:
     """Return the terms that some chunks have in their text or path."""
     tops = np.array(sorted(chunk for chunk, _ in best), dtype=np.int64)
     files = collection.file_of[tops]

@@ -65,7 +65,7 @@ def _compare_revisions(arguments: CompareRevisionsArguments, context: ToolContex
     cursor = arguments.cursor
     # The cursor names both commits: a branch that moved between two pages would skip or repeat files.
     start = read_cursor(cursor, base, head) if cursor else 0
-    comparison = compare(repository, base, head, context.cancellation, history=_kept_history(repository, context))
+    comparison = compare(repository, base, head, context.cancellation, history=_stored_history(repository, context))
     first = arguments.limit
     if first is None and context.served:
         first = DEFAULT_STAT if arguments.stat else DEFAULT_FIRST
@@ -123,7 +123,7 @@ def _cut_notices(count: int) -> list[str]:
     return [text] if count else []
 
 
-def _kept_history(repository: Repository, context: ToolContext) -> History | None:
+def _stored_history(repository: Repository, context: ToolContext) -> History | None:
     """Return the stored history of the repository, or None: it speeds up a comparison, which works without it."""
     try:
         return context.local.history.open(repository)

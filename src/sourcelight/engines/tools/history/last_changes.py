@@ -27,7 +27,7 @@ def _last_changes(arguments: LastChangesArguments, context: ToolContext) -> Tool
     histories = open_histories("last_changes", context, [arguments.repo], [revision] if revision else ())
     paths = list(dict.fromkeys(clean_path(path) for path in arguments.paths))
     parts = []
-    found_paths: set[str] = set()
+    paths_seen: set[str] = set()
     for snapshot in histories.selections:
         history = snapshot.history
         changes = history.changes
@@ -41,7 +41,7 @@ def _last_changes(arguments: LastChangesArguments, context: ToolContext) -> Tool
         newest: _Newest = {path: (int(last[number]), int(counts[number])) for path, number in numbers.items()}
         newest |= _of_directories(history, change_rows, numbers, paths)
         rows = [(path, *newest[path]) for path in paths if newest.get(path, (-1,))[0] >= 0]
-        found_paths |= {path for path, *_ in rows}
+        paths_seen |= {path for path, *_ in rows}
         commits = changes.commit[[row for _, row, _ in rows]] if rows else np.zeros(0, np.int64)
         author, email, _ = tables.people(history, history.commits.author[commits])
         table = {
@@ -58,8 +58,8 @@ def _last_changes(arguments: LastChangesArguments, context: ToolContext) -> Tool
         }
         parts.append(tables.table("last_changes", table, len(rows)))
     notices = list(histories.notices)
-    if len(found_paths) < len(paths):
-        notices.append(f"No commit changed {len(paths) - len(found_paths):,} of the paths.")
+    if len(paths_seen) < len(paths):
+        notices.append(f"No commit changed {len(paths) - len(paths_seen):,} of the paths.")
     drill = {"call": "commit_search", "arguments": {}, "columns": {"repos": "repository", "files": "path"}}
     attributes = {"drill_down": drill}
     return ToolResult(

@@ -51,20 +51,20 @@ def _gather_pickaxe(arguments: PickaxeArguments, context: ToolContext) -> Partia
 
     def find(selection: OpenedHistory, dates: Dates) -> GroupSums:
         people = PersonNumbers(CALL, arguments.mailmap, join_addresses=arguments.join_addresses)
-        return _sums(selection, people, _Asked(pattern, file_filter, period, dates), context)
+        return _sums(selection, people, _PickaxeRequest(pattern, file_filter, period, dates), context)
 
     return gather_dated(CALL, arguments, context, find)
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _PickaxeRequest:
     pattern: CompiledPattern
     files: ChangedFileFilter
     period: str | None
     dates: Dates
 
 
-def _sums(snapshot: OpenedHistory, people: PersonNumbers, request: _Asked, context: ToolContext) -> GroupSums:
+def _sums(snapshot: OpenedHistory, people: PersonNumbers, request: _PickaxeRequest, context: ToolContext) -> GroupSums:
     """Return lines that match in one repository, by author and period."""
     history = snapshot.history
     try:

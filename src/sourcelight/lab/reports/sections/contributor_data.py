@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 from dataclasses import dataclass
 
 from sourcelight.core.query.dates import parse_date
-from sourcelight.lab.reports.files import WRITTEN
+from sourcelight.lab.reports.files import AUTHORED
 
 LEFT_OUT = {"apart": "", "with": "", "without": ", vendored, generated and lock files"}
 Owned = tuple[str, Frame, Frame | None]
@@ -84,7 +84,7 @@ class Request:
     @property
     def table_kinds(self) -> list[str] | None:
         """Kinds of files of the main tables; None: all."""
-        return None if self.other_files == "with" else list(WRITTEN)
+        return None if self.other_files == "with" else list(AUTHORED)
 
     @property
     def summary_kinds(self) -> list[str] | None:

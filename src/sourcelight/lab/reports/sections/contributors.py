@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.markup import count_of, join_words
 from sourcelight.lab.plots.charts import stacked_bars
-from sourcelight.lab.reports.files import WRITTEN
+from sourcelight.lab.reports.files import AUTHORED
 from sourcelight.lab.reports.history import churn_figure, distinct_names, drill_down_of
 from sourcelight.lab.reports.html import ThemedFigure
 from sourcelight.lab.reports.model import Frame, LinkOf, ReportTable, Section
@@ -108,7 +108,7 @@ def places_section(code: Client, changed_lines: ChangedLines, request: Request, 
         tables.append(ReportTable("file_kinds", "Kinds of files", kinds, about, "merges."))
     files, other_files = changed_lines.files, None
     if files is not None and request.other_files == "apart":
-        is_other = ~files["file_kind"].astype("str").isin(WRITTEN)
+        is_other = ~files["file_kind"].astype("str").isin(AUTHORED)
         files, other_files = _rows_of(files, ~is_other), _rows_of(files, is_other)
     for name, heading, frame, column, table_counts in (
         ("directories", "Directories by changed lines", changed_lines.folders, "directory",
@@ -160,7 +160,7 @@ def ownership_sections(code: Client, owners: list[Owned], request: Request, link
             f"binary files, and missing contents{other_kinds}.",
             "",
             ("repository", "author", "author_email"),
-            behind=None if request.paths else _behind_each(code, [frame for _, frame, _ in owners]),
+            behind=None if request.paths else _commits_behind(code, [frame for _, frame, _ in owners]),
             hidden=_hidden_columns(lines),
             link=link,
         )
@@ -197,7 +197,7 @@ def _hidden_columns(frame: Frame) -> tuple[str, ...]:
     return ("exact",) if len(frame) and (~frame["exact"]).mean() > 1 / 2 else ()
 
 
-def _behind_each(code: Client, frames: list[Frame]) -> Callable[[int], Frame]:
+def _commits_behind(code: Client, frames: list[Frame]) -> Callable[[int], Frame]:
     """Return a function from a row of concatenated frames to its commits."""
 
     def find(row: int) -> Frame:
@@ -279,7 +279,7 @@ def _places_text(files: Frame | None) -> str:
     if files is None or not len(files):
         return ""
     lines = files["additions"] + files["deletions"]
-    is_written = files["file_kind"].astype("str").isin(WRITTEN) if files["file_kind"].notna().any() else lines >= 0
+    is_written = files["file_kind"].astype("str").isin(AUTHORED) if files["file_kind"].notna().any() else lines >= 0
     names = files["path"].astype("str").map(lambda path: f"{path.partition('/')[0]}/" if "/" in path else "the top")
     # Directories of several repositories may share a name, and would be added up.
     if len(files["repository"].unique()) > 1:

@@ -97,8 +97,8 @@ class SizeLimits:
     ----------
     app
         The next application.
-    own_limit
-        Paths with this prefix have their own limit, such as the MCP endpoints.
+    exempt_prefix
+        Paths with this prefix have their own limit: the MCP endpoints.
     """
 
     def __init__(self, app: ASGIApp, *, exempt_prefix: str = "/.api/mcp") -> None:

@@ -245,7 +245,7 @@ class ConversationPages:
         html = conversation_html(
             answer,
             self._turns(conversation.id, context),
-            {number: _ask_again(call, number, name, context) for number, call in calls.items()},
+            {number: _ask_call(call, number, name, context) for number, call in calls.items()},
             prefix=self._access.prefix,
             markdown=f"{name}.md",
             action=action,
@@ -324,7 +324,7 @@ class ConversationPages:
             await anyio.sleep(_LOOK_S)
 
 
-def _ask_again(call: str, number: int, name: str, context: ToolContext) -> str:
+def _ask_call(call: str, number: int, name: str, context: ToolContext) -> str:
     """Return HTML that asks a question of a conversation in Python; `number` counts from 0."""
     address = f"{name}{_NOTEBOOK}?question={number}"
     return python_block(call, context.base_url, address, name=f"python-{number}", label=f"question {number + 1}")

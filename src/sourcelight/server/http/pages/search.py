@@ -199,7 +199,7 @@ def export(query: PageQuery, context: ToolContext) -> Response:
                 raise ToolError(f"more than {20 * MAX_EXPORTED:,} rows: narrow the query, or use Python")
         else:
             view.add(event)
-    table, file = conform(batches, shown_only=True), io.BytesIO()
+    table, file = conform(batches, visible_only=True), io.BytesIO()
     if query.format == "parquet":
         import pyarrow.parquet as pq
 

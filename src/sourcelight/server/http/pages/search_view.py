@@ -121,9 +121,9 @@ class SearchView:
             return
         names = [name for name in COLUMNS if name in batch.schema.names]
         # What a full page could show at most; the rest of the batch counts as hidden too.
-        most_rows = MAX_FILES * MAX_ROWS
-        self._hidden += max(0, batch.num_rows - most_rows)
-        for row in batch.select(names).slice(0, most_rows).to_pylist():
+        max_rows = MAX_FILES * MAX_ROWS
+        self._hidden += max(0, batch.num_rows - max_rows)
+        for row in batch.select(names).slice(0, max_rows).to_pylist():
             kind = "commit" if row["type"] in {"commit", "diff"} else "repo" if row["type"] == "repo" else "file"
             key_columns = ("repository", "commit") if kind == "commit" else ("repository", "revision", "commit", "path")
             key = (kind, *(str(row.get(name) or "") for name in key_columns))

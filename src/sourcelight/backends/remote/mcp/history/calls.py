@@ -15,7 +15,7 @@ from sourcelight.backends.remote.mcp.history.hunks import LineFilter, hunks_of
 from sourcelight.backends.remote.mcp.history.paging import DatedPages, Entry, UnparsedText, instant, read_pages
 from sourcelight.backends.remote.mcp.history.streams import from_stream
 from sourcelight.backends.remote.mcp.history.texts import HistoryText, parse_comparison, parse_contributions
-from sourcelight.backends.remote.mcp.payloads import is_cut, keep_text, notices, says_nothing
+from sourcelight.backends.remote.mcp.payloads import is_cut, keep_text, means_empty, notices
 from sourcelight.backends.remote.mcp.request import ToolRequest
 from sourcelight.core.batches.commit_messages import CO_AUTHORS, REVIEWERS, people_of_trailers
 from sourcelight.core.batches.patches import patch_facts
@@ -130,7 +130,7 @@ async def _diff_search(request: ToolRequest) -> ToolResult:
     for done, entry in enumerate(pages.entries):
         if _is_truncated(entry):
             request.report("reading whole diffs", done, len(pages.entries), str(entry.get("repo") or ""))
-            files = await _whole_diff(request, entry, pages)
+            files = await _full_diff(request, entry, pages)
             entry = {**entry, "files": files}  # noqa: PLW2901 - the same commit with all of its files
         lines = list(_lines(entry, line_filter))
         rows += lines
@@ -155,7 +155,7 @@ def _is_truncated(entry: Entry) -> bool:
     )
 
 
-async def _whole_diff(request: ToolRequest, entry: Entry, pages: DatedPages) -> list[Mapping[str, Any]]:
+async def _full_diff(request: ToolRequest, entry: Entry, pages: DatedPages) -> list[Mapping[str, Any]]:
     """Return the files of a commit with all hunks; those of the search if the service has no more."""
     oid = str(entry["oid"])
     arguments = {"repo": entry["repo"], "head": oid}
@@ -292,7 +292,7 @@ async def _compare(request: ToolRequest, arguments: dict[str, Any]) -> tuple[lis
 
 def _comparison(text: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the text of a comparison as a typed payload; raise `UnparsedText` for an unknown form."""
-    if says_nothing(text):
+    if means_empty(text):
         return {"fileDiffs": [], "pageInfo": {"hasNextPage": False}}
     comparison = parse_comparison(text)
     if comparison is None:
@@ -353,7 +353,7 @@ async def _get_contributor_repos(request: ToolRequest) -> ToolResult:
         arguments[size] = limits_of(schema, size)[1] or _MAX_REPOSITORIES
     value = (await request.ask(arguments)).read(("repos",))
     if isinstance(value, str):
-        contributions = HistoryText([]) if says_nothing(value) else parse_contributions(value)
+        contributions = HistoryText([]) if means_empty(value) else parse_contributions(value)
         if contributions is None:
             return await _instead(request, UnparsedText(value))
         value = {

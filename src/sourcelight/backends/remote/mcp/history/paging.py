@@ -16,7 +16,7 @@ from typing import Any
 from sourcelight.backends.remote.mcp.arguments import accepted_name, limits_of
 from sourcelight.backends.remote.mcp.files import all_names
 from sourcelight.backends.remote.mcp.history.texts import parse_commits
-from sourcelight.backends.remote.mcp.payloads import is_cut, notices, says_nothing
+from sourcelight.backends.remote.mcp.payloads import is_cut, means_empty, notices
 from sourcelight.backends.remote.mcp.request import ToolRequest
 
 _MAX_PAGES = 100_000
@@ -102,7 +102,7 @@ async def _read_series(
         page = {} if size is None or remaining is None else {size: min(remaining, page_limit or remaining)}
         value = (await request.ask({**arguments, **page})).read((key,))
         if isinstance(value, str):
-            if says_nothing(value):
+            if means_empty(value):
                 return
             value = _to_payload(value, key, arguments, pages)
         entries: list[Entry] = list(value.get(key) or ())

@@ -176,7 +176,7 @@ def _of_scope(node: Node) -> Iterator[GoDeclaration]:
     else:
         for child in node.named_children:
             if child.type == "receive_statement":
-                yield from _left_names(child, child.end_byte)
+                yield from _assigned_names(child, child.end_byte)
             for statement in child.named_children if child.type == "statement_list" else (child,):
                 yield from _statement_declarations(statement)
 
@@ -240,10 +240,10 @@ def _of_head(node: Node) -> Iterator[GoDeclaration]:
             if first is not None:
                 yield from _statement_declarations(first)
         elif child.type == "range_clause":
-            yield from _left_names(child, child.end_byte)
+            yield from _assigned_names(child, child.end_byte)
 
 
-def _left_names(node: Node, visible: int) -> Iterator[GoDeclaration]:
+def _assigned_names(node: Node, visible: int) -> Iterator[GoDeclaration]:
     """Yield the names on the left of ``:=``."""
     if not any(child.type == ":=" for child in node.children):
         return
@@ -269,7 +269,7 @@ def _statement_declarations(node: Node) -> Iterator[GoDeclaration]:  # noqa: PLR
         if name is not None:
             yield _declaration("function", name, node)
     elif kind == "short_var_declaration":
-        yield from _left_names(node, node.end_byte)
+        yield from _assigned_names(node, node.end_byte)
     elif kind in {"var_declaration", "const_declaration", "type_declaration", "var_spec_list"}:
         for child in node.named_children:
             yield from _statement_declarations(child)

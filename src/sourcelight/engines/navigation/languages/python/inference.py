@@ -28,7 +28,7 @@ _BUILTIN_CALLS = frozenset({
 })  # fmt: skip
 _SAME = frozenset({b"list", b"sorted", b"set", b"tuple", b"iter", b"reversed", b"frozenset", b"deque", b"copy",
                    b"deepcopy", b"replace", b"chain"})  # fmt: skip
-_ONE = frozenset({b"next", b"min", b"max", b"anext"})
+_ITEM_GETTERS = frozenset({b"next", b"min", b"max", b"anext"})
 _PROPERTIES = (b"property", b"cached_property", b".getter", b"lazy_property", b"classproperty", b"reify",
                b"hybrid_property")  # fmt: skip
 
@@ -95,7 +95,7 @@ class PythonInference(Fixtures):
             return values
         if name in _SAME:
             return self.infer(document, scope, positional[0], offset)
-        if name in _ONE:
+        if name in _ITEM_GETTERS:
             return [
                 item
                 for value in self.infer(document, scope, positional[0], offset)

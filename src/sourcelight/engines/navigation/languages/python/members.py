@@ -324,14 +324,14 @@ class PythonAnnotations(PythonMembers):
             elif binding.kind == "variable":
                 right = binding.node.child_by_field_name("right")
                 if right is not None and right.type == "call":
-                    values += self._made_type(end, binding, right)
+                    values += self._constructed_type(end, binding, right)
                 else:
                     values += self.annotation_values(end.document, binding.scope, right)
             if values:
                 break
         return values
 
-    def _made_type(self, ref: PythonRef, binding: PythonBinding, call: Node) -> list[PythonValue]:
+    def _constructed_type(self, ref: PythonRef, binding: PythonBinding, call: Node) -> list[PythonValue]:
         """Return the bound of a TypeVar or the base of a NewType."""
         function, arguments = call.child_by_field_name("function"), call.child_by_field_name("arguments")
         name = ((function.text if function is not None else None) or b"").rpartition(b".")[2]

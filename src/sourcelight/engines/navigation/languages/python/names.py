@@ -94,8 +94,8 @@ def find_module(document: Document, module: bytes, level: int, session: Session)
         directory = _directory_of(document.path)
         for _ in range(level - 1):
             directory = _directory_of(directory)
-        document_found = _find_in_directory(project, directory, module)
-        return [document_found] if document_found is not None else []
+        package_document = _find_in_directory(project, directory, module)
+        return [package_document] if package_document is not None else []
     modules = modules_of(project)
     entries = modules.files.get(module)
     if entries:
@@ -106,7 +106,7 @@ def find_module(document: Document, module: bytes, level: int, session: Session)
     sibling = _find_in_directory(project, _directory_of(document.path), module)
     if sibling is not None:
         return [sibling]
-    return _in_others(project, module, session)
+    return _in_other_projects(project, module, session)
 
 
 def _distance(own_root: bytes, root: bytes) -> tuple[int, int]:
@@ -129,7 +129,7 @@ def _find_in_directory(project: Project, directory: bytes, module: bytes) -> Doc
     return project.first([base + b"/__init__.py", *(base + end for end in endings)])
 
 
-def _in_others(project: Project, module: bytes, session: Session) -> list[Document]:
+def _in_other_projects(project: Project, module: bytes, session: Session) -> list[Document]:
     top = module.split(b".")[0].decode(errors="replace")
     for other, _ in session.providers(project, top):
         entries = [entry for entry in modules_of(other).files.get(module, ()) if entry[0] in _SHARED_ROOTS]

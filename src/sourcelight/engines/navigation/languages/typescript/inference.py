@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 # Methods of arrays and maps by what they return: one item, or a collection of the same items.
-_ONE = frozenset({b"find", b"pop", b"shift", b"at", b"get", b"findLast", b"next"})
+_ITEM_GETTERS = frozenset({b"find", b"pop", b"shift", b"at", b"get", b"findLast", b"next"})
 _SAME = frozenset({
     b"filter", b"slice", b"concat", b"reverse", b"sort", b"splice", b"values", b"toSorted", b"toReversed", b"fill",
     b"flat", b"with",
@@ -49,7 +49,7 @@ def built_in_method_results(
 ) -> list[TsValue]:
     """Return the values of a call of a built-in method; empty for other methods."""
     if holder.kind in {"array", "map"}:
-        if name in _ONE:
+        if name in _ITEM_GETTERS:
             return list(holder.items)
         if name in _SAME:
             return [TsValue("array", holder.document, holder.node, holder.bound_types, holder.items)]
@@ -414,7 +414,7 @@ class TsExpressions(TsGenerics):
         """
         first_values: list[TsValue] = []
         for node in self._signatures_of(function):
-            if len(parameters_of(node)) < count and not _takes_more(node):
+            if len(parameters_of(node)) < count and not _has_rest_parameter(node):
                 continue
             values = self._parameter(function, node, position)
             first_values = first_values or values
@@ -436,11 +436,15 @@ class TsExpressions(TsGenerics):
             return []
         parameter = parameters[min(position, len(parameters) - 1)]
         # `...rest: T[]` takes this argument and those behind it: its type is that of an item.
-        is_rest = _is_rest(parameter)
-        if position >= len(parameters) and not is_rest:
+        is_rest_parameter = _is_rest_parameter(parameter)
+        if position >= len(parameters) and not is_rest_parameter:
             return []
         values = self.annotation_values(function.document, parameter.child_by_field_name("type"), function.bound_types)
-        return self.take_step(values, PatternStep("index", index=position - len(parameters) + 1)) if is_rest else values
+        return (
+            self.take_step(values, PatternStep("index", index=position - len(parameters) + 1))
+            if is_rest_parameter
+            else values
+        )
 
     def take_step(self, values: list[TsValue], step: PatternStep) -> list[TsValue]:
         """Take one step of a destructuring."""
@@ -467,14 +471,14 @@ class TsExpressions(TsGenerics):
         return stepped_values
 
 
-def _is_rest(parameter: Node) -> bool:
+def _is_rest_parameter(parameter: Node) -> bool:
     pattern = parameter.child_by_field_name("pattern")
     return pattern is not None and pattern.type == "rest_pattern"
 
 
-def _takes_more(function: Node) -> bool:
+def _has_rest_parameter(function: Node) -> bool:
     parameters = parameters_of(function)
-    return bool(parameters) and _is_rest(parameters[-1])
+    return bool(parameters) and _is_rest_parameter(parameters[-1])
 
 
 def _first(node: Node) -> Node | None:

@@ -283,10 +283,10 @@ class TsGenerics(TsMembers):
                 for type_parameter in declared_parameters
             }
             argument_list = call.child_by_field_name("arguments")
-            given_values = (
+            argument_values = (
                 [c for c in argument_list.named_children if c.type != "comment"] if argument_list is not None else []
             )
-            for parameter, argument in zip(parameters_of(node), given_values, strict=False):
+            for parameter, argument in zip(parameters_of(node), argument_values, strict=False):
                 expected = parameter.child_by_field_name("type")
                 # Inferring a callback may need the parameter types that are bound here, so the caller may leave
                 # callbacks out.

@@ -175,7 +175,7 @@ class TermTableBuilder:
             for token in new_tokens
         ]
         texts = [token.decode("utf-8", "replace") for token in compress(new_tokens, fits)]
-        name_terms = tokenizer.terms_of_each([text for text in texts if text[0] != _NAME_MARK])
+        name_terms = tokenizer.terms_of_names([text for text in texts if text[0] != _NAME_MARK])
         read = iter(tokenizer.definition_terms(t[1:]) if t[0] == _NAME_MARK else next(name_terms) for t in texts)
         for is_read in fits:
             terms = next(read) if is_read else ()

@@ -19,10 +19,10 @@ RULES = 3
 """Version of these rules: raise it when a text gets other terms or chunks."""
 
 TOKEN = re.compile(rb"[0-9A-Za-z_\x80-\xff]{2,}")
-"""Tokens of a text. One-letter names carry no meaning."""
+"""Tokens of a text. One-letter names have no meaning."""
 
 ONLY_WORDS = bytes(byte if TOKEN.fullmatch(bytes([byte, byte])) else 0x20 for byte in range(256))
-"""Turns every byte that no token has into a space, for `bytes.translate`."""
+"""Table for `bytes.translate`: replaces every byte outside of tokens by a space."""
 
 MIN_TOKEN_BYTES, MAX_TOKEN_BYTES = 2, 64
 """Bytes of a token; a longer one isn't a name but encoded data."""
@@ -31,7 +31,7 @@ MAX_DIGITS = 6
 """Maximum digits of a number that counts as a word; longer ones are checksums, times or machine ids."""
 
 _PART = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
-_PARTS_OF_EACH = re.compile(rf"{_PART.pattern}|\n")
+_PARTS_OR_NEWLINE = re.compile(rf"{_PART.pattern}|\n")
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F_]+[uUlL]*|[0-9a-fA-F_]+[uUlL]*")
 _OTHER = re.compile(r"[^\W_]+")
 
@@ -49,7 +49,7 @@ FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
 
 
 class _Stems(threading.local):
-    """A stemmer, which threads can't share, and a cache of its answers."""
+    """A stemmer, which threads can't share, and a cache of stems."""
 
     def __init__(self) -> None:
         import Stemmer
@@ -78,14 +78,14 @@ def stem(word: str) -> str:
 
 
 def parts_of(name: str) -> list[str]:
-    """Cut a name at changes of case, digits and signs, in lower case."""
+    """Split a name at changes of case, digits and punctuation; return lower-case parts."""
     if name.isascii():
         return [part.lower() for part in _PART.findall(name)]
     return [part.casefold() for part in _OTHER.findall(name)]
 
 
 def joined_form(parts: Iterable[str]) -> str:
-    """Return the joined form of a whole name."""
+    """Return the parts of a name as one term, such as ``=getenvironproxies``."""
     return "=" + "".join(parts)
 
 
@@ -103,10 +103,10 @@ def terms_of(name: str) -> tuple[str, ...]:
     return tuple(terms)
 
 
-def terms_of_each(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
+def terms_of_names(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """Yield the terms of several non-empty names, three times as fast as `terms_of`."""
     # One search over all names, joined by newlines, which no name contains.
-    parts = _PARTS_OF_EACH.findall("\n".join([*(name if name.isascii() else "" for name in names), ""]))
+    parts = _PARTS_OR_NEWLINE.findall("\n".join([*(name if name.isascii() else "" for name in names), ""]))
     cache: dict[str, str] = {}
     position = 0
     lowered = " ".join(parts).lower().split(" ")
@@ -141,7 +141,7 @@ def _plain_terms(token: bytes) -> tuple[str, ...]:
 
 
 def definition_terms(name: str) -> tuple[str, ...]:
-    """Return the terms of a definition's name: also of a function word, such as ``Either``, and of a letter."""
+    """Return the terms of a definition's name, including function words such as ``Either``, and letters."""
     return terms_of(name) or (joined_form([name.lower()]),)
 
 
@@ -166,7 +166,7 @@ _UNDERLINE = re.compile(rb"([=~^*\"'#+`-])\1{3,}\s*$")
 def cut_chunks(
     lines: Sequence[bytes], definition_lines: Sequence[int], *, prose: bool = False, language: str = ""
 ) -> list[tuple[int, int]]:
-    """Cut a file.
+    """Cut a file into chunks.
 
     Parameters
     ----------
@@ -175,15 +175,15 @@ def cut_chunks(
     definition_lines
         Lines, from 0, at which definitions begin.
     prose
-        Whether the file is a text with headings, or a notebook with cells, which are cut at instead of definitions.
+        Whether to cut at headings or cells instead of definitions.
     language
         Display name of the language; empty: unknown.
 
     Returns
     -------
     list of (int, int)
-        First line and the one after the last, from 0; together all lines. At most `MAX_CHUNK_LINES` each, more only
-        where a comment or a text of more lines would be cut.
+        First line and the line after the last, from 0; together they cover the file. At most `MAX_CHUNK_LINES` each,
+        unless that would cut a longer comment or string.
     """
     count = len(lines)
     if count and not lines[-1]:
@@ -270,7 +270,7 @@ def _heading_lines(lines: Sequence[bytes], count: int) -> list[int]:
         line = lines[line_index]
         mark = _FENCE.match(line)
         if mark is not None and (not fence or mark[1].startswith(fence)):
-            # What looks like a heading in a block of code is a comment.
+            # In a block of code, a line like a heading is a comment.
             fence = b"" if fence else mark[1]
         elif fence:
             continue

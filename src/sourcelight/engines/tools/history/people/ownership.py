@@ -129,8 +129,8 @@ def _files(
         inside = _inside(owned, path)
         if kinds is None:
             return inside
-        of_each = zip(inside, kinds_of(selection, inside, context), strict=True)
-        return {raw: inside[raw] for raw, kind in of_each if kind in kinds}
+        with_kinds = zip(inside, kinds_of(selection, inside, context), strict=True)
+        return {raw: inside[raw] for raw, kind in with_kinds if kind in kinds}
 
     def tell(stage: str, done: int, of: int) -> None:
         # The replay reports every 200 files or so; a fifth of these reports is enough for a progress bar.

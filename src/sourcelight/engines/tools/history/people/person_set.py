@@ -10,7 +10,7 @@ import numpy as np
 
 from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.batches.commit_messages import co_authors
-from sourcelight.core.batches.persons import BOT_RULE, Pair, is_bot, person_key, shown_pair
+from sourcelight.core.batches.persons import BOT_RULE, Pair, display_pair, is_bot, person_key
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ToolError
 from sourcelight.core.markup import count_of
@@ -77,7 +77,7 @@ class PersonNumbers:
     def display_pairs(self) -> list[Pair]:
         """Name and address of each person by number."""
         if self._display_pairs is None:
-            self._display_pairs = [shown_pair(members) for members in self._members]
+            self._display_pairs = [display_pair(members) for members in self._members]
         return self._display_pairs
 
     @property
