@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
 from engines.deepsearch.asking import Researched, research
 from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.evidence import FileEvidence
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.lookups.manifests import read_requirements
 from sourcelight.engines.deepsearch.question.lookups import read_lookup
 from sourcelight.engines.execution import LocalEngine
+from sourcelight.engines.search import Target
+from sourcelight.engines.tools import ToolContext
+from sourcelight.repos import Viewer
 from sourcelight.testing import RepositoryBuilder
 
 CODE = '''"""Tanks and pumps."""
@@ -164,6 +169,31 @@ def test_a_quote_ends_with_the_function_around_the_line(tanks: LocalEngine) -> N
     answer = research(tanks, "Where is the environment variable VALVE_PORT read?")
     quote = answer.text.split("```python\n")[1].split("```")[0]
     assert quote == 'def open_valve():\n    return os.environ.get("VALVE_PORT", "1")\n'
+
+
+def test_a_file_has_its_definitions_before_the_index_has_them(tmp_path: Path) -> None:
+    """A first question quoted what stands below a function, since the index is searched before it has definitions."""
+    repo = RepositoryBuilder(tmp_path / "tanks")
+    repo.commit(FILES)
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    target = Target(engine.catalog.repositories[0])
+    assert not engine.store.symbols_current(target)
+    paths = ("tanks.py", "src/Pump.java", "lib/gate.rb")
+
+    def outlines() -> list[list[tuple[str, int, int]]]:
+        texts = FileTexts(ToolContext(engine, Viewer.owner()))
+        files = [texts.definitions(target, path) for path in paths]
+        return [
+            [(definition.name, definition.begin_line, definition.end_line) for definition in file.definitions()]
+            for file in files
+            if file is not None
+        ]
+
+    parsed = outlines()
+    assert not engine.store.update_symbols([target]).failures
+    assert engine.store.symbols_current(target)
+    assert parsed == outlines()
+    assert all(parsed)
 
 
 def test_a_place_has_only_words_that_stand_there(tanks: LocalEngine) -> None:

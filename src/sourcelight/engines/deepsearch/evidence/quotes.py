@@ -9,7 +9,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from sourcelight.core.cells.formats import is_jupyter
 from sourcelight.core.cells.json_lines import source_lines
+from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, FileEvidence
 from sourcelight.engines.deepsearch.evidence.pins import Pins, StepRequest, run_step
 from sourcelight.engines.deepsearch.evidence.units import fit_to_units
@@ -18,6 +20,7 @@ from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking import RankedChunk
 from sourcelight.engines.search.ranking.terms.tokenizer import TOKEN, terms_of
+from sourcelight.engines.symbols.definition_parser import FileDefinitions, text_definitions
 from sourcelight.engines.tools import ToolContext
 
 WINDOW = 15
@@ -103,6 +106,7 @@ class FileTexts:
 
     context: ToolContext
     _lines_by_file: dict[tuple[str, str, str], list[str]] = field(default_factory=dict)
+    _definitions_by_file: dict[tuple[str, str, str], FileDefinitions] = field(default_factory=dict)
 
     @property
     def engine(self) -> LocalEngine:
@@ -121,6 +125,20 @@ class FileTexts:
             else:
                 self._lines_by_file[key] = result.value
         return self._lines_by_file[key]
+
+    def definitions(self, target: Target, path: str) -> FileDefinitions | None:
+        """Return a file's definitions, parsed now while the index has none; None for a notebook that it hasn't parsed.
+
+        The lines of the definitions are those of `lines`; offsets may differ from the file's.
+        """
+        indexed = self.engine.store.definitions_of(target, path)
+        if indexed is not None or is_jupyter(path):
+            return indexed
+        key = target.repository.key, target.commit, path
+        if key not in self._definitions_by_file:
+            text = "\n".join(self.lines(target, path)).encode()
+            self._definitions_by_file[key] = text_definitions(language_of(path), text)
+        return self._definitions_by_file[key]
 
     def evidence(self, target: Target, path: str, start: int, end: int, role: str, score: float = 0.0,
                  symbols: tuple[str, ...] = ()) -> FileEvidence:  # fmt: skip
@@ -186,7 +204,7 @@ class QuoteSelector:
         """Return the whole units around some lines of a chunk; of documents, the lines as they are."""
         if chunk.kind == "docs":
             return first, last
-        definitions = self.texts.engine.store.definitions_of(chunk.target, chunk.path)
+        definitions = self.texts.definitions(chunk.target, chunk.path)
         units = list(definitions.definitions()) if definitions is not None else []
         lines = self.texts.lines(chunk.target, chunk.path)
         start, end = fit_to_units(lines, first, last, units, fence_name(chunk.path))

@@ -67,7 +67,7 @@ def find_asked_definitions(
     candidates: list[tuple[float, int, Target, str, Definition]] = []
     exact = frozenset(names)
     for chunk_index, chunk in enumerate(chunks):
-        definitions = texts.engine.store.definitions_of(chunk.target, chunk.path)
+        definitions = texts.definitions(chunk.target, chunk.path)
         lines = texts.lines(chunk.target, chunk.path)
         for definition in definitions.definitions() if definitions is not None else ():
             if definition.kind not in _KINDS or not chunk.begin_line <= definition.line <= chunk.end_line:

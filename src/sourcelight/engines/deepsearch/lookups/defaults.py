@@ -124,7 +124,7 @@ def _heads_of(texts: FileTexts, location: DefinitionLocation) -> list[Definition
     """Return the functions whose parameters are meant: the function itself, or what makes an object of a class."""
     if location.definition.kind in {"function", "method", "constructor"}:
         return [location]
-    definitions = texts.engine.store.definitions_of(location.target, location.path)
+    definitions = texts.definitions(location.target, location.path)
     heads = []
     for definition in definitions.definitions() if definitions is not None else ():
         within = location.definition.begin_line <= definition.line <= location.definition.end_line
@@ -173,7 +173,7 @@ def _field_of(texts: FileTexts, location: DefinitionLocation, name: str) -> Valu
     """Return the value that the body of a class gives to a field."""
     if location.definition.kind in {"function", "method"}:
         return None
-    definitions = texts.engine.store.definitions_of(location.target, location.path)
+    definitions = texts.definitions(location.target, location.path)
     for definition in definitions.definitions() if definitions is not None else ():
         if (
             definition.name == name
@@ -364,7 +364,7 @@ def find_any_default(work: Work, name: str, queries: list[str], notes: list[str]
     rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
     for row in [row for row in rows if rank_of(row["path"]) == 0][:_MAX_ROWS]:
         target = work.inquiry.pins.of(row["repository"])
-        definitions = None if target is None else texts.engine.store.definitions_of(target, row["path"])
+        definitions = None if target is None else texts.definitions(target, row["path"])
         for definition in definitions.definitions() if definitions is not None else ():
             is_near = definition.line <= row["line_number"] <= definition.line + _HEAD_LINES
             if definition.kind not in _FUNCTIONS or not is_near or row["line_number"] > definition.end_line:

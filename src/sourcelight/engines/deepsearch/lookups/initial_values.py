@@ -210,7 +210,7 @@ def _fallback_of(name: str, expression: str) -> str:
 
 def _holders(texts: FileTexts, target: Target, path: str, lines: Sequence[str], number: int) -> list[Definition]:
     """Return the definitions around a line, with the comments above their heads, the smallest first."""
-    definitions = texts.engine.store.definitions_of(target, path)
+    definitions = texts.definitions(target, path)
     enclosing = [
         definition
         for definition in (definitions.definitions() if definitions is not None else ())

@@ -126,7 +126,7 @@ def _is_within(container: str, owner: str, path: str) -> bool:
 
 def definition_at(texts: FileTexts, target: Target, path: str, name: str, line: int) -> Definition | None:
     """Return the definition of a name on a line."""
-    definitions = texts.engine.store.definitions_of(target, path)
+    definitions = texts.definitions(target, path)
     if definitions is None:
         return None
     return next(
@@ -178,7 +178,7 @@ def with_overloads(texts: FileTexts, locations: Sequence[DefinitionLocation]) ->
     """Add the other definitions of each name in its file and class: overloads, and those under other conditions."""
     expanded: dict[tuple[str, str, int], DefinitionLocation] = {}
     for location in locations:
-        definitions = texts.engine.store.definitions_of(location.target, location.path)
+        definitions = texts.definitions(location.target, location.path)
         same = [
             DefinitionLocation(location.target, location.path, definition)
             for definition in (definitions.definitions() if definitions is not None else ())

@@ -278,7 +278,7 @@ def definition_around(
 ) -> Definition | None:
     """Return the smallest definition around a line that `accept` takes; None for none."""
     target = work.inquiry.pins.of(row["repository"])
-    definitions = None if target is None else texts.engine.store.definitions_of(target, row["path"])
+    definitions = None if target is None else texts.definitions(target, row["path"])
     around = [
         definition
         for definition in (definitions.definitions() if definitions is not None else ())
@@ -297,7 +297,7 @@ def holder_of(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> str:
 
 def _is_definition(work: Work, texts: FileTexts, row: Mapping[str, Any], name: str) -> bool:
     target = work.inquiry.pins.of(row["repository"])
-    definitions = None if target is None else texts.engine.store.definitions_of(target, row["path"])
+    definitions = None if target is None else texts.definitions(target, row["path"])
     return any(
         definition.name == name and definition.line == row["line_number"]
         for definition in (definitions.definitions() if definitions else ())
@@ -328,7 +328,7 @@ def quote_around(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> FileEv
     target = work.inquiry.pins.of(row["repository"])
     assert target is not None  # noqa: S101 - rows come from searches of the pins
     lines = texts.lines(target, row["path"])
-    definitions = texts.engine.store.definitions_of(target, row["path"])
+    definitions = texts.definitions(target, row["path"])
     line = row["line_number"]
     units = list(definitions.definitions()) if definitions is not None else []
     # What follows the function around the line is about something else.
