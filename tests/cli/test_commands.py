@@ -369,10 +369,10 @@ def test_an_interrupt_is_status_130_and_keeps_what_arrived(tmp_path: Path) -> No
     with running(engine) as service:
         command = [*COMMAND, "search", "needle", "--url", service.url, "-o", str(tmp_path / "x.jsonl")]
         with _process(*command, SRC_ACCESS_TOKEN=TOKEN) as process:
-            assert engine.begun.wait(20)
+            assert engine.begun.wait(BOUND_S)
             _eventually(lambda: any(path.stat().st_size for path in tmp_path.iterdir()))
             process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=20)
+            out, err = process.communicate(timeout=BOUND_S)
         assert engine.released.wait(BOUND_S)
     assert (process.returncode, out) == (130, "")
     assert "interrupted" in err
@@ -421,7 +421,7 @@ def test_serve_prints_its_address_and_token_and_stops_in_order(
         assert answer.content.endswith(b"event: done\ndata: {}\n\n")
         assert httpx2.get(f"{url[1]}/.api/search/stream?q=x", trust_env=False, verify=TLS).status_code == 401
         process.send_signal(number)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=BOUND_S)
     assert process.returncode == status
     assert third == f"MCP clients connect to {url[1]}/.api/mcp\n"
     assert out == ""
