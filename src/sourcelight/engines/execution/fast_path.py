@@ -20,11 +20,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from sourcelight.core.batches import Event, RepositoryInfo
 from sourcelight.core.batches.codecs.raw_matches import RawMatchBatch, RawMatches
 from sourcelight.core.caching import LruCache
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import SourcelightError
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.patterns.alternative_texts import alternative_texts
@@ -40,17 +39,30 @@ from sourcelight.engines.execution.advice.proposals import advise
 from sourcelight.engines.execution.indexes.repositories import IndexedRepositories
 from sourcelight.engines.execution.local_source import LocalSource
 from sourcelight.engines.execution.plan import Plan, can_vary, finds_repositories, is_brief, vary
+from sourcelight.engines.execution.results.ranking import CANDIDATES, FileRanker
+from sourcelight.engines.execution.results.raw_ranking import rank_raw
 from sourcelight.engines.execution.results.tally import Tally
+from sourcelight.engines.search import Target
+from sourcelight.engines.search.definition_lookup import RankedDefinitions
 from sourcelight.engines.search.model import FileTerm, PreparedQuery, prepare
 from sourcelight.engines.search.scan.corpus import Corpus
 from sourcelight.engines.search.small_search import SmallResult, SmallSearch
 from sourcelight.repos import Repository, Viewer
 
-MAX_UNITS = 1024
-"""Maximum units that a search reads, usually of 16 KiB each: a few milliseconds."""
 
-MAX_UNITS_IN_THREAD = 2048
-"""The same limit in a thread of its own: as many units as the pipeline reads in one batch."""
+@dataclass(frozen=True, slots=True)
+class FastPathLimits:
+    """What a search may do at most: units to read, usually of 16 KiB each, and matches to rank."""
+
+    units: int
+    ranked: int
+
+
+AT_ONCE = FastPathLimits(units=1024, ranked=500)
+"""On the thread of an event loop: a few milliseconds."""
+
+IN_THREAD = FastPathLimits(units=2048, ranked=CANDIDATES - 1)
+"""In a thread of its own: what the pipeline reads in one batch, and ranks together."""
 
 _ALTERNATION = re.compile(r"(?:(?<= )|\A)/\(([a-z_]\w*(?:\|[a-z_]\w*)+)\)/(?= |\Z)", re.IGNORECASE | re.ASCII)
 _MAX_SHAPES, _MAX_CHARACTERS = 64, 300
@@ -84,6 +96,8 @@ class KnownShape:
         Repositories that the query leaves out.
     query
         Query with stand-ins for words, from which `if_nothing` follows; None for an alternation.
+    boost
+        Phrase that lifts files, with stand-ins for words.
     """
 
     plan: Plan
@@ -97,6 +111,12 @@ class KnownShape:
     skipped: tuple[Skipped, ...]
     excluded: tuple[Skipped, ...]
     query: Query | None
+    boost: str | None
+
+    @functools.cached_property
+    def targets(self) -> Mapping[tuple[str, str], Target]:
+        """Targets by repository and revision."""
+        return {(target.repository.info.name, target.revision): target for target in self.plan.targets}
 
     @functools.cached_property
     def if_nothing(self) -> tuple[Alert | None] | None:
@@ -112,10 +132,13 @@ class FastPath:
     ----------
     repositories
         What is searched.
+    default_matches
+        Matches after which a search stops that names no number.
     """
 
-    def __init__(self, repositories: IndexedRepositories) -> None:
+    def __init__(self, repositories: IndexedRepositories, default_matches: int) -> None:
         self._repositories = repositories
+        self._default_matches = default_matches
         self._shapes: LruCache[_ShapeKey, KnownShape] = LruCache(_MAX_SHAPES)
 
     def clear(self) -> None:
@@ -127,7 +150,7 @@ class FastPath:
         parts = _split(request)
         return parts is not None and _key(request, parts[0], viewer) in self._shapes
 
-    def answer(self, request: SearchRequest, viewer: Viewer, max_units: int = MAX_UNITS) -> list[Event] | None:
+    def answer(self, request: SearchRequest, viewer: Viewer, limits: FastPathLimits = AT_ONCE) -> list[Event] | None:
         """Return all events of a search; None if it needs the pipeline.
 
         The caller must have made sure that the repositories haven't changed since the last scan of the catalog.
@@ -137,11 +160,46 @@ class FastPath:
         shape = None if parts is None else self._shapes.get(_key(request, parts[0], viewer))
         if parts is None or shape is None or not self._is_valid(shape):
             return None
-        result = self._search(shape, parts[1], max_units)
+        result = self._search(shape, parts[1], limits.units)
         # Without a match, only the pipeline can advise the reader to ignore case.
         if result is None or not (result.matches or (shape.if_nothing is not None and result.absent_in_any_case)):
             return None
-        return self._events(shape, result.matches, started_s)
+        matches = result.matches
+        if matches is not None:
+            matches = self._in_order(shape, request, parts[1], matches, limits)
+            if matches is None:
+                return None
+        return self._events(shape, matches, started_s)
+
+    def _in_order(
+        self,
+        shape: KnownShape,
+        request: SearchRequest,
+        words: Sequence[str],
+        matches: RawMatches,
+        limits: FastPathLimits,
+    ) -> RawMatches | None:
+        """Return matches in the order in which they are displayed; None if a limit may cut them off."""
+        total = int(matches.file_matches.sum())
+        if 0 <= request.display < total:
+            return None
+        limit = shape.plan.alternative.count_limit(request.default_matches or self._default_matches)
+        if limit is None:
+            return matches
+        return None if total >= limit or total > limits.ranked else self._rank(shape, words, matches)
+
+    def _rank(self, shape: KnownShape, words: Sequence[str], matches: RawMatches) -> RawMatches | None:
+        """Rank matches as `ResultPipeline` does where no limit cuts them off."""
+        alternative, targets = shape.plan.alternative, shape.targets
+        definitions = RankedDefinitions(self._repositories.store, targets, None, Cancellation(), lambda _: None)
+        ranker = FileRanker(
+            phrases=(fill_text(shape.boost, words),) if shape.boost else (),
+            case_sensitive=alternative.case_sensitive(),
+            stars={name: info.stars for name, info in shape.infos.items()},
+            limit=CANDIDATES,
+            definitions=definitions.positions,
+        )
+        return rank_raw(matches, ranker)
 
     def _search(self, shape: KnownShape, words: Sequence[str], max_units: int) -> SmallResult | None:
         searchable = self._repositories.store.open_corpus(shape.plan.targets)
@@ -163,7 +221,7 @@ class FastPath:
         events: list[Event] = []
         if matches is not None:
             tally.add_raw(matches)
-            infos = [shape.infos[name] for name in _names(matches) if name in shape.infos]
+            infos = [shape.infos[name] for name in matches.repositories if name in shape.infos]
             events.append(RawMatchBatch(matches, tuple(infos)))
         selection = shape.plan.selection
         filters = tally.filters(
@@ -214,7 +272,7 @@ class FastPath:
         if notices.without_effect(task.query) is not None or notices.read_as_text(task.query) is not None:
             return
         text = vary(plan, shape.plan[0]).text
-        prepared = None if text is None else prepare(text)
+        prepared = None if text is None or (is_alternation and plan.alternative.boost) else prepare(text)
         if prepared is None or not (is_alternation or all(_is_literal(term) for term in prepared.terms)):
             return
         names = ""
@@ -235,6 +293,7 @@ class FastPath:
                 tuple(source.missing_work()),
                 tuple(protocol.left_out(summary.forks, summary.archived)),
                 None if is_alternation else shape,
+                shape.plan[0].boost,
             ),
         )
 
@@ -273,10 +332,9 @@ def _is_alternation(plan: Plan, words: Sequence[str]) -> bool:
 
 
 def _is_plain(request: SearchRequest) -> bool:
-    """Whether a request asks for all matches, as lines, of a short query."""
+    """Whether a request asks for lines of a short query."""
     return (
-        request.display < 0
-        and not request.chunk_matches
+        not request.chunk_matches
         and not request.cells
         and not request.trace
         and request.timeout_s is None
@@ -301,7 +359,7 @@ def _is_answerable(plan: Plan) -> bool:
     return (
         not alternative.select()
         and alternative.timeout_s() is None
-        and alternative.count_limit(0) is None
+        and alternative.count_limit(1) != 0
         and not alternative.ranks_all()
         and not any("@" in leaf.value for leaf in leaves)
         # A repository whose name doesn't have the text of a NOT is a match.
@@ -349,9 +407,3 @@ def _if_nothing(shape: Query) -> tuple[Alert | None] | None:
     if has_proposal or any(map(has_stand_in, messages)):
         return None
     return (Alert("No results", "\n".join(messages), "info") if messages else None,)
-
-
-def _names(matches: RawMatches) -> list[str]:
-    """Return the repositories of matches, in the order of their locations."""
-    indexes = np.flatnonzero(np.bincount(matches.location_index)).tolist()
-    return list(dict.fromkeys(matches.locations[index].repository for index in indexes))

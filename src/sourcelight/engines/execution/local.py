@@ -17,7 +17,7 @@ from sourcelight.core.tools.tool import A
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution.advice import notices
 from sourcelight.engines.execution.advice.explain import explain
-from sourcelight.engines.execution.fast_path import MAX_UNITS_IN_THREAD, FastPath
+from sourcelight.engines.execution.fast_path import IN_THREAD, FastPath
 from sourcelight.engines.execution.indexes.repositories import IndexedRepositories
 from sourcelight.engines.execution.local_source import LocalSource
 from sourcelight.engines.execution.plan import Plan, make_plan
@@ -71,7 +71,7 @@ class LocalEngine(IndexedRepositories):
         self.limits = limits or Limits()
         self.queries = QueryReader(self.limits)
         self.plan_cache: PlanCache[CachedPlan] = PlanCache()
-        self.fast_path = FastPath(self)
+        self.fast_path = FastPath(self, self.limits.matches)
 
     def run_tool(self, handler: ToolHandler[A], arguments: A, context: Any) -> ToolResult:
         """Run a tool for a `sourcelight.engines.tools.ToolContext`; raises what its handler raises."""
@@ -120,7 +120,7 @@ class LocalEngine(IndexedRepositories):
         task = source.task
         if is_known and not task.cancellation.stopped and not self.indexing.is_running:
             self.refresh(task.cancellation)
-            events = self.fast_path.answer(task.request, task.viewer, MAX_UNITS_IN_THREAD)
+            events = self.fast_path.answer(task.request, task.viewer, IN_THREAD)
             if events is not None:
                 yield from events
                 return

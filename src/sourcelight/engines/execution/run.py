@@ -118,12 +118,7 @@ class SearchExecution:
         if not self._displayed_matches and time.monotonic() - self.task.started > SHORT_S:
             yield from self._filters(exhaustive=False)
         self._displayed_matches = self.tally.matches
-        # `bincount` finds the used places in one pass; `np.unique` would sort a number for every file.
-        names = [
-            matches.locations[index].repository
-            for index in np.flatnonzero(np.bincount(matches.location_index)).tolist()
-        ]
-        yield RawMatchBatch(matches, self._new(names))
+        yield RawMatchBatch(matches, self._new(matches.repositories))
         yield from self._from_time_to_time()
 
     def _from_time_to_time(self) -> Iterator[Event]:

@@ -54,6 +54,8 @@ class RawMatches:
         Rows of each file; 1 for a file without lines.
     numbers
         1-based number of each matched line. This and the next arrays are ordered by file.
+    offsets
+        Byte of its file at which each line begins.
     line_values
         Other columns of lines, as Arrow arrays, by name.
     sizes
@@ -78,6 +80,7 @@ class RawMatches:
     names: Mapping[int, Sequence[tuple[int, int]]]
     lengths: Int64Array
     numbers: Int64Array
+    offsets: Int64Array
     line_values: Mapping[str, Any]
     sizes: Int64Array
     counts: Int64Array
@@ -101,6 +104,13 @@ class RawMatches:
     def batch(self) -> Any:
         """The matches as a record batch."""
         return self.make()
+
+    @property
+    def repositories(self) -> list[str]:
+        """Names of the repositories with a match, in the order of `locations`."""
+        # `bincount` finds the locations in one pass; `np.unique` would sort a number for every file.
+        indexes = np.flatnonzero(np.bincount(self.location_index)).tolist()
+        return list(dict.fromkeys(self.locations[index].repository for index in indexes))
 
     @cached_property
     def file_matches(self) -> Int64Array:

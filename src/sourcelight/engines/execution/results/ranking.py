@@ -16,11 +16,9 @@ files, then shorter base names; the rest is by repository and path, so that the 
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -30,42 +28,28 @@ import pyarrow.compute as pc
 from sourcelight.core.arrays import BoolArray, Float64Array, Int64Array, arrow_array, arrow_strings, to_numpy
 from sourcelight.core.batches.rows import MatchRows, match_count
 from sourcelight.core.batches.schema import matches_schema
+from sourcelight.engines.execution.results.scores import (
+    IN_NAME,
+    KIND_SCORES,
+    NAME,
+    PHRASE,
+    best_first,
+    definition_scores,
+    name_scores,
+    place_scores,
+    word_scores,
+)
 from sourcelight.engines.search.definition_lookup import DefinitionPositions
-from sourcelight.engines.symbols import KINDS
 
 CANDIDATES = 3_000
 WINDOW_S = 0.5
-BOTH_ENDS, ONE_END = 500.0, 50.0
-NAME, NAME_END, IN_NAME = 7000.0, 5500.0, 4000.0
-PHRASE = 20.0
-STARS, ORDER = 100.0, 10.0
-NOVEL_SHARE = 0.9
 
 SCORE = "score"
 """Column of the scores of files that another process ranks."""
 
 _RANKED = frozenset({"content", "path", "symbol"})
 _MAX_OF_ONE_BATCH = 1024
-_TEST = re.compile(r"(^|/)(tests?|testing|testdata|__tests__|spec|fixtures)/|(^|/)test_[^/]*$|[_.-](test|spec)\.\w+$")
-_VENDORED = re.compile(r"(^|/)(vendor|node_modules|third[_-]?party|external|deps)/")
-_GENERATED = re.compile(
-    r"\.pb\.go$|_pb2(_grpc)?\.py$|\.min\.(js|css)$|\.(js|css)\.map$|[._]generated\.|zz_generated|"
-    r"(^|/)(package-lock\.json|yarn\.lock|go\.sum|Cargo\.lock|poetry\.lock)$"
-)
-_KINDS = {
-    "class": 10.0, "struct": 9.5, "enum": 9.0, "interface": 8.0, "type": 8.0, "function": 7.0, "method": 7.0,
-    "field": 5.5, "constant": 5.0, "variable": 4.0,
-}  # fmt: skip
-_WEIGHTS = np.array([_KINDS.get(kind, 1.0) for kind in KINDS])
-# A table of all byte values: one gather answers for every span of a batch. Bytes from 0x80 count as letters, since most
-# text that isn't ASCII is words.
-_WORD = np.zeros(257, dtype=np.bool_)
-_WORD[np.frombuffer(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", np.uint8)] = True
-_WORD[0x80:256] = True
-
 DefinitionsOf = Callable[[str, str, Sequence[str]], DefinitionPositions | None]
-# File and offset share one integer, so that one `searchsorted` finds a position in all files. Offsets are below 4 GiB.
-_FAR = 1 << 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,10 +150,8 @@ class FileRanker:
         start = np.concatenate([f.start for f in files])
         end = np.concatenate([f.end for f in files])
         score = np.concatenate([f.score for f in files])
-        # Batches come in the order of repositories and paths: their order settles what the score leaves open.
-        order = np.argsort(-score, kind="stable")
-        paths = [path for f in files for path in f.paths]
-        order = _with_novelty(order, score, paths)
+        # Batches come in the order of repositories and paths.
+        order = best_first(score, [path for f in files for path in f.paths])
         return _take(batches, batch_of[order], start[order], end[order])
 
     def _files(self, batch: Any) -> _Files:
@@ -189,10 +171,7 @@ class FileRanker:
             score = np.maximum(score, self._definition_scores(rows, start, paths))
         if self.phrases and len(start):
             score = np.where(self._has_phrase(rows, start, paths), score * PHRASE, score)
-        stars = self.stars.get(rows.first("repository"), 0)
-        score = (
-            score + STARS * np.log10(1 + max(stars, 0)) / 6 + ORDER * np.array([_path_score(path) for path in paths])
-        )
+        score = score + place_scores(self.stars.get(rows.first("repository"), 0), paths)
         return _Files(start, end, score, paths)
 
     def _definition_scores(self, rows: MatchRows, start: Int64Array, paths: list[str]) -> Float64Array:
@@ -210,21 +189,9 @@ class FileRanker:
         _, ends = rows.lists("byte_end")
         row = np.repeat(np.arange(len(rows)), counts)
         base = rows.numbers("line_offset")[row]
-        span_start, end = base + starts, base + ends
         file = np.searchsorted(start, row, side="right") - 1
         file_of = in_content[definitions.file]
-        # By file, then by offset, as `searchsorted` below requires.
-        order = np.lexsort((definitions.start, file_of))
-        positions = file_of[order] * _FAR + definitions.start[order]
-        # The last definition that begins before the end of the match. Names don't overlap, so it is the only candidate.
-        last = np.searchsorted(positions, file * _FAR + end) - 1
-        definition = order[np.maximum(last, 0)]
-        is_in_name = (last >= 0) & (file_of[definition] == file) & (definitions.end[definition] > span_start)
-        at_start, at_end = span_start == definitions.start[definition], end == definitions.end[definition]
-        match_score = np.where(at_start & at_end, NAME, np.where(at_start | at_end, NAME_END, IN_NAME))
-        np.maximum.at(
-            score, file, np.where(is_in_name, match_score + 100 * _WEIGHTS[definitions.kind[definition]], 0.0)
-        )
+        np.maximum.at(score, file, definition_scores(definitions, file_of, file, base + starts, base + ends))
         return score
 
     def _has_phrase(self, rows: MatchRows, start: Int64Array, paths: list[str]) -> BoolArray:
@@ -264,18 +231,8 @@ def _line_scores(rows: MatchRows) -> Float64Array:
     text = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(1, np.uint8)
     row = np.repeat(np.arange(len(rows)), counts)
     line_start, line_end = offsets[row], offsets[row + 1]
-    start, end = line_start + starts, line_start + ends
-
-    def word(offsets: Int64Array) -> BoolArray:
-        inside = (offsets >= line_start) & (offsets < line_end)
-        return np.asarray(inside & _WORD[text[np.clip(offsets, 0, len(text) - 1)]])
-
-    # A word boundary, as RE2's \b has it: one side is a word character and the other is not.
-    at_start = word(start - 1) != word(start)
-    at_end = word(end - 1) != word(end)
-    match_score = np.where(at_start & at_end, BOTH_ENDS, np.where(at_start | at_end, ONE_END, 1.0))
     # `maximum.at`, since a row may have several matches: plain indexing would keep only the last one.
-    np.maximum.at(score, row, match_score)
+    np.maximum.at(score, row, word_scores(text, line_start, line_end, line_start + starts, line_start + ends))
     return score
 
 
@@ -288,21 +245,13 @@ def _name_scores(rows: MatchRows, start: Int64Array, paths: list[str]) -> Float6
         return score
     first = np.concatenate(([0], np.cumsum(counts)))
     slices = [slice(int(first[row_index]), int(first[row_index] + counts[row_index])) for row_index in start.tolist()]
-    base = np.array([path.rfind("/") + 1 for path in paths], dtype=np.int64)
-    size = np.array([len(path) for path in paths], dtype=np.int64)
     lengths = np.array([name_slice.stop - name_slice.start for name_slice in slices], dtype=np.int64)
     if not lengths.sum():
         return score
     name_start = np.concatenate([starts[name_slice] for name_slice in slices])
     end = np.concatenate([ends[name_slice] for name_slice in slices])
     file = np.repeat(np.arange(len(start)), lengths)
-    at_start, at_end = name_start == base[file], end == size[file]
-    within = name_start >= base[file]
-    match_score = np.select(
-        [at_start & at_end, (at_start | at_end) & within, within], [NAME, NAME_END, IN_NAME], ONE_END
-    )
-    np.maximum.at(score, file, match_score)
-    return score
+    return name_scores(paths, file, name_start, end)
 
 
 def _symbol_scores(rows: MatchRows) -> Float64Array:
@@ -315,44 +264,7 @@ def _symbol_scores(rows: MatchRows) -> Float64Array:
     score = np.full(len(rows), IN_NAME, dtype=np.float64)
     np.maximum.at(score, row, scores)
     kinds = rows.texts("symbol_kind")
-    return np.asarray(score + 100 * np.array([_KINDS.get(kind or "", 1.0) for kind in kinds]))
-
-
-@lru_cache(maxsize=1 << 16)
-def _path_score(path: str) -> float:
-    """Return the score of a path, from 0 to 1."""
-    if _GENERATED.search(path):
-        score = 0.0
-    elif _VENDORED.search(path):
-        score = 0.25
-    elif _TEST.search(path):
-        score = 0.5
-    else:
-        score = 0.9
-    return score + 0.1 / (1 + len(path) - path.rfind("/") - 1)
-
-
-def _with_novelty(order: Int64Array, score: Float64Array, paths: Sequence[str]) -> Int64Array:
-    """Move a file of a new kind to third place when it scores about as well as the file there."""
-    if len(order) < 4:
-        return order
-
-    def ending(file_index: int) -> str:
-        return paths[file_index].rpartition("/")[2].rpartition(".")[2]
-
-    seen = {ending(int(order[0])), ending(int(order[1]))}
-    third = int(order[2])
-    if ending(third) not in seen:
-        return order
-    # Third place only, and only for an almost equal score: the two best stay, and a reader sees another kind of file.
-    enough = score[third] * NOVEL_SHARE
-    for position in range(3, len(order)):
-        index = int(order[position])
-        if score[index] < enough:
-            break
-        if ending(index) not in seen:
-            return np.concatenate((order[:2], [index], order[2:position], order[position + 1 :]))
-    return order
+    return np.asarray(score + 100 * np.array([KIND_SCORES.get(kind or "", 1.0) for kind in kinds]))
 
 
 def _first_files(batch: Any, match_count: int, remaining: int | None, before: int) -> tuple[Any, Any]:

@@ -254,6 +254,7 @@ def raw_matches_of(rows: FileRows, in_content: BoolArray, lines: MatchedLines, m
         names=_path_spans(rows),
         lengths=rows.row_counts,
         numbers=lines.line - corpus.doc_line[documents] + 1,
+        offsets=line_start - corpus.doc_start[documents],
         line_values=line_values(corpus, lines),
         sizes=line_end - line_start,
         counts=np.diff(lines.first_span),
