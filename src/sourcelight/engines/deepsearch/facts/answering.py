@@ -47,6 +47,11 @@ _APPLIED: Mapping[Callable[[Work], Fact], frozenset[str]] = {
 """Conditions of a question that each count applies; the answer names all others as not applied."""
 
 _ONE_COMMIT = re.compile(r"\W*(?:in\s+)?(?:which|what)\s+commit\b", re.IGNORECASE)
+_CLIPPED = re.compile(
+    r"^\W*(?:what(?:'s| is| was)\s+)?(?:the\s+)?(first|last|latest|newest|oldest|most recent)\s+commit\W*$",
+    re.IGNORECASE,
+)
+"""A question for a commit without its verb: "latest commit?"."""
 _CONTENT = {"contain", "call"}
 _NAMED = {"name", "prefix", "suffix", "part"}
 
@@ -61,7 +66,8 @@ def find_facts(inquiry: ResearchRequest, emit: Emit) -> tuple[FactRequest, Fact 
         counted; its request says what was asked.
     """
     paths = PathNames(inquiry)
-    request = read_request(inquiry.scope.remaining_text or inquiry.question, paths, datetime.now(UTC))
+    text = _CLIPPED.sub(r"when was the \1 commit", inquiry.scope.remaining_text or inquiry.question)
+    request = read_request(text, paths, datetime.now(UTC))
     if request is None:
         return None
     if request.kind == "commits" and request.ignored and _ONE_COMMIT.match(inquiry.question):

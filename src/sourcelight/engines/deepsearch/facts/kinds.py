@@ -45,6 +45,10 @@ _ALL_FUNCTIONS = frozenset(
 """Languages that say function of what belongs to a class or a module, too."""
 _ALL_METHODS = frozenset({"Ruby", "Java", "C#"})
 _HEAD_LINES = 8
+KEYWORDS = frozenset(
+    {"if", "for", "while", "switch", "else", "do", "return", "catch", "try", "sizeof", "case", "until"}
+)
+"""Words that no language has as names: where a grammar reads one as a function, it has lost its way between ``#if``."""
 
 
 def kind_in_words(  # noqa: PLR0911 - kinds differ
@@ -127,7 +131,7 @@ def _function_in_words(  # noqa: PLR0911 - languages differ
     above = "\n".join(lines[max(0, definition.begin_line - 1) : definition.line])
     if language == "Python" and re.search(r"@(?:\w+\.)*(?:cached_)?property\b|@\w+\.setter\b", above):
         return "property"
-    if definition.kind == "constructor":
+    if definition.kind == "constructor" or definition.name == definition.container.rpartition(".")[2]:
         return "constructor"
     if language in _C_FAMILY and not before.strip() and _CAPITALS.fullmatch(definition.name):
         # A macro that is called at the top of a file looks like a function without a type.

@@ -16,6 +16,7 @@ from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import Finding, Statement, join_evidence
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts.kinds import KEYWORDS
 from sourcelight.engines.deepsearch.facts.model import Work, format_call
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import (
@@ -136,7 +137,8 @@ def find_callees(work: Work, locations: Sequence[DefinitionLocation], name: str)
     for row in sorted(map(with_cell_line, answer.table.to_pylist()), key=lambda row: row["line_number"]):
         is_here = row["caller_path"] == location.path and row["line_number"] in body
         # By its name alone a callee may be another function, and the sentence would claim it.
-        if is_here and _is_call(row, row["callee"]) and row["how"] not in {"name", "text"}:
+        is_name = row["callee"] not in KEYWORDS and row["how"] not in {"name", "text"}
+        if is_here and is_name and _is_call(row, row["callee"]):
             first_rows.setdefault(row["callee"], row)
     if not first_rows:
         return None
@@ -197,9 +199,7 @@ def _state(
     visible = list(by_caller.values())[: 2 * SHOWN]
     statements = [_statement(work, texts, row) for row in visible]
     evidence = tuple(item for statement in statements[:SHOWN] for item in statement.evidence)
-    names = [
-        f"{code(row['caller'])}" if row["caller"] else f"the top level of {code(row['caller_path'])}" for row in visible
-    ]
+    names = [_caller(row) for row in visible]
     name_list = join_words(list(dict.fromkeys(names)))
     by_name = any(row["how"] in {"name", "text"} for row in main)
     call_noun = count_of(sum(row["calls"] for row in main), "call")
@@ -233,9 +233,16 @@ def _state(
     return finding
 
 
+def _caller(row: Mapping[str, Any]) -> str:
+    """Name the function of a call, or where it is if there is none with a name."""
+    if row["caller"] in KEYWORDS:
+        return f"code of {code(row['caller_path'])}"
+    return code(row["caller"]) if row["caller"] else f"the top level of {code(row['caller_path'])}"
+
+
 def _statement(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> Statement:
     target = work.inquiry.pins.of(row["caller_repository"])
-    caller = code(row["caller"]) if row["caller"] else "the top level"
+    caller = "code" if row["caller"] in KEYWORDS else code(row["caller"]) if row["caller"] else "the top level"
     text = f"{caller} in {code(row['caller_path'])}: {code((row['line'] or '').strip()[:160])}"
     if target is None:
         return Statement(text)

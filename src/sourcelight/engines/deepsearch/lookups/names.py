@@ -144,7 +144,9 @@ def choose_definitions(
     if kinds:
         # A method is called a function as often as not: the noun sorts within these, and leaves out no better place.
         locations = [location for location in locations if location.definition.kind in kinds] or locations
-    bodies = [location for location in locations if not (is_declaration(texts, location) or _is_alias(texts, location))]
+    # A variable that takes over a module, as in `http = require("socket.http")`, doesn't define it.
+    locations = [location for location in locations if not _is_alias(texts, location)]
+    bodies = [location for location in locations if not is_declaration(texts, location)]
     # A stub counts if nothing else is there, as for extension modules of Python.
     bodies = [location for location in bodies if not _is_stub(location)] or bodies
     if noun != "constructor":

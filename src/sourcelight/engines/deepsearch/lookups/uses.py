@@ -12,6 +12,7 @@ from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.evidence.units import fit_to_units
+from sourcelight.engines.deepsearch.facts.kinds import KEYWORDS
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import TEST_FILES, is_test
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
@@ -290,7 +291,12 @@ def definition_around(
 def holder_of(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> str:
     """Return the name of the function around a line; empty at the top of a file."""
     around = definition_around(
-        work, texts, row, lambda definition: definition.kind in FUNCTIONS and definition.line != row["line_number"]
+        work,
+        texts,
+        row,
+        lambda definition: (
+            definition.kind in FUNCTIONS and definition.line != row["line_number"] and definition.name not in KEYWORDS
+        ),
     )
     return around.name if around is not None else ""
 
