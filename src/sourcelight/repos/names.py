@@ -6,7 +6,6 @@ query and ``.git`` are dropped, so that no credential can end up in a name. This
 
 from __future__ import annotations
 
-import difflib
 import re
 import unicodedata
 from collections.abc import Iterable
@@ -134,6 +133,9 @@ def near_names(missing: str, names: Iterable[str], limit: int = _LIMIT) -> tuple
     same = [name for name in usable if _last(name) == last or lowered in name]
     similar = [name for name in usable if abs(len(name) - len(lowered)) <= _LENGTHS][:_MAX_COMPARED]
     parts = {_last(name): name for name in usable if abs(len(_last(name)) - len(last)) <= _LENGTHS}
+    # Loaded late: a service imports this module before its first answer.
+    import difflib
+
     close = difflib.get_close_matches(lowered, similar, limit, 0.7)
     compared = list(parts)[:_MAX_COMPARED]
     close += [parts[last_part] for last_part in difflib.get_close_matches(last, compared, limit, 0.7)]

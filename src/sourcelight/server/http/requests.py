@@ -16,13 +16,15 @@ import zlib
 from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import parse_qsl, unquote_plus
 
 from starlette.requests import Request
 
 from sourcelight.core.errors import QueryError
-from sourcelight.core.wire.request import SearchRequest
+
+if TYPE_CHECKING:
+    from sourcelight.core.wire.request import SearchRequest
 
 MAX_BODY_BYTES = 256 * 1024
 
@@ -141,6 +143,9 @@ def _request_but_text(remaining: bytes, trace: bool | None, *, with_diffs: bool)
 
 
 def _read_request(query: bytes, trace: bool | None, *, with_diffs: bool) -> SearchRequest:  # noqa: FBT001
+    # Loaded late: a client of MCP that waits for its first answer needs none of the stream protocol.
+    from sourcelight.core.wire.request import SearchRequest
+
     request = SearchRequest.from_params(pairs_of(query))
     return replace(request, diff_previews=with_diffs, trace=request.trace if trace is None else trace)
 
