@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import AsyncIterable, Sequence
+from collections.abc import AsyncIterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
@@ -274,28 +274,21 @@ class _ModelRun:
     def _agent(self, *, tools: bool) -> Any:
         from pydantic_ai import Agent, ModelRetry, Tool
 
-        def make_runner(name: str) -> Any:
+        def make_tool(name: str, description: str, schema: Mapping[str, Any]) -> Any:
             async def run(**arguments: Any) -> str:
                 # Tools block, and `_watch` needs the loop meanwhile.
                 return await anyio.to_thread.run_sync(self.toolbox.run, name, arguments)
 
-            return run
+            # The toolbox runs one call at a time: in the order of the model, so that equal calls give equal numbers of
+            # evidence, and a reader sees them as the model made them.
+            return Tool.from_schema(run, name, description, dict(schema), sequential=True)
 
         agent_tools = [
-            Tool.from_schema(
-                make_runner(tool.name),
-                name=tool.name,
-                description=tool.mcp.description if tool.mcp else "",
-                json_schema=dict(tool.input_schema),
-            )
+            make_tool(tool.name, tool.mcp.description if tool.mcp else "", tool.input_schema)
             for tool in (offered_tools() if tools else [])
         ]
         if tools:
-            agent_tools.append(
-                Tool.from_schema(
-                    make_runner(LOOKUP), name=LOOKUP, description=LOOKUP_DESCRIPTION, json_schema=dict(LOOKUP_SCHEMA)
-                )
-            )
+            agent_tools.append(make_tool(LOOKUP, LOOKUP_DESCRIPTION, LOOKUP_SCHEMA))
         agent: Any = Agent(self._model, instructions=INSTRUCTIONS, tools=agent_tools, retries=MAX_CORRECTIONS)
 
         @agent.output_validator  # type: ignore[untyped-decorator]
