@@ -240,6 +240,6 @@ def test_texts_avoid_phrases_of_older_ones() -> None:
 
 def test_a_small_query_calls_few_functions() -> None:
     functions, modules, calls = structure.small_query()
-    assert functions <= 580
-    assert modules <= 86
-    assert calls <= 1_150
+    assert functions <= 350
+    assert modules <= 63
+    assert calls <= 650

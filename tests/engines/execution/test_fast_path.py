@@ -100,7 +100,7 @@ def test_answers_at_once_are_those_of_the_long_way(engine: LocalEngine, seed: in
         count = chance.choice(("count:all", "count:all", "", "", "count:1000"))
         for _ in range(6):
             text = pattern.format(*(chance.choice(WORDS) for _ in range(3)))
-            request = SearchRequest(" ".join([text, *filters, count]).strip())
+            request = SearchRequest(" ".join([text, *filters, count]).strip(), cells=chance.random() < 0.5)
             engine.refresh()
             small = frames(engine.fast_path.answer(request, Viewer.owner()))
             # A stream takes the fast path too, for a shape that it knows.

@@ -43,6 +43,7 @@ from sourcelight.engines.execution.results.ranking import CANDIDATES, FileRanker
 from sourcelight.engines.execution.results.raw_ranking import rank_raw
 from sourcelight.engines.execution.results.tally import Tally
 from sourcelight.engines.search import Target
+from sourcelight.engines.search.cells.rows import have_notebooks
 from sourcelight.engines.search.definition_lookup import RankedDefinitions
 from sourcelight.engines.search.model import FileTerm, PreparedQuery, prepare
 from sourcelight.engines.search.scan.corpus import Corpus
@@ -179,9 +180,10 @@ class FastPath:
         matches: RawMatches,
         limits: FastPathLimits,
     ) -> RawMatches | None:
-        """Return matches in the order in which they are displayed; None if a limit may cut them off."""
+        """Return matches in the order in which they are displayed; None if a limit may cut them off, or for cells."""
         total = int(matches.file_matches.sum())
-        if 0 <= request.display < total:
+        # Cells are found by reading whole notebooks.
+        if 0 <= request.display < total or (request.cells and have_notebooks(matches.paths)):
             return None
         limit = shape.plan.alternative.count_limit(request.default_matches or self._default_matches)
         if limit is None:
@@ -335,7 +337,6 @@ def _is_plain(request: SearchRequest) -> bool:
     """Whether a request asks for lines of a short query."""
     return (
         not request.chunk_matches
-        and not request.cells
         and not request.trace
         and request.timeout_s is None
         and len(request.query) <= _MAX_CHARACTERS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -102,6 +103,26 @@ class LocalEngine(IndexedRepositories):
             At the call, before any event, when the query can't be read, or holds what is not supported.
         """
         started = time.monotonic()
+        if self.fast_path.knows(request, viewer):
+            return self._of_known_shape(request, viewer, cancellation, started)
+        return self._execute(request, viewer, cancellation, started)
+
+    def _of_known_shape(
+        self, request: SearchRequest, viewer: Viewer, cancellation: Cancellation, started: float
+    ) -> Iterator[Event]:
+        # Without reading the query: only its words are new, and any words can be read.
+        if not cancellation.stopped and not self.indexing.is_running:
+            self.refresh(cancellation)
+            events = self.fast_path.answer(request, viewer, IN_THREAD)
+            if events is not None:
+                # The caller may cancel between two events, and then gets no more.
+                yield from itertools.takewhile(lambda _: not cancellation.cancelled, events)
+                return
+        yield from self._execute(request, viewer, cancellation, started)
+
+    def _execute(
+        self, request: SearchRequest, viewer: Viewer, cancellation: Cancellation, started: float
+    ) -> Iterator[Event]:
         read = self.queries.read(request, self.catalog.contexts)
         read_s = time.monotonic() - started
         # Parsing itself took too long; the number is the limit in seconds.
@@ -113,17 +134,9 @@ class LocalEngine(IndexedRepositories):
         def finds(text: str) -> bool:
             return self.finds(replace(request, query=text), viewer, notices.TRY_S)
 
-        execution = SearchExecution(source, task, self.limits, finds, source.may_find_in_any_case)
-        return self._run(execution, source, is_known=self.fast_path.knows(request, viewer))
+        return self._run(SearchExecution(source, task, self.limits, finds, source.may_find_in_any_case), source)
 
-    def _run(self, execution: SearchExecution, source: LocalSource, *, is_known: bool) -> Iterator[Event]:
-        task = source.task
-        if is_known and not task.cancellation.stopped and not self.indexing.is_running:
-            self.refresh(task.cancellation)
-            events = self.fast_path.answer(task.request, task.viewer, IN_THREAD)
-            if events is not None:
-                yield from events
-                return
+    def _run(self, execution: SearchExecution, source: LocalSource) -> Iterator[Event]:
         repositories = self.catalog.repositories
         yield from execution.events()
         # Another thread may have seen new repositories meanwhile, which the plan of this search doesn't have.

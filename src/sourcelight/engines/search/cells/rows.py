@@ -148,6 +148,11 @@ def _is_next(text: CellText, number: int) -> bool:
     return text.file_lines[number + 1] == text.file_lines[number] + 1
 
 
+def have_notebooks(paths: Iterable[bytes]) -> bool:
+    """Return whether one of these paths has the name of a notebook, of any content."""
+    return any(path[-6:].lower().endswith(_RAW_ENDINGS) for path in paths)
+
+
 def add_cells(batch: Any, cells_of: CellsOf) -> Any:
     """Return a batch with the columns of cells where lines of notebooks matched.
 
@@ -157,7 +162,7 @@ def add_cells(batch: Any, cells_of: CellsOf) -> Any:
     import pyarrow as pa
 
     if isinstance(batch, RawMatches):
-        if not any(path[-6:].lower().endswith(_RAW_ENDINGS) for path in batch.paths):
+        if not have_notebooks(batch.paths):
             return batch
         batch = batch.batch
     rows = MatchRows(batch)
