@@ -54,7 +54,7 @@ def back_up(state: State, file: str) -> None:
 
 
 def restore(state: State, file: str, *, is_confirmed: bool) -> None:
-    """Replace the state by a copy; keeps what was there in a copy beside it."""
+    """Replace the state by a copy; a second copy next to it keeps the previous state."""
     if not is_confirmed:
         raise ConfigurationError("this replaces all accounts, permissions and credentials; confirm it with --yes")
     # The copy is made before anything is replaced, so that a failed restore loses nothing.

@@ -1,4 +1,4 @@
-"""`doctor`: what is installed, where files are and how large they are, and what makes this machine slow.
+"""`doctor`: installed packages, files and their sizes, and causes of slow searches on this machine.
 
 Names no repository, query or credential, so that its output can go into an issue.
 """
@@ -54,7 +54,7 @@ class HostProblem:
 
 
 def doctor_command() -> int:
-    """Show what is installed, and what is slow here and why.
+    """Show installed packages, and what is slow on this machine, with the reasons.
 
     Also shows the directories of caches and state, and their sizes. Changes nothing, and shows no names of
     repositories. Exits with status 2 if something is broken.

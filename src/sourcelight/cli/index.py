@@ -222,7 +222,7 @@ def prune_indexes(paths: Sequence[str], kinds: Sequence[str] = ()) -> int:
 
 
 def list_repositories(paths: Sequence[str]) -> int:
-    """List repositories, then what is skipped."""
+    """List repositories, then skipped ones."""
     from sourcelight.repos import Catalog
 
     catalog = Catalog.open(paths)

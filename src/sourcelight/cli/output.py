@@ -235,7 +235,7 @@ _FOR_TERMINALS = {
         "in Python, identity_suggestions() lists them, with lines for a .mailmap that join them"
     ),
 }
-"""Parts of messages that name parameters of the library, and what a reader of a terminal does instead."""
+"""Parts of messages that name parameters of the library, and their equivalents in a terminal."""
 
 
 def for_terminals(text: str) -> str:

@@ -25,7 +25,7 @@ def installed_files() -> str:
     """Return a mark of the installed package, by sizes and times of its files.
 
     An answer of this process is made by the package's own rules, so that another version may give a better one. The
-    version number alone would not tell: it stays the same from one commit to the next.
+    version number alone isn't enough: it stays the same from one commit to the next.
     """
     # By directory entries: path objects for all files would take several times as long.
     files = [

@@ -128,7 +128,7 @@ class AsyncClient(ShowsOverview, SearchMethods, Methods):
 
     @checks_arguments
     async def call_table(self, tool: str, /, *, progress: ProgressChoice = None, **arguments: Any) -> Table:
-        """Return the rows of a tool as an Arrow table: what its method gives as a DataFrame, without pandas.
+        """Return the rows of a tool as an Arrow table: the DataFrame of its method, without pandas.
 
         Parameters
         ----------

@@ -251,7 +251,7 @@ class DeepSearchAnswer:
     def share(self) -> str:
         """Let everyone with the link read the conversation; return the link.
 
-        Readers need an account of the service, and see of it only what speaks of repositories that they may see.
+        Readers need an account of the service, and see only the parts about repositories that they may see.
         """
         return self._change(shared=True)
 

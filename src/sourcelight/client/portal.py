@@ -1,8 +1,8 @@
 """Run asynchronous calls from blocking code, in one event loop of a background thread.
 
 The thread starts with the first call, is shared by all threads, is closed at exit, and is forgotten by a forked child,
-which starts its own. A waiting caller looks up ten times a second: it draws what the work asks to have drawn, and an
-interrupt reaches it on every platform.
+which starts its own. A waiting caller wakes ten times a second: it draws progress, and an interrupt reaches it on every
+platform.
 
 `blocking` derives the methods of `Client` from those of `AsyncClient`, with signature and docstring. The message of an
 interrupt says where the client has the rows that arrived.
@@ -161,8 +161,8 @@ class _Loop:
         if portal is None or thread is None or not thread.is_alive():
             return
         cls.forget()
-        # True cancels what still runs; the join is bounded, so that a task that ignores its cancellation can't hold up
-        # the exit.
+        # True cancels running work; the join is bounded, so that a task that ignores its cancellation can't hold up the
+        # exit.
         portal.start_task_soon(portal.stop, True)
         thread.join(timeout=2)
 

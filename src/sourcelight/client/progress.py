@@ -68,8 +68,8 @@ async def arriving(
 ) -> AsyncGenerator[ToolResult, None]:
     """Yield the rows of an answer in parts as they arrive; none is kept.
 
-    The last part has the attributes, the status and the notices of the whole answer, and the rows that were not told
-    before: all of them where the backend tells none on the way. Leaving the loop ends the call.
+    The last part has the attributes, status and notices of the answer, and all rows that were not reported before.
+    Leaving the loop ends the call.
 
     Parameters
     ----------
@@ -90,13 +90,13 @@ async def arriving(
     def observe(event: ToolProgress) -> None:
         state.update(event)
         if event.rows is not None and event.rows.num_rows:
-            # The loop is closed when the process is about to end: no one is left to tell.
+            # The loop is closed when the process ends, so nobody needs the result.
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(news.put_nowait, event.rows)
 
     async with painting(state, progress):
         call = loop.create_task(backend.call(name, arguments, observe))
-        # Behind whatever the working thread has told: both go through the loop's own queue, in order.
+        # After all reports of the working thread: both go through the loop's queue, in order.
         call.add_done_callback(lambda _: news.put_nowait(None))
         try:
             while (rows := await news.get()) is not None:

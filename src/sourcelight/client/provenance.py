@@ -20,7 +20,7 @@ PROVENANCE = (
     "query", "call", "endpoint", "backend_id", "pattern_type", "status", "reasons", "limit_hit", "matches",
     "requested_at", "duration_ms", "version", "cut",
 )  # fmt: skip
-"""Names that `attrs` may have of this module; which of them do depends on what gave the frame."""
+"""Names that `attrs` may have of this module; the source of the frame decides which."""
 FEDERATION = "federation of "
 """Prefix of the endpoint of several services; their names follow."""
 CLUSTER = "cluster "
@@ -107,7 +107,7 @@ def provenance(
     asked_at
         When it was asked, in RFC 3339; empty: now.
     duration_s
-        Seconds until the answer was there; None: not measured, and not told.
+        Seconds until the answer arrived; None: not measured.
     """
     from sourcelight import __version__
 

@@ -19,7 +19,7 @@ from sourcelight.display.notebook import ProgressChoice
 
 
 class RunMaker:
-    """Makes the runs of a client's searches, and remembers what they showed.
+    """Makes the runs of a client's searches, and remembers their values for completion.
 
     The names in rows, and the filters that a search offers, complete later queries of the same client.
 

@@ -60,9 +60,9 @@ class SearchMethods(CountMethods):
             Longest time to search, in seconds; None: the limit of the backend.
         exhaustive
             Ask for everything, of a service that caps its answers too: a capped query is asked again in parts, by
-            repository, then language, then path, several at a time, and each file is given once. Rows arrive when
-            their part is whole, and `timeout_s` is for each part. What could not be had in full, and what is left
-            after 1,000 requests, is named in `skipped`; without such rows the answer is everything.
+            repository, then language, then path, several at a time, and each file is given once. Rows arrive when their
+            part is whole, and `timeout_s` is for each part. Incomplete parts, and parts left after 1,000 requests, are
+            named in `skipped`; without such rows, the answer is complete.
         progress
             None: draw in a notebook and on a terminal. True, False, or a callable that gets a snapshot ten times a
             second.
@@ -279,8 +279,8 @@ class SearchMethods(CountMethods):
     ) -> ManyResult:
         """Run several searches and give one answer, in which each row bears the name of its search.
 
-        A search that fails does not stop the others: see `searches` of the result. An interrupt keeps the searches
-        that have ended, and what had arrived of the others, in `last`.
+        A search that fails does not stop the others: see `searches` of the result. An interrupt keeps finished
+        searches, and the rows of the others that have arrived, in `last`.
 
         Parameters
         ----------

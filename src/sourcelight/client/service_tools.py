@@ -118,7 +118,7 @@ class ServiceTools(Mapping[str, Callable[..., Any]]):
 
         function.__name__ = function.__qualname__ = name
         function.__doc__ = tool.description
-        function.__signature__ = signature_of(tool)  # type: ignore[attr-defined]  # what inspect reads
+        function.__signature__ = signature_of(tool)  # type: ignore[attr-defined]  # read by inspect
         return function
 
     def __getattr__(self, name: str) -> Callable[..., Any]:

@@ -17,7 +17,7 @@ from sourcelight.core.former_names import refuses_former_parameters
 
 @refuses_former_parameters
 @checks_arguments
-async def aconnect(  # noqa: PLR0913 - what a caller may choose
+async def aconnect(  # noqa: PLR0913 - its parameters, each by name
     url: str | None = None,
     token: str | None = None,
     *,
@@ -62,7 +62,7 @@ async def aconnect(  # noqa: PLR0913 - what a caller may choose
 
 @refuses_former_parameters
 @checks_arguments
-def connect(  # noqa: PLR0913 - what a caller may choose
+def connect(  # noqa: PLR0913 - its parameters, each by name
     url: str | None = None,
     token: str | None = None,
     *,
@@ -95,8 +95,8 @@ def connect(  # noqa: PLR0913 - what a caller may choose
         Sign in by OAuth instead of a token: the browser opens once, or the address to open is printed. The tokens
         are stored in a file that only you can read, and renewed while they are used. See `sign_out`.
     client_id, client_secret
-        With `sign_in`: an OAuth client that an administrator made, with the redirect address `redirect_uri`. Without:
-        this program registers itself, and the service restricts what it signs in to its tools; `search`, `stream` and
+        With `sign_in`: an OAuth client that an administrator made, with the redirect address `redirect_uri`. Without
+        it, this program registers itself, and the service restricts its tokens to the tools; `search`, `stream` and
         `export` need a token, or a client with the scope ``user:all``.
     scope
         With `sign_in`: the scope to ask for; empty: ``mcp``, or with a `client_id` ``user:all``.

@@ -130,7 +130,7 @@ class IdentityCache(Generic[_T, V]):
         return entry[1] if entry is not None and entry[0] is owner else None
 
     def put(self, owner: _T, value: V, key: Hashable = None) -> None:
-        """Store the value of an object; `key` tells several values of one object apart."""
+        """Store the value of an object; `key` distinguishes several values of one object."""
         self._cache.put((id(owner), key), (owner, value))
 
     def clear(self) -> None:

@@ -87,7 +87,7 @@ class DeadlineExceeded(Exception):
 def run_with_deadline(work: Callable[[], _Result], cancellation: Cancellation, grace_s: float = GRACE_S) -> _Result:
     """Run `work` in a separate thread and return its result; in this thread without a time limit.
 
-    Work that is late is left behind: what it gives, or raises, is dropped when it ends.
+    Late work is abandoned: its result or error is dropped when it ends.
 
     Raises
     ------

@@ -4,7 +4,7 @@
 status        when
 ============  =======================================================================================================
 complete      nothing that the caller asked for is missing. What a query leaves out by its own rules (forks, archived
-              repositories), and what a file is (binary, above the size limit: matched by name), is told, and counts not
+              repositories), and files matched only by name (binary, above the size limit) are reported, and don't count
 partial       the caller asked for a part: ``count:`` or ``display`` of a search, ``limit`` and its like of a call
 limited       something requested is missing: a content that the clone does not have, a repository that can't
               be read, matches beyond a limit that the caller did not set, work that had no time
@@ -28,7 +28,7 @@ from sourcelight.core.wire.events import Alert, Skipped
 
 Status = Literal["complete", "partial", "limited", "unparsed", "interrupted", "failed"]
 
-# Work that was left out by the query's own rules or by what a file is. The answer is complete without it, with a
+# Items left out by the query's own rules, or because of the type of a file. The answer is complete without it, with a
 # notice.
 _LEFT_OUT = re.compile(
     r"^(excluded-.*|repository-(fork|archived?|empty)|.*\b(binary|too-large)\b.*|worktree.*|name-only.*|structure-language|"
@@ -60,7 +60,7 @@ def limits(skipped: Iterable[Skipped], alerts: Iterable[Alert]) -> tuple[str, ..
 
 
 def failures(alerts: Iterable[Alert], errors: Iterable[str]) -> tuple[str, ...]:
-    """Reports of the service about what stopped the search: alerts of kind error, and error events."""
+    """Reports of the service about the end of a search: alerts of kind error, and error events."""
     messages = [a.text for a in alerts if a.kind == "error"]
     messages += [e for e in errors if not any(e in s for s in messages)]
     return tuple(dict.fromkeys(messages))

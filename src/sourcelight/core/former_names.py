@@ -93,7 +93,7 @@ FORMER_NAMES: Mapping[str, Mapping[str, str]] = {
     "q": {"type_": "result_type"},
     "reports": {"Number": "Metric", "Table": "ReportTable"},
 }
-"""Former names and what replaces them, per owner: ``sourcelight``, a class, a function, or ``Class.method``."""
+"""Former names and their replacements, per owner: ``sourcelight``, a class, a function, or ``Class.method``."""
 
 
 def former_attribute(owner: str, name: str) -> AttributeError | None:

@@ -209,7 +209,7 @@ def stamp(discovered: DiscoveredRepository) -> tuple[Stamp, bool]:
 
 
 def watched_files(discovered: DiscoveredRepository, head: str) -> tuple[str, ...]:
-    """List the files whose `stat` tells whether to read a repository again."""
+    """List the files whose `stat` decides whether to read a repository again."""
     git_dir, git_common_dir = discovered.git_dir, discovered.git_common_dir
     common_names = (
         "packed-refs",
@@ -228,7 +228,7 @@ def watched_files(discovered: DiscoveredRepository, head: str) -> tuple[str, ...
 
 
 def commit_files(discovered: DiscoveredRepository, head: str) -> tuple[str, ...]:
-    """List the few files that tell whether HEAD's commit may differ: git replaces HEAD and packed refs in place."""
+    """List the few files that show whether HEAD's commit may differ: git replaces HEAD and packed refs in place."""
     directories = () if discovered.git_dir == discovered.git_common_dir else (discovered.git_common_dir,)
     ref = (_nearest_existing(discovered.git_common_dir, head),) if head and ".." not in head else ()
     return (discovered.git_dir, *directories, *ref)

@@ -1,4 +1,4 @@
-"""Run the git command: only for what libgit2 does worse, and so that git starts no other program.
+"""Run the git command, only where libgit2 is worse, and so that git starts no other program.
 
 Only `start_git` starts git. To read history, git runs in a private directory (`isolation`), ignores every configuration
 file and may use no transport. Only `mirrors` may fetch, and only over the transport of the URL that it was given.

@@ -1,6 +1,6 @@
 """Visibility of repositories by viewer. No other module decides it.
 
-Imports nothing else, so that a service can recognize its callers before it loads what reads repositories.
+Imports nothing else, so that a service can recognize its callers before it loads repositories.
 """
 
 from __future__ import annotations

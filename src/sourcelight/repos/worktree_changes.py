@@ -1,8 +1,8 @@
 """Compare a work tree with its last commit.
 
-libgit2's status takes files that git was told not to look at (assume-unchanged, skip-worktree) for unchanged, so that
-their content on disk is compared here. pygit2 gives no flags of index entries; source of the layout: git's
-gitformat-index manual, versions 2 to 4.
+libgit2's status treats ignored files (assume-unchanged, skip-worktree) as unchanged, so that their content on disk is
+compared here. pygit2 gives no flags of index entries; source of the layout: git's gitformat-index manual, versions 2 to
+4.
 """
 
 from __future__ import annotations

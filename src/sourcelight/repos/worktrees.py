@@ -232,7 +232,7 @@ class _Hasher:
         return name
 
     def state(self, kind: bytes, tree: CommitTree) -> WorktreeState:
-        """Name the state as a whole: the same files give the same name on every machine."""
+        """Return an id of the whole state: the same files give the same id on every machine."""
         digest = hashlib.sha1(kind + b"\0", usedforsecurity=False)
         for index, path in enumerate(tree.paths):
             digest.update(b"%o %s\0%s" % (tree.modes[index], path, tree.blob_id(index)))

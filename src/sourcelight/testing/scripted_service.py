@@ -100,7 +100,7 @@ class ScriptedService:
         self.close()
 
     def close(self) -> None:
-        """Stop serving and wait (at most 5 s a thread) for what runs."""
+        """Stop serving and wait (at most 5 s a thread) for running work."""
         self._closing.set()
         for thread in self._threads:
             thread.join(5)

@@ -78,7 +78,7 @@ class JoinedRows:
         self.size = 0
 
     def add(self, kind: int, batch: Any, start: int, end: int, size: int = 0) -> None:
-        """Add rows ``start:stop`` of a batch; rows of another `kind` than before go into another batch.
+        """Add rows ``start:stop`` of a batch; a new `kind` starts a new batch.
 
         `size` is about how many bytes they take.
         """

@@ -33,7 +33,7 @@ def place(
     shards
         Ids, and the bytes of each.
     workers
-        Names that stay the same when a worker starts again; what stands before the first ``/`` is its zone.
+        Names that stay the same when a worker starts again; the part before the first ``/`` is its zone.
     replicas
         Workers for each shard, as far as there are so many.
     cap

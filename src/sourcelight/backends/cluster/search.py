@@ -177,7 +177,7 @@ class ClusterSource:
                 place_batches = (rows for batch in batches for rows in by_file(batch))
                 batches = self._ranking(limit).rank(place_batches)
             for batch in batches:
-                # Workers add scores for the ranking here; they are no column of an answer.
+                # Workers add scores for the ranking here; answers have no such column.
                 column = batch.schema.get_field_index(SCORE)
                 yield batch.remove_column(column) if column >= 0 else batch
         finally:

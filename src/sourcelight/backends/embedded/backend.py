@@ -33,7 +33,7 @@ _END = object()
 _GROUPS: tuple[GroupBy, ...] = ("repository", "language", "path")
 
 
-def open_engine(  # noqa: PLR0913 - what a caller may choose
+def open_engine(  # noqa: PLR0913 - its parameters, each by name
     paths: Sequence[str | os.PathLike[str]],
     *,
     index: str | os.PathLike[str] | None = None,
@@ -186,7 +186,7 @@ class EmbeddedBackend:
         if len(columns) != len(by):
             return None
         cancellation = Cancellation()
-        # Always by repository too, to tell of how many repositories the counts are.
+        # Always by repository, too, for the number of repositories.
         grouped = list(dict.fromkeys(["repository", *columns]))
         table = await self._work(lambda: self.engine.count(request, grouped, self.viewer, cancellation), cancellation)
         if table is None:

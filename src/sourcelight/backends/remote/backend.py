@@ -153,7 +153,7 @@ class RemoteBackend:
         self._tools: RemoteTools | None = None
         self.name = self._endpoint.url
         secret = secret_token(token)
-        # A digest rather than the token: it tells stored answers of two accounts apart, and may be written to disk.
+        # A digest rather than the token: it distinguishes stored answers of two accounts, and may be written to disk.
         digest = "" if secret is None else blake2b(secret.reveal().encode(), digest_size=8).hexdigest()
         self.features = Features(credential_id=digest, is_recorded=lambda: route() is not LIVE, service=self)
 

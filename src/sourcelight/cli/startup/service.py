@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class ServeOptions(NamedTuple):
-    """Options of ``serve``; what a directory is served without."""
+    """Options of ``serve``, with the defaults for a directory."""
 
     paths: tuple[str, ...] = (".",)
     host: str = "127.0.0.1"
@@ -218,7 +218,7 @@ def end_indexing(engine: LocalEngine) -> None:
 
 
 def _start_background(engine: LocalEngine) -> None:
-    """Start to build what searches and questions would wait for: definitions, terms, histories."""
+    """Start to build definitions, terms and histories, which searches and questions would wait for."""
     targets = [engine.target_of(repository) for repository in engine.catalog.repositories]
     engine.definitions.start(targets)
     engine.term_updates.start(targets)

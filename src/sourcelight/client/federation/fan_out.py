@@ -29,7 +29,7 @@ from sourcelight.core.wire.events import ErrorEvent
 from sourcelight.core.wire.request import SearchRequest
 
 T = TypeVar("T")
-_CALLS_ARE_SILENT = 10  # a tool may work for minutes without a word, where a search tells every few seconds
+_CALLS_ARE_SILENT = 10  # a tool may work for minutes silently, while a search reports every few seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ class SummedProgress:
     Parameters
     ----------
     observer
-        Who is told; None: no one.
+        Callback for progress, or None.
     """
 
     def __init__(self, observer: CallObserver | None) -> None:
@@ -167,7 +167,7 @@ class SummedProgress:
             if self._observer is not None:
                 reports = list(self._latest.values())
                 done, total = sum(report.done for report in reports), sum(report.total for report in reports)
-                # Rows that are told on the way may come from several services, so none are.
+                # Rows in progress may come from several services, so none are reported.
                 self._observer(
                     ToolProgress(event.stage, done, total, f"{name}: {event.detail}" if event.detail else name)
                 )

@@ -119,7 +119,7 @@ class ServiceStream:
         )
 
     def left_out(self, skipped_reasons: frozenset[str]) -> Iterator[Skipped]:
-        """Yield what this service's part of the answer lacks, except `skipped_reasons`, which apply to all of it."""
+        """Yield what is missing in this service's part, except `skipped_reasons`, which apply to the whole answer."""
         if self.error is not None:
             timed_out = isinstance(self.error, TimedOut)
             rows_text = " Its rows so far are kept." if self.match_count else ""

@@ -1,8 +1,8 @@
 """Calls of tools and analyses over several services.
 
-A call about one repository is answered by the first service that has what it names. A call about several goes to all
-services that have some of them, and the tool's definition joins their tables. Deep search is refused: several answers
-can't be made one.
+A call about one repository is answered by the first service that has it, its revision and path. A call about several
+goes to all services that have some of them, and the tool's definition joins their tables. Deep search is refused:
+several answers can't be made one.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class FederatedTools:
     Parameters
     ----------
     services
-        What is asked, in the order that decides between equals.
+        Services, in the order that decides between equal rows.
     idle_timeout_s
         See `FederatedBackend`.
     """

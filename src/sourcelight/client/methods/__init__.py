@@ -1,8 +1,8 @@
 """The service's tools and the analyses as methods, one module per domain; each call returns a DataFrame.
 
-A module has a class of awaited methods for `AsyncClient`, and beside it the class of their blocking twins for
-`Client`, one line per method. A method's parameters have the tool's own names; where these are camelCase, snake_case is
-taken too. All go through `Caller._call`; nothing here knows what answers.
+A module has a class of awaited methods for `AsyncClient`, and beside it the class of their blocking twins for `Client`,
+one line per method. A method's parameters have the tool's own names; where these are camelCase, snake_case is taken
+too. All go through `ToolCaller._call`, whatever the backend.
 """
 
 from sourcelight.client.methods.analyses import AnalysisMethods, BlockingAnalysisMethods

@@ -59,7 +59,7 @@ class AnalysisMethods:
         repos
             Names of the repositories; None: all.
         by
-            ``repository`` and one of ``day``, ``week``, ``month``, ``quarter``, ``year``: what is distinguished beside
+            ``repository`` and one of ``day``, ``week``, ``month``, ``quarter``, ``year``: columns to group by besides
             authors.
         after, before
             Bounds of the committer date.
@@ -147,7 +147,7 @@ class AnalysisMethods:
         )
         return await self._call(CHURN, arguments, progress)
 
-    async def pickaxe(  # noqa: PLR0913 - what it can be asked, each by its name
+    async def pickaxe(  # noqa: PLR0913 - its parameters, each by name
         self: ToolCaller,
         pattern: str,
         repos: Texts | None = None,

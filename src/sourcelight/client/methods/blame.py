@@ -88,7 +88,7 @@ class BlameMethods:
         path
             File or folder; None: everything.
         by
-            ``total``, ``directory`` or ``file``: what lines are counted for.
+            ``total``, ``directory`` or ``file``: groups of the lines.
         depth
             With ``directory``: how many names deep folders are distinguished; 1 without it.
         exact

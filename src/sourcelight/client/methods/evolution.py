@@ -79,8 +79,8 @@ class EvolutionMethods:
         """List the changes of a function, class or other definition, followed through files and names.
 
         A commit counts when the text of the definition differs before and after it, decorators included. Where the
-        definition begins, the commit is searched for what it was: a definition that the file lost, or one of the same
-        name that another file lost, which shares at least half of its lines. The parents of a merge are searched in the
+        definition begins, the commit is searched for its predecessor: a definition that the file lost, or one of the
+        same name that another file lost, with at least half of its lines. The parents of a merge are searched in the
         same way if none has the text of the merge.
 
         Parameters

@@ -38,8 +38,8 @@ class QualityMethods:
     ) -> DataFrame:
         """Measure functions or files at a commit: lines, comments, cyclomatic and cognitive complexity.
 
-        C, C++, Go, Java, JavaScript, Python, Rust and TypeScript are measured. Rows of files have the commits that
-        changed them, too, and `hotspot`, the product of both: what is complex and changes often.
+        C, C++, Go, Java, JavaScript, Python, Rust and TypeScript are measured. Rows of files also have the commits that
+        changed them, and `hotspot`, the product of both: complex files that change often.
 
         Parameters
         ----------
@@ -93,7 +93,7 @@ class QualityMethods:
             How many commits of the first-parent history to measure, 2 to 200, at even times from the first to the last;
             None: 12. The same commit is measured once.
         by
-            ``total``, ``file`` or ``function``: what has a row at each commit; None: ``total``.
+            ``total``, ``file`` or ``function``: the unit of rows at each commit; None: ``total``.
         progress
             As in `search`.
 

@@ -203,7 +203,7 @@ async def _notebooks(
 
 
 async def links_of(backend: Backend) -> LinkResolver:
-    """Return links into what a backend can open; a service has its own pages, so no request is sent."""
+    """Return links to files that a backend can open; a service has its own pages, so no request is sent."""
     if not backend.local:
         return LinkResolver(backend.name if "://" in backend.name else "")
     hosts = {fact.name: fact.url for fact in await backend.repositories() if fact.url}

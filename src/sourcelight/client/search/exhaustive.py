@@ -82,17 +82,17 @@ def _untold(done: int, total: int, matches: int) -> None:
 class ExhaustiveSearch(BackendWrapper):
     """A backend that answers in full over one that caps its answers; see `AsyncClient.search`.
 
-    The rows of a part are given when the part is whole, so that no file is ever given in two states; until then they
-    are kept in memory. Files that two parts share are given once.
+    The rows of a part are yielded when it is complete, so that each file has one state; until then they stay in memory.
+    Files in two parts are yielded once.
 
     Parameters
     ----------
     backend
-        What is asked.
+        Backend that answers.
     on_progress
         Called with the parts that are done, the parts known so far, and the matches that arrived.
     max_requests
-        Requests after which no further part is asked for; the parts left are named among the skipped work.
+        Maximum requests; remaining parts are reported as skipped.
     at_once
         Requests under way at the same time.
     """

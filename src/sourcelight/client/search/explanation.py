@@ -107,5 +107,5 @@ def add_facets(query: str, facets: Sequence[SuggestedFilter], pattern_type: str 
     try:
         read = parse(query, pattern_type)
     except QueryError:
-        return f"{front} {query}".strip()  # the one who searches is told
+        return f"{front} {query}".strip()  # reported to the caller
     return add_filter(read, front)

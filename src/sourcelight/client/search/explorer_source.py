@@ -40,7 +40,7 @@ class ResultSource(Generic[R]):
     view
         What is shown of it.
     backend
-        What can be asked for the lines around a match; None: nothing.
+        Backend for the lines around a match; None: none.
     loop
         The loop on which `backend` lives.
     """
@@ -91,7 +91,7 @@ class ResultSource(Generic[R]):
 
 
 def html_of(result: Displayed) -> str:
-    """Return what a notebook shows of a result."""
+    """Return the notebook display of a result."""
     return result._repr_mimebundle_()["text/html"]
 
 
@@ -109,7 +109,7 @@ def read_lines(
     Parameters
     ----------
     backend, loop
-        What is asked, and the loop on which it lives; None: nothing can be asked.
+        Backend, and its event loop; None: no requests.
     repository, commit, path
         The file; an empty commit is that of the default branch.
     first, last

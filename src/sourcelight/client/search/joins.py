@@ -43,7 +43,7 @@ async def with_blame(backend: Backend, matches: DataFrame, observer: CallObserve
     Parameters
     ----------
     backend
-        What answered the search.
+        Backend that answered the search.
     matches
         `SearchResult.matches`, or another frame with these columns.
     observer
@@ -59,7 +59,7 @@ async def with_blame(backend: Backend, matches: DataFrame, observer: CallObserve
     Raises
     ------
     UnsupportedTool
-        When the backend can't tell.
+        If the backend has no such information.
     """
     files = _files(_lines(matches))
 
@@ -119,7 +119,7 @@ async def with_context(backend: Backend, matches: DataFrame, n: int, observer: C
         if answer is not None
     }
     snippets: list[tuple[str | None, int | None]] = []
-    # With repeated labels, membership can't be told by label.
+    # With repeated labels, a label doesn't identify a row.
     has_line = matches.index.isin(lines.index) if matches.index.is_unique else [True] * len(matches)
     for is_known, (repository, commit, path, number) in zip(
         has_line, _row_keys(matches, [*_PLACE, line_column(matches)]), strict=True

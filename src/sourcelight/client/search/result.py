@@ -340,9 +340,9 @@ class SearchResult:
     def to_html(self, path: str | os.PathLike[str] | None = None, *, rows: int = 1_000) -> str:
         """Return a page for people, to be sent on; with `path`, write it and return the path.
 
-        It has the status, what was left out and the first rows as a cell shows them, needs nothing else and runs
-        nothing. Links lead to the service or the code hosts, never to this machine. For programs there are `to_csv`,
-        `to_jsonl` and `to_parquet`.
+        It has the status, the skipped items and the first rows as in a cell; it is self-contained and has no scripts.
+        Links lead to the service or the code hosts, never to this machine. For programs there are `to_csv`, `to_jsonl`
+        and `to_parquet`.
 
         Parameters
         ----------

@@ -32,8 +32,8 @@ _WIDTH = 60
 class ManyResult(SearchResult):
     """The answers to several searches as one; made by `search_many`.
 
-    It is a `SearchResult` whose `matches` have the `name` of the search as their first column. `searches` tells how
-    each search ended, and ``result[name]`` is its own result. The status is the worst of all searches.
+    It is a `SearchResult` whose `matches` have the `name` of the search as their first column. `searches` has the
+    status of each search, and ``result[name]`` its result. The status is the worst of all searches.
     """
 
     def __init__(self, results: Mapping[str, SearchResult], backend: str, state: ManyState) -> None:

@@ -34,9 +34,9 @@ class SearchRun:
     backend
         What answers.
     request
-        What is asked.
+        Backend that answers.
     recover
-        Returns at an interrupt what the backend has but did not give yet; None: nothing is kept back.
+        Called at an interrupt: returns rows that the backend has but did not yield; None: it holds none.
     arrange
         Returns all rows in the backend's order, once the search is over, and how each service ended; None: the rows
         stay as they arrived.

@@ -107,7 +107,7 @@ def _trailer_block(lines: list[str]) -> list[str]:
         return []
     trailers = other_lines = continued = 0
     generated, only_blank = False, True
-    # From the end: the block of trailers is the last paragraph, and only its first line tells where it starts.
+    # From the end: the block of trailers is the last paragraph, and only its first line marks its start.
     for index in range(len(lines) - 1, title - 1, -1):
         line = lines[index]
         if line.startswith("#"):

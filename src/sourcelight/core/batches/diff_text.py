@@ -71,8 +71,8 @@ _SIGNS = {"added": "+", "removed": "-", "context": " "}
 class DiffLine:
     """A line of a diff preview, without its sign.
 
-    `number` is its 1-based line in the new file, for a removed line in the old one. A file header has no `side`: its
-    `path` alone matters, and `shift` tells where the name starts in the header. `shift` is else the sign's width.
+    `number` is its 1-based line in the new file, for a removed line in the old one. A file header has no `side`: only
+    its `path` matters, and `shift` is the offset of the name in the header. `shift` is else the sign's width.
     """
 
     path: str

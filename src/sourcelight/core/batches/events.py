@@ -11,7 +11,7 @@ from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filters, Progr
 CommitId = NewType("CommitId", str)
 """The id that a revision resolved to: 40 hex digits of a commit, or of the state of a work tree or snapshot.
 
-A revision, which is what a caller wrote, is a `str`: functions that take a `CommitId` don't resolve anything.
+A revision, as a caller writes it, is a `str`: functions that take a `CommitId` don't resolve anything.
 """
 
 NO_COMMIT = CommitId("")

@@ -17,7 +17,7 @@ from urllib.parse import quote, unquote
 _LISTS = frozenset({"repos", "authors", "files", "revisions", "messageTerms", "contentTerms"})
 
 TIES = ("repository", "directory", "path", "other_path", "author", "author_email")
-"""Columns that tell groups apart, in the order in which they break ties; text by code points, null last."""
+"""Columns that distinguish groups, in the order in which they break ties; text by code points, null last."""
 
 
 def drill_down(attributes: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -73,7 +73,7 @@ def time_text(instant: datetime) -> str:
 
 
 def utc_time(text: str) -> datetime | None:
-    """Return an RFC 3339 text as a time in UTC; None for no text, Go's zero time, and what can't be parsed."""
+    """Return an RFC 3339 text as a time in UTC; None without a text, for Go's zero time, and for unparsable text."""
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
@@ -135,8 +135,8 @@ REPOSITORIES_COUNTED = b"repositories"
 class ToolProgress:
     """Progress of a call: `done` of `total` units (0: not known) of `stage`, such as "reading history".
 
-    `rows` is an Arrow table of the rows that were found since the last time that some were told, for calls that give
-    them as they are found; with the columns of the answer.
+    `rows` is an Arrow table of the rows since the last report, with the columns of the answer, for calls that yield
+    rows as they arrive.
     """
 
     stage: str
@@ -185,7 +185,7 @@ def place_name(url: str) -> str:
 
 
 def place_text(url: str) -> str:
-    """Return what an address of the service names, for readers without its pages.
+    """Return a text for an address of the service, for readers without its pages.
 
     Parameters
     ----------
@@ -236,7 +236,7 @@ def columns_of(table: Any) -> dict[str, Any]:
 
 
 def tie_key(row: Mapping[str, Any]) -> tuple[tuple[bool, str], ...]:
-    """Return what breaks a tie between rows, in the order of `group_order`."""
+    """Return the key that breaks ties between rows, in the order of `group_order`."""
     return tuple((row.get(name) is None, row.get(name) or "") for name in TIES)
 
 

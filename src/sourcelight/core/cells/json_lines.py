@@ -33,7 +33,7 @@ def item_text(line: str) -> str | None:
 
 
 def cell_text(line: str, starts: Sequence[int] = (), ends: Sequence[int] = ()) -> ShownLine | None:
-    """Return what a line of JSON holds of a cell: a string, also one with its key; None for any other line.
+    """Return the string of a cell in a line of JSON, with or without a key; None for any other line.
 
     Of a line with several strings, such as a notebook that is one line, it is the string with the first span, and of a
     string with several lines the line with that span.
@@ -100,7 +100,7 @@ def has_json_line(row: Mapping[Any, Any]) -> bool:
 
 
 def context_lines(lines: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
-    """Return numbered lines of a notebook's JSON as those of its cells; without what only JSON needs."""
+    """Convert numbered lines of a notebook's JSON to lines of its cells, without JSON's syntax."""
     return [(number, text) for number, line in lines if (text := item_text(line)) is not None]
 
 

@@ -84,7 +84,7 @@ class Program:
 
 
 def programs_of(document: CellDocument, data: bytes, languages: Collection[str]) -> list[Program]:
-    """Return the code of a file for each of some languages that it has, the one with most code first.
+    """Return the code of a file in each of several languages, most code first.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def _add_anchors(
         return
     pairs = list(positions)
     offsets, files = (np.array(column, dtype=np.int64) for column in zip(*pairs, strict=True))
-    # Within a line the text is the cell's, shifted by what its lines lost up to here.
+    # Within a line the text is the cell's, shifted by the bytes removed so far.
     bounds = sorted({*offsets.tolist(), *(start + removed for start in line_starts)})
     firsts = np.array(line_starts, dtype=np.int64)
     for offset in bounds:

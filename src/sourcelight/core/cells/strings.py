@@ -17,7 +17,7 @@ from sourcelight.core.arrays import Int64Array
 from sourcelight.core.cells.model import Fragment
 
 MAX_VALUES = 500_000
-"""Commas, colons and brackets of a large file that is read this way: what bounds the memory of its values."""
+"""Maximum commas, colons and brackets of a large file read this way, which bounds the memory of its values."""
 
 SMALL_BYTES = 2 * 1024 * 1024
 """Size up to which the values of a file take little memory, whatever they are."""
@@ -51,7 +51,7 @@ class StringTable:
 
 @dataclass(frozen=True, slots=True)
 class LineStrings:
-    """A text with one string of the file for each line: what nearly all sources and outputs are.
+    """A text with one string of the file per line, as in nearly all sources and outputs.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ def string_table(data: bytes) -> StringTable:
 
 
 def load_json(data: bytes) -> Any:
-    """Return the value of a JSON text; None for what orjson refuses, and for one whose values may fill the memory."""
+    """Return the value of a JSON text; None if orjson refuses it, or if its values may fill the memory."""
     if len(data) > SMALL_BYTES and sum(map(data.count, (b",", b":", b"[", b"{"))) > MAX_VALUES:
         return None
     try:

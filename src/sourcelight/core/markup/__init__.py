@@ -1,7 +1,7 @@
 """Escape text of repositories, services and models for notebooks, pages and terminals.
 
-Every cell of a result may come from an attacker; what this room returns can be put into HTML as it is. No layout,
-styles or widgets: these are in `sourcelight.display`. Start with `escaping`; `markdown` renders answers of models.
+Every cell of a result may come from an attacker; HTML from this room needs no further escaping. No layout, styles or
+widgets: these are in `sourcelight.display`. Start with `escaping`; `markdown` renders answers of models.
 """
 
 from sourcelight.core.markup.clean_markdown import clean_markdown, join_inline, literal

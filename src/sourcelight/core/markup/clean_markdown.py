@@ -29,7 +29,8 @@ _CUT = "\n\n(The rest of this text is left out: it has more than 100,000 charact
 _LINE_PREFIX = re.compile(r"#{1,6}(?=\s|$)|[-+>](?=\s|$)|>|[-=]+(?=[-= \t]*$)|:?-+:?(?=\s*$)|\d{1,9}(?=[.)](?:\s|$))")
 _LANGUAGE = re.compile(r"[A-Za-z0-9_+.#-]{1,30}")
 _TICKS = re.compile(r"`+")
-# Renderers beyond CommonMark know bare addresses, formulas, attributes and more; `!` and `&` act by what follows them.
+# Renderers beyond CommonMark support bare addresses, formulas, attributes and more; `!` and `&` depend on the next
+# characters.
 _SPECIAL = re.compile(r"[\\`*\[\]|$~{}]|&(?=[#\w])|!(?=\[|$)|(?<!\w)_|_(?!\w)")
 _ADDRESS = re.compile(
     r"(?:[a-z][a-z0-9+.-]{0,30}://|www\.|(?:mailto|xmpp):)[^\s<>`\[\]|]+|[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64})+",
@@ -60,7 +61,7 @@ def clean_markdown(
     render_link
         Writes links and images; None: none of them.
     drop_tags
-        Whether tags and comments are left out, for texts that use them for layout; what stands between them remains.
+        Whether tags and comments are left out, for texts that use them for layout; the text between them remains.
 
     Examples
     --------
@@ -152,7 +153,7 @@ class _Writer:
             case "table":
                 return self._table(node)
             case "html_block" if self._drop_tags:
-                # Only for looks: what no pattern sees as a tag is text all the same.
+                # Only for looks: anything else remains text.
                 text = html.unescape(_TAG.sub("", node.content))
                 return _guard("\n".join(self._text(line.strip()) for line in text.split("\n") if line.strip()))
             case "html_block":

@@ -1,7 +1,7 @@
 """Patterns: RE2's syntax, the texts that a match requires, and scans of byte ranges.
 
 No index, no files and no queries: engines pass buffers and ranges. Start with `compiled`, the object that engines use,
-then `required` for what an index can ask. Heavy libraries load with `sourcelight.core.patterns.compiled`; import
+then `required`, the texts for an index. Heavy libraries load with `sourcelight.core.patterns.compiled`; import
 `compile_pattern` from here.
 """
 

@@ -58,6 +58,6 @@ class AlternativeTexts(CompiledPattern):
 
 
 def alternative_texts(words: Sequence[str]) -> AlternativeTexts | None:
-    """Return the pattern ``(foo|bar)``, of words in ASCII and with their case; None where only a parser can tell."""
+    """Return the pattern ``(foo|bar)``, of words in ASCII and with their case; None if it needs a parser."""
     texts = [word.encode() for word in words]
     return AlternativeTexts(texts) if are_separate(texts) else None

@@ -61,7 +61,7 @@ class BulkMatcher:
         self._scanned = _Source(self._source, weaker)
 
     def _among(self, data: Any, bounds: Int64Array, source: str) -> BoolArray:
-        """Return which texts match, each between two bounds that follow one another."""
+        """Return which texts match, each between two consecutive bounds."""
         # `from_buffers` does not check for UTF-8, and RE2 does not need it. Bounds are int64, hence the large type.
         texts = pa.LargeStringArray.from_buffers(len(bounds) - 1, pa.py_buffer(bounds), pa.py_buffer(data))
         return mask_of(pc.match_substring_regex(texts, pattern=source))

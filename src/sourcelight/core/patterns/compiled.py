@@ -224,7 +224,7 @@ class CompiledPattern:
 
     @functools.cached_property
     def _exact_texts(self) -> tuple[bytes, ...]:
-        """The texts that are all matches of a regular expression, if no RE2 is needed to tell them; else empty."""
+        """The texts that a regular expression matches, if known without RE2; otherwise empty."""
         if self.kind == "literal" or self.multi_line or self.literal is not None or not self._engines.unanchored:
             return ()
         return separate_texts(self._engines.source_tree)

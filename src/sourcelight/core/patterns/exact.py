@@ -63,8 +63,8 @@ class ClassRuns:
         selected = (row >= 0) & (run_starts < limits[row])
         remaining = np.zeros(0, dtype=np.int64)
         if len(raw) and int(raw.max()) >= _ASCII_END:
-            # The class may hold characters of several bytes, which a comparison of bytes can't tell. Only their rows go
-            # to RE2.
+            # The class may hold characters of several bytes, which a comparison of bytes can't decide. Only their rows
+            # go to RE2.
             non_ascii = np.flatnonzero(raw >= _ASCII_END)
             of_row = np.searchsorted(offsets, non_ascii, side="right") - 1
             remaining = np.unique(of_row[(of_row >= 0) & (non_ascii < limits[of_row])])

@@ -81,7 +81,7 @@ MANY = 16
 """Ranges from which on one search of all that lies between them is quicker, if that is little."""
 
 PROBE = 1 << 20
-"""First bytes of the ranges that tell how dense a text is; counting in all of them takes as long as finding."""
+"""First bytes of the ranges, a sample for the density of a text; counting in all takes as long as finding."""
 
 FEW = 32
 """Occurrences up to which nothing is sampled before they are found one by one."""
@@ -174,7 +174,7 @@ def find_in_all(buffers: BufferList, text: bytes, ranges: Int64Array) -> Int64Ar
                 position = find(text, position + width, end)
             scanned += end - start
             # Where matches are dense, numpy finds them for whole ranges; this loop pays about a microsecond for each.
-            # What was read so far tells: to count in a sample first would read a rare text's few ranges twice.
+            # The bytes read so far are the sample: a separate one would read a rare text's few ranges twice.
             if may_be_dense and len(starts) * DENSE > scanned > BLOCK:
                 return _find_in_each(buffers, text, ranges)
     return np.array(starts, dtype=np.int64)
@@ -195,7 +195,7 @@ def find_texts(view: memoryview, text: bytes, ranges: Int64Array) -> Int64Array:
         offsets = find_texts(view, text, np.array([[ranges[0, 0], ranges[-1, 1]]]))
         # The range that begins last before the match.
         position = np.searchsorted(ranges[:, 0], offsets, side="right") - 1
-        # Drops what lies in a gap or across the end of a range. The text can't overlap itself, so these hid no other.
+        # Drops matches in a gap or across the end of a range. The text can't overlap itself, so these hid no other.
         within_range: Int64Array = offsets[offsets + len(text) <= ranges[position, 1]]
         return within_range
     haystack = stringzilla.Str(view)

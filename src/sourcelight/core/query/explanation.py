@@ -56,7 +56,7 @@ class PatternMeaning:
 
 @dataclass(frozen=True, slots=True)
 class AlternativeMeaning:
-    """One alternative: what it searches and how much of it.
+    """One alternative: its scope, and the share that it reads.
 
     `names` are up to twenty of the `repositories` searched. Of `files` files in those, `passing` pass the filters.
     `read_bytes` of `text_bytes` are read to answer. `limit` and `timeout_s` are None without a limit.

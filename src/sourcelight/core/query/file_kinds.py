@@ -92,8 +92,8 @@ def kind_of_path(path: str, attributes: Mapping[str, bool] | None = None) -> str
 def kind_of_content(path: str, data: bytes) -> str:
     """Return whether a file, ``source`` by its path, is generated, from its content.
 
-    A generator's mark in the first 20 lines tells, and for JavaScript and style sheets lines of more than 110 bytes on
-    average (minified).
+    A generator's mark in the first 20 lines decides, and for JavaScript and style sheets an average line above 110
+    bytes (minified).
     """
     head = b"\n".join(data[:HEAD_BYTES].split(b"\n", _MARK_LINES)[:_MARK_LINES])
     if _MARK.search(head):

@@ -217,7 +217,7 @@ def in_pattern_type(text: str, pattern_type: str) -> str:
 
 def _write(node: Node, pattern_type: str, candidates: Iterable[str], *, requested: Sequence[str] = ()) -> str:
     """Return the first of `candidates` that means `node`, else a text made from `node`."""
-    # Parentheses, quotes and `or` can change what a text means, so each candidate is parsed and compared.
+    # Parentheses, quotes and `or` can change the meaning, so each candidate is parsed and compared.
     expected = _meaning(alternatives(node, "", pattern_type))
     for text in candidates:
         try:

@@ -29,7 +29,7 @@ def regexp_problem(text: str) -> str | None:
         return None
     if reason.startswith("trailing \\"):
         return "error parsing regexp: trailing backslash at end of expression: ``"
-    # The wire's messages are those of Go's regexp package; RE2 words some of them differently.
+    # The wire uses the messages of Go's regexp package; RE2 words some of them differently.
     for prefix, wording in _WORDING:
         if reason.startswith(prefix):
             return "error parsing regexp: " + wording.format(reason[len(prefix) :])

@@ -1,4 +1,4 @@
-"""Answers of analyses as events of a stream, and back: what a service sends and a client of it reads.
+"""Answers of analyses as events of a stream, and back.
 
 ========  ======================================================  =====================================================
 event     data                                                    when

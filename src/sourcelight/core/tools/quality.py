@@ -94,7 +94,7 @@ class ComplexityArguments(Arguments, frozen=True):
     path: Annotated[str | None, Meta(description="File or directory; none: everything.")] = None
     revision: Revision = None
     by: Annotated[
-        Annotated[str, choice("function", "file")] | None, Meta(description="What has a row; default: function.")
+        Annotated[str, choice("function", "file")] | None, Meta(description="Unit of a row; default: function.")
     ] = None
     dates: Annotated[bool | None, Meta(description="Add the dates of the lines, which needs the whole history.")] = None
     limit: Annotated[Limit | None, Meta(description="Maximum number of rows, most complex first; none: all.")] = None
@@ -111,11 +111,11 @@ class ComplexityTrendArguments(Arguments, frozen=True):
     ] = None
     points: Annotated[
         Annotated[int, Meta(ge=2, le=MAX_TREND_POINTS)] | None,
-        Meta(description="How many commits of the first-parent history to measure, at even times; default 12."),
+        Meta(description="Number of commits of the first-parent history to measure, at even times; default 12."),
     ] = None
     by: Annotated[
         Annotated[str, choice("total", "file", "function")] | None,
-        Meta(description="What has a row at each commit; default: total."),
+        Meta(description="Unit of a row at each commit; default: total."),
     ] = None
 
 

@@ -228,7 +228,7 @@ def _repo(o: _Object) -> RepoMatch:
         fork=_flag(o, "fork"),
         archived=_flag(o, "archived"),
         private=_flag(o, "private"),
-        # Null is a key without a value, which is what a tag is.
+        # Null is a key without a value: a tag.
         metadata={k: v if isinstance(v, str) else None for k, v in metadata.items()},
         topics=_texts(o, "topics"),
         **_repository_facts(o),

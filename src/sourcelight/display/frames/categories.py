@@ -99,7 +99,7 @@ def _categories(dictionary: Any) -> Any:
     if len(dictionary) <= _FEW:
         return _few_categories(tuple(dictionary.to_pylist()))
     index = pd.Index(texts(dictionary))
-    # pandas makes a Python object of each category to see whether all differ; Arrow tells in a third of the time.
+    # pandas makes a Python object of each category to check whether all differ; Arrow takes a third of the time.
     checked = getattr(union_dtype(), "_from_fastpath", None)
     if checked is None or dictionary.null_count or len(dictionary.unique()) < len(dictionary):
         return union_dtype()(index)

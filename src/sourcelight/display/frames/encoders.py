@@ -215,7 +215,7 @@ class Parquet:
         self._writer.close()
 
 
-def refuse_spreadsheet(spreadsheet: bool, format: Format) -> None:  # noqa: A002, FBT001 - what the caller was given
+def refuse_spreadsheet(spreadsheet: bool, format: Format) -> None:  # noqa: A002, FBT001 - interface of the base class
     """Raise `ValueError` if `spreadsheet` is set for a format other than CSV."""
     if spreadsheet:
         raise ValueError(f"spreadsheet=True applies to csv only, got {format}")

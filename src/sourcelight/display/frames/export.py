@@ -75,8 +75,8 @@ class replacing:  # noqa: N801 - read as a verb in a with
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
-            # `mkstemp` lets only the user read the file; a new file gets what the umask allows. The umask can be read
-            # only by setting it.
+            # `mkstemp` lets only the user read the file; a new file gets the permissions of the umask. The umask can be
+            # read only by setting it.
             mask = os.umask(0)
             os.umask(mask)
             self._temporary.chmod(0o666 & ~mask)

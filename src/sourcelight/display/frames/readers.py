@@ -103,7 +103,7 @@ def _csv_table(path: Path) -> Any:
         true_values=["true"],
         false_values=["false"],
         strings_can_be_null=True,
-        # An unquoted empty cell is null, a quoted one is an empty text: that is how `write_csv` tells them apart.
+        # An unquoted empty cell is null, a quoted one is an empty text: `write_csv` distinguishes them this way.
         quoted_strings_can_be_null=False,
     )
     parse = csv.ParseOptions(newlines_in_values=True)
@@ -118,7 +118,7 @@ def _json_table(path: Path) -> Any:
 
     visible_columns = [column for column in MATCHES if column.is_visible]
     schema = pa.schema([(column.name, _loose(column)) for column in visible_columns])
-    # Arrow refuses an empty file, which is what a frame without rows is as JSON lines.
+    # Arrow refuses an empty file, and a frame without rows has no JSON lines.
     if not path.stat().st_size:
         return schema.empty_table()
     parse = arrow_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="infer")

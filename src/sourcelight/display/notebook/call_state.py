@@ -266,8 +266,8 @@ class AskState(CallState):
             progress = replace(progress, detail="")
         super().update(progress)
         step = (progress.stage, progress.detail)
-        # Progress with a total is a count and no step. A step is often told again with a newer count, and is recorded
-        # once.
+        # Progress with a total is a count and no step. A step is often reported again with a newer count, and is
+        # recorded once.
         if progress.detail and not progress.total and step not in self.turns[-1:] and len(self.turns) < _KEPT:
             self.turns = (*self.turns, step)
 

@@ -114,7 +114,7 @@ def _last_error_lines() -> list[str]:
 
 def show_warning(warning: Warning) -> None:
     """Warn at the line that called this package; in IPython once for each run of a cell."""
-    global _seen  # noqa: PLW0603 - what the present cell was told
+    global _seen  # noqa: PLW0603 - state of the current cell
     cell = _cell()
     frame, level = _calling_frame()
     if cell is None:

@@ -101,7 +101,7 @@ class ProgressPage:
         self._has_place = False
 
     def take_place_of(self, output: Any) -> None:
-        """Stand in place of a widget's output from now on, where nothing hides the page.
+        """Replace the output of a widget from now on, where nothing hides the page.
 
         Parameters
         ----------

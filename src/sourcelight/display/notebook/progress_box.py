@@ -1,6 +1,6 @@
 """The live progress box of a notebook. Loads anywidget; only the calling thread touches it.
 
-Python draws, and the browser sets what differs (``programs/progress.js``). During a cell, a kernel can't find out
+Python draws, and the browser updates the differences (``programs/progress.js``). During a cell, a kernel can't find out
 whether its front end draws widgets. Until one reports back, a page of plain HTML stands next to the widget; a drawn
 widget hides the page. At the end the page takes the widget's place: a saved notebook has no model for a widget, and
 JupyterLab would show "model not found" above every result.
@@ -67,7 +67,7 @@ class ProgressBox(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bas
     def draw(self, snapshot: ProgressSnapshot) -> None:
         """Show a moment; the first one displays the box."""
         with self.hold_sync():
-            self.drawing = progress_parts(snapshot)  # what stays as it is sends nothing
+            self.drawing = progress_parts(snapshot)  # unchanged parts send nothing
             if snapshot.phase != "running":
                 self.stoppable = False
         now = time.monotonic()

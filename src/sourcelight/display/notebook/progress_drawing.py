@@ -25,7 +25,7 @@ Node = str | list[Any]
 
 
 def progress_parts(snapshot: ProgressSnapshot) -> list[Node]:
-    """Return the parts of the box, always three; what is wide or long in them is cut."""
+    """Return the parts of the box, always three; wide or long ones are truncated."""
     return [_bar(snapshot), _status(snapshot), _notices(snapshot)]
 
 

@@ -32,7 +32,7 @@ _STANDARD_COLUMNS = frozenset({*_EMPTY, SERVICE.name})
 class ResultView:
     """The data of a view of an answer: its statements and its record batches, and where its rows can be opened.
 
-    `page` is how many rows are shown; `services` is what became of each service, if there are several.
+    `page` is how many rows are shown; `services` is the status of each service, if there are several.
     """
 
     query: str

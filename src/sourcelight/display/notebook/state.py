@@ -85,8 +85,8 @@ class SearchState:
     query
         Text of the query; ``count:N`` in it gives the progress its total.
     pattern_type, display
-        How it is read, and how many matches were to be returned (-1: all): what tells a requested part from
-        one that was not.
+        How it is read, and how many matches were to be returned (-1: all): which distinguishes requested parts from
+        others.
     clock
         Seconds that only grow; tests pass their own.
     """
@@ -180,11 +180,11 @@ class SearchState:
         self._settle(status, reasons)
 
     def interrupt(self) -> None:
-        """Record that the caller stopped the work; what arrived stays valid."""
+        """Record that the caller stopped the work; rows that arrived stay valid."""
         self._settle("interrupted", ("interrupted", *limits(self.skipped, self.alerts)))
 
     def fail(self, reason: str) -> None:
-        """Record that the work failed; what arrived stays valid."""
+        """Record that the work failed; rows that arrived stay valid."""
         self._settle("failed", (reason,))
 
     def _settle(self, status: Status, reasons: tuple[str, ...]) -> None:
@@ -318,7 +318,7 @@ class IndexState:
         elif self._repositories:
             done = total = self._repositories
             fields[:0] = [("in the background", "indexing") if self._in_background else ("index", "current")]
-        if isinstance(latest, CloneProgress):  # git's own name for what it does, with its own count
+        if isinstance(latest, CloneProgress):  # git's name for its step, with its count
             step_text = f"{latest.step} {latest.done:,} of {latest.total:,}"
         notices = [("error", self._reason)] if self._reason else []
         return ProgressSnapshot(

@@ -45,7 +45,7 @@ def follow_directory(
 
     Files that were moved into it keep their earlier changes. A directory is renamed by a commit that moves most of the
     files that it moves into the directory from one other, under the same names, and leaves nothing there: before it,
-    all files of that other directory count. `has_directory` tells whether something is left.
+    all files of that other directory count. `has_directory`: whether something is left.
     """
     return _PathWalk(history, layout, cancellation, has_directory).run(
         tip, _PathNames(frozenset(), frozenset({path + b"/" if path else b""}))

@@ -31,7 +31,7 @@ def is_public_path(path: str) -> bool:
 
 
 def module_of(path: str) -> str:
-    """Return the dotted name of a module, as far as its path tells."""
+    """Return the dotted name of a module, as far as its path gives it."""
     name = path.removeprefix("src/").rpartition(".")[0].replace("/", ".")
     return name.removesuffix(".__init__") if name != "__init__" else ""
 

@@ -314,7 +314,7 @@ def _share_score(definition: ResolvedDefinition, votes: dict[object, list[float]
 
 
 def _rank_absent_name(query: SymbolQuery, workspace: Workspace) -> list[ResolvedDefinition]:
-    """Note where a name that isn't in the file occurs, and rank its definitions."""
+    """Record where a name that isn't in the file occurs, and rank its definitions."""
     name = query.name.encode()
     paths = []
     for number, document in enumerate(files_with(query.document.project, name, workspace)):

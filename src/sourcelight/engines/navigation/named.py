@@ -270,7 +270,7 @@ def enclosing_definitions(
     for line, offset in zip(lines.tolist(), offsets, strict=True):
         # A definition doesn't enclose its own name.
         encloses = (start_lines <= line) & (line <= end_lines) & (name_offsets != offset)
-        # `argmax` gives the first True, but also 0 when all are False; the next line tells them apart.
+        # `argmax` gives the first True, but also 0 when all are False; the next line distinguishes them.
         first_enclosing = int(encloses.argmax()) if outline else 0
         smallest.append(
             to_named_definition(document, outline[first_enclosing]) if outline and encloses[first_enclosing] else None

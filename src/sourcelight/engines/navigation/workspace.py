@@ -302,16 +302,16 @@ class Workspace:
         return [project for project in self._projects.values() if project.name == name]
 
     def note_unreadable(self, document: Document) -> None:
-        """Note a notebook that can't be parsed, so that its cells are unknown."""
+        """Record a notebook that can't be parsed, so that its cells are unknown."""
         if document.unread_reason:
             self.unparsed[document] = document.unread_reason
 
     def note_missing(self, projects: Iterable[Project], below: bytes = b"") -> None:
-        """Note missing files of projects, at a path or below it: their definitions are unknown."""
+        """Record missing files of projects, at a path or below it: their definitions are unknown."""
         self._note_missing([project.target for project in projects if project.snapshot is not None], below)
 
     def note_missing_anywhere(self) -> None:
-        """Note missing files of the projects opened in this call, and of all partial clones."""
+        """Record missing files of the projects opened in this call, and of all partial clones."""
         targets = {
             (project.key, project.commit): project.target
             for project in self._projects.values()

@@ -84,7 +84,7 @@ def has_match(
     cancellation: Cancellation,
     corpora: CorpusCache,
 ) -> bool | None:
-    """Return whether a query has a match; None if only a search can tell. Raises `IndexDamaged`."""
+    """Return whether a query has a match; None if it needs a search. Raises `IndexDamaged`."""
     prepared = prepare(query)
     try:
         for group in open_groups(targets, cancellation):

@@ -123,7 +123,7 @@ class IndexStore:
         return retry_without_damaged(run, targets, self._note_damage)
 
     def has_match(self, targets: Sequence[Target], query: TextQuery, cancellation: Cancellation) -> bool | None:
-        """Return whether a query has a match; None if only `search` can tell."""
+        """Return whether a query has a match; None if it needs `search`."""
         if query.cells:
             return None
         try:

@@ -180,7 +180,7 @@ class _TextJob:
                 (_MAX_LOOSE_FILES, MAX_LOOSE_BYTES) if stays_loose else (_MAX_LOCAL_FILES, _MAX_LOCAL_BYTES)
             )
             with ObjectReader(target.repository) as reader:
-                # Without an index, a few directories tell; with one, all files must be compared with it.
+                # Without an index, checking a few directories is enough; with one, all files must be compared with it.
                 if not views and has_more_blobs(reader, self.commit, max_files):
                     return None
                 tree = reader.tree(self.commit)

@@ -52,7 +52,7 @@ class IndexJob(Protocol):
         ...
 
     def worker_job(self, key: str) -> WorkerJob:
-        """Return what a worker gets; called just before it is sent."""
+        """Return the job for a worker; called just before it is sent."""
         ...
 
 
@@ -169,7 +169,7 @@ class IndexUpdate(Generic[J]):
         self._remaining[repository] = self._remaining.get(repository, 0) + len(jobs)
 
     def fail(self, repository: str, error: Exception) -> None:
-        """Note that a repository can't be updated."""
+        """Record that a repository can't be updated."""
         self._failures[repository] = reason_of(error)
 
     def run(self) -> IndexReport:

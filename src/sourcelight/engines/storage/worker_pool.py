@@ -187,7 +187,7 @@ def run(
     stopped
         Asked ten times a second; may raise.
     done
-        What a process that died did to its job, in the reason that is told.
+        Effect of a dead process on its job, for the reported reason.
     """
     events: queue.SimpleQueue[tuple[int, dict[str, Any] | None]] = queue.SimpleQueue()
     pending = deque(_skip_fatal_jobs(jobs, on_event))

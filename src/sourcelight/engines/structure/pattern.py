@@ -102,7 +102,7 @@ class StructurePattern:
 
 
 def expando_of(language: str) -> str:
-    """Return what ast-grep writes for the ``$`` of a metavariable before it parses a pattern.
+    """Return ast-grep's replacement for the ``$`` of a metavariable before it parses a pattern.
 
     In most grammars no name begins with ``$``. Source: ``impl_lang_expando!`` in `crates/language/src/lib.rs` of
     ast-grep/ast-grep.

@@ -1,7 +1,7 @@
 """Processes that run ast-grep, shared by all searches: started on demand, killed when a text takes too long.
 
 ast-grep is native code that holds the interpreter's lock, can't be stopped, and may end its process on a hostile text.
-Here that costs one text, which is told, and a new process for the next.
+Here this costs one text, which is reported, and a new process for the next.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from sourcelight.engines.structure.pattern import PatternReading
 from sourcelight.repos.git_command import limit_process
 
 MAX_TEXT_BYTES = 4 << 20
-"""Bytes above which a text is not parsed: twice as many as an index reads of a file, unless it is told to read more."""
+"""Bytes above which a text is not parsed: twice as many as an index reads of a file, unless its limit is raised."""
 
 MAX_TEXT_S = 20.0
 """Seconds after which a process that is busy with one text is killed."""

@@ -239,7 +239,7 @@ def _is_keyword(node: SgNode) -> bool:
 
 
 def _parsed_text(pattern: str, language: str) -> str:
-    """Return what ast-grep parses for a pattern: in most languages ``$`` can't begin a name.
+    """Return the text that ast-grep parses for a pattern: in most languages ``$`` can't begin a name.
 
     As ``pre_process_pattern`` in `crates/language/src/lib.rs` of ast-grep/ast-grep.
     """

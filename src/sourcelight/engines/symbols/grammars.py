@@ -74,7 +74,7 @@ def load_grammar(language: str) -> tuple[Language, Query]:
 
 @functools.cache
 def version() -> str:
-    """Name the rules by which definitions are found: other grammars or queries have another name."""
+    """Return an id of the rules for definitions: other grammars or queries have another id."""
     parts = [str(_RULES), importlib.metadata.version("tree-sitter")]
     for language, grammar in GRAMMARS.items():
         parts += [language, importlib.metadata.version(grammar.package), grammar.query, QUERIES.get(language, "")]

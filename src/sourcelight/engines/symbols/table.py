@@ -409,7 +409,7 @@ class SymbolTable:
         return np.arange(self.documents).repeat(bounds[1:] - bounds[:-1])
 
     def imports(self, document: int) -> list[Import]:
-        """Return what a document imports, in order."""
+        """Return the imports of a document, in order."""
         start, end = (int(offset) for offset in self._doc_import[document : document + 2])
         # Aliases are stored apart, for the few imports that have one.
         first_alias, end_alias = np.searchsorted(self._import_renamed, np.array([start, end], dtype=np.uint32)).tolist()

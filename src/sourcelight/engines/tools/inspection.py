@@ -52,7 +52,7 @@ _KINDS = {"refs/heads/": "branch", "refs/tags/": "tag"}
 
 
 def _count(arguments: CountArguments, context: ToolContext) -> ToolResult:
-    """Count matches by the index alone where it can tell, else by following a search."""
+    """Count matches by the index alone if possible, otherwise by a search."""
     by = cast("tuple[GroupBy, ...]", tuple(dict.fromkeys(arguments.by or ())))
     text = arguments.query if arguments.exhaustive is False else _any_match(arguments.query)
     request = SearchRequest(text, pattern_type="keyword")

@@ -12,7 +12,7 @@ _MAX_NAMES = 3
 
 
 def commit_heading(row: Row) -> str:
-    """Return what rows of one commit share: its id, date, author and subject."""
+    """Return the heading of a commit's rows: its id, date, author and subject."""
     return join_parts([row["commit"][:SHORT_OID], day(row["commit_date"]), f"{row['author']}:", row["subject"]])
 
 

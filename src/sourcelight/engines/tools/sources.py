@@ -57,7 +57,7 @@ class ReadSource:
 
 
 def sources_of(result: ToolResult, context: ToolContext) -> list[ReadSource]:
-    """Return what an answer was read from, in the order of its rows; empty if it is of no repository."""
+    """Return the commits that an answer was read from, in the order of its rows; empty without a repository."""
     visible = {repository.name: repository for repository in context.engine.catalog.visible(context.viewer)}
     sources: dict[tuple[str, str], ReadSource] = {}
     for name, commit in _repositories_read(result):
@@ -107,7 +107,7 @@ def _source(repository: Repository, commit: str, context: ToolContext) -> ReadSo
 
 
 def with_sources(rendered: tuple[dict[str, Any], str], sources: Sequence[ReadSource]) -> tuple[dict[str, Any], str]:
-    """Add to an answer what it was read from."""
+    """Add to an answer the commits that it was read from."""
     if not sources:
         return rendered
     payload, text = rendered

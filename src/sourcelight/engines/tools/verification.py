@@ -131,7 +131,7 @@ def _range(first: str | None, last: str | None) -> tuple[int, int]:
 
 
 def _of_url(url: str, number: int) -> CodeReference | None:
-    """Return what an address of a file names; None for other addresses."""
+    """Parse the address of a file; None for other addresses."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -204,7 +204,7 @@ class _Checker:
         return _elsewhere(positions, len(quoted), path)
 
     def _locations(self, reference: CodeReference) -> tuple[list[tuple[Repository, str, str]], str]:
-        """Return where a citation may be, and why not where there is not just one such place."""
+        """Return the location of a citation, or why it isn't unique."""
         candidates = self._candidates(reference)
         if not candidates:
             return [], "no such repository"

@@ -46,7 +46,7 @@ class CodeAccessor:
             ``service``, ``host`` (the code host, known from the remote) or ``lab`` (a file in JupyterLab, relative to
             the notebook); None: the best there is, in this order.
         client
-            What to ask for the repositories' addresses; None: what answered.
+            Client for the repositories' addresses; None: the one that answered.
 
         Returns
         -------
@@ -65,7 +65,7 @@ class CodeAccessor:
         lines
             Lines on each side; fewer at the ends of a file.
         client
-            What to ask; None: what answered.
+            Client to use; None: the one that answered.
         progress
             As in `Client.search`.
 
@@ -103,7 +103,7 @@ class CodeAccessor:
         Raises
         ------
         UnsupportedTool
-            When what answered can't tell: a service has no such tool.
+            If the backend can't tell: a service has no such tool.
         """
         from sourcelight.client.search.joins import with_blame
 
@@ -122,7 +122,7 @@ class CodeAccessor:
         row
             Place of the row, from 0; negative: from the end.
         client
-            What to ask; None: what answered.
+            Client to use; None: the one that answered.
 
         Returns
         -------

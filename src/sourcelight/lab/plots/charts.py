@@ -62,7 +62,7 @@ def stacked_bars(labels: Sequence[str], values: Mapping[str, Sequence[float]], u
 
 
 def _axis_end(totals: Sequence[float]) -> float:
-    """Return where bars end: at the longest one, or, if that is far longer than the next, a little after the next."""
+    """Return the end of the axis: the longest bar, or a little after the second if the first is far longer."""
     ordered = sorted(totals, reverse=True)
     if len(ordered) > 2 and ordered[1] > 0 and ordered[0] > _CUT_ABOVE * ordered[1]:
         return ordered[1] * _CUT_TO

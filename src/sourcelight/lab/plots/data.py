@@ -101,7 +101,7 @@ _UNITS = {"additions": "added lines", "deletions": "removed lines"}
 
 
 _PICKAXE_UNITS = {"added": "added matching lines", "removed": "removed matching lines", "net": "net matching lines"}
-"""Meaning of columns whose names don't tell it; ``net`` is added minus removed lines."""
+"""Meaning of columns with unclear names; ``net`` is added minus removed lines."""
 
 
 _PARTS = ("path", "other_path", "directory", "file_kind")

@@ -132,7 +132,7 @@ def date_column(data: PlotData, date: str | None) -> str:
 
 
 def is_plausible(dates: Any) -> Any:
-    """Return which dates are known; the first days of 1970 come from clocks that were not set."""
+    """Return which dates are valid; the first days of 1970 come from unset clocks."""
     import pandas as pd
 
     return dates.notna() & (dates >= pd.Timestamp("1970-01-03", tz="UTC"))

@@ -96,7 +96,7 @@ _STAGES = ("commits", "people", "folders", "files", "time before", "ownership", 
 
 @refuses_former_parameters
 @checks_arguments
-def contributors(  # noqa: PLR0913 - what a reader can ask, each by its name
+def contributors(  # noqa: PLR0913 - its parameters, each by name
     client: Client,
     repos: str | list[str] | None = None,
     *,
@@ -182,7 +182,7 @@ def _make(code: Client, stages: ReportProgress, request: Request, by: str, title
         all_commits if changes is None else limit_to_changes(all_commits, changes[changes["path"].map(request.paths)])
     )
     if not len(counted_commits):
-        # Only now are the extra calls made that tell the reader where the nearest commits are.
+        # Only now come the extra calls that find the nearest commits.
         reason = _reason(code, stages, request, all_commits, changes)
         names = _names(all_commits)
         no_rows = commits_frame(counted_commits, by)

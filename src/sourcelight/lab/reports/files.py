@@ -75,7 +75,7 @@ def changed_files(
     Raises
     ------
     ToolError
-        Where the service that answers does not tell them.
+        If the service doesn't list them.
     """
     try:
         return churn(repos=repos, by=["repository", "commit", "path", "file_kind"], revisions=revisions, **dates)
@@ -141,7 +141,7 @@ def count_by_kinds(commits: Frame, churn: Callable[..., Frame], **arguments: Any
 def add_file_kinds(diffs: Frame, churn: Callable[..., Frame], repo: str, base: str, head: str) -> Frame:
     """Return files that differ with the column ``file_kind``.
 
-    Where the client can't tell the kinds of changed files, and for files that merges alone changed, paths decide.
+    If the client can't get the kinds of changed files, and for files changed only by merges, paths decide.
     """
     try:
         kinds = churn(repos=[repo], by=["path", "file_kind"], revisions=[head, f"^{base}"])

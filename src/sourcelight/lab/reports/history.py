@@ -260,7 +260,7 @@ def churn_figure(name: str, title: str, frame: Frame, column: str, limit: int = 
 
 
 def _distinct_endings(names: Sequence[str]) -> dict[str, str]:
-    """Return the last parts of names, of each as many as tell it from the others."""
+    """Return the shortest distinct suffixes of names."""
     endings = {name: name.rpartition("/")[2] for name in names}
     counts = Counter(endings.values())
     return {name: ending if counts[ending] == 1 else name for name, ending in endings.items()}

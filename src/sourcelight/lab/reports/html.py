@@ -31,7 +31,7 @@ _BELOW = {"subject": "reason"}
 # Longer words may be broken; shorter ones fit the narrowest column of a printed page.
 _SHORT = 18
 # Behind separators of paths, addresses and names, where a reader expects the next part. Browsers break long words only
-# where they are told to, and would otherwise widen the column.
+# at marked positions, and would otherwise widen the column.
 _BREAKS = re.compile(r"(?<=[/@.+])(?=\w)|(?<=[^\W_]_)(?=[^\W_])")
 
 

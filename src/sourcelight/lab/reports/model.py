@@ -75,7 +75,7 @@ class ReportTable:
     source
         Source frame whose rows are behind its numbers; empty when there is none.
     keys
-        Columns that tell which rows of the source are behind a row of the table.
+        Columns that select the rows of the source behind a row of the table.
     max_rows
         Rows that a page shows; files and `frame` have all of them.
     behind

@@ -87,7 +87,7 @@ def doubtful(
         suggested = stages.ask(
             "identities", code.identity_suggestions, repos=repos, mailmap=mailmap, join_addresses=join_addresses
         )
-    except SourcelightError:  # a service that can't tell: the report does not depend on it
+    except SourcelightError:  # a service without it: the report does not depend on it
         return []
     wrote = people[people["commits"] > 0]
     key = person_key if join_addresses else (lambda name, email: (name, email))

@@ -37,7 +37,7 @@ class Report(ReportContent):
         Frames that the numbers were counted from, by name: ``commits`` with a row per commit, ``changes`` with a row a
         changed file of a commit.
     notices
-        What the reader has to know: how things are counted, limits, missing objects, what this service can't tell.
+        Facts for the reader: rules of counting, limits, missing objects, and values that this service lacks.
     limits
         Those of the notices that make the report less than it could be.
     lead
@@ -100,7 +100,7 @@ class Report(ReportContent):
             A number of the summary, or, with `filters` or where no number has the name, a table.
         filters
             For a table: values of its key columns, such as ``author="Ada"``; without any, the rows behind all of it,
-            where the report keeps them. A table whose rows are looked up needs as many as tell one row.
+            where the report keeps them. A table whose rows are looked up needs enough of them to identify a row.
 
         Returns
         -------

@@ -153,7 +153,7 @@ def _read_stable(path: str) -> bytes:
     """Read a consistent version of a file: retry while it is being written, then raise."""
     for _ in range(_ATTEMPTS):
         before = _file_state(path)
-        # One byte more than allowed, to tell a file of the maximum size from a larger one.
+        # One byte more than allowed, to distinguish a file of the maximum size from a larger one.
         raw = read_small_file(path, _MAX_BYTES + 1)
         if len(raw) > _MAX_BYTES:
             raise OSError(f"larger than {_MAX_BYTES:,} bytes")

@@ -34,7 +34,7 @@ SNAPSHOT_SHARE = 20  # a snapshot is looked through again after 20 times as long
 
 @dataclass(slots=True)
 class CatalogEntry:
-    """One repository: its last `description` or `skipped`, and the time stamps that tell whether it has changed."""
+    """One repository: its last `description` or `skipped`, and the time stamps that show whether it has changed."""
 
     source: DiscoveredRepository | str
     files: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ class CatalogEntry:
             head = head_target(self.source.git_dir)
             self.files, self.commit_files = watched_files(self.source, head), commit_files(self.source, head)
         self.commit_stamp = None
-        self.stamp, self.is_racy = stamp_files(self.files)  # before reading: what changes meanwhile is seen next time
+        self.stamp, self.is_racy = stamp_files(self.files)  # before reading, so that the next check sees later changes
         try:
             if isinstance(self.source, DiscoveredRepository):
                 self.description = describe(self.source, boundary)

@@ -91,7 +91,7 @@ def _mean_delay_s(interval_s: float, failures: int) -> float:
 
 
 def read_states(folder: str) -> dict[str, MirrorState]:
-    """Return what is known of the mirrors of a directory, by address; empty when the file is missing or damaged."""
+    """Return the records of a directory's mirrors, by address; empty if the file is missing or damaged."""
     try:
         with open(os.path.join(folder, STATE_FILE), "rb") as file:
             entries = json.loads(file.read(_MAX_STATE_BYTES))["mirrors"]
@@ -265,7 +265,7 @@ class MirrorSchedule:
             self._finish(future)
 
     def _finish(self, future: Future[str]) -> None:
-        """Note how a fetch ended, and when its mirror is due next."""
+        """Record the result of a fetch, and when its mirror is due next."""
         state, _ = self._running.pop(future)
         error = future.exception()
         state.error = "" if error is None else self._reason(error)

@@ -59,7 +59,7 @@ def clone(
     progress
         Called as git reports.
     cancellation
-        Stops git and removes what it fetched; raises `Cancelled`.
+        Stops git and removes fetched objects; raises `Cancelled`.
 
     Returns
     -------

@@ -26,7 +26,7 @@ _MAX_OPEN_PACKS = 64
 _MAX_PACKS = 4096
 _HEAD_BYTES = 64
 _DIFFERENCE_BYTES = 600
-"""Bytes of a packed difference that tell the sizes it has in front: Deflate's tables come before them."""
+"""Bytes of a packed difference that have its leading sizes: Deflate's tables come before them."""
 _OFFSET_DELTA, _NAME_DELTA = 6, 7
 _FANOUT_BYTES = 1024
 DIGITS = 40

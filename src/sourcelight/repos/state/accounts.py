@@ -214,7 +214,7 @@ class Accounts:
     def check_password(self, name: str, password: str) -> Account | None:
         """Return the account if the password is right; takes as long (0.25 s) if the account doesn't exist."""
         row = self._database.first_row("SELECT password FROM accounts WHERE name = ?", name)
-        # Compared also without an account, with the same work: the time must not tell which names exist.
+        # Compared also without an account, with the same work: the time must not reveal which names exist.
         right = password_matches(password, row[0] if row else "")
         return self.get(name) if right and row else None
 

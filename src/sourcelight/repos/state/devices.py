@@ -50,7 +50,7 @@ class DeviceCodes:
         """Store a request; return its device code and its user code. Raises `StateError` when too many wait."""
         device_code, now_s = make_token("d"), int(self._clock())
         with self._database.write() as connection:
-            # Kept for a while after they expire, so that a late poll is told "expired" and not "unknown".
+            # Kept for a while after they expire, so that a late poll gets "expired" and not "unknown".
             connection.execute("DELETE FROM device_codes WHERE expires_at < ?", (now_s - DEVICE_CODE_S,))
             (pending,) = connection.execute("SELECT count(*) FROM device_codes").fetchone()
             # More open codes make it easier to guess one, and anyone may start requests.
@@ -125,5 +125,5 @@ def format_user_code(code: str) -> str:
 
 
 def plain_user_code(text: str) -> str:
-    """Return what was typed as it is stored: capitals, without blanks and hyphens."""
+    """Normalize a typed code: capitals, without blanks and hyphens."""
     return "".join(letter for letter in text.upper() if letter in _LETTERS)[: _CODE_LENGTH + 1]

@@ -79,7 +79,7 @@ class _Progress:
         self.newest: ToolProgress | None = None
 
     def observe(self, progress: ToolProgress) -> None:
-        """Note a progress; a later one replaces it, so that a slow reader never delays the work."""
+        """Record progress; the next one replaces it, so that a slow reader never delays the work."""
         self.newest = progress
 
     def take(self) -> ToolProgress | None:
@@ -333,7 +333,7 @@ def _refusal(tool: Tool[Any], reason: str) -> bytes:
 
 
 def _outcome(future: asyncio.Future[ToolResult]) -> None:
-    """Look at the error of abandoned work; else the event loop would log it."""
+    """Read the error of abandoned work, which the event loop would log otherwise."""
     if not future.cancelled():
         future.exception()
 

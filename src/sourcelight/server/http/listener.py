@@ -1,4 +1,4 @@
-"""Listen on an address: the first thing a service does, before it loads what answers.
+"""Listen on an address: the first thing that a service does, before it loads the application.
 
 A client that connects while the service starts waits for its answer, and isn't refused. So this module imports no
 framework.

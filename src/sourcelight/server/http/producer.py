@@ -75,7 +75,7 @@ class SearchThreads:
             # Names show in a debugger, and tests count threads by them.
             thread.name = "sourcelight-search"
             work()
-            # Release what the task refers to before the thread waits.
+            # Release the task's references before the thread waits.
             work = None
             with self._guard:
                 thread.name = "sourcelight-idle"
@@ -177,7 +177,7 @@ class Producer:
         self.stop()
 
     def wake(self) -> None:
-        """Make a waiting `take` return. Callable from any thread."""
+        """Wake a waiting `take`. Callable from any thread."""
         self._tell(self._wake.set)
 
     async def take(self, timeout_s: float) -> list[Item]:
@@ -210,7 +210,7 @@ class Producer:
             self.counts.error = type(exc).__name__
             self._end(internal_error_events(exc))
         finally:
-            # Before the loop is told: `_pump` reads it without a lock, and looks for items after it.
+            # Before the loop is notified: `_pump` reads it without a lock, and looks for items after it.
             self.finished = True
             self._tell(self._finish, on_end)
 
@@ -320,7 +320,7 @@ def internal_error_events(exc: BaseException) -> list[Event]:
 
 
 def batch_encoder(request: SearchRequest, diff_type: Literal["diff", "commit"], settings: Settings) -> EncodeBatch:
-    """Return what renders the batches of a search as JSON."""
+    """Return a function that renders the batches of a search as JSON."""
 
     def encode_batch(batch: MatchBatch, infos: Mapping[str, RepositoryInfo]) -> Iterator[bytes]:
         yield from encode_matches(

@@ -151,7 +151,7 @@ def _read_request(query: bytes, trace: bool | None, *, with_diffs: bool) -> Sear
 
 
 def caller_id(header: str) -> str:
-    """Return the identifier that a caller gave its request; empty for what could be more than an identifier."""
+    """Return the identifier that a caller gave its request; empty for text that isn't only an identifier."""
     return header if _CALLER_ID.fullmatch(header) else ""
 
 

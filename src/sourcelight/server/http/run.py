@@ -230,7 +230,7 @@ class BoundedHttp(HttpToolsProtocol):
         if shortcut is None or answer is None:
             return False
         head = [b"%s: %s\r\n" % header for header in self.server_state.default_headers]
-        # One write: what the base class would send in two.
+        # One write, where the base class would send two.
         self.transport.write(
             b"HTTP/1.1 200 OK\r\n%s%stransfer-encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n"
             % (b"".join(head), answer.headers, len(answer.body), answer.body)
@@ -355,7 +355,7 @@ class HttpServer(uvicorn.Server):
 
 
 def warm_up(engine: Engine) -> None:
-    """Load what a first search would wait for (0.3 s measured): scanners, codecs, commit views.
+    """Load scanners, codecs and commit views, which a first search would wait for (0.3 s measured).
 
     These objects stay, so the garbage collector skips them from now on: one pass over 95,000 objects stopped all
     threads for 60 ms.

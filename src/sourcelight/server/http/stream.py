@@ -180,7 +180,7 @@ class SearchStream:
         query, headers, client
             The query string, the headers by name in lower case, and where the request came from.
         notes
-            Gets what the access log needs; nothing of it counts unless there is an answer.
+            Gets the fields of the access log; they count only with an answer.
         """
         principal = self._authenticator.for_search(headers)
         if isinstance(principal, Refusal) or self.stopping or TRACE_HEADER in headers:

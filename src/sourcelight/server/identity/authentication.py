@@ -283,7 +283,7 @@ class Authenticator:
     def for_search(self, headers: Mapping[str, str]) -> Principal | Refusal:
         """Authenticate outside the MCP endpoints: needs ``user:all``, or a public service.
 
-        A token of another scope is refused as a wrong one (wire reference, 2.1); only a challenge can tell them apart.
+        A token of another scope is refused as a wrong one (wire reference, 2.1); only a challenge distinguishes them.
         """
         principal = self.authenticate(headers)
         if isinstance(principal, Refusal):

@@ -52,7 +52,7 @@ _OPENING_ERRORS = (NoRepositories, ConfigurationError)
 class CallIdentity:
     """The viewer of a call, the base of its addresses, whether its credential holds, and whether it has pages.
 
-    `wants_sources` tells whether answers name the commits that they were read from; the specification's don't.
+    `wants_sources`: whether answers name the commits that they were read from; the specification's don't.
     """
 
     viewer: Viewer
@@ -64,7 +64,7 @@ class CallIdentity:
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A call of a tool: by whom, how to stop it, and who is told its progress."""
+    """A call of a tool: its caller, its cancellation and its observer."""
 
     tool: Tool[Any]
     arguments: Mapping[str, Any]

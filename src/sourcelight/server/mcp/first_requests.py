@@ -38,7 +38,7 @@ async def read_start(receive: Receive) -> tuple[deque[Message], bytes, bool]:
 
 
 def replay(read: deque[Message], receive: Receive) -> Receive:
-    """Return a `receive` that gives what was read before anything else."""
+    """Return a `receive` that first replays what was read."""
 
     async def receive_again() -> Message:
         return read.popleft() if read else await receive()

@@ -119,7 +119,7 @@ class EarlyAnswers:
 
     def _read_line(self) -> bytes:
         line = bytearray()
-        # One byte at a time: what is read beyond the line would be lost for the SDK, which opens the same descriptor.
+        # One byte at a time: bytes read beyond the line would be lost for the SDK, which opens the same descriptor.
         # Messages here are short.
         while not line.endswith(b"\n") and (byte := os.read(self._input_fd, 1)):
             line += byte
@@ -167,7 +167,7 @@ def _answer(request_id: int | str, result: bytes) -> bytes:
 def _parse_request(line: bytes, method: str) -> dict[str, Any] | None:
     """Parse a request of a method; None for anything that the SDK might refuse."""
     message = _parse_object(line)
-    # Unknown members are for the SDK: what it does with them may change with its version.
+    # Unknown members are left to the SDK, whose behavior may change.
     if message is None or not {"jsonrpc", "id", "method"} <= set(message) <= {"jsonrpc", "id", "method", "params"}:
         return None
     request_id = message["id"]

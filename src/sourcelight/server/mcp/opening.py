@@ -40,7 +40,7 @@ class EngineOpening:
     Parameters
     ----------
     open_sources
-        Opens what tools need, and registers on the stack how to close it.
+        Opens the resources of tools, and registers their closing on the stack.
     wait_s
         Seconds that a call waits.
     is_shared

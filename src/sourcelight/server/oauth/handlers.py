@@ -119,7 +119,7 @@ class Handlers:
         return answer
 
     async def register(self, request: Request) -> Response:
-        """Register a client (RFC 7591) for the scope ``mcp`` only; the answer says what was left out of the request."""
+        """Register a client (RFC 7591) for the scope ``mcp`` only; the answer has the accepted values."""
         options = ClientRegistrationOptions(enabled=True, valid_scopes=[MCP], default_scopes=[MCP])
         handler = RegistrationHandler(self._provider(self._options.base_of(request.scope)), options)
         answer = _with_plain_error(await handler.handle(_with_body(request, narrowed_metadata(await request.body()))))

@@ -51,7 +51,7 @@ class RegisteredClient(OAuthClientInformationFull):
     def validate_scope(self, requested_scope: str | None) -> list[str] | None:
         """Return those of the requested scopes that the client may have, by default all. ``user:all`` includes ``mcp``.
 
-        Others are left out, and the client learns what it got (RFC 6749, 3.3): many clients request ``offline_access``
+        Others are left out, and the client is told the result (RFC 6749, 3.3): many clients request ``offline_access``
         or ``openid`` of every server.
         """
         client_scopes = (self.scope or "").split()

@@ -179,7 +179,7 @@ def _build_in_process(workers: int) -> Any:
                     cancel.check()
                     yield futures[future], future.result()
             except BaseException:
-                # `wait`: a build that still runs must not write after the caller was told that it was stopped.
+                # `wait`: a build that still runs must not write after the caller saw it stopped.
                 pool.shutdown(wait=True, cancel_futures=True)
                 raise
 
@@ -225,7 +225,7 @@ def _on_cluster(scheduler: str, tls: Mapping[str, str] | None) -> Any:
                         yield name, f"{deaths} died while building it (not enough memory?)"
                     except Cancelled:
                         raise
-                    except Exception as exc:  # noqa: BLE001 - whatever a task raises belongs to its repository
+                    except Exception as exc:  # noqa: BLE001 - any error belongs to the task's repository
                         yield name, f"{type(exc).__name__}: {exc}"
                     future.release()
                 time.sleep(_LOOK_S)

@@ -28,7 +28,7 @@ from sourcelight.core.errors import (
 )
 
 GONE = (WorkersUnreachable, TimeoutError)
-"""Errors that mean that the worker itself is gone, and not only this request."""
+"""Errors that mean that the worker is dead, not only that this request failed."""
 
 RETRIED = (*GONE, ClusterError, Cancelled)
 """Errors of a tool call that another worker may not have; all others belong to the call."""
@@ -46,7 +46,7 @@ class FailedAttempt:
     Attributes
     ----------
     worker, reason
-        Its name, and what it said or did.
+        Its name, and its error or action.
     engine
         Its engine failed at the work.
     died
@@ -85,7 +85,7 @@ LOOK_S = 1.0
 """Seconds after which schedulers are asked again who is there, while searches come in."""
 
 ANSWER_S = 1.0
-"""Seconds that a scheduler, or a worker that did not answer before, has to say that it is there."""
+"""Seconds for a scheduler, or a worker that did not answer before, to reply."""
 
 
 _TELLERS = 8

@@ -34,7 +34,7 @@ async def messages_of(
     Raises
     ------
     TimeoutError
-        When it says nothing for `silence_s` seconds, once it has the order.
+        After `silence_s` seconds without a message, once it has the order.
     WorkersUnreachable
         When there is no connection, or it breaks.
     SourcelightError
@@ -248,9 +248,9 @@ async def ask_one(
     Parameters
     ----------
     members
-        Where a worker that is gone is dropped.
+        Registry from which dead workers are removed.
     operation, order
-        What is asked.
+        Backend that answers.
     candidates
         Workers in the order in which they are asked.
     label

@@ -40,7 +40,7 @@ HEDGE_S, HEDGE_TIMES = 0.3, 3.0
 """A worker that takes longer than this, and than so many times the median of the others, is not waited for alone."""
 
 QUIET_S = 3 * BEAT_S
-"""Nor is one that says nothing for so long, whatever the others do."""
+"""Nor is a connection that is silent for so long, whatever the others do."""
 
 HEDGES, HEDGED_SHARE = 8, 10
 """Second tries at a time at most, or one for so many streams: where all are slow, twice the work does not help."""
@@ -72,7 +72,7 @@ class WorkerStreams:
     Attributes
     ----------
     outcomes
-        What workers said beside their matches, each with the repositories that it told whole before others.
+        What workers reported besides their matches, each with the repositories that it was the first to complete.
     """
 
     turns: ReplicaOrder
@@ -151,7 +151,7 @@ class WorkerStreams:
             self._start(member, names_here)
 
     async def _last_try(self, names: Sequence[str]) -> None:
-        """Look up the workers once more and assign what they can fetch; give up the rest."""
+        """Look up the workers again, assign the repositories that they can fetch, and give up the others."""
         turns = self.turns
         retried = [
             name for name in names if name not in self._looked and not is_poisoned(turns.failed_attempts.get(name, ()))
@@ -219,7 +219,7 @@ class WorkerStreams:
         finally:
             self._open.discard(stream)
             self.slots.drop(stream.copies)
-        # Also of failed streams: their time says as much of how long a stream takes.
+        # Also of failed streams: their time shows as well how long a stream takes.
         self._durations.append(time.monotonic() - stream.began)
 
     async def _read(self, stream: _Stream) -> None:

@@ -19,7 +19,7 @@ FORMAT = 2
 """Raised whenever older code can't read what this code writes."""
 
 _WITHOUT_LENDERS = 1
-"""Format that does not say who borrows: its private repositories are seen by administrators alone."""
+"""Format without borrowers: only administrators see its private repositories."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class Generation:
 
     @property
     def unbuilt(self) -> tuple[StoredShard, ...]:
-        """The repositories of which no shard could be built so far."""
+        """Repositories without any shard so far, because building failed."""
         return tuple(entry for entry in self.entries if not entry.shard)
 
     def entry(self, name: str) -> StoredShard | None:
@@ -204,18 +204,18 @@ def note_built(storage: ShardStorage, entry: StoredShard) -> None:
 
 
 def built_before(storage: ShardStorage, name: str, source: str) -> StoredShard | None:
-    """Return the shard that was made of a repository in this state; None when there is none. Raises `StorageError`."""
+    """Return the shard built from a repository in this state, or None. Raises `StorageError`."""
     content = storage.read(_note_name(name, source))
     try:
         entry = None if content is None else _entry(json.loads(content))
-    # A note is a hint for builders. One that can't be read costs a build, so it is no error.
+    # A note is a hint for builders. An unreadable one only costs a build, so it is not an error.
     except (ValueError, KeyError, TypeError):
         return None
     return entry if entry is not None and (entry.name, entry.source) == (name, source) else None
 
 
 def _note_name(name: str, source: str) -> str:
-    # Hashed, because names have slashes and may have bytes that are no UTF-8; NUL can be in neither part.
+    # Hashed, because names have slashes and may not be UTF-8; NUL can be in neither part.
     digest = hashlib.sha256(f"{name}\0{source}".encode("utf-8", "surrogateescape")).hexdigest()
     return f"built/{digest}.json"
 
@@ -235,6 +235,6 @@ def _entry(row: Mapping[str, Any]) -> StoredShard:
     fields = dict(row)
     attributes = json.loads(fields.pop("facts"))
     attributes["topics"] = tuple(attributes["topics"])
-    # Fails closed: a private repository of the old format may borrow objects, and nothing says from where.
+    # Fails closed: a private repository of the old format may borrow objects from an unknown place.
     lenders = fields.get("lenders", [UNKNOWN_LENDER] if attributes["private"] else [])
     return StoredShard(**{**fields, "info": RepositoryInfo(**attributes), "lenders": tuple(lenders)})

@@ -24,7 +24,7 @@ class ShardStorage:
     Parameters
     ----------
     url
-        ``s3://bucket/folder``, ``file:///mnt/shared`` or a path; what a scheme needs beside fsspec (``s3fs``,
+        ``s3://bucket/folder``, ``file:///mnt/shared`` or a path; what a scheme needs besides fsspec (``s3fs``,
         ``gcsfs``, ``adlfs``) must be installed.
     options
         For that file system, such as an endpoint. Credentials belong into the environment, not here.

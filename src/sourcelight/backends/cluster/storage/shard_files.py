@@ -124,8 +124,8 @@ def publish(repository: Repository, index: Path, history: Path, storage: ShardSt
     """
     for _ in range(_READ_AGAIN):
         try:
-            # git may repack meanwhile: a packed ref or a loose object that was listed is gone then. The whole listing
-            # is repeated, because parts of two listings may lack an object that moved from a loose file into a pack.
+            # git may repack meanwhile: a listed packed ref or loose object may then be missing. The whole listing is
+            # repeated, because parts of two listings may lack an object that moved from a loose file into a pack.
             files = [StoredFile(f"{GIT}/{name}", *put()) for name, put in _git_files(repository, storage)]
             break
         except FileNotFoundError:

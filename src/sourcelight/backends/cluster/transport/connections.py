@@ -174,8 +174,8 @@ class ConnectionPool:
     ) -> AsyncGenerator[Message]:
         """Yield the messages that answer an order. Closing the iterator early stops the work at the other side.
 
-        Raises `WorkersUnreachable` when there is no connection or what it gives can't be read, `ConnectionBroke`
-        when it ends before the answer does, and `TimeoutError` when nothing comes for `silence_s` seconds.
+        Raises `WorkersUnreachable` without a connection or a readable answer, `ConnectionBroke` if it ends before the
+        answer, and `TimeoutError` when nothing comes for `silence_s` seconds.
         """
         exchange = self.exchange(address, operation, order)
         try:

@@ -229,7 +229,7 @@ def _values(batch: Any, name: str, row_indices: list[int]) -> list[str]:
 
 
 def _names_in_order(batches: Iterator[Any]) -> Iterator[Any]:
-    """Yield batches of several alternatives, each of which names repositories from the first to the last."""
+    """Yield batches of several alternatives, each of which goes through all repositories again."""
     cuts: list[tuple[str, Cut]] = []
     for batch in batches:
         names = batch.column(batch.schema.get_field_index("repository")).to_pylist() if batch.num_rows else []

@@ -38,8 +38,8 @@ class _Held:
 class ShardCache:
     """Shards below a folder of this worker alone. Safe to share between threads.
 
-    A shard counts once a small file says that it is whole, which is written last: whatever a killed worker left of
-    others is removed when the next one starts.
+    A shard counts once a small marker file exists, which is written last: files that a killed worker left are removed
+    when the next one starts.
 
     Parameters
     ----------

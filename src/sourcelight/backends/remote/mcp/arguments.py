@@ -1,7 +1,7 @@
 """Arguments fitted to the schema that a server advertises for a tool. Pure.
 
 Services name and shape the same argument differently: ``author`` or ``authors``, one text or a list of them, ``limit``
-or ``count``. What a server can't take is an error that names what it takes, never dropped.
+or ``count``. Arguments that a server can't take are an error that names those it takes, and never dropped.
 """
 
 from __future__ import annotations

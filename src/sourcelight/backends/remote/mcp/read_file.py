@@ -55,7 +55,7 @@ class _FilePart:
         }
         last = max(self.lines, default=0)
         if self.total is None and self.lines and self.lines[last] == "" and (self.unnumbered or text[-1:] != "\n"):
-            # Other services number what follows the last newline as a line of its own.
+            # Other services count the text after the last newline as a line.
             del self.lines[last]
 
     @property
@@ -102,7 +102,7 @@ class _FileReader:
         return any(end is not None and self.last >= end for end in (self._end, self.total))
 
     def _add(self, part: _FilePart) -> bool:
-        """Append the lines that follow; tells whether there were any. Lines after a gap are requested again."""
+        """Append the lines that follow; return whether there were any. Lines after a gap are requested again."""
         self.parts.append(part)
         self.total = part.total if part.total is not None else self.total
         before = self.last
@@ -144,7 +144,7 @@ class _FileReader:
         return self._end_of_part(part)
 
     async def _read_less(self, refusal: ToolError) -> str | None:
-        """Go on in another way after the service refused to return the next lines."""
+        """Continue in another way after the service refused to return the next lines."""
         if not is_too_large(refusal):
             if not self._bounded or "startLine" not in (await self._request.schema()).get("properties", {}):
                 return f"The service returns lines up to {self.last:,} and can't read on: {refusal}"

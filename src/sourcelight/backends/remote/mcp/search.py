@@ -144,7 +144,7 @@ def _block(request: ToolRequest, block: Mapping[str, Any]) -> list[dict[str, Any
         content = str(chunk.get("content") or "")
         text_chunks = numbered_chunks(content)
         if text_chunks and text_chunks[-1].lines[-1] == "" and not content.endswith("\n"):
-            # One generation of services numbers what follows the last newline as a line of its own.
+            # One generation of services counts the text after the last newline as a line.
             text_chunks[-1].lines.pop()
         info = {"matches": chunk.get("matchCount"), "score": chunk.get("score")}
         is_truncated = bool(chunk.get("truncated"))

@@ -113,7 +113,7 @@ class Player:
         )
 
     async def _wait_for_turn(self, number: int, position: int) -> None:
-        """Wait until everything before `position` has been replayed, except replies that aren't requested."""
+        """Wait until all replies before `position` have been replayed, except those that aren't requested."""
         looks, before = 0, None
         # Counts looks, not time: slow work on this loop delays all waiting requests alike.
         while earlier := {

@@ -72,7 +72,7 @@ class Recorder:
         return cast("IO[bytes]", file)
 
     def _truncate_partial_line(self) -> None:
-        # A killed process may leave half a line, and what is appended to it could not be read.
+        # A killed process may leave half a line, and text appended to it would be unreadable.
         data = self.path.read_bytes()
         complete_lines = data[: data.rfind(b"\n") + 1]
         lines = list(lines_of(complete_lines, str(self.path))) if complete_lines else []
@@ -92,7 +92,7 @@ class Recorder:
 
     def _put(self, data: bytes) -> None:
         self._file.write(data)
-        self._file.flush()  # with each line, so that a kill loses only what was not written yet
+        self._file.flush()  # with each line, so that a kill loses only unwritten lines
 
     def _write(self, line: Line) -> None:
         with self._lock:

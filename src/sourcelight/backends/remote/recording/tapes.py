@@ -67,7 +67,7 @@ class Recording:
 
 
 def route() -> Route:
-    """Return what answers a request now: the running recording or replay, or services alone."""
+    """Return the current route of requests: the running recording or replay, or services alone."""
     # Read once, without the lock: another thread may stop it between a check and its use.
     recording = _running
     return LIVE if recording is None else recording.deck

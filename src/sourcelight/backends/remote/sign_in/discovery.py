@@ -34,7 +34,7 @@ async def discover(url: str, resource: str, get: GetJson) -> AuthorizationServer
     url
         Address of the service.
     resource
-        Address of what tokens are for.
+        Address of the resource that tokens are for.
     get
         Returns the JSON object at an address, None if there is none.
 

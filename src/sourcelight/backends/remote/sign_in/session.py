@@ -26,7 +26,7 @@ from sourcelight.core.errors import ConnectFailed, SignInFailed, TimedOut
 
 MCP_PATH = "/.api/mcp"
 _ANY_PORT_REDIRECT = "http://127.0.0.1/oauth/callback"
-# The address that administrators are told to register for clients of this kind.
+# The address that administrators register for clients of this kind.
 _DEFAULT_CLIENT_REDIRECT = "http://localhost:3334/oauth/callback"
 _REQUEST_S = 30.0
 _Form = Mapping[str, str | Secret]

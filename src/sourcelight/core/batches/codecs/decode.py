@@ -309,7 +309,7 @@ def _is_complete(record: WireRecord) -> bool:
 
 
 def _lack(record: WireRecord, item: Mapping[str, Any]) -> str:
-    """Return what a record, sent as `item`, lacks for being rows; empty when it has all."""
+    """Return the fields that a record, sent as `item`, needs to become rows; empty if it has all."""
     if not record.repository:
         return "no repository"
     has_path = any(isinstance(item.get(name), str) for name in ("path", "name"))

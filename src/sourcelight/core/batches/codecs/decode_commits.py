@@ -83,7 +83,7 @@ def diff_rows(record: WireRecord) -> list[_CommitRow]:
 def commits_of(
     kind: str, rows_of: Callable[[WireRecord], list[_CommitRow]]
 ) -> Callable[[list[WireRecord]], tuple[Columns, AnyArray]]:
-    """Return what makes columns of the commits of a kind, whose rows `rows_of` reads."""
+    """Return a function that makes columns of commits; `rows_of` reads their rows."""
 
     def build(records: list[WireRecord]) -> tuple[Columns, AnyArray]:
         groups = [rows_of(r) for r in records]

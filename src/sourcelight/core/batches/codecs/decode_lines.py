@@ -152,7 +152,7 @@ class _ChunkLines:
 
     def texts(self, line: Int64Array) -> Any:
         """Return the text of the lines `line`, which are in order and none of them twice."""
-        # Every other text of this array is what lies between two of the lines.
+        # Every other text of this array lies between two lines.
         bounds = np.empty(2 * len(line), np.int32)
         bounds[0::2], bounds[1::2] = self.start[line], self.end[line]
         texts = pa.StringArray.from_buffers(len(bounds) - 1, pa.py_buffer(bounds), self.data)
@@ -225,7 +225,7 @@ class _Parts:
     def in_bytes(self, line_offset: Int64Array, lines: _ChunkLines) -> tuple[Int64Array, Int64Array]:
         """Start and end of each part in bytes of its line, which is at `line_offset` of the file.
 
-        Offsets of the wire count what the file holds, even where the text shows a replacement for it.
+        Offsets of the wire count bytes of the file, even where the text shows a replacement.
         """
         size = lines.size(self.line)
         start = np.where(self.start == self._begin_column, self._begin_offset - line_offset, size)

@@ -88,7 +88,7 @@ def _of_one_kind(
         group = rows.slice(start, end)
         spans = group.spans() if kind == "content" else 0
         if spans > _MANY_SPANS and spans * (_RANGE_BYTES if options.chunk_matches else _SPAN_BYTES) > _MAX_BYTES:
-            # Don't encode what won't fit: a line of a megabyte may have a million matches.
+            # Don't encode more than fits: a line of a megabyte may have a million matches.
             yield from _in_halves(group, repositories, options)
             continue
         if kind == "content" and options.chunk_matches:

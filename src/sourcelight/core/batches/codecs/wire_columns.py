@@ -1,4 +1,4 @@
-"""Columns of matches that codecs copy as they are: what a file or a line has on the wire beside its code of its own.
+"""Columns of matches that codecs copy unchanged: fields of a file or a line that need no code of their own.
 
 `schema` says which: a column with a `file_key` is a key of each file, one with a `line_key` a list beside the lines or
 chunks of a file, with an entry for each matched line in their order. Columns of one `line_key` share it: an entry has
@@ -33,7 +33,7 @@ OPTIONAL_KEYS = frozenset([key for _, key in (*FILE_KEYS, *COMMIT_KEYS)] + [key 
 def file_endings(values: Mapping[str, tuple[Mapping[int, Any], Sequence[int]]], files: int) -> list[bytes]:
     """Return the end of the JSON object of each file, from the values of `FILE_KEYS` by number, and their numbers."""
     endings = [b"}"] * files
-    # From the last key to the first, as each goes before what is there.
+    # From the last key to the first, as each is inserted in front.
     for column, key in reversed(FILE_KEYS):
         if column.name in values:
             value_of, codes = values[column.name]

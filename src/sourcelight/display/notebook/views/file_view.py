@@ -72,7 +72,7 @@ def _lines_text(content: FileContent) -> str:
 
 
 def notebook_page(content: FileContent) -> CellsPage | None:
-    """Return the cells displayed of a Jupyter notebook; None for another file, or where JSON tells more."""
+    """Return the cells displayed of a Jupyter notebook; None for another file, or if its JSON is more useful."""
     return cells_page(content.path, content.lines, content.first, max(content.last, content.first))
 
 

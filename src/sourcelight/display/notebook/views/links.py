@@ -45,7 +45,7 @@ def lab_path(file: str) -> str:
     if not root or not real.startswith(root.rstrip(os.sep) + os.sep):
         return ""
     parts = Path(os.path.relpath(real, root)).parts
-    # The server hides what begins with a dot, unless it is told to show it.
+    # By default, the server hides names that begin with a dot.
     return "" if any(part.startswith(".") for part in parts) else "/".join(parts)
 
 

@@ -1,6 +1,6 @@
 """Styles that the views of files and diffs share; colors are the theme's where it has one.
 
-Lines as pieces of plain text, some of them marked: what a page in the browser sets as text, never as HTML.
+Lines as pieces of plain text, some of them marked; the browser sets them as text, never as HTML.
 """
 
 from __future__ import annotations

@@ -182,7 +182,7 @@ class Explorer(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bases 
             return {**head, "pending": True}
         try:
             context = reading.result()
-        except Exception as error:  # noqa: BLE001 - of whatever backend there is; the reader is told
+        except Exception as error:  # noqa: BLE001 - of any backend; reported to the reader
             context = [(row["line_number"], row["line"])] if row["line"] else []
             head["error"] = one_line(f"the lines around can't be read: {error}", 300)
         spans = (row["start"] or [], row["end"] or [])

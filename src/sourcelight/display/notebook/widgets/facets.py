@@ -61,7 +61,7 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
         Raises
         ------
         KeyError
-            For what was not suggested.
+            For a filter that was not suggested.
         """
         by_value = {item.value: index for index, item in enumerate(self._filters)}
         self.selected = [by_value[value] for value in values]

@@ -242,7 +242,7 @@ def compare(
     cancellation
         Looked at while git works.
     history
-        What is kept of the repository's history, if anything is: it tells sooner how the commits are related.
+        What is kept of the repository's history, if anything is: with it, relations of commits are found faster.
 
     Raises
     ------
@@ -274,7 +274,7 @@ def compare(
     relation, remark = entry.relations.get((base, head), ("", ""))
     if not relation:
         relation, remark = ("ahead", "") if base == EMPTY else _relation(handle, base, head, history)
-        if not repository.incomplete:  # a clone that is completed may tell otherwise
+        if not repository.incomplete:  # this may change when the clone is completed
             entry.relations[base, head] = relation, remark
     notices = tuple(text for text in (remark, entry.notice) if text)
     return Comparison(repository, base, head, entry.changes, relation, notices, entry)

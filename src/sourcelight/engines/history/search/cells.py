@@ -147,7 +147,7 @@ class CellDiffSearch:
         self._paths = [paths.text(number) for number in range(len(paths))]
 
     def matches(self) -> Iterator[CellDiffMatches]:
-        """Yield matching changes in slices; raises `ScanStopped` when told to stop."""
+        """Yield matching changes in slices; raises `ScanStopped` when stopped."""
         query = self.query
         slices = slices_newest_first(
             self.history, query.commits, query.files, self.stopped, size=_SLICE_CHANGES, among=self._candidates()
@@ -237,7 +237,7 @@ class CellDiffSearch:
         data = reader.read(blob, MAX_BYTES)
         if data is None:
             return None
-        # Most scripts have no marker, and need no reader of cells to tell.
+        # Most scripts have no marker, so they need no reader of cells.
         if not has_marker(name, data):
             return nothing
         patterns = [term.pattern for term in self._terms]

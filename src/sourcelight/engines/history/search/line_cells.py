@@ -50,7 +50,7 @@ class LineCells:
     _contents: LruCache[tuple[bytes, str], _Content | None] = field(default_factory=lambda: LruCache(_CONTENTS))
 
     def of_repository(self, repository: Repository) -> CellColumns:
-        """Return what looks up the cells of changed lines in one repository."""
+        """Return a function that looks up the cells of changed lines in one repository."""
         return partial(self._columns, repository)
 
     def _columns(

@@ -87,7 +87,7 @@ class StructureSearch:
     _languages: dict[int, str] = field(default_factory=dict)
 
     def matches(self) -> Iterator[DiffMatches]:
-        """Yield matching changes, those of the newest commits first; raises `ScanStopped` when told to stop."""
+        """Yield matching changes, those of the newest commits first; raises `ScanStopped` when stopped."""
         query = self.query
         slices = slices_newest_first(self.history, query.commits, query.files, self.stopped, size=_SLICE_CHANGES)
         for changes in slices:

@@ -38,7 +38,7 @@ class HistoryManifest:
     made_with
         Version of git and options that decide what a patch looks like.
     borders
-        What tells a shallow clone's border, or a file of grafts, from another one; empty for a clone without them.
+        Identity of a shallow clone's border or a grafts file; empty without either.
     tips
         Refs, or pinned commits (by their own name), and the commit of each.
     segments

@@ -322,7 +322,7 @@ class _LargeContents:
         try:
             if self._odb is None:
                 self._odb = pygit2.Odb(self._objects)
-            # The header tells the size without inflating the content.
+            # The header has the size, so the content isn't inflated.
             return int(self._odb.read_header(pygit2.Oid(raw=name))[1])
         except (KeyError, ValueError, pygit2.GitError):
             return 0

@@ -1,6 +1,6 @@
 """Names of Rust where the grammar gives no declaration: in the lists of a ``use``, and among the tokens of a macro.
 
-`rust` reads everything else. What a macro makes of its tokens is unknown, so their neighbors alone tell a declaration
+`rust` reads everything else. The expansion of a macro is unknown, so only neighboring tokens distinguish a declaration
 from a use.
 """
 

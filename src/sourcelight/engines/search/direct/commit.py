@@ -226,14 +226,14 @@ class UnindexedCommits:
                     file_range.snapshot = snapshot
 
     def forget(self, target: Target, commit: CommitId) -> None:
-        """Let go of a commit, which has an index now."""
+        """Drop a commit, which has an index now."""
         if self._commits:
             with self._guard:
                 self._commits.pop((target.repository.key, commit), None)
                 self._bytes.pop((target.repository.key, commit), None)
 
     def clear(self) -> None:
-        """Let go of all commits."""
+        """Drop all commits."""
         with self._guard:
             self._commits.clear()
             self._bytes.clear()

@@ -79,7 +79,7 @@ class DirectSearch:
         return commit.open_file(path.encode())
 
     def clear(self) -> None:
-        """Let go of all texts: everything is indexed."""
+        """Drop all texts: everything is indexed."""
         self._commits.clear()
 
     def _is_indexed(self, target: Target) -> bool:

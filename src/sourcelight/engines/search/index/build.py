@@ -323,7 +323,7 @@ class _BuildStep:
             self._options.check_cancelled()
             self.read_files += 1
             if text is None:
-                # None means missing or too large; the size tells which.
+                # None means missing or too large; the size decides which.
                 size = self._source.size(blob_id)
                 self.existing.reasons[blob_id] = (_MISSING, -1) if size is None or size <= limit else (_TOO_LARGE, size)
                 continue

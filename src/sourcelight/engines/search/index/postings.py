@@ -265,7 +265,7 @@ def intersect_lists(candidates: Int64Array, lists: list[Any], units: int) -> Int
         else:
             # With the dtype of the list: `searchsorted` would first copy the list, which is long, to a common type.
             positions = posting_list.searchsorted(candidates.astype(posting_list.dtype))
-            # Past the end, every entry is smaller than the candidate, so any entry serves to tell them apart.
+            # Past the end, every entry is smaller than the candidate, so any entry distinguishes them.
             positions[positions == len(posting_list)] = 0
             candidates = candidates[posting_list[positions] == candidates]
     return candidates

@@ -62,7 +62,7 @@ def definition_name_scores(
     """Score files by the names of their definitions as `name_scores` does by their own, in any order and form of words.
 
     `top` is the best score of a chunk in all parts. If many definitions may have the words in their names, no file gets
-    a score: such names don't tell files apart.
+    a score: such names don't distinguish files.
     """
     scores: Float64Array = np.zeros(collection.files)
     masses = _masses(collection, words, question)
@@ -91,7 +91,7 @@ def _chunks_of_definitions(
 
     Chunks with a score below `min_score` are left out.
     """
-    # An upper bound: a chunk's terms may belong to several names, which `_share` then tells apart.
+    # An upper bound: a chunk's terms may belong to several names, which `_share` then separates.
     numbers, weights = [_NONE], [np.zeros(0)]
     for term, mass in masses.items():
         posting = words.postings.get(term)

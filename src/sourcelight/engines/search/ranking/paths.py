@@ -73,7 +73,7 @@ def kind_of(path: str) -> str:
 
 
 def reported_kind(code: int) -> str:
-    """Return what users read for a place in `KINDS`."""
+    """Return the displayed name for an index into `KINDS`."""
     return "code" if KINDS[code] == "aside" else KINDS[code]
 
 

@@ -4,9 +4,8 @@ Names of tests are sentences about behavior, often in the words of a question, w
 that a question matches votes for the file it is named after. Only the best chunks vote, which are the same with a limit
 and without one. Commits whose subjects match vote for the files that they changed.
 
-A comment votes by words of the question that it has one after another: the order tells a sentence that was asked nearly
-word for word from files that have its words more often. Only comments are compared, since documents repeat such
-sentences.
+A comment votes by consecutive words of the question: their order favors a comment that repeats the question over files
+with more of its words. Only comments are compared, since documents repeat such sentences.
 """
 
 from __future__ import annotations

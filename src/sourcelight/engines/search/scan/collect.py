@@ -212,7 +212,7 @@ class MatchCollector:
         return _GroupedMatches(files, content, rows, row_document, documents, first_row, row_counts, text_bytes)
 
     def take_batch(self) -> CollectedBatches:
-        """Return what is ready as a batch, and empty the collector."""
+        """Return the collected rows as a batch, and empty the collector."""
         ready, self._ready = self._ready, []
         matches, files = self.matches, self.files
         self.matches = self.files = self._rows = self._bytes = 0

@@ -128,7 +128,7 @@ class CorpusSearch:
                 yield matches
 
     def has_match(self) -> bool | None:
-        """Return whether any file matches; None if only the batches of a search can tell.
+        """Return whether any file matches; None if it needs the batches of a search.
 
         It reads text up to a first match, and makes no batches and no parts. A search without a match asks this about
         its text in any case, which would otherwise be a second whole search.

@@ -82,7 +82,7 @@ def text_column(binary: Any) -> TextColumn:
     if not len(rows):
         return TextColumn(strings, raw, offsets, _no_rows(), frozenset())
     invalid: dict[int, str] = {}
-    # Few rows are decoded one by one; of many, one check in C tells whether any is invalid.
+    # Few rows are decoded one by one; for many, one check in C finds whether any is invalid.
     is_little = 4 * int((offsets[rows + 1] - offsets[rows]).sum()) < len(raw)
     if is_little or not _is_valid(strings):
         for row in rows.tolist():

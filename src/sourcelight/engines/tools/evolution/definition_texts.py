@@ -67,7 +67,7 @@ def is_named(definition: DefinitionText, name: str) -> bool:
 
 
 def split_line(symbol: str) -> tuple[str, int | None]:
-    """Return a name and the line that follows it (``Client.timeout:12``), which tells overloads apart; None without."""
+    """Split a name such as ``Client.timeout:12`` into name and line, which distinguishes overloads; None without."""
     match = _AT_LINE.fullmatch(symbol.strip())
     return (symbol, None) if match is None else (match[1], int(match[2]))
 

@@ -88,7 +88,7 @@ def _counter(lines: list[str], other: str) -> Callable[[int, int], int]:
 
 
 def _of_files(part: ToolResult, full_result: ToolResult, start: ItemMark, end: ItemMark) -> ToolResult:
-    """Let ``endCursor`` continue where a part ends, at a whole file."""
+    """Set ``endCursor`` to the end of a part, at a whole file."""
     del start
     if end.item >= full_result.table.num_rows:
         return part

@@ -184,7 +184,7 @@ def _time_zones(commits: Frame) -> ReportTable:
 
 
 def _retention(commits: Frame) -> tuple[ReportTable, tuple[Figure, ...]]:
-    """Return how many people who joined in a year wrote commits in each later year, without bots."""
+    """Return the number of people, by year of joining, who wrote commits in each later year; without bots."""
     import pandas as pd
 
     human = commits[~commits["bot"] & commits["commit_date"].notna()]

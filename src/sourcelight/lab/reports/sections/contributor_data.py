@@ -94,7 +94,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class ChangedLines:
-    """Changed lines by kind of file, by folder and by file; None if a service can't tell.
+    """Changed lines by kind of file, by directory and by file; None if the service lacks them.
 
     `drill_down` leads from a row of such a frame, by a column of it, to its commits; None: the frame itself has it.
     """
@@ -192,7 +192,7 @@ def lines_of_changes(changes: Frame, commits: Frame, request: Request) -> Change
 
 
 def lines_by_place(code: Client, stages: ReportProgress, request: Request, notices: list[str]) -> ChangedLines:
-    """Read changed lines by kind of file, by directory and by file, as far as the service can tell."""
+    """Read changed lines by kind of file, by directory and by file, as far as the service provides them."""
 
     def churn(stage: str, *by: str, kinds: list[str] | None = None, subject: str = "") -> Frame | None:
         return call_if_supported(
@@ -214,7 +214,7 @@ def lines_by_place(code: Client, stages: ReportProgress, request: Request, notic
 def current_owners(
     code: Client, stages: ReportProgress, names: list[str], request: Request, notices: list[str]
 ) -> list[Owned]:
-    """Read who owns the current lines of each repository; empty if the service can't tell."""
+    """Read who owns the current lines of each repository; empty if the service can't provide it."""
     owners: list[Owned] = []
     for name in names:
         notice_count = len(notices)
@@ -224,7 +224,7 @@ def current_owners(
             notices.append(f"The ownership of {name} can't be determined: {exc}")
             continue
         if repository_owners is None:
-            # One notice is enough: what the service can't tell, it can't tell of any repository.
+            # One notice is enough: the service lacks it for every repository.
             del notices[notice_count + 1 :]
             return []
         owners.append(repository_owners)

@@ -69,7 +69,7 @@ class Application(Starlette):
         wait_s: float = WAIT_S,
     ) -> None:
         super().__init__(routes=routes, middleware=guards, exception_handlers={404: _not_found, 405: _wrong_method})
-        # A redirect would answer before authentication, and so tell which paths exist.
+        # A redirect would answer before authentication, and so reveal which paths exist.
         self.router.redirect_slashes = False
         self.router.default = self._answer_later
         self.metrics = metrics
@@ -114,7 +114,7 @@ class Application(Starlette):
         self.is_open = True
 
     def stop(self) -> None:
-        """End running work, and refuse what waits."""
+        """End running work, and refuse waiting work."""
         self.is_stopping = True
         for part in list(self._parts):
             part.stop()

@@ -52,7 +52,7 @@ class GraphQLEndpoint:
     timeout_s
         Longest time of a request, in seconds.
     version
-        Version of the public API that clients are told.
+        Version of the public API that is reported to clients.
     on_principal
         Receives the principal of each request, for the logs.
     """
@@ -157,7 +157,7 @@ async def _read_request(request: Request) -> tuple[DocumentNode, dict[str, Any] 
 
 
 def _describe(error: GraphQLError) -> dict[str, Any]:
-    """Return an error for the caller; what is not meant for callers goes to the log, under an id."""
+    """Return an error for the caller; details that aren't for callers go to the log, under an id."""
     cause = error.original_error
     text = error.message
     if isinstance(cause, Cancelled):

@@ -33,7 +33,7 @@ class QueryRoot:
     account
         The record of the account; None without one, or for the owner's token.
     version
-        Version of the public API that clients are told.
+        Version of the public API that is reported to clients.
     """
 
     request: GraphRequest

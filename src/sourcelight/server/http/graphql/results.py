@@ -1,6 +1,6 @@
 """A search as objects of the GraphQL schema, made from the wire form of the same matches.
 
-The stream's JSON is what this service answers everywhere, so counts, limits and links agree with it.
+Values come from the stream's JSON, so counts, limits and links agree with it.
 """
 
 from __future__ import annotations
@@ -280,7 +280,7 @@ class CommitSearchResult:
 
     @property
     def matches(self) -> list[Fields]:
-        """The message or the diff, with what matched."""
+        """The message or the diff, with the matches."""
         language, text = self._content()
         html = f'<pre><code class="language-{language}">{escape(text)}</code></pre>'
         body = Markdown(str(self.match["content"]), html)

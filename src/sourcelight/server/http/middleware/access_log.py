@@ -1,4 +1,4 @@
-"""The access log: one JSON line per request, with what its endpoint noted.
+"""The access log: one JSON line per request, with the fields of its endpoint.
 
 No line has query text, credentials or query strings of addresses, unless the operator asks for the text of queries.
 """

@@ -134,7 +134,7 @@ class SizeLimits:
 
 
 class SecurityHeaders:
-    """Adds headers that restrict what a browser does with a response."""
+    """Adds headers that restrict how a browser uses a response."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -43,7 +43,7 @@ class PageAccess:
     authenticator
         Identifies the sender of a request.
     external_url
-        The service's address; empty: what each request used.
+        The service's address; empty: the address of each request.
     """
 
     def __init__(self, engine: Engine, authenticator: Authenticator, external_url: str = "") -> None:
@@ -111,12 +111,12 @@ class PageAccess:
         return error_page(401, "Sign in first", text, prefix=self.prefix, sign_in=self._sign_in(request))
 
     def absent(self, request: Request, context: ToolContext, text: str = _ABSENT) -> Response:
-        """Return the page of what is not there, or not for this reader."""
+        """Return the page for a missing or invisible thing."""
         sign_in = "" if context.viewer.name else self._sign_in(request)
         return error_page(404, "Not found", text, prefix=self.prefix, sign_in=sign_in)
 
     def absent_in(self, repository: str, text: str) -> Response:
-        """Return the page of what a repository that the reader sees doesn't have."""
+        """Return the page for a missing revision or path in a visible repository."""
         address = escape(repository_url(self.prefix, repository))
         link = f'<p><a href="{address}/-/tree/">All files of {escape(repository)}</a></p>'
         return error_page(404, "Not found", f"{capitalize(text)}.", prefix=self.prefix, extra_html=link)

@@ -282,7 +282,7 @@ class ConversationPages:
         if isinstance(context, Response):
             return context
         try:
-            # Before the stream begins: what isn't there has the status of a page.
+            # Before the stream begins, so that missing things have the status of a page.
             await anyio.to_thread.run_sync(self._read, request, context)
         except ToolError:
             return self._access.absent(request, context)

@@ -39,7 +39,7 @@ def python_call(
     parameters: Mapping[str, str],
     lines: tuple[int, int] | None,
 ) -> str:
-    """Return what a page of code shows as a call of a client.
+    """Return the call of a client that shows the same as a page of code.
 
     Parameters
     ----------

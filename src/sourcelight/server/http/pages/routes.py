@@ -45,7 +45,7 @@ class Pages:
     state
         Where saved answers are.
     external_url
-        The service's address; empty: what each request used.
+        The service's address; empty: the address of each request.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Saved answers: what a search found then, with its status and commits, as far as a reader may see it now."""
+"""Saved answers: the rows, status and commits of a search, as far as a reader may see them now."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class SavedPages:
         return self._access.to(f"{PATH}/{token}") if token else self._access.sign_in_first(request, _NO_ACCOUNT)
 
     def _search_and_save(self, query: search.PageQuery, context: ToolContext) -> str | None:
-        """Make a search and save what its page shows."""
+        """Run a search and save its page."""
         view = SearchView(query.query, query.pattern_type, "")
         batches: list[Any] = []
         names: set[str] = set()

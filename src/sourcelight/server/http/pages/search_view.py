@@ -72,7 +72,7 @@ class SearchView:
     Parameters
     ----------
     query, pattern_type
-        What is asked.
+        Backend that answers.
     prefix
         Start of the service's addresses.
     base_url

@@ -15,7 +15,7 @@ _WORD = re.compile(r"(?P<not>-?)(?:(?P<field>[A-Za-z]+):)?(?P<value>[^\s]*)$")
 
 
 def suggest(text: str, repositories: Iterable[str]) -> list[dict[str, Any]]:
-    """Return what may replace the last word of `text`.
+    """Return completions of the last word of `text`.
 
     Parameters
     ----------

@@ -215,7 +215,7 @@ def parse_patch(lines: Sequence[str]) -> list[dict[str, Any]]:
 
 
 class _PatchReader:
-    """Reads a unified diff line by line; the numbers in the header of a hunk tell its end."""
+    """Reads a unified diff line by line; the numbers in the header of a hunk give its end."""
 
     def __init__(self) -> None:
         self.files: list[dict[str, Any]] = []

@@ -166,7 +166,7 @@ class TsModel(ParsedFile):
     def declarations(self, node: Node) -> Declared:
         """Return what a block, function, class or statement with a head declares itself."""
         # Each visit makes new nodes, so they can't be keys. A block and its only statement can have one range: the type
-        # tells them apart.
+        # distinguishes them.
         key = node.start_byte, node.end_byte, node.type
         bindings = self._blocks.get(key)
         if bindings is None:

@@ -59,7 +59,7 @@ def comments_in(text: bytes) -> bytes:
 
 
 def line_states(lines: Sequence[bytes], start: int, end: int, language: str) -> bytearray:
-    """Return what each of some lines begins in, the first one in nothing."""
+    """Return the state in which each line begins; the first one begins outside."""
     states = bytearray(end - start)
     text = b"\n".join(lines[start:end])
     line = last = depth = 0

@@ -122,7 +122,7 @@ class TermTableBuilder:
         sizes.append(len(counts))
 
     def _define(self, chunks: Sequence[tuple[int, int]], spans: Sequence[tuple[int, int, bytes]]) -> None:
-        """Note the names of definitions for the chunks of the next document that hold lines of them."""
+        """Record the names of definitions for the next document's chunks that contain their lines."""
         numbers = np.array([self._names[_NAME_MARK.encode() + name] for _, _, name in spans], dtype=np.int64)
         heads = np.array([first for first, _, _ in spans], dtype=np.int64)
         ends = np.array([last for _, last, _ in spans], dtype=np.int64)

@@ -299,7 +299,7 @@ def _combine_churn(arguments: ChurnArguments, context: ToolContext, part: Partia
     drill |= {argument: name for name, argument in _ROW_PLACES.items() if name in by}
     attributes = facts_of(arguments.revisions, part, people, by, period, drill)
     attributes["changed_paths"] = {name: sums.touched for name, sums in part.results.items()}
-    # Services tell commits and not their files: what needs no files is asked of them as a search.
+    # Services list commits without files, so requests that need no files are sent as a search.
     if _PLACES & set(by) or arguments.file_kinds:
         wire_arguments = arguments.to_wire()
         fixed = {name: wire_arguments[name] for name in ("depth", "fileKinds") if wire_arguments.get(name)}

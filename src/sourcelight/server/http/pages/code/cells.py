@@ -63,7 +63,7 @@ class CellTable:
 def cell_table(
     path: str, lines: Sequence[str], requested: RequestedCells, blame: Mapping[int, str], address: str
 ) -> CellTable | str:
-    """Return the cells of a notebook, or why its lines are shown instead; empty: they are what the address asks for.
+    """Return the cells of a notebook, or why its lines are shown instead; empty: the address asks for lines.
 
     Parameters
     ----------

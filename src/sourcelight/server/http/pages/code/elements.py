@@ -1,4 +1,4 @@
-"""The pages of a name and of a binary file, and what pages of code have in common."""
+"""The pages of a name and of a binary file, and shared parts of pages of code."""
 
 from __future__ import annotations
 

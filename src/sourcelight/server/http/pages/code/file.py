@@ -104,7 +104,7 @@ def file_page(answer: ToolResult, view: FilePageView, *, prefix: str) -> Respons
 def _line_rows(
     texts: Sequence[str], view: FilePageView, path: str, blame: Mapping[int, str], address: str
 ) -> tuple[str, list[str]]:
-    """Return the lines of a file as rows of HTML, and what they are of all."""
+    """Return the lines of a file as rows of HTML, with a note about their share of the file."""
     total = len(texts)
     first, last = view.requested or (0, 0)
     start, end = 1, total

@@ -46,7 +46,7 @@ _NOTEBOOKS_S = 2.0
 _MAX_ENTRIES, _MAX_NAME_CHARS = 500, 200
 _KINDS = frozenset({"blob", "tree", "commit", "compare", "symbol"})
 _LONG = frozenset({"part", "blame", "history"})
-"""Parameters of addresses that ask for what may take a while."""
+"""Parameters of addresses of slow requests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class CodePages:
         return answer
 
     def _turn(self, request: Request, context: ToolContext) -> AbstractAsyncContextManager[None]:
-        """Return a turn for what may take a while, so that pages that are made at once need not wait for it."""
+        """Return a turn for slow requests, so that fast pages don't wait for them."""
         is_long = "/-/symbol/" in request.scope["path"] or not _LONG.isdisjoint(request.query_params)
         return self._access.turn(request, context) if is_long else nullcontext()
 
