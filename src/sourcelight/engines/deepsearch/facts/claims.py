@@ -53,7 +53,7 @@ CLAIMS: Sequence[Claim] = (
     Claim(
         ("`…` is a … in …", "`…` is an … in …", "`…` is defined in …: “…”"),
         "lines",
-        "As above; what follows the colon stands in the cited comment or docstring. Of two names, one sentence each.",
+        "As above; what follows the colon is in the cited comment or docstring. Of two names, one sentence each.",
         _PLACES,
         ("comparison.find_purpose", "comparison.find_difference", "comparison._describe"),
     ),
@@ -124,7 +124,7 @@ CLAIMS: Sequence[Claim] = (
     Claim(
         ("The head of `…` names …",),
         "lines",
-        "The words stand behind the name in the cited head. Nothing is said of bases that are added elsewhere.",
+        "The words follow the name in the cited head. Nothing is said of bases that are added elsewhere.",
         _PLACES,
         ("classes.find_bases",),
     ),
@@ -329,7 +329,7 @@ def is_proven(finding: Finding) -> bool:
 
 
 def _has_subject(sentence: str, evidence: Sequence[Evidence]) -> bool:
-    """Return whether the name that a sentence is about stands in the lines, or the paths, that it cites."""
+    """Return whether the name that a sentence is about is in the lines, or the paths, that it cites."""
     subject = re.search(r"(`+)\s?(.+?)\s?\1", sentence)
     if subject is None:
         return True
