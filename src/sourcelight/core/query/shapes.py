@@ -57,13 +57,13 @@ def is_replaceable(shape: Query, words: int) -> bool:
 def fill(shape: Query, text: str, words: Sequence[str]) -> Query:
     """Return the query `text`, whose shape is `shape`; its filters are the same objects as those of the shape."""
     nodes_by_id: dict[int, Node] = {}
-    root = None if shape.root is None else _filled(shape.root, words, nodes_by_id)
+    root = None if shape.root is None else _fill_term(shape.root, words, nodes_by_id)
     plan = [_with_words(alternative, words, nodes_by_id) for alternative in shape.plan]
     return Query(text, shape.pattern_type, root, tuple(plan))
 
 
 def _with_words(alternative: Alternative, words: Sequence[str], nodes_by_id: dict[int, Node]) -> Alternative:
-    pattern = None if alternative.pattern is None else _filled(alternative.pattern, words, nodes_by_id)
+    pattern = None if alternative.pattern is None else _fill_term(alternative.pattern, words, nodes_by_id)
     boost = alternative.boost and fill_text(alternative.boost, words)
     return replace(alternative, pattern=pattern, boost=boost)  # type: ignore[arg-type]  # a pattern stays one
 
@@ -73,7 +73,7 @@ def fill_text(text: str, words: Sequence[str]) -> str:
     return _STAND_IN.sub(lambda match: words[int(match[1])], text)
 
 
-def _filled(node: Node, words: Sequence[str], nodes_by_id: dict[int, Node]) -> Node:
+def _fill_term(node: Node, words: Sequence[str], nodes_by_id: dict[int, Node]) -> Node:
     """Return a node with words for its stand-ins; a node of several alternatives stays one object."""
     if isinstance(node, Filter | Predicate):
         return node
@@ -83,6 +83,6 @@ def _filled(node: Node, words: Sequence[str], nodes_by_id: dict[int, Node]) -> N
     if isinstance(node, Pattern):
         result = Pattern(fill_text(node.value, words), node.kind, node.negated, node.quoted, node.content)
     else:
-        result = type(node)(tuple([_filled(arg, words, nodes_by_id) for arg in node.args]))
+        result = type(node)(tuple([_fill_term(arg, words, nodes_by_id) for arg in node.args]))
     nodes_by_id[id(node)] = result
     return result

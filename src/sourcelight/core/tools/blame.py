@@ -136,7 +136,7 @@ class OwnershipArguments(Arguments, frozen=True):
     path: _Below = None
     revision: _Revision = None
     by: Annotated[
-        Annotated[str, choice("total", "directory", "file")] | None, Meta(description="Unit by which lines are counted.")
+        Annotated[str, choice("total", "directory", "file")] | None, Meta(description="Unit to count lines by.")
     ] = None
     depth: Depth = None
     exact: _Exact = None
