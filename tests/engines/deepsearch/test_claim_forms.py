@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from sourcelight.engines import deepsearch
+from sourcelight.engines.deepsearch.evidence.claims import CLAIMS, UNREAD, claim_of, is_proven
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Finding, Statement
-from sourcelight.engines.deepsearch.facts.claims import CLAIMS, UNREAD, claim_of, is_proven
 
 _FOLDER = Path(deepsearch.__file__).parent
 _MODULES = [path for room in ("facts", "lookups") for path in sorted((_FOLDER / room).glob("*.py"))]
@@ -72,10 +72,10 @@ def test_a_sentence_needs_a_known_form_and_its_proof(sentence: str, proof: str, 
 
 def test_what_is_nowhere_needs_a_whole_search() -> None:
     text = "No searched file has `gears`: no line and no path of `mill` contains it"
-    whole = Finding(Statement(text), "absence", queries=["gears"], is_negative=True)
-    assert is_proven(whole)
-    whole.notes.append("src/large.go was not read")
-    assert not is_proven(whole)
+    finding = Finding(Statement(text), "absence", queries=["gears"], is_negative=True)
+    assert is_proven(finding)
+    finding.notes.append("src/large.go was not read")
+    assert not is_proven(finding)
 
 
 def test_a_number_needs_a_form_too() -> None:

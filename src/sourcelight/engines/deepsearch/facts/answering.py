@@ -12,8 +12,8 @@ from typing import Any
 from sourcelight.core.errors import QueryError, RepositoryError, ToolError, UnsupportedTool
 from sourcelight.core.markup import code
 from sourcelight.core.markup.counts import list_names
+from sourcelight.engines.deepsearch.evidence.claims import claim_of
 from sourcelight.engines.deepsearch.facts import changes, commits, definitions, files, imports, subclasses, texts
-from sourcelight.engines.deepsearch.facts.claims import claim_of
 from sourcelight.engines.deepsearch.facts.events import find_event
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.paths import PathNames
@@ -114,7 +114,8 @@ def _count(work: Work, paths: PathNames) -> Fact | None:  # noqa: PLR0911 - one 
         # "What does the app target depend on" asks for another list.
         return None
     fact = counter(work)
-    if fact.unread and not fact.number:
+    # No definition in the index is none in a language with a grammar: zero would be said of all.
+    if not fact.number and (fact.unread or counter is definitions.count_definitions):
         return None
     if counter is subclasses.count_subclasses and request.is_list and not fact.number:
         # That no head names it proves nothing: in some languages, types implement without saying so.

@@ -136,12 +136,12 @@ def _keep_kinds(rows: list[dict[str, Any]], kinds: Sequence[str]) -> tuple[list[
     words: set[str] = set()
     if kinds and set(kinds) <= _KINDS_OF_TYPES:
         words = {_kind_of(row) for row in rows}
-        others = words & _NOT_CLASSES if kinds == ("class",) else set()
-        if others:
-            rows = [row for row in rows if _kind_of(row) not in others]
-            words -= others
-            what = " or ".join(in_words_with_article(word) for word in sorted(others))
-            sentences.append(f"Of the rows of the query, those count that are not written as {what}.")
+        other_kinds = words & _NOT_CLASSES if kinds == ("class",) else set()
+        if other_kinds:
+            rows = [row for row in rows if _kind_of(row) not in other_kinds]
+            words -= other_kinds
+            alternatives = " or ".join(in_words_with_article(word) for word in sorted(other_kinds))
+            sentences.append(f"Of the rows of the query, those count that are not written as {alternatives}.")
     if len(rows) == 1:
         noun = kinds[0] if kinds else "definition"
     if len(kinds) == 1 and len(words) == 1 and all(words):

@@ -114,8 +114,8 @@ def _type_in_words(definition: Definition, lines: Sequence[str], before: str, af
         return "annotation" if language in {"Java", "Groovy"} else "class"
     if not keywords:
         # The name of a C type may stand behind its body: `} entry_t;`.
-        begin = lines[definition.begin_line - 1] if 0 < definition.begin_line <= len(lines) else ""
-        return "type" if re.match(r"\s*typedef\b", begin) else ""
+        first_line = lines[definition.begin_line - 1] if 0 < definition.begin_line <= len(lines) else ""
+        return "type" if re.match(r"\s*typedef\b", first_line) else ""
     if "typedef" in keywords:
         return "type"
     if keywords[-1] in {"class", "struct"} and len(keywords) > 1 and keywords[-2] in {"enum", "record", "annotation"}:

@@ -124,10 +124,10 @@ def count_subclasses(work: Work) -> Fact:
         notes=notes,
         unit="definitions",
     )
-    if templated := _templated(work, names, set(subtypes), notes):
-        first, verb = templated[0], "does" if len(templated) == 1 else "do"
+    if template_heads := _template_heads(work, names, set(subtypes), notes):
+        first, verb = template_heads[0], "does" if len(template_heads) == 1 else "do"
         fact.subject += (
-            f"; {count_of(len(templated), 'further line')} {verb} so in a macro or a template, for any number of "
+            f"; {count_of(len(template_heads), 'further line')} {verb} so in a macro or a template, for any number of "
             f"types, such as {code(first['path'])}, line {first['line_number']:,}"
         )
         fact.is_open = True
@@ -146,8 +146,8 @@ def count_subclasses(work: Work) -> Fact:
     return fact
 
 
-def _templated(
-    work: Work, names: str, counted: Collection[tuple[str, str, str]], notes: list[str]
+def _template_heads(
+    work: Work, names: str, subtypes: Collection[tuple[str, str, str]], notes: list[str]
 ) -> list[dict[str, Any]]:
     """Return the heads that name a base for a type whose name is written elsewhere."""
     pattern = _TEMPLATED.replace("{marks}", _MARKS).replace("{names}", names)
@@ -161,7 +161,7 @@ def _templated(
             row["repository"] == repository
             and row["path"] == path
             and re.search(rf"\b{re.escape(name)}\b", row["line"])
-            for repository, path, name in counted
+            for repository, path, name in subtypes
         )
     ]
 

@@ -90,6 +90,7 @@ def _may_define(work: Work, texts: FileTexts, row: Mapping[str, Any], name: str)
 
 _VERSIONED = re.compile(r"(?<![\w/.])[A-Za-z]{2,}/\d+(?:\.\d+)?(?![\w/])")
 """Names such as HTTP/3, of which each part alone is everywhere."""
+_COMMIT = re.compile(r"(?=[a-f]*\d)[\da-f]{7,40}")
 _MAX_WORDS = 6
 
 
@@ -99,7 +100,8 @@ def absent_words(work: Work, words: Sequence[str]) -> tuple[str, ...]:
     A word of which that is not certain is left out, and so is one that a path has, or another spelling of it. Names
     such as HTTP/3 in the question count too.
     """
-    candidates = (*words, *_VERSIONED.findall(work.inquiry.question))
+    # The id of a commit is in no file, and yet known.
+    candidates = [word for word in (*words, *_VERSIONED.findall(work.inquiry.question)) if not _COMMIT.fullmatch(word)]
     absent = []
     for word in list(dict.fromkeys(candidates))[:_MAX_WORDS]:
         notes: list[str] = []

@@ -9,9 +9,9 @@ from typing import Any
 
 from sourcelight.core.errors import QueryError, RepositoryError, SourcelightError, ToolError, UnsupportedTool
 from sourcelight.core.markup import code
+from sourcelight.engines.deepsearch.evidence.claims import is_proven
 from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
-from sourcelight.engines.deepsearch.facts.claims import is_proven
 from sourcelight.engines.deepsearch.facts.commits import evidence_of
 from sourcelight.engines.deepsearch.facts.events import byline
 from sourcelight.engines.deepsearch.facts.model import Work, format_call

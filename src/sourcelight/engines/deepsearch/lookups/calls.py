@@ -70,10 +70,10 @@ def find_callers(work: Work, locations: Sequence[DefinitionLocation], name: str,
         return _no_callers(work, simple, callables, queries, notes)
     for key, row in rows.items():
         row["calls"] = counts[key]
-    others = _other_lines(work, texts, simple, rows.keys(), notes)
-    is_whole = complete and not notes and not any(is_unread for _, is_unread in others)
-    number = sum(not rank_of(path) for (_, path, _), _ in others)
-    return _state(work, list(rows.values()), name, callables, queries, is_whole=is_whole, others=number)
+    other_lines = _other_lines(work, texts, simple, rows.keys(), notes)
+    is_whole = complete and not notes and not any(is_unread for _, is_unread in other_lines)
+    number = sum(not rank_of(path) for (_, path, _), _ in other_lines)
+    return _state(work, list(rows.values()), name, callables, queries, is_whole=is_whole, other_lines=number)
 
 
 def _other_lines(
@@ -83,7 +83,7 @@ def _other_lines(
 
     They may pass it to another function, or call it where no grammar reads it, which is the second value of each.
     """
-    found: list[tuple[tuple[str, str, int], bool]] = []
+    other_lines: list[tuple[tuple[str, str, int], bool]] = []
     for row in run_searches(work, make_queries(work, f"case:yes type:file /\\b{escape_regexp(name)}\\b/"), notes):
         target, key = work.inquiry.pins.of(row["repository"]), (row["repository"], row["path"], row["line_number"])
         if row["type"] != "content" or target is None or key in calls or DOCUMENTS.search(row["path"]):
@@ -93,8 +93,8 @@ def _other_lines(
         if _defines(row, name):
             continue
         if definition_at(texts, target, row["path"], name, row["line_number"]) is None:
-            found.append((key, is_unread_code(texts, target, row["path"])))
-    return found
+            other_lines.append((key, is_unread_code(texts, target, row["path"])))
+    return other_lines
 
 
 def _defines(row: Mapping[str, Any], name: str) -> bool:
@@ -187,7 +187,7 @@ def _state(
     queries: Sequence[str],
     *,
     is_whole: bool,
-    others: int,
+    other_lines: int,
 ) -> Finding:
     texts = FileTexts(work.context)
     rows.sort(key=lambda row: (rank_of(row["caller_path"]), row["caller_path"], row["line_number"]))
@@ -210,9 +210,9 @@ def _state(
     by = "called by name in" if by_name or len(callables) > 1 else "called by"
     outside = " outside of tests and examples" if tested and main is not rows and len(tested) != len(rows) else ""
     counts = f"{'' if is_whole else 'at least '}{call_noun} in {file_count}{outside}"
-    if others:
-        # A name that is passed on is called elsewhere: all lines with the name are accounted for.
-        counts += f"; {count_of(others, 'other line')} of code {'has' if others == 1 else 'have'} the name"
+    if other_lines:
+        # A name that is passed on is called elsewhere. No number: what is code in a notebook or a text is not certain.
+        counts += "; further lines have the name"
     text = f"{code(name)} is {by} {name_list} ({counts})"
     finding = Finding(Statement(text, evidence), "callers", queries=list(queries), heading="Used by")
     finding.details = [_statement(work, texts, row) for row in main[:MAX_DETAILS]]
@@ -235,14 +235,15 @@ def _state(
 
 def _caller(row: Mapping[str, Any]) -> str:
     """Name the function of a call, or where it is if there is none with a name."""
-    if row["caller"] in KEYWORDS:
+    # Not "the top level": where a grammar lost its way, the function around a call isn't known.
+    if not row["caller"] or row["caller"] in KEYWORDS:
         return f"code of {code(row['caller_path'])}"
-    return code(row["caller"]) if row["caller"] else f"the top level of {code(row['caller_path'])}"
+    return code(row["caller"])
 
 
 def _statement(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> Statement:
     target = work.inquiry.pins.of(row["caller_repository"])
-    caller = "code" if row["caller"] in KEYWORDS else code(row["caller"]) if row["caller"] else "the top level"
+    caller = code(row["caller"]) if row["caller"] and row["caller"] not in KEYWORDS else "code"
     text = f"{caller} in {code(row['caller_path'])}: {code((row['line'] or '').strip()[:160])}"
     if target is None:
         return Statement(text)
@@ -269,14 +270,11 @@ def _mentions(
             continue
         evidence = texts.evidence(target, row["path"], row["line_number"], row["line_number"], "usage")
         statements.append(Statement(f"{code(row['path'])}: {code((row['line'] or '').strip()[:160])}", (evidence,)))
-    files = count_of(len({(row["repository"], row["path"]) for row in main}), "file")
     main_holders = list(dict.fromkeys(f"{code(row['path'])}, line {row['line_number']:,}" for row in main))[:SHOWN]
-    outside = " outside of tests and examples" if len(main) < len(lines) else ""
-    verb = "has" if len(main) == 1 else "have"
-    other = f"{count_of(len(main), 'other line')} of code in {files}{outside} {verb} the name"
+    main_holders = list(dict.fromkeys(f"{code(row['path'])}, line {row['line_number']:,}" for row in main))[:SHOWN]
     such = f"{':' if len(main) <= SHOWN else ', such as'} {join_words(main_holders)}"
     headline = Statement(
-        f"No call of {code(name)} is certain, but {other}{such}",
+        f"No call of {code(name)} is certain, but other lines have the name{such}",
         tuple(item for statement in statements[:SHOWN] for item in statement.evidence),
     )
     finding = Finding(headline, "callers", queries=queries, heading="Lines with the name")

@@ -34,7 +34,10 @@ def find_bases(work: Work, locations: Sequence[DefinitionLocation], name: str, q
     texts = FileTexts(work.context)
     classes = [location for location in best_locations(locations) if location.definition.kind in _CLASSES]
     # The name of another type, as in `type A = B & C`, has no head.
-    kinds = [kind_in_words(at.definition, texts.lines(at.target, at.path), at.path) for at in classes]
+    kinds = [
+        kind_in_words(location.definition, texts.lines(location.target, location.path), location.path)
+        for location in classes
+    ]
     if not classes or len(classes) > SHOWN or any(kind.startswith("type") for kind in kinds):
         return None
     sentences, evidence = [], []

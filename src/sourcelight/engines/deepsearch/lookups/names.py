@@ -45,7 +45,7 @@ _CALLED_SO = {
     "module": {"namespace", "package"}, "exception": {"class"}, "error": {"class", "type", "struct", "enum"},
     "field": {"property"}, "property": {"field"}, "attribute": {"field", "property"}, "decorator": {"function"},
 }  # fmt: skip
-"""What people call a thing beside the word of its language: to call a method a function is no mistake."""
+"""Kinds that people call by another word than their language: to call a method a function is no mistake."""
 _MEMBERS = frozenset({"attribute", "method", "constructor", "field", "property", "member of an enum"})
 _TYPES = frozenset({"class", "struct", "interface", "enum", "record"})
 _RANKS = {"code": 0, "config": 1, "vendored": 3, "generated": 3}
@@ -332,10 +332,10 @@ def with_repository(work: Work, location: DefinitionLocation) -> str:
 
 def is_of_kind(work: Work, location: DefinitionLocation, noun: str) -> bool:
     """Return whether a definition is what a noun of a question says, by the words of its own line."""
-    asked = singular_of(noun)
+    singular = singular_of(noun)
     lines = FileTexts(work.context).lines(location.target, location.path)
     kind = kind_in_words(location.definition, lines, location.path)
-    return not asked or asked == kind or (asked in _CALLED_SO and kind in _CALLED_SO[asked])
+    return not singular or singular == kind or (singular in _CALLED_SO and kind in _CALLED_SO[singular])
 
 
 def noun_at(texts: FileTexts, location: DefinitionLocation) -> str:

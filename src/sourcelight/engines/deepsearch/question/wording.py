@@ -108,7 +108,7 @@ _CLIPPED: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
 )
 _OF_LINE = re.compile(r"\bline\s+\d|:\d+\b", re.IGNORECASE)
 _AND_WHEN = re.compile(r"\s*,?\s+and\s+(?:when|who|by\s+whom|in\s+(?:which|what)\s+commit)$", re.IGNORECASE)
-"""What an answer about a line says anyway."""
+"""Endings that ask for more than a person, which an answer about a line has anyway."""
 FORM_WORDS = (
     "default", "defaults", "defined", "declared", "implemented", "definition", "implementation", "difference",
     "differences", "between", "example", "dependencies", "dependency", "depends", "version", "required", "supported",

@@ -8,11 +8,11 @@ from typing import Any
 
 from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.core.markup.counts import list_names
+from sourcelight.engines.deepsearch.evidence.claims import UNREAD
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence
 from sourcelight.engines.deepsearch.evidence.pins import Pin
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.answering import find_facts
-from sourcelight.engines.deepsearch.facts.claims import UNREAD
 from sourcelight.engines.deepsearch.facts.files import excluded_repositories
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows
 from sourcelight.engines.deepsearch.markdown import inline
@@ -156,8 +156,8 @@ def _format_claim(request: FactRequest, fact: Fact, unapplied: Sequence[str]) ->
             f"{'were' if is_several else 'was'}: {'they were' if is_several else 'it was'} looked for as text."
         )
     if not sentences:
-        if fact.is_open or fact.unread:
-            return "What could be counted is counted; the first sentence says what could not."
+        if fact.is_open:
+            return "All that could be counted is; the first sentence says what could not."
         return (
             "The count is complete for what was searched."
             if fact.number is not None

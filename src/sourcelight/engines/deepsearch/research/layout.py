@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sourcelight.core.markup import code, count_of, join_words
+from sourcelight.engines.deepsearch.evidence.claims import UNREAD
 from sourcelight.engines.deepsearch.evidence.commits import HistoryEvidence
 from sourcelight.engines.deepsearch.evidence.model import (
     CommitEvidence,
@@ -17,7 +18,6 @@ from sourcelight.engines.deepsearch.evidence.model import (
 )
 from sourcelight.engines.deepsearch.evidence.relevant import RelevantPassage
 from sourcelight.engines.deepsearch.evidence.surroundings import DefinitionExcerpt, paragraph_of
-from sourcelight.engines.deepsearch.facts.claims import UNREAD
 from sourcelight.engines.deepsearch.facts.kinds import in_words_with_article, kind_in_words
 from sourcelight.engines.deepsearch.markdown import CITED, inline
 from sourcelight.engines.deepsearch.question import QuestionIntents
@@ -31,6 +31,8 @@ HOW = re.compile(r"\W*(?:how\s+(?:does|do|is|are|can)|explain|what\s+happens|des
 _WHOLE = re.compile(r"[A-Z`*].*[.:!?]\W?", re.DOTALL)
 """A paragraph that was not cut at either end."""
 
+_NO_WORD = "No direct answer found: no file searched shares a word with the question."
+_NO_WORD_SHORT = "No direct answer found."
 _NO_ANSWER = "No direct answer found: what is searched has few of the question's words together."
 
 
@@ -129,7 +131,10 @@ def lay_out(
     draft.confident = is_counted or not (findings.weak or unread is not None)
     past = findings.past.commits if findings.past is not None else []
     if lead:
-        parts += [Paragraph(text) for text in _lead(findings, past, ledger, unread)]
+        texts = _lead(findings, past, ledger, unread)
+        # Names that became scope were not searched for: nothing is said of the whole question.
+        texts = [_NO_WORD_SHORT if text == _NO_WORD and inquiry.scope.parts else text for text in texts]
+        parts += [Paragraph(text) for text in texts]
     if lead and not findings.weak and HOW.match(inquiry.question) and (steps := _steps(findings, ledger)):
         parts.append(Heading("At a glance"))
         parts.append(Paragraph("\n".join(steps)))
@@ -198,7 +203,7 @@ def _lead(
             relevant = f"This can't be answered as asked, because {words} {was} not understood. {relevant}"
         return [*paragraphs, relevant]
     if not findings.relevant:
-        return [*paragraphs, "No direct answer found: no file searched shares a word with the question."]
+        return [*paragraphs, _NO_WORD]
     paragraphs.append(f"{_NO_ANSWER} Most relevant:" if findings.weak else "Most relevant:")
     paragraphs.append(
         "\n".join(f"{number}. {_relevant(passage, ledger)}" for number, passage in enumerate(findings.relevant, 1))

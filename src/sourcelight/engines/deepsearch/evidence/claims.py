@@ -93,7 +93,7 @@ CLAIMS: Sequence[Claim] = (
         ("`…` is called by …", "`…` is called by name in …"),
         "lines",
         "Each cited line has the call. The number counts calls that navigation resolves, outside of tests; the "
-        "sentence has the number of all other lines of code with the name, so every line is accounted for. By name, "
+        "sentence says if further lines have the name, so every line is accounted for. By name, "
         "if a call may be of another definition; at least, if a file with the name couldn't be parsed.",
         "lines with the name",
         ("calls._state", "calls.find_callers"),
