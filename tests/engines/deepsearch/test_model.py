@@ -144,8 +144,8 @@ def test_the_routes_are_a_tool_of_a_model(engine: LocalEngine) -> None:
     assert len(results) == len(questions)
     for part, result in zip(questions.values(), results, strict=True):
         assert part in result
-    made = [str(event.payload["query"]) for event in answer.happenings if event.payload.get("tool") == "lookup"]
-    assert made == list(questions), "calls of one message run in its order"
+    lookups = [str(event.payload["query"]) for event in answer.happenings if event.payload.get("tool") == "lookup"]
+    assert lookups == list(questions), "calls of one message run in its order"
     assert all(SECRET not in result for result in results)
     assert "(unverified)" not in answer.text
     assert "shop/cart.py?L9-12" in answer.text

@@ -142,8 +142,8 @@ def in_one_tick(body: bytes) -> bytes:
     """Return the events of a stream as a search that ends at once sends them: a slow one sends filters repeatedly."""
     events = body.split(b"\n\n")
     filters = [event for event in events if event.startswith(b"event: filters\n")]
-    others = [event for event in events if event not in filters and b'"done":false' not in event]
-    return b"\n\n".join([*filters[-1:], *others])
+    rest = [event for event in events if event not in filters and b'"done":false' not in event]
+    return b"\n\n".join([*filters[-1:], *rest])
 
 
 def exchange_shortly(service: Service, data: bytes) -> bytes:
