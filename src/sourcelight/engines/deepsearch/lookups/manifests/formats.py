@@ -23,6 +23,9 @@ _GEM_GROUP = re.compile(r"^group\b[\s(]*(.*?)\)?\s+do\b")
 _GRADLE = re.compile(
     r"""^\s*(\w*(?:[iI]mplementation|[aA]pi|[cC]ompile\w*|[rR]untime\w*|[aA]nnotationProcessor))[\s(]+['"]([\w.-]+):([\w.-]+)(?::([^'"]+))?['"]"""
 )
+_BY_ALIAS = re.compile(
+    r"\s*\w*(?:[iI]mplementation|[aA]pi|[cC]ompile\w*|[rR]untime\w*|[kK]apt|[kK]sp)[\s(]+(?:platform\()?(?:libs\.|kotlin\()"
+)
 _QUOTED = re.compile(r"""['"]([A-Za-z0-9][\w.-]*(?:\[[^\]]*\])?\s*(?:[<>=!~][^'"]*)?)['"]""")
 _PLAIN_REQUIREMENTS = re.compile(r"^requirements\.(?:txt|in)$")
 
@@ -43,6 +46,8 @@ def requirements_rank(path: str) -> int:
 def read_requirements(path: str, lines: Sequence[str]) -> list[Requirement] | None:
     """Return what a manifest lists; None if it can't be read."""
     name = path.rpartition("/")[2]
+    if name.endswith((".gradle", ".gradle.kts")) and any(_BY_ALIAS.match(line[:500]) for line in lines):
+        return None  # a catalog elsewhere has their names
     for pattern, reader in _READERS:
         if re.search(pattern, name):
             try:
