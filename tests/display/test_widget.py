@@ -188,10 +188,10 @@ def test_a_front_end_without_widgets_sees_a_page_that_lives(
     assert box_shown is box
     assert "Searching" in page["text/html"]
     assert f"sl-page-{box.page}" in page["text/html"]
-    *_, (emptied, nothing), (place, final) = updates
+    *_, (emptied, nothing), (last_display, final) = updates
     assert emptied is box
     assert nothing == {"text/html": "", "text/plain": ""}
-    assert place is page
+    assert last_display is page
     assert "Limited" in final["text/html"]
     assert "sl-page-" not in final["text/html"], "nothing hides it"
     assert {page["text/plain"], final["text/plain"]} == {"sourcelight progress"}
