@@ -174,7 +174,9 @@ def find_callees(work: Work, locations: Sequence[DefinitionLocation], name: str)
 
 def _is_call(row: Mapping[str, Any], name: str) -> bool:
     """Return whether the line itself shows the call, so that it proves it; a comment shows an example at best."""
-    if COMMENT.match(row["line"] or ""):
+    # Where a grammar lost its way, the head of a definition is read as a call.
+    head = rf"\b(?:fun|defp?|fn|func|function|sub)\b[^=({{]*(?<![\w$]){re.escape(name)}\s*[(<\[]"
+    if COMMENT.match(row["line"] or "") or re.search(head, row["line"] or ""):
         return False
     return re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", row["line"] or "") is not None
 
@@ -205,7 +207,7 @@ def _state(
     call_noun = count_of(sum(row["calls"] for row in main), "call")
     file_count = count_of(len({(row["caller_repository"], row["caller_path"]) for row in main}), "file")
     if len(by_caller) > len(visible):
-        name_list = f"{len(by_caller):,} functions, among them {name_list}"
+        name_list = f"{len(by_caller):,} places, among them {name_list}"
     # A call that only shares the name may be of something else: of another class, of a library.
     by = "called by name in" if by_name or len(callables) > 1 else "called by"
     outside = " outside of tests and examples" if tested and main is not rows and len(tested) != len(rows) else ""
