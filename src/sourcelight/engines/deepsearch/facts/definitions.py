@@ -230,7 +230,11 @@ _TESTS: tuple[tuple[str, str, str], ...] = (
         r"type:file case:yes /^[ \t]*(?:@Test\b|(?:@\w+[ \t]+|\w+[ \t]+)*func[ \t]+test\w*[ \t]*\()/",
         "lines with @Test or func test…",
     ),
-    ("C#", r"type:file case:yes /^[ \t]*\[(?:Fact|Theory|Test|TestMethod)\b/", "lines with [Fact], [Theory] or [Test]"),
+    (
+        "C#",
+        r"type:file case:yes /^[ \t]*\[\w*(?:Fact|Theory|Test|TestMethod|TestCase)[\](]/",
+        "lines with [Fact], [Theory], [Test] or the like",
+    ),
     (
         "PHP",
         r"type:file case:yes file:Test\.php$ /^[ \t]*(?:[\w \t]*function[ \t]+test\w*[ \t]*\(|#\[Test\b)/",
