@@ -61,7 +61,7 @@ class _FileLines:
     sources: SourceLines | None
 
     def with_cells(self, item: FileEvidence) -> FileEvidence:
-        """Return evidence that says in which cells of a notebook it is."""
+        """Return evidence with the cells of the notebook that it is in."""
         if self.sources is None:
             return item
         cells = cell_location(self.sources, item.begin_line, item.end_line)
@@ -77,7 +77,7 @@ class CitationChecker:
     catalog, viewer
         The catalog, and the viewer: a repository that the viewer may not see counts as absent.
     pins
-        Commits of which files may be cited. Their ancestors may be cited as commits.
+        Commits whose files may be cited. Their ancestors may be cited as commits.
     """
 
     catalog: Catalog

@@ -2,11 +2,11 @@
 
 Lines stay where they are, so that citations hold. What is searched for: formats that issuers document (cloud keys,
 tokens with a prefix), private key blocks, values given to names such as ``password``, users in addresses, and long
-text without order beside such names.
+random text next to such names.
 
 What a log is told of a fault, where its own message may quote a question, an answer or code.
 
-Frames around repository text that a model reads, so that none of it can pass for something else.
+Frames around repository text that a model reads, so that it can't pass for instructions.
 """
 
 from __future__ import annotations

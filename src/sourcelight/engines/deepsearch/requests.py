@@ -45,8 +45,8 @@ class ResearchRequest:
     question
         In words, without filters.
     filters
-        Filters of files as a query; those of repositories and revisions in it say in text what the pins hold, for
-        searches that a reader can run again.
+        Filters of files as a query; its filters of repositories and revisions repeat the pins as text, for searches
+        that a reader can run again.
     pins
         The commits that count.
     context
@@ -79,13 +79,13 @@ def open_inquiry(
     text
         The question in words.
     filters
-        The filters that stood in it, or those of the question before.
+        The filters in it, or the filters of the previous question.
     context
         For whom.
     previous
         Earlier questions of the conversation.
     requested_scope
-        Repositories and a revision that came beside the question.
+        Repositories and a revision that were passed with the question.
 
     Raises
     ------
@@ -129,7 +129,7 @@ def _scope_of(text: str, names: RepositoryNames) -> QuestionScope:
 
 
 def _narrow(requested_scope: NamedScope, read: NamedScope) -> NamedScope:
-    """Return what a question names within what came beside it."""
+    """Return the scope that a question names, within the scope that was passed with it."""
     return NamedScope(read.repositories or requested_scope.repositories, read.revision or requested_scope.revision)
 
 

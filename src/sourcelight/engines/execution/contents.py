@@ -35,7 +35,7 @@ def in_files_with_content(
     if not content:
         yield from search(targets)
         return
-    languages = () if query.cells else query.languages  # those of cells are none of their files
+    languages = () if query.cells else query.languages  # lines of cells aren't lines of files
     holding = TextQuery(And(tuple(content)), query.files, languages)
     for target in targets:
         parts = list(store.search((target,), holding, SearchOptions(lines=False), cancellation))
@@ -51,7 +51,7 @@ def _with_paths(batch: Any, paths: set[str | None]) -> Any:
 
 
 class FileReader(Protocol):
-    """Reads files of targets: an `IndexStore`, or what stands for it while there is no index yet."""
+    """Reads files of targets: an `IndexStore`, or its replacement until there is an index."""
 
     def read(self, target: Target, path: str) -> bytes | None:
         """Return the content of a file; None when there is none or it is matched by name only."""

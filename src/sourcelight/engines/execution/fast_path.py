@@ -72,7 +72,7 @@ _ShapeKey: TypeAlias = tuple[str, str, str, Viewer]
 
 @dataclass(frozen=True)
 class KnownShape:
-    """All that an answer needs besides its words, from a search of the same shape.
+    """Everything that an answer needs except its words, from a search of the same shape.
 
     Attributes
     ----------
@@ -400,7 +400,7 @@ def _with_words(shape: KnownShape, words: Sequence[str]) -> PreparedQuery | None
 def _if_nothing(shape: Query) -> tuple[Alert | None] | None:
     """Return the alert of `notices.nothing_found` for a query of a shape without a match; None if it depends on words.
 
-    The words of a shape are letters, digits and underscores, for which alone there is no advice.
+    Words of a shape are letters, digits and underscores, which alone need no advice.
     """
     advices = advise(shape)
     messages = [notices.sentence(advice) for advice in advices if advice.kind in notices.SHOWN]

@@ -163,7 +163,7 @@ class LocalEngine(IndexedRepositories):
         source = LocalSource(self, self.plan_cache, SearchTask(query, scoped, request, viewer, cancellation))
         scoper = source.scoper
         scopes = scoper.resolve(scoped)
-        # A number alone can't say what it lacks, so anything missing is left to the stream.
+        # A number can't report missing parts, so incomplete counts are left to the stream.
         if len(scopes) != 1 or scoper.unsearchable or scoper.undecided or scoper.invalid or scoper.missing:
             return None
         plan = make_plan(scopes[0])

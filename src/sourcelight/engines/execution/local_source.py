@@ -89,7 +89,7 @@ class LocalSource:
         self.repositories.refresh(self.task.cancellation)
 
     def _look_at_query(self) -> None:
-        """Note whether the query can be answered before the repositories are indexed."""
+        """Record whether the query can be answered before the repositories are indexed."""
         self._reads_unindexed = all(needs_no_index(item.alternative) for item in self.task.scoped)
 
     def resolve(self) -> Iterator[Skipped]:
@@ -185,7 +185,7 @@ class LocalSource:
         return self.pipeline
 
     def note(self, part: SearchPart) -> None:
-        """Record what a part of the search says besides its matches."""
+        """Record what a part of the search reports besides its matches."""
         self._missing.update(part.missing)
         self.unread_cells.update(part.unread_cells)
         self.finished.update(part.repositories_done)
@@ -195,9 +195,9 @@ class LocalSource:
     def report(self, matched_repositories: Collection[str], *, limit_hit: bool) -> SourceReport:
         """Sum up the search."""
         del matched_repositories  # a repository that is late here is named whether it has matches or not
-        # After the limit was reached, unsearched repositories are no fault of the time.
+        # After the limit was reached, the timeout isn't the reason for unsearched repositories.
         timed_out = self.late_repositories() if self.task.cancellation.expired and not limit_hit else []
-        # Asked first: what is said of the first indexing is no failure any more afterwards.
+        # Checked first: a notice about the first indexing replaces that of a failure.
         is_complete = not self._pending.intersection(self.failed)
         skipped = list(self.missing_work())
         if not self.repositories.worktree:
@@ -267,8 +267,8 @@ class LocalSource:
     def missing_from_count(self, plan: Plan, parts: Sequence[SearchPart] = ()) -> tuple[str, ...]:
         """Return why the count of one plan is incomplete, from its reported parts; empty if it is complete.
 
-        What a stream would say of the same search decides, so that both have one status. Without parts: what is known
-        before anything is counted.
+        The same search as a stream decides, so that both have one status. Without parts: what is known before anything
+        is counted.
         """
         self.plans, self.summary = [plan], summary_of([plan])
         for part in parts:

@@ -52,7 +52,7 @@ def repository_hits(
         except QueryError:
             if text == node.value:
                 raise
-            return None  # what stands before an @ inside a group or class is no expression, and names no repository
+            return None  # the text before an @ inside a group or class isn't an expression, and names no repository
 
     def of_pattern(node: Pattern, name: bytes) -> list[tuple[int, int]] | None:
         text = "" if node.content else node.value.split("@", 1)[0]

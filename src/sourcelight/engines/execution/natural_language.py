@@ -58,7 +58,7 @@ class RankedSearch:
         Most chunks of one file; None: no limit.
     targets
         Where to look instead of what the filters ``repo:`` and ``rev:`` choose; repositories that the viewer may not
-        see are left out. None: as the filters say.
+        see are left out. None: from the filters.
     scorers
         Further lists of scores.
     exchange

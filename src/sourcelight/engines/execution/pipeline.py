@@ -350,8 +350,7 @@ class ResultPipeline:
 
 def limit_of(alternatives: Sequence[Alternative], default: int) -> int:
     """Return the matches after which a search stops, `sys.maxsize` for never. Each alternative may have a count."""
-    # By identity of the filter: alternatives that share one share its limit. `id(None)` stands for those without a
-    # filter.
+    # By identity of the filter: alternatives that share one share its limit. `id(None)` is the key without a filter.
     counts = {id(a.first("count")): a.count_limit(default) for a in alternatives}
     if None in counts.values():
         return sys.maxsize

@@ -286,7 +286,7 @@ def _regexp(text: str, *, sensitive: bool) -> CompiledPattern:
 
 
 def histories_of(plans: Sequence[Plan]) -> tuple[list[HistoryRequest], list[HistoryRequest]]:
-    """Return the histories that `plans` need with changes, and those of which they need only commits.
+    """Return the histories that `plans` need with changes, and those that they need without.
 
     Predicates about contributors need changes as well. A repository is in one of the two lists.
     """

@@ -27,7 +27,7 @@ _SHORT, _FEW_OR = 300, 6
 """Characters and alternatives of a query that is read in a moment."""
 _MAX_CACHED_QUERIES = 64
 _COMMITS = frozenset({"commit", "diff"})
-"""Types of which a pattern may be too large."""
+"""Types of patterns that may be too large."""
 _TIMEOUT = re.compile(r"(?i)(?<![^\s(])timeout:([^\s()]+)")
 
 
@@ -73,7 +73,7 @@ class QueryReader:
         if filters and self._checked.get(filters):
             return query, (ScopedAlternative(query.plan[0]),)
         result = check_query(query, request), resolve_contexts(query, contexts)
-        # Not kept where a context stood for what may change.
+        # Not cached if the meaning of a context may change.
         if len(request.query) <= _SHORT and [id(item.alternative) for item in result[1]] == [*map(id, query.plan)]:
             self._read.put(query, result)
             if filters and not _COMMITS.intersection(query.plan[0].types):

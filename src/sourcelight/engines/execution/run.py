@@ -204,7 +204,7 @@ class SearchExecution:
         began = time.monotonic()
         alert = notices.nothing_found(query, self.finds, self.may_find_in_any_case)
         if report.advice is not None and time.monotonic() - began < notices.TRY_S:
-            # No variant was given up for its time, so that nothing else would be said of the same repositories.
+            # No variant timed out, so no other notice covers these repositories.
             report.advice.append(alert)
         return alert
 

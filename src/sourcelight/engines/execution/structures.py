@@ -35,7 +35,7 @@ UNREAD_STRUCTURES: Mapping[str, tuple[str, str, str, str]] = {
         ("failed", "files that ast-grep fails on", "crashed the process that searched for the pattern in them"),
     )
 }
-"""Reason, noun, meaning and severity of what is said of files whose syntax could not be read."""
+"""Reason, noun, meaning and severity of notices about files whose syntax could not be read."""
 
 
 def structures_of(alternative: Alternative) -> tuple[Pattern, ...]:
@@ -82,7 +82,7 @@ def structure_pattern(pattern: Pattern, alternative: Alternative) -> StructurePa
     Raises
     ------
     QueryError
-        It is no pattern in any of them.
+        It isn't a pattern in any of them.
     """
     languages = languages_of(alternative)
     is_named = any(item.value and not item.negated for item in alternative.all("lang"))
@@ -131,7 +131,7 @@ def unread_patterns(patterns: Iterable[StructurePattern]) -> Iterator[Skipped]:
         text = pattern.text if len(pattern.text) <= _MAX_TITLE_CHARS else f"{pattern.text[:_MAX_TITLE_CHARS]}…"
         if left_out:
             reason_list = "\n".join(f"- {name}: {reason}" for name, reason in left_out)
-            # What the query itself says decides: nothing is missing that was asked for.
+            # The query excludes them itself, so nothing is missing.
             yield Skipped(
                 reason="structure-language",
                 title=f"no pattern in {count_of(len(left_out), 'language')}: {text}",

@@ -38,8 +38,8 @@ def parse_identifier(text: str, base_url: str = "") -> Identifier:
     text
         An address, a relative address, a read token, or a number.
     base_url
-        Our own address; empty: there is none to compare a full address with, so only one with a read token is taken,
-        which opens the same conversation wherever it stands.
+        Our own address; empty: there is none to compare a full address with, so only one with a read token is accepted,
+        which opens the same conversation on every service.
 
     Raises
     ------

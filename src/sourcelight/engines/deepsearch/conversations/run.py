@@ -45,7 +45,7 @@ class QuestionRun:
     question
         Its number.
     text, filters, requested_scope
-        What is asked, and of what: as filters in the question, and as names beside it.
+        The question, its scope as filters in the text, and its scope as separate names.
     context
         For whom; its cancellation is this question's own.
     unkept

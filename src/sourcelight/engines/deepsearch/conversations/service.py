@@ -120,8 +120,8 @@ class ConversationService:
         Raises
         ------
         ToolError
-            For what is no identifier, and, in the same words, for a conversation that is not there, was deleted, or
-            is not shared with the viewer.
+            For an invalid identifier and, with the same message, for a conversation that doesn't exist, was deleted, or
+            isn't shared with the viewer.
         """
         conversation = self.find(identifier, context)
         visible = [

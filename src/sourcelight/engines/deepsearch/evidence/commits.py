@@ -29,7 +29,7 @@ from sourcelight.engines.search.ranking.terms.tokenizer import stem, terms_of
 from sourcelight.repos import packed_objects
 
 MAX_FILES = 30
-"""Maximum files of a commit whose message counts; larger commits say little about each file."""
+"""Maximum files of a commit whose message counts; larger commits mean little for each file."""
 
 TOP = 40
 _TRAILERS = re.compile(

@@ -153,7 +153,7 @@ class Finding:
     Attributes
     ----------
     headline
-        What was found; or that there is none, which every file searched proves.
+        The result; or that nothing matches, which every searched file proves.
     unit
         What kind of fact it is, such as ``definition`` or ``value``.
     quotes
@@ -169,7 +169,7 @@ class Finding:
     notes
         What could not be read, so that there may be more.
     is_negative
-        Whether it says that something is nowhere.
+        Whether it states that something doesn't exist.
     """
 
     headline: Statement

@@ -1,6 +1,6 @@
 """Select quotes from ranked chunks: the best ones, no near duplicates, few of one file.
 
-The lines of a chunk that say most about a question.
+The lines of a chunk that are most relevant to a question.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The most relevant passages of a ranking: three definitions or texts, with their own descriptions.
 
-A file is ranked by all of it; of the best files, the definitions are ranked here: by their names, by what their
-documentation says, and by how much of a body of their length is about the question. The longest function of a file has
-every word, and is seldom the one that is asked about.
+A file is ranked by all of it; of the best files, the definitions are ranked here: by their names, their documentation,
+and the relevant share of their bodies. The longest function of a file has every word, and is seldom the one that is
+asked about.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class _Candidate:
     definition: Definition | None = None
 
     def touches(self, other: _Candidate) -> bool:
-        """Return whether one is within the other, or both are of one name: twins say the same."""
+        """Return whether one contains the other, or both have one name: such chunks are redundant."""
         names = [candidate.definition.name for candidate in (self, other) if candidate.definition is not None]
         same_name = len(names) > 1 and names[0] == names[1]
         return same_name or (self.begin_line <= other.end_line and other.begin_line <= self.end_line)

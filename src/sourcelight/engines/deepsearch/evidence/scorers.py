@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sourcelight.engines.symbols import SymbolTable
 
 MAX_DEFINING = 3
-"""Files beyond which a name says nothing about where its definition is."""
+"""Maximum files of a name that still locates its definition."""
 
 VOTING = 6
 """Best chunks whose names vote. More of them, or votes that are not evened out, made the first file worse."""

@@ -37,7 +37,7 @@ _TAG = re.compile(
     r"^(?:[@\\][a-zA-Z]\w*|<(?:param|typeparam|returns|value|exception|example|seealso)\b"
     r"|:(?:param|returns?|rtype|type|raises?)\b)"
 )
-"""Begins what a comment says of parameters, results and the like: no sentence about the definition."""
+"""Starts a comment's section on parameters, results and the like, which doesn't describe the definition."""
 _DIRECTIVE = re.compile(r"^\s*#\s*(?:if|ifdef|ifndef|elif|else|endif|define|undef|include|pragma|error)\b")
 """A line for the preprocessor of C, which looks like a comment of other languages."""
 _MIN_SAID = 12

@@ -123,7 +123,7 @@ def _comments(lines: Sequence[str], tokens: Sequence[Sequence[tuple[int, int, st
 
 
 def _goes_on(lines: Sequence[str], tokens: Sequence[Sequence[tuple[int, int, str]]], number: int) -> bool:
-    """Return whether an empty line stands within a text of several lines."""
+    """Return whether a text has an empty line between others."""
     if number + 1 >= len(lines) or not tokens[number - 1] or not tokens[number + 1]:
         return False
     before, after = tokens[number - 1], tokens[number + 1]
@@ -154,7 +154,7 @@ def _brackets(lines: Sequence[str], tokens: Sequence[Sequence[tuple[int, int, st
                 depth -= 1
                 if depth == 0 and number > start:
                     runs.append((start, number))
-        if depth and number - start > 40:  # brackets that never close: this is no code that we can read
+        if depth and number - start > 40:  # brackets never close, so this isn't readable as code
             depth = 0
     return runs
 

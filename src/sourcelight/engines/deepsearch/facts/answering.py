@@ -34,7 +34,7 @@ _APPLIED: Mapping[Callable[[Work], Fact], frozenset[str]] = {
     definitions.count_definitions: _FILES | {"terms"},
     subclasses.count_subclasses: _FILES | {"terms"},
     definitions.count_tests: _FILES | {"terms"},
-    # What a search of commits can't say of files, it says itself.
+    # A search of commits reports itself which files it can't search.
     commits.count_commits: _FILES | _HISTORY | {"terms", "messages"},
     commits.count_authors: _FILES | _HISTORY | {"terms", "messages"},
     changes.count_changed_files: _FILES | _HISTORY,
@@ -63,7 +63,7 @@ def find_facts(inquiry: ResearchRequest, emit: Emit) -> tuple[FactRequest, Fact 
     -------
     tuple of FactRequest and Fact, or None
         None for a question that asks for no facts. The fact is None if the question asks for some that can't be
-        counted; its request says what was asked.
+        counted; its request names the kind.
     """
     paths = PathNames(inquiry)
     text = _CLIPPED.sub(r"when was the \1 commit", inquiry.scope.remaining_text or inquiry.question)
@@ -98,8 +98,8 @@ def _count(work: Work, paths: PathNames) -> Fact | None:  # noqa: PLR0911 - one 
         return find_event(work, paths)
     if request.kind in {"unsupported", "unknown"} or not is_readable(work):
         return None
-    # "How many functions handle refunds?" says what is counted by words that no index knows; one word beside what is
-    # known, as in "public functions of a.py", leaves a number that is worth telling.
+    # "How many functions handle refunds?" describes functions in words that no index knows; with one unknown word, as
+    # in "public functions of a.py", the number is still useful.
     vague = request.kind in {"definitions", "lines", "occurrences", "files", "tests", "repositories"}
     narrow = request.paths or request.languages or request.is_of_history or work.inquiry.scope.parts
     if request.ignored and vague and not request.terms and (not narrow or len(request.ignored) > 1):

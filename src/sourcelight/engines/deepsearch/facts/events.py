@@ -260,7 +260,7 @@ def _find_path_change(work: Work, paths: PathNames) -> Fact | None:
     table = commit_fact.tables[0]
     arguments = commit_arguments(work, [])
     rows = work.call("commit_search", arguments).table.to_pylist()
-    # Where a name stands for one file, its path says more than the pattern by which it was searched for.
+    # If a name means one file, its path is clearer than the search pattern.
     concrete = concrete_paths(work, paths)
     path_names = (
         [concrete[0][1]]
@@ -292,7 +292,7 @@ def _find_path_change(work: Work, paths: PathNames) -> Fact | None:
     removals = removals_of(work, rows) if request.event == "removed" and request.paths and not exists else []
     row = removals[0] if removals else rows[0 if newest else -1]
     if request.event == "removed":
-        # On another branch, the name may have been changed after it was removed: a later date alone is no removal.
+        # On another branch, the name may have been changed after it was removed: a later date alone isn't a removal.
         verb = "was removed" if removals else "was last changed"
     elif request.event == "added":
         verb = "was last changed" if request.is_last else "was added"

@@ -119,7 +119,7 @@ def count_folders(work: Work) -> Fact:
     table = Rows("Folders", ("repository", "folder"))
     for row in sorted(unique_folders):
         table.add(row)
-    # Directories are derived from files: if these are truncated, so are they, and the note says so.
+    # Directories are derived from files: if these are truncated, so are directories, and the note tells.
     is_truncated = fact.tables[0].total > len(fact.tables[0].rows)
     fact.notes += [f"Folders of the first {len(fact.tables[0].rows):,} files count."] if is_truncated else []
     fact.number, fact.unit, fact.tables = len(unique_folders), "folders", [table]
@@ -157,7 +157,7 @@ def count_languages(work: Work) -> Fact:
 
 
 def _is_binary(work: Work, target: Target, path: str) -> bool:
-    """Return whether the index left a file out since it is no text."""
+    """Return whether the index left out a file because it isn't text."""
     view = work.inquiry.context.local.store.open(target)[0].view
     position = view.file_number(path.encode())
     return position is not None and REASONS[int(view.reason[position])] == "binary"

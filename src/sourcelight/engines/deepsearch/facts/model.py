@@ -16,7 +16,7 @@ from sourcelight.engines.search import Target
 from sourcelight.engines.tools import ToolContext, call
 
 MAX_ROWS = 10_000
-"""Rows that a table of an answer keeps; what is beyond is said, and the count stays exact."""
+"""Maximum rows of a table in an answer; more are mentioned, and the count stays exact."""
 
 
 @dataclass(frozen=True, slots=True)

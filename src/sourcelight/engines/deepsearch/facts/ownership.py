@@ -119,7 +119,7 @@ def find_main_author(work: Work, paths: PathNames) -> Fact | None:
     fact.adds_up = False
     if request.period.text:
         fact.unapplied.append(request.period.text)
-    # Blame is of whole files and directories: what narrows them further is said not to be in the numbers.
+    # Blame is of whole files and directories: a note tells if narrower filters aren't applied.
     fact.unapplied += [*request.languages, *(path.source_text for path in request.without)]
     if request.tests is not None:
         fact.unapplied.append("tests")
@@ -127,7 +127,7 @@ def find_main_author(work: Work, paths: PathNames) -> Fact | None:
 
 
 def concrete_paths(work: Work, paths: PathNames) -> list[tuple[str, str]]:
-    """Return repository and path of what the paths of a request stand for."""
+    """Return repository and path of the files that the paths of a request mean."""
     concrete: dict[tuple[str, str], None] = {}
     for scope in work.request.paths:
         for (repository, _), files in paths.paths.items():

@@ -33,7 +33,7 @@ def is_test(path: str) -> bool:
 
 
 def test_files(request: FactRequest) -> str:
-    """Return the pattern of test files: in Go alone the name says it, and files of test data are none."""
+    """Return the pattern of test files: in Go only the name decides, and test data doesn't count."""
     return _GO_TESTS if request.languages == ("Go",) else TEST_FILES
 
 
@@ -106,7 +106,7 @@ class PathNames:
         return by_folder
 
     def find(self, text: str) -> PathScope | None:
-        """Return what a path stands for: the file or directory of that path, else those whose paths end with it."""
+        """Return the file or directory of a path, or all whose paths end with it."""
         if text.startswith("*."):
             ending = text[1:]
             having = [
@@ -159,7 +159,7 @@ class PathNames:
         return bool(path) and (path in self.folders or any(folder.endswith(f"/{path}") for folder in self.folders))
 
     def find_past(self, text: str) -> PathScope | None:
-        """Return what a path stands for in history: a file, or a directory, that commits have changed."""
+        """Return the changed files or directories in history that a path means."""
         path = text.strip("/").removeprefix("./")
         if not path:
             return None
@@ -174,7 +174,7 @@ class PathNames:
         return None
 
     def _having_had(self, path: str) -> tuple[str, ...]:
-        """Return the repositories of which a commit has changed this path, or a file below it."""
+        """Return the repositories in which a commit has changed this path, or a file below it."""
         raw = path.encode()
         return tuple(
             name

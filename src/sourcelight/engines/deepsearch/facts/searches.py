@@ -107,7 +107,7 @@ def run_searches(
 
 
 def _sentence_of(message: str) -> str:
-    """Write what a search says of files that it left out, a line and a list, as a sentence."""
+    """Write a search's report of skipped files, a line and a list, as a sentence."""
     head, *names = message.strip().split("\n")
     name_list = ", ".join(name.strip().removeprefix("- ") for name in names if name.strip())
     return f"{' '.join(head.split()).rstrip(':').removesuffix(', in')}{f' ({name_list})' if name_list else ''}."
@@ -120,7 +120,7 @@ def join_queries(queries: Sequence[str]) -> str:
 
 def expression(term: Term, *, called: bool = False) -> str:
     """Write a text as a regular expression: as it is, or as a whole word."""
-    # Patterns are written between slashes. `\b` beside a sign, as in `--flag`, would ask for a letter before it.
+    # Patterns are written between slashes. Next to punctuation, as in `--flag`, `\b` would require a letter before it.
     escaped = escape_regexp(term.text).replace("/", r"\/").replace("\n", r"\n")
     prefix = r"\b" if (term.is_word or called) and re.match(r"\w", term.text) else ""
     right = r"\b" if (term.is_word or called) and re.search(r"\w$", term.text) else ""

@@ -167,7 +167,7 @@ def _template_heads(
 
 
 def _is_definition(texts: FileTexts, target: Target, row: Mapping[str, Any], name: str) -> bool:
-    """Return whether a head is no text of an example: the index has it, or it is in no comment and no long text."""
+    """Return whether a header is code: the index has it, or it is outside of comments and long strings."""
     number, path = row["line_number"], row["path"]
     definitions = texts.engine.store.definitions_of(target, path)
     is_known = any(
@@ -240,7 +240,7 @@ def read_subtype(line: str, names: frozenset[str], path: str, following: Sequenc
     if not path.endswith((".py", ".pyi")):
         bases = without_brackets(bases, "()")
     elif "(" in bases:
-        # Keyword arguments of a class, such as `metaclass=Base`, are no bases.
+        # Keyword arguments of a class, such as `metaclass=Base`, aren't bases.
         bases = re.sub(r"\b\w+\s*=[^,)]*", "", bases)
     has_base = any(re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", bases) for name in names)
     if not has_base or _RELATION.match(head["rest"]) is None:

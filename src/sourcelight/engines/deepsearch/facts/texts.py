@@ -34,7 +34,7 @@ def count_texts(work: Work) -> Fact:
     if request.is_negated:
         return _count_without(work)
     called = request.relation == "call"
-    # Which functions hold a text is not counted: the places themselves are, and the answer says so.
+    # Functions that contain a text aren't counted; the places are, with a note in the answer.
     unit = request.kind if request.kind != "definitions" else "occurrences"
     # "Occurrences of a and b" are those of either: no place is both.
     every = request.every and len(request.terms) > 1 and unit != "occurrences"
@@ -133,7 +133,7 @@ def _counting_rule(terms: Sequence[Term]) -> str:
 
 
 def _count_without(work: Work) -> Fact:
-    """Count the files in which none of some texts is."""
+    """Count the files that contain none of several texts."""
     request = work.request
     called = request.relation == "call"
     negations = " ".join(f"NOT /{expression(term, called=called)}/" for term in request.terms)

@@ -26,7 +26,7 @@ _SWIFT_WORDS = (
 )
 _DART_WORDS = r"(?:(?:abstract|base|final|interface|sealed|mixin|static|external|const|late|covariant)\s+)*"
 _NO_TYPE = r"(?:return|await|new|throw|else|yield|assert|case|in|is|as|if|while|for|switch|catch)"
-# `{name}` stands for the name, and the group `kind` is the keyword that `_KINDS` translates.
+# `{name}` is replaced by the name, and the group `kind` is the keyword that `_KINDS` translates.
 _FORMS: Mapping[str, Sequence[str]] = {
     "Shell": (r"\s*(?P<kind>function)\s+{name}(?![\w-])", r"\s*{name}\s*\(\s*\)"),
     "Swift": (

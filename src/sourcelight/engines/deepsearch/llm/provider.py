@@ -28,7 +28,7 @@ class ModelConfig:
         Address of a server that speaks OpenAI's chat completions, such as ``http://127.0.0.1:8000/v1``; empty: the
         provider's own.
     api_key
-        Its key; empty: what the provider's own environment variable says, and for an address none.
+        Its key; empty: from the provider's environment variable, or none for an address.
     """
 
     name: str
@@ -50,7 +50,7 @@ class ModelConfig:
         MissingExtra
             When the library, or the part of it for this provider, is not installed.
         ConfigurationError
-            When the name or the key is none that the provider takes.
+            When the provider doesn't take the name or the key.
         """
         try:
             from pydantic_ai.exceptions import UserError
@@ -85,7 +85,7 @@ def choose_cost_limit(environ: Mapping[str, str] | None = None) -> float | None:
     Raises
     ------
     ConfigurationError
-        When that is no number above 0.
+        If it isn't a number above 0.
     """
     text = (os.environ if environ is None else environ).get(MAX_COST, "").strip()
     if not text:

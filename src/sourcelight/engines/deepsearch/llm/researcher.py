@@ -56,7 +56,7 @@ _BUDGETS = {
 
 @dataclass(slots=True)
 class ModelResearcher:
-    """A researcher that asks a model. If the model fails, it returns the extractive answer and says why.
+    """A researcher that asks a model. If the model fails, it returns the extractive answer and the reason.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ class _ModelRun:
         """Record counted facts: the model gets them, and the answer shows them unchanged."""
         if counts is None:
             return
-        # The last section says what was searched, as this answer's own does.
+        # The last section has the searched scope, as in this answer.
         self._counts = replace(counts, parts=adopt_parts(counts, self.ledger)[:-2])
 
     def _facts_text(self) -> str:
@@ -192,7 +192,7 @@ class _ModelRun:
         return "\n\n".join(part.text for part in parts if isinstance(part, Paragraph | Heading))[:_MAX_FACTS]
 
     async def ask(self, pack: list[str]) -> str:
-        """Run the model; when a limit is hit, ask once more for an answer from the evidence so far."""
+        """Run the model; when a limit is reached, ask for a final answer from the evidence so far."""
         from pydantic_ai import CancellationToken, capture_run_messages
         from pydantic_ai.exceptions import RunTimedOut, UsageLimitExceeded
         from pydantic_ai.usage import RunUsage
@@ -384,7 +384,7 @@ class _ModelRun:
 
     @property
     def cost(self) -> float | None:
-        """Dollars that the run cost, as the library's price list says; None: not known."""
+        """Cost of the run in dollars by the library's price list; None: unknown."""
         return float(self._usage.cost) if self._usage is not None and self._usage.cost is not None else None
 
     def stats(self) -> dict[str, Any]:

@@ -26,7 +26,7 @@ _MAX_LINES = 2_000
 
 
 def find_absence(work: Work, name: str, notes: list[str], *, noun: str = "") -> Finding | None:
-    """Say that no file has a name, or that it has no definition but stands somewhere; None if that is not certain."""
+    """State that no file has a name, or that it occurs without a definition; None if this is uncertain."""
     _, simple = split_name(name)
     queries = make_queries(work, f"case:no type:file /{escape_regexp(simple)}/")
     left_out: list[str] = []
@@ -89,7 +89,7 @@ def _may_define(work: Work, texts: FileTexts, row: Mapping[str, Any], name: str)
 
 
 _VERSIONED = re.compile(r"(?<![\w/.])[A-Za-z]{2,}/\d+(?:\.\d+)?(?![\w/])")
-"""Names such as HTTP/3, of which each part alone is everywhere."""
+"""Names such as HTTP/3, whose parts alone are everywhere."""
 _COMMIT = re.compile(r"(?=[a-f]*\d)[\da-f]{7,40}")
 _MAX_WORDS = 6
 
@@ -97,8 +97,8 @@ _MAX_WORDS = 6
 def absent_words(work: Work, words: Sequence[str]) -> tuple[str, ...]:
     """Return those of some words that no line of what is searched has, whatever its case, also not within others.
 
-    A word of which that is not certain is left out, and so is one that a path has, or another spelling of it. Names
-    such as HTTP/3 in the question count too.
+    Uncertain words are left out, and so are words that a path contains, in any spelling. Names such as HTTP/3 in the
+    question count too.
     """
     # The id of a commit is in no file, and yet known.
     candidates = [word for word in (*words, *_VERSIONED.findall(work.inquiry.question)) if not _COMMIT.fullmatch(word)]

@@ -85,11 +85,11 @@ def _find_named(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
     find = _OF_DEFINITION.get(lookup.kind)
     definitions = find_definitions(work, lookup.name, lookup.symbol_kind, notes, queries, unparsed=True)
     if not definitions:
-        # A plain word of prose that is nowhere says nothing: "where is authentication implemented?"
+        # A missing word of prose proves nothing: "where is authentication implemented?"
         if _PLAIN_WORD.fullmatch(lookup.name) and not (lookup.kind == "existence" or lookup.symbol_kind):
             return None
         absence = find_absence(work, lookup.name, notes, noun=lookup.symbol_kind if find is None else "")
-        # What is asked of a definition is left to the ranking if the name has none but stands somewhere by itself.
+        # A question about a definition is left to the ranking if the name occurs without one.
         is_left = find is not None and absence is not None and bool(absence.headline.evidence)
         return None if is_left and absence is not None and WITHIN_NAMES not in absence.headline.text else absence
     if find is not None:

@@ -42,7 +42,7 @@ _MAX_DEFINITIONS = 3
 
 
 def find_callers(work: Work, locations: Sequence[DefinitionLocation], name: str, notes: list[str]) -> Finding | None:
-    """Return the callers of a function; None if the name is none, or if what calls it is not certain."""
+    """Return the callers of a function; None if the name isn't a function, or its callers are uncertain."""
     callables = [location for location in best_locations(locations) if location.definition.kind in _CALLABLE]
     if not callables or len(callables) > _MAX_DEFINITIONS:
         return None
@@ -123,7 +123,7 @@ def _call_graph(work: Work, tool: str, location: DefinitionLocation, queries: li
 
 
 def find_callees(work: Work, locations: Sequence[DefinitionLocation], name: str) -> Finding | None:
-    """Return what a function calls, a line of its body for each; None if it is no function, or nothing is certain."""
+    """Return the calls of a function, each with a line of its body; None if it isn't a function, or none is certain."""
     callables = [location for location in best_locations(locations) if location.definition.kind in _FUNCTIONS]
     if len(callables) != 1:
         return None
@@ -257,7 +257,7 @@ def _statement(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> Statemen
 def _mentions(
     work: Work, texts: FileTexts, name: str, rows: Sequence[Mapping[str, Any]], queries: list[str]
 ) -> Finding | None:
-    """List the lines of code with a name of which no caller is certain; None if there are none."""
+    """List the lines of code with a name that has no certain caller, or None."""
     name_pattern = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
     lines = [row for row in rows if name_pattern.search(row["line"] or "") and not COMMENT.match(row["line"] or "")]
     lines = [row for row in lines if not DOCUMENTS.search(row["path"]) and not _defines(row, name)]
@@ -287,7 +287,7 @@ def _mentions(
 def _no_callers(
     work: Work, name: str, callables: Sequence[DefinitionLocation], queries: list[str], notes: list[str]
 ) -> Finding | None:
-    """Say that nothing calls it, if no other line has the name at all."""
+    """State that nothing calls it, if no other line has the name."""
     searches = make_queries(work, f"case:yes type:file /{escape_regexp(name)}/")
     rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
     defining = {(location.target.repository.name, location.path, location.definition.line) for location in callables}

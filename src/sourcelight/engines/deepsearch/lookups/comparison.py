@@ -34,7 +34,7 @@ _BARE_METHOD = re.compile(r"\s*def\s+[\w.]+[?!]?\s*(?:#.*)?")
 
 
 def find_purpose(work: Work, locations: Sequence[DefinitionLocation], name: str, queries: list[str]) -> Finding | None:
-    """Return what the documentation of the one documented definition of a name says that it is; None without any."""
+    """Return the documentation of the only documented definition of a name, or None."""
     texts = FileTexts(work.context)
     described = [
         (location, _describe(work, texts, name, location)) for location in best_locations(locations)[:_MAX_DESCRIBED]
@@ -96,14 +96,14 @@ def _parameters_at(texts: FileTexts, location: DefinitionLocation) -> tuple[list
 def find_lacking_parameter(
     work: Work, owners: list[DefinitionLocation], name: str, queries: list[str], notes: list[str]
 ) -> Finding | None:
-    """Say that the one function of a name has no such parameter; None if its head can't be read, or takes any."""
+    """State that the only function of a name lacks a parameter; None if its header can't be read, or accepts any."""
     best = best_locations(owners)
     if len(best) != 1 or best[0].definition.kind not in _FUNCTIONS or not name.isidentifier():
         return None
     location, texts = best[0], FileTexts(work.context)
     definition = location.definition
     body = texts.lines(location.target, location.path)[definition.begin_line - 1 : definition.end_line]
-    # A member of an object of options is no parameter, and yet what is asked about.
+    # A member of an options object isn't a parameter, but may be the subject of the question.
     if any(re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", line) for line in body):
         return None
     read = parameters_of(texts.lines(location.target, location.path), definition.name, definition.line, location.path)

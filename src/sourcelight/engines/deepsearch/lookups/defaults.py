@@ -1,4 +1,4 @@
-"""Values of constants, and defaults of parameters and settings, as the lines that set them say."""
+"""Values of constants, and defaults of parameters and settings, from the lines that set them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _add_assignments(
     definitions: Sequence[DefinitionLocation],
     finding: Finding,
 ) -> None:
-    """Say that further lines of the file set a variable, whose value the first one alone does not tell."""
+    """State that other lines of the file set a variable, too, so that the first one doesn't decide its value."""
     location = candidates[0].locations[0]
     if location.definition.kind not in {"variable", "field", "property"}:
         return
@@ -149,7 +149,7 @@ def default_at(texts: FileTexts, head: DefinitionLocation, name: str) -> ValueCa
         return None
     parameters, _ = read
     for parameter in parameters:
-        # PHP writes `$name`; the sign is no part of what a person calls it.
+        # PHP writes `$name`; the sign isn't part of the spoken name.
         if parameter.name.lstrip("$") != name.lstrip("$"):
             continue
         value = parameter.value
@@ -246,7 +246,7 @@ def _lowest(candidates: Sequence[ValueCandidate]) -> list[ValueCandidate]:
 def _default_constants(
     work: Work, texts: FileTexts, name: str, queries: list[str], notes: list[str]
 ) -> list[ValueCandidate]:
-    """Find constants whose names say that they are the default of a setting, such as ``DEFAULT_TIMEOUT``."""
+    """Find constants named as the default of a setting, such as ``DEFAULT_TIMEOUT``."""
     words = [part.lower() for part in parts_of(name)]
     if not words:
         return []

@@ -63,7 +63,7 @@ def _manifests(
 
 
 def find_dependency(work: Work, name: str, owner: str, notes: list[str]) -> Finding | None:
-    """Return whether and in which version manifests list a package; None if there are none to read.
+    """Return whether manifests list a package, and its version; None without a readable manifest.
 
     With an `owner`, those count that are in a directory of this name: the packages of a repository with several.
     """
@@ -139,7 +139,7 @@ def _statement(
 
 
 def _unread_manifests(work: Work, notes: list[str]) -> list[dict[str, Any]]:
-    """Return the rows of manifests in formats that nothing here reads, which may list anything."""
+    """Return the rows of manifests in unsupported formats, which may list anything."""
     return run_searches(work, make_queries(work, f"type:path file:{quote_value(OTHER_MANIFESTS)}"), notes)
 
 
@@ -188,7 +188,7 @@ def _no_dependency(
 
 
 def list_dependencies(work: Work, group: str, notes: list[str]) -> Finding | None:
-    """Return the packages that the first manifest with any lists; None if there is none to read.
+    """Return the packages of the first manifest that lists any; None without a readable manifest.
 
     With a `group` such as ``dev``, only those that are listed for it count.
     """
@@ -217,7 +217,7 @@ def list_dependencies(work: Work, group: str, notes: list[str]) -> Finding | Non
     top = min((path.count("/") for _, path, _ in every), default=0)
     root = [(target, path, requirements) for target, path, requirements in every if path.count("/") == top]
     if not group and not any(requirements for _, _, requirements in root):
-        # The packages of a directory below are no dependencies of the one at the top.
+        # Packages of a subdirectory aren't dependencies of the root.
         root_finding = _no_dependencies(work, texts, root, group, queries, notes)
         if root_finding is not None:
             return root_finding
@@ -242,7 +242,7 @@ def list_dependencies(work: Work, group: str, notes: list[str]) -> Finding | Non
         groups = sorted({requirement.group for requirement in required if requirement.group})
         of_group = f" ({', '.join(groups[:SHOWN])})" if groups else ""
         count = count_of(len({requirement.name for requirement in required}), "dependency")
-        # "Runtime dependencies?" of a package that has none: what its developers need is no answer by itself.
+        # For "runtime dependencies?" of a package without any, development dependencies alone are no answer.
         has_none = not group and groups and all("dev" in name.lower() for name in groups)
         none_text = "no dependencies to run with, and " if has_none else ""
         other_requirements = [requirement for requirement in requirements if requirement not in required]
@@ -260,7 +260,7 @@ def list_dependencies(work: Work, group: str, notes: list[str]) -> Finding | Non
 
 
 def _of_others(requirements: Sequence[Requirement]) -> str:
-    """Say how many further packages a manifest lists, and for what."""
+    """State how many more packages a manifest lists, and for what."""
     if not requirements:
         return ""
     groups = list(dict.fromkeys(requirement.group for requirement in requirements))
@@ -277,7 +277,7 @@ def _no_dependencies(
     queries: list[str],
     notes: list[str],
 ) -> Finding | None:
-    """Say that manifests list nothing, if all of them could be read as data."""
+    """State that manifests list nothing, if all of them could be read as data."""
     other_rows = _unread_manifests(work, notes)
     is_unsure = any(requirements is None or _AS_CODE.search(path) for _, path, requirements in manifests)
     if not manifests or other_rows or notes or is_unsure or len(manifests) > SHOWN:
@@ -294,7 +294,7 @@ def _no_dependencies(
 
 
 def find_runtime(work: Work, runtime: str, notes: list[str]) -> Finding | None:
-    """Return the version of a language that manifests require; None if none says so."""
+    """Return the version of a language that manifests require, or None."""
     texts = FileTexts(work.context)
     queries: list[str] = []
     statements: list[Statement] = []

@@ -85,7 +85,7 @@ def _read_variables(work: Work, texts: FileTexts, notes: list[str]) -> _Variable
             call_match = re.search(rf"\b{re.escape(helper)}\(\s*[\"']([A-Za-z_]\w*)[\"']", row["line"] or "")
             if call_match is not None and rank_of(row["path"]) < 2 and not DOCUMENTS.search(row["path"]):
                 first_rows.setdefault(call_match[1], row)
-    # Tests and examples read variables of their own, which are none of the program.
+    # Tests and examples read their own variables, which aren't the program's.
     other = [row for row in rows if not is_code(row)]
     scripts, programs = _count_scripts(work, texts, notes)
     elsewhere = {match[1] for row in other for match in VARIABLE.finditer(row["line"]) if not match[2]}

@@ -47,7 +47,7 @@ def normal_words(text: str) -> list[str]:
 
 
 def find_constant_of(work: Work, text: str, queries: list[str], notes: list[str]) -> Finding | None:
-    """Return the value of the one constant whose name says what some prose says, such as "read buffer size".
+    """Return the value of the only constant named like a phrase such as "read buffer size".
 
     A constant that is called a default comes before one that is not. Different values in the best files are left to
     the ranking: no line tells which of them is meant.
@@ -79,7 +79,7 @@ def find_constant_of(work: Work, text: str, queries: list[str], notes: list[str]
         if definition is None or definition.kind not in _CONSTANTS:
             continue
         candidate = value_at(texts, DefinitionLocation(target, row["path"], definition))
-        # What a test sets says nothing of the program.
+        # Values set by tests aren't the program's.
         if candidate is None or candidate.rank:
             continue
         if candidate.value and (is_default or _LITERAL.fullmatch(candidate.value)):
@@ -97,13 +97,13 @@ def find_initial_value(work: Work, text: str, owner: str, queries: list[str], no
 
     Members count that a function for settings or defaults sets to a literal, literals that replace an absent option
     (``options.size || 10``), keys of literals that options are merged into, and defaults in the documentation of
-    parameters. With an `owner`, only what stands within it counts.
+    parameters. With an `owner`, only names inside it count.
     """
     words = normal_words(text)
     if not words or any(not word.isalnum() for word in words):
         return None
     texts = FileTexts(work.context)
-    # The words may stand in another order, with others such as num_ and _count: they are compared below.
+    # The words may be in another order, with others such as num_ and _count: they are compared below.
     name = rf"\b\w*{escape_regexp(max(words, key=len))}\w*\b"
     pattern = (
         rf"(?:\.|->){name}\s*=|\b{name}\s*=\s*[\w$@.?]*{name}\b|^\s*[\"']?{name}[\"']?\s*(?::|=>?)|\[[\w.]*{name}\s*="
@@ -135,7 +135,7 @@ def _names_words(matcher: re.Pattern[str], line: str, words: Sequence[str]) -> b
 def _state_one(
     work: Work, candidates: Sequence[ValueCandidate], queries: list[str], notes: list[str]
 ) -> Finding | None:
-    """State candidates of one value; None for several, of which no line tells the right one."""
+    """State candidates of one value; None for several that no line tells apart."""
     if not candidates or len({candidate.value for candidate in candidates}) > 1:
         return None
     first = candidates[0]

@@ -235,7 +235,7 @@ def _makes_one_of(location: DefinitionLocation, types: set[tuple[str, str]]) -> 
 
 
 def _is_stub(location: DefinitionLocation) -> bool:
-    """Return whether a file only says the types of what another one defines."""
+    """Return whether a file only has types for the definitions of another."""
     return location.path.endswith((".pyi", ".d.ts", ".d.mts", ".d.cts"))
 
 
@@ -346,7 +346,7 @@ def noun_at(texts: FileTexts, location: DefinitionLocation) -> str:
 
 @dataclass(slots=True)
 class ValueCandidate:
-    """A value at a place: what it is said to be, the lines that prove it, and the file's rank."""
+    """A value, the lines that prove it, and the rank of their file."""
 
     value: str
     subject: str

@@ -41,7 +41,7 @@ _OPENED = ("[", "{", "(", "|", ">", "|-", ">-", "\\", '"""')
 
 
 def find_tests(work: Work, locations: Sequence[DefinitionLocation], name: str, notes: list[str]) -> Finding | None:
-    """Return the lines of test files that name a definition; or that none does, where that is certain."""
+    """Return the lines of test files that name a definition, or a statement that no test does if that is certain."""
     simple = split_name(name)[1]
     queries = make_queries(work, f"case:yes type:file file:{quote_value(TEST_FILES)} {whole_word(simple)}")
     rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
@@ -98,7 +98,7 @@ _BESIDE_CODE = r"^[ \t]*(?:#\[(?:cfg\(test\)|(?:\w+::)*test\b)|test[ \t]+(?:\"|\
 
 
 def _has_tests_beside_code(work: Work, notes: list[str]) -> bool:
-    """Return whether a file that is no test by its path has tests, as those of Rust, Zig and doctests are."""
+    """Return whether a file without the path of a test contains tests, as in Rust, Zig and doctests."""
     queries = make_queries(work, f"case:yes type:file -file:{quote_value(TEST_FILES)} /{_BESIDE_CODE}/")
     return any(row["type"] == "content" for row in run_searches(work, queries, notes))
 
@@ -343,7 +343,7 @@ def quote_around(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> FileEv
     start, end = fit_to_units(
         lines, max(first_line, line - 2), min(last_line, line + 6), units, row["path"].rpartition(".")[2]
     )
-    if end - start >= _AROUND_LINES:  # a long list or call is one unit: of it, only what stands beside the line
+    if end - start >= _AROUND_LINES:  # a long list or call is one unit: keep the lines around this one
         start, end = max(start, line - 2), min(end, line + 6)
     return texts.evidence(target, row["path"], start, min(end, start + MAX_LINES - 1), "usage", 1.0)
 

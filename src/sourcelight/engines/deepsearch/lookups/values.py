@@ -16,7 +16,7 @@ _DEFINE = re.compile(r"^\s*#\s*define\s+(\w+)(\(?)")
 _HASH_COMMENTS = re.compile(
     r"\.(?:py|pyi|rb|sh|bash|pl|r|jl|ex|exs|toml|ya?ml|cfg|ini|conf|gemspec|nix|cmake)$|(?:^|/)(?:Rakefile|Gemfile)$"
 )
-# An equals sign that assigns, and is no part of `==`, `<=`, `+=`, `=>` or `=~`.
+# An equals sign that assigns, and isn't part of `==`, `<=`, `+=`, `=>` or `=~`.
 _ASSIGNED = re.compile(r"(?::=|(?<![=!<>+\-*/%&|^~:])=(?![=>~]))")
 _NO_VALUE = re.compile(r"^(?:function|def|class|struct|interface|enum|lambda|async|func|fn)\b|^\(?[\w\s,]*\)?\s*=>")
 _UNFINISHED = ("{", "(", "[", "+", "|", "&&")
@@ -27,7 +27,7 @@ _HEAD_BEFORE_LIST = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class SourceValue:
-    """A value as it is written, on one line, and the lines on which it stands, from 1."""
+    """A value as written, joined to one line, and its line numbers, from 1."""
 
     text: str
     begin_line: int
@@ -229,7 +229,7 @@ def _join_types(texts: Sequence[str]) -> list[str]:
             parameter_texts[-1] += f", {text}"
         else:
             parameter_texts.append(text)
-        # Arrows, comparisons and shifts are no brackets.
+        # Arrows, comparisons and shifts aren't brackets.
         bare = re.sub(r"[-=]>|<=|>=|<<=?", "", text)
         depth = max(0, depth + bare.count("<") - bare.count(">"))
     return parameter_texts
@@ -287,7 +287,7 @@ def blank_brackets(text: str) -> str:
 
 
 def parameters_of(lines: Sequence[str], name: str, line: int, path: str) -> tuple[list[Parameter], int] | None:
-    """Read the parameters of the function whose name stands on a line (from 1); also return the list's last line."""
+    """Read the parameters of the function named on a line (from 1); also return the list's last line."""
     if not 0 < line <= len(lines):
         return None
     match = re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", lines[line - 1])

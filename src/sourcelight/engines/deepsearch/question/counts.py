@@ -96,7 +96,7 @@ class CountReader:
         marked_text = self.marked_text
         marked_text.text = CODE_LINES.sub(" lines in ", marked_text.text)
         many, list_match = MANY.search(marked_text.text), LIST.search(marked_text.text)
-        # "Total" may occur beside "how many", which says more about what is counted.
+        # "Total" may occur with "how many", which describes the subject better.
         many = many or TOTAL.search(marked_text.text)
         trigger = many or list_match
         if trigger is None:
@@ -372,7 +372,7 @@ class CountReader:
             self._use("define", match)
             return
         if fields["kind"] == "files" and self._read_name():
-            # A name of an empty text is any name: it is no condition.
+            # An empty name means any name, so it isn't a condition.
             if fields["relation"] == "name" and fields["terms"][0].text == "":
                 fields.pop("relation")
             return

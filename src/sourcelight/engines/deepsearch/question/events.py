@@ -106,7 +106,7 @@ def read_event(marked_text: MarkedText, paths: QuestionPaths) -> dict[str, Any] 
     before = marked_text.text
     kind = "who" if WHO.search(marked_text.text) else "when"
     marked_text.text = marked_text.text[: asks.start()] + " · " + marked_text.text[asks.end() :]
-    # "Since when is there a retry" asks when it was added, without a verb that says so.
+    # "Since when is there a retry" asks when it was added, without a verb for it.
     if "since" in asks[0].lower() and _ADDED.search(marked_text.text) is None:
         marked_text.text += " added"
     fields = _event(marked_text, kind, paths)
@@ -195,7 +195,7 @@ def _of_subject(marked_text: MarkedText, kind: str, paths: QuestionPaths) -> dic
         ),
         "",
     )
-    # "When was x last added or changed" asks for the newest change, of which an addition is one.
+    # "When was x last added or changed" asks for the newest change; an addition is one.
     if event == "added" and re.search(r"\blast\b|\bmost recently\b", text, re.IGNORECASE) and _CHANGED.search(text):
         event = "changed"
     # "Who changed x" without first or last asks for everybody who did.

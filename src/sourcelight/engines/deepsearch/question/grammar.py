@@ -87,7 +87,7 @@ TOGETHER = {
     ("repositories", "commits"),
     ("repositories", "authors"),
 }
-"""Nouns of which the first says nothing that the second does not."""
+"""Pairs of nouns in which the first adds nothing to the second."""
 
 SAME = re.compile(r"\s*(?:⟨G\d+⟩|\()", re.IGNORECASE)
 NAME = rf"(?P<terms>{TERMS}|[\w.$]*[\w$])"
@@ -223,4 +223,4 @@ really just print name names enumerate s t there's that's what's who's where's w
 his her their its me these those
 """
 GLUE = frozenset(_GLUE.split())
-"""Words that say how a sentence is built; any other word that nothing took is named in the answer."""
+"""Words that say how a sentence is built; the answer names any other word that was ignored."""

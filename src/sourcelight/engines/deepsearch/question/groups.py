@@ -109,7 +109,7 @@ def _take_comparison(marked_text: MarkedText, *, is_list: bool) -> dict[str, Any
 
 
 def _kept_group_words(group: re.Match[str]) -> str:
-    """Keep "headers" in the text, so that it is named: as a group it would stand for all files."""
+    """Keep "headers" in the text, so that it is named: as a group it would mean all files."""
     is_plain = kind_of_noun(group) != "files" or re.fullmatch(r"files?", group[0], re.IGNORECASE) is not None
     return "" if is_plain else f"{group[0]} · "
 

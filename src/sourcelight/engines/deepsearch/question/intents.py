@@ -87,12 +87,12 @@ minimum maximum minimal maximal default difference example purpose number amount
 subclasses
 """
 _FRAME = CASUAL_WORDS | frozenset(FORM_WORDS) | frozenset(_FRAME_TEXT.split())
-"""Words that say what is asked about a subject, and are no subject."""
+"""Words that say what a question asks about its subject; never subjects themselves."""
 _GRAMMAR = FUNCTION_WORDS | _VERBS
 
 
 def key_words(question: RankQuery, words: Sequence[str]) -> tuple[str, ...]:
-    """Return those of some words of a question that it is about: names, and words that are no verbs or numbers."""
+    """Return the words that a question is about: names, and words other than verbs and numbers."""
     selected_words = []
     for word in words:
         lowered = word.lower()

@@ -202,7 +202,7 @@ _VALUE = (
 )  # fmt: skip
 _OF = r"(?:of|for|in|to|on)"
 _MARKED_SETTING = r"(?:`[^`\n]+`|--[a-z][\w-]*|(?-i:[A-Za-z]\w*_\w+|[A-Z][A-Z\d]{2,}|[a-z]+[A-Z]\w*))"
-"""A setting that is no word of prose: with an underscore, in capitals, or with capitals inside."""
+"""A setting that can't be a word of prose: with an underscore, in capitals, or with capitals inside."""
 # "What is the default timeout of get?", "What does retries default to?", "What is X by default?".
 _DEFAULT = (
     _pattern(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 GAP = " · "
-"""Stands where a part was taken: words on its two sides are no neighbours."""
+"""Marks a removed part: words on its two sides aren't neighbors."""
 
 _MARK = re.compile(r"⟨([A-Z])(\d+)⟩")
 _QUOTED = re.compile(
@@ -18,7 +18,7 @@ _QUOTED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A part of a question that stands for one thing: its text, and its form in the question."""
+    """A part of a question with one meaning: its text, and its form in the question."""
 
     kind: str
     text: str
@@ -88,7 +88,7 @@ class MarkedText:
 OF_NUMBER = re.compile(
     r"\bdefault(?:\s+(?:value|setting))?\s+(?:of|for)\s+(?:the\s+)?(?:number|amount|count)\b", re.IGNORECASE
 )
-"""A parameter that is called so, not the number of what is said behind it."""
+"""A parameter of this name, not the number of the things named after it."""
 
 POSSESSIVE = re.compile(
     r"(?<=\b(?:of|in|to|on)\s)((?:the\s+)?[A-Za-z_$][\w$]*(?:(?:\.|::|->|#)[A-Za-z_$~][\w$]*)*)'s\s+"

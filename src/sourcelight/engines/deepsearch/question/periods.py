@@ -47,7 +47,7 @@ _DAYS = {"day": 1, "week": 7}
 class Period:
     """A span of committer dates: from `start` on, and before `end`; None: open.
 
-    `moves` says that it is counted from today, so that tomorrow it is another one.
+    `moves`: it is counted from today, so tomorrow it is another day.
     """
 
     start: datetime | None = None
@@ -100,7 +100,7 @@ def take_period(marked_text: MarkedText, now: datetime) -> Period:
                 moves = pattern in {_RECENT, _THIS} or re.search(r"today|yesterday|\bago\b", match[0], re.IGNORECASE)
                 period = period.intersect(replace(span, is_relative=bool(moves)))
             except (ValueError, OverflowError):
-                # "In 32 May" is no date: the words stay in the question, which then says that it ignored them.
+                # "In 32 May" isn't a date: the words stay in the question, and the answer names them as ignored.
                 break
             marked_text.take(pattern)
     return period

@@ -50,7 +50,7 @@ _OF_PAST = re.compile(
     r"|\b(?:commits?|chang|touch|remov|delet|authors?)",
     re.IGNORECASE,
 )
-"""Questions in which a path may be one that is gone; for others no history is opened."""
+"""Questions whose path may have been removed; only these open histories."""
 
 
 def read_request(text: str, paths: QuestionPaths, now: datetime) -> FactRequest | None:
@@ -80,7 +80,10 @@ def read_request(text: str, paths: QuestionPaths, now: datetime) -> FactRequest 
 
 
 def _unmark_absent(marked_text: MarkedText, paths: QuestionPaths) -> list[str]:
-    """Read a/b as text if it is no path of the searched commits and has no file extension: HTTP/2; return these."""
+    """Read a/b, as in HTTP/2, as text unless it is a path of the searched commits or has an extension.
+
+    Returns these texts.
+    """
     of_past = _OF_PAST.search(marked_text.text) is not None
     unmarked = []
     for number, mark in enumerate(marked_text.marks):

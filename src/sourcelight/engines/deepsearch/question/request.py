@@ -21,7 +21,7 @@ class Term:
     is_word
         Whether it counts only where it is not within a longer name.
     is_bare
-        Whether nothing in the question says where it ends: neither quotation marks nor its form.
+        Whether the question doesn't mark its end, by quotation marks or by its form.
     """
 
     text: str
@@ -31,7 +31,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class PathScope:
-    """Files that a path in a question stands for.
+    """Files that a path in a question means.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ class FactRequest:
     terms, lacking
         Texts to look for, any of which counts, unless `every`; and texts that the same file must not hold.
     as_text
-        Which of the terms have a slash, and were no path of what is searched.
+        Terms with a slash that aren't paths in the searched commits.
     symbol_kinds
         Kinds of definitions.
     languages, paths, without
@@ -162,7 +162,7 @@ class FactRequest:
     subject
         Of an unsupported kind: its name.
     ignored
-        Words of the question that nothing was made of.
+        Words of the question that were ignored.
     """
 
     kind: str

@@ -51,7 +51,7 @@ src lib libs pkg cmd app apps bin test tests doc docs example examples tools pac
 sources include scripts main
 """
 _DIRECTORIES = frozenset(_DIRECTORIES_TEXT.split())
-"""First parts of paths that are no owners."""
+"""First parts of paths that aren't owners."""
 _CHANGED = re.compile(r"\b(?:chang|touch|modif|edit|add|remov|delet)\w*", re.IGNORECASE)
 _RANGED = re.compile(
     rf"\b(?:between|since|from|after|before|until|up to)\s+(?:the\s+)?(?:version\s+|release\s+|tag\s+)?(?:{_VERSION})",
@@ -167,9 +167,9 @@ def read_scope(text: str, names: RepositoryNames, *, by_word: bool) -> QuestionS
     names
         Repositories that may be named.
     by_word
-        Whether the last part of a name counts as a name where its place in the sentence says so. Otherwise only
-        names with an owner do, those that are called repositories, and those at the ends of a question or before
-        its verb, as in "how does click parse": elsewhere in prose, `requests` may be any requests.
+        Whether the last part of a name counts as a name at the right place in the sentence. Otherwise only names with
+        an owner do, those that are called repositories, and those at the ends of a question or before its verb, as in
+        "how does click parse": elsewhere in prose, `requests` may be any requests.
     """
     marked_text = MarkedText.from_text(text)
     scope_parts = _repositories(marked_text, names, by_word=by_word)

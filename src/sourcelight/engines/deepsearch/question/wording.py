@@ -115,7 +115,7 @@ FORM_WORDS = (
     "minimum", "maximum", "purpose", "parameters", "parameter", "arguments", "argument", "environment", "variable",
     "variables", "function", "method", "constant", "interface", "inherit", "callers", "raised", "thrown",
 )  # fmt: skip
-"""Words by which a question says what it asks for."""
+"""Words that mark the kind of a question."""
 _MIN_CHARACTERS, _ALIKE = 6, 0.87
 _PLAIN = re.compile(r"(?<![\w`'\"./:@#$-])[a-z]{6,}(?![\w`'\"/:@#$-]|\.\w)")
 

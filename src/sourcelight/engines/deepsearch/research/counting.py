@@ -36,7 +36,7 @@ _PLACE_COLUMNS = frozenset({"repository", "path", "line_number", "commit"})
 def count(inquiry: ResearchRequest, draft: Draft, emit: Emit) -> FactRequest | None:
     """Answer a question for facts in `draft`; None for other questions.
 
-    If the facts can't be counted, the draft has one line that says so, and no table.
+    If the facts can't be counted, the draft has one line instead of a table.
     """
     fact_request = find_facts(inquiry, emit)
     if fact_request is None:
@@ -132,7 +132,7 @@ def _may_change(request: FactRequest, scope: QuestionScope) -> bool:
 
 
 def _format_claim(request: FactRequest, fact: Fact, unapplied: Sequence[str]) -> str:
-    """Say whether the answer is complete, and list the words that were not applied."""
+    """State whether the answer is complete, and list the words that were not applied."""
     sentences = []
     words = [word for word in unapplied if word in request.ignored]
     filters = [word for word in unapplied if word not in request.ignored]

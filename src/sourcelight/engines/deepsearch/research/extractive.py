@@ -1,6 +1,6 @@
 """The researcher without a model: it ranks, selects and quotes, and adds no statement of its own.
 
-Questions that could be asked next, made from what stands beside the answer.
+Follow-up questions, made from the names and files that an answer cites.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class ExtractiveResearcher:
         """Find evidence in local repositories."""
         context = inquiry.context
         engine = context.local
-        # What became scope says where to look, and nothing of what to look for.
+        # Words of the scope say where to look, not what to look for.
         question = analyze(inquiry.scope.remaining_text.replace(GAP.strip(), " ") or inquiry.question)
         if inquiry.previous:
             question = with_follow_up(question, inquiry.previous[-1].cited_names)

@@ -88,7 +88,7 @@ def _cite(statement: Statement, draft: Draft) -> str:
 
 
 def _about(statement: Statement, inquiry: ResearchRequest) -> tuple[str, ...]:
-    """Return the repositories that a sentence speaks of; one that says what is nowhere speaks of all."""
+    """Return the repositories that a sentence is about; a sentence about something missing is about all."""
     names = {item.repository for item in statement.evidence} or {pin.repository for pin in inquiry.pins}
     return tuple(sorted(names))
 
@@ -122,7 +122,7 @@ def lay_out(
 ) -> None:
     """Write the findings as the parts of an answer.
 
-    Where facts answer it, their last section, which says what was searched, gives way to that of the whole.
+    If facts answer it, the last section of the full answer replaces theirs.
     """
     if is_counted:
         del draft.parts[-2:]
@@ -141,7 +141,7 @@ def lay_out(
     if past:
         parts.append(Heading("History"))
         parts.append(Paragraph("\n".join(_commit(item, ledger) for item in past)))
-    # The first passages have said this already.
+    # The first passages have this already.
     placed = {(passage.name, passage.evidence.path) for passage in findings.relevant} if lead and not past else set()
     defined = [
         definition for definition in findings.defined if (definition.definition.name, definition.path) not in placed
@@ -164,7 +164,7 @@ def lay_out(
     absent = findings.absent if lead else ()
     if untold := [word for word in ranking.unknown if word not in absent]:
         parts.append(Heading("Not found"))
-        # They may stand within other words, which is no match.
+        # Inside other words they don't match.
         noun = "words" if len(untold) > 1 else "word"
         parts.append(Paragraph(f"No file has the {noun} {join_words([code(word) for word in untold])}."))
     parts.append(Heading("Searched"))
@@ -222,7 +222,7 @@ def _relevant(passage: RelevantPassage, ledger: EvidenceLedger) -> str:
 def _steps(findings: Findings, ledger: EvidenceLedger) -> list[str]:
     """Write an explanation in the order of a reader: overview, where it is used, the step asked about, tests.
 
-    Each line is what a document, a docstring, a line of code or the head of a test says at the cited place.
+    Each line quotes a document, a docstring, code or the header of a test at the cited location.
     """
     steps = []
     document = next((candidate for candidate in findings.docs if _WHOLE.fullmatch(paragraph_of(candidate))), None)

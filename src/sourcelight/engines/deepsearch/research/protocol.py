@@ -17,7 +17,7 @@ NO_MODEL = "- No language model was used. Nothing left this machine."
 class ResearchBudget:
     """The limits of a question; 0 or None: no limit.
 
-    `cost` is in dollars as the provider's price list says.
+    `cost` is in dollars, by the provider's price list.
     """
 
     wall_s: float = 20.0
@@ -45,7 +45,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """Markdown in which ``[E7]`` stands for a citation; `about`: repositories it concerns without naming them.
+    """Markdown with citations such as ``[E7]``; `about`: repositories it concerns without naming them.
 
     `says_no_model` tells that its last line is `NO_MODEL`, which is replaced where a model was asked after all.
     """

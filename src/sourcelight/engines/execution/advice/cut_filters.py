@@ -4,7 +4,7 @@ The language allows both and does not mention it: a parenthesis that is never cl
 how people type the name of a function. In front of a filter it takes the filter with it, and inside a value it ends
 the value, so that a query searches for other things than its author sees in it.
 
-Nothing here says how to show the advice: `sourcelight.engines.execution.advice.proposals` does.
+`sourcelight.engines.execution.advice.proposals` formats the advice.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _in_groups(patterns: Iterable[RawPattern]) -> Iterator[tuple[str, str]]:
 def escaped_parentheses(query: Query) -> Iterator[tuple[str, str, str]]:
     """Yield (kind, message, fix) for each bare regular expression of which a parenthesis is read as text.
 
-    The language says so of ``()`` and of a ``(`` at the end, wherever the pattern type comes from.
+    The language defines this for ``()`` and for a ``(`` at the end, wherever the pattern type comes from.
     """
     if query.pattern_type != "regexp" or "(" not in query.text or query.root is None:
         return
@@ -65,7 +65,7 @@ def escaped_parentheses(query: Query) -> Iterator[tuple[str, str, str]]:
 
 
 def _cut_values(text: str, pattern_type: str) -> Iterator[tuple[str, str]]:
-    # A filter that lost its value is gone from the tree, so those are searched for in the text.
+    # The tree omits filters without a value, so these are searched for in the text.
     lexer = Lexer(text, pattern_type, plain_parens=True)
     position = lexer.skip_white(0)
     while position < len(text):

@@ -76,7 +76,7 @@ class IndexingNotice:
 
 
 def without_history(failures: Mapping[str, str]) -> Iterator[Skipped]:
-    """Return repositories of which no commits could be searched, with the reason."""
+    """Return repositories whose commits could not be searched, with the reason."""
     message = "The commits of these repositories were not searched"
     return _skipped_item("history-missing", "without history", message, failures)
 
@@ -235,7 +235,7 @@ MAX_PROPOSED = 3
 TRY_S = 0.3
 """Seconds that one proposed query may take to show that it finds something."""
 MAX_CHARACTERS = 2_000
-"""Characters of a query that is read once more for advice: longer ones take a while, and were made by a program."""
+"""Maximum characters of a query that is parsed again for advice: longer ones are slow, and made by a program."""
 
 SHOWN = frozenset({
     *("quotes", "regexp-as-text", "filter-as-text", "contradiction", "dash", "operator-as-text", "never"),
@@ -246,7 +246,7 @@ SHOWN = frozenset({
 def nothing_found(
     query: Query, finds: Callable[[str], bool], in_any_case: Callable[[], bool] = lambda: True
 ) -> Alert | None:
-    """Return an alert for a query without results; None when there is nothing to say.
+    """Return an alert for a query without results, or None.
 
     Only queries for which `finds` returns true are proposed. For a case-sensitive query, `in_any_case` is called
     first: it costs less than writing, parsing and planning the query without ``case:``.
@@ -274,7 +274,7 @@ def nothing_found(
 
 
 def without_effect(query: Query) -> Alert | None:
-    """Return an alert for filters without an effect; None when there are none."""
+    """Return an alert for filters without an effect, or None."""
     if len(query.text) > MAX_CHARACTERS:
         return None
     advices_found = dict.fromkeys(advice for part in query.plan for advice in advices.without_effect(part))
@@ -285,7 +285,7 @@ def without_effect(query: Query) -> Alert | None:
 
 
 def read_as_text(query: Query) -> Alert | None:
-    """Return an alert for parentheses of regular expressions that are never closed; None when there are none."""
+    """Return an alert for unclosed parentheses of regular expressions, or None."""
     if len(query.text) > MAX_CHARACTERS:
         return None
     # That `()` is text is what its writer means, nearly always.

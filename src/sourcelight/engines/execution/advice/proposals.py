@@ -280,7 +280,7 @@ def _pattern(leaf: Pattern, query: Query, *, sensitive: bool) -> Iterator[Advice
     if leaf.kind == "regexp":
         yield from _regexp(leaf, sensitive=sensitive)
         return
-    # Quotes and `content:` say that the text is meant as it is.
+    # Quotes and `content:` mark text that is meant literally.
     if leaf.quoted or leaf.content:
         return
     if '"' in leaf.value and query.pattern_type in {"standard", "literal"}:

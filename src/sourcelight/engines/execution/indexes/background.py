@@ -143,7 +143,7 @@ class DefinitionUpdater:
         self._updater.stop()
 
     def _update(self, targets: Sequence[Target], cancellation: Cancellation) -> Mapping[TargetKey, str]:
-        # A search says by itself which files have no definitions, so the failures are not asked for.
+        # A search reports itself which files have no definitions, so the failures aren't needed.
         self._store.update_symbols(targets, cancellation=cancellation)
         return {}
 

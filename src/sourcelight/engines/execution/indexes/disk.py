@@ -171,7 +171,7 @@ def _size(path: Path) -> int:
 
 
 DETAILED = 20
-"""Repositories of which sizes on disk and the state of each index are looked at: 1 ms each."""
+"""Maximum number of repositories whose size on disk and index state are checked, at 1 ms each."""
 
 
 def overview(repositories: IndexedRepositories, viewer: Viewer) -> tuple[RepositoryOverview, ...]:

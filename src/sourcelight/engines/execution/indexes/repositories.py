@@ -79,7 +79,7 @@ class IndexedRepositories:
         self.histories = HistoryUpdater(self.history)
         self.terms = TermStore(store)
         self.term_updates = TermUpdater(self.definitions, self.update_terms)
-        # Grows only: a name that was here and is gone is reported as removed, for as long as the engine is open.
+        # Only grows: a name that disappears is reported as removed for as long as the engine is open.
         self._seen = {repository.info.name for repository in catalog.repositories}
         # One thread indexes at a time; a search that finds it taken continues with the index as it is.
         self._updating = threading.Lock()
@@ -277,7 +277,7 @@ class IndexedRepositories:
 
     @property
     def removed_repositories(self) -> list[str]:
-        """Repositories that were here since opening, and are no longer."""
+        """Repositories removed since opening."""
         return sorted(self._seen - {repository.info.name for repository in self.catalog.repositories})
 
     def close(self) -> None:
@@ -289,7 +289,7 @@ class IndexedRepositories:
 
     def _note_tries(self, targets: Sequence[Target]) -> None:
         now = time.monotonic()
-        # Replaced as a whole: a repository that is not in the latest attempt was current then, or is gone.
+        # Replaced as a whole: a repository outside the latest attempt was current then, or has been removed.
         self._last_attempts = {target.repository.key: (target.commit, now) for target in targets}
 
     def _is_due(self, target: Target, now: float) -> bool:

@@ -16,7 +16,7 @@ FRESH_S = 2.0
 """Seconds for which a count is used again."""
 
 QUICK_S = 0.05
-"""Seconds up to which a search waits for a new count; the last count of that work tree says how long it takes."""
+"""Seconds up to which a search waits for a new count; the last count of that work tree tells how long it takes."""
 
 
 @dataclass(slots=True)

@@ -1,7 +1,7 @@
 """The ``count:`` of each alternative of a query, where alternatives have several.
 
-Which rows a count leaves can only be said where the rows of all repositories pass by. There `CountLimits` cuts them.
-A worker of a cluster sees its own repositories alone: `AlternativeNumbers` says of each row which alternative found it,
+Only the place that sees the rows of all repositories knows which rows a count leaves. There `CountLimits` cuts them. A
+worker of a cluster sees its own repositories alone: `AlternativeNumbers` says of each row which alternative found it,
 and the coordinator cuts.
 """
 
@@ -122,7 +122,7 @@ class AlternativeNumbers:
 
 
 def numbers_or_limits(alternatives: Sequence[Alternative]) -> CountPolicy:
-    """Return what a worker does with the rows of alternatives: without counts of their own, there is nothing to say."""
+    """Return how a worker treats the rows of alternatives, or None if these have no counts."""
     return AlternativeNumbers(alternatives) if own_counts(alternatives) else CountLimits(alternatives)
 
 

@@ -100,7 +100,7 @@ class OwnerPredicate:
                     self.missing[target.repository.info.name] = path
                     return None
         except PatternError:
-            # Not the same as a file without rules: nobody can say here who owns a file.
+            # Not the same as a file without rules: here the owners are unknown.
             self.missing[target.repository.info.name] = path
         except (SourcelightError, OSError):
             pass

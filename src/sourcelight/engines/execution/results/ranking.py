@@ -163,7 +163,7 @@ class FileRanker:
             return _Files(start, end, rows.column(SCORE).to_numpy(zero_copy_only=False)[start], paths)
         score = _name_scores(rows, start, paths)
         if rows.first("type") == "symbol":
-            # A row that is a definition is worth more than what its line says, and no more than what it is itself.
+            # A row with a definition scores higher than its line, but at most as high as the definition.
             score = np.maximum(score, np.maximum.reduceat(_symbol_scores(rows), start))
         elif "line" in rows and len(start):
             in_lines = _line_scores(rows)

@@ -268,7 +268,7 @@ def _merge_file(alternatives: list[list[_Row]]) -> list[_Row]:
 
 def _line_key(row: _Row) -> _LineKey:
     """Return the key of a line: its number, and for a line of a cell also the cell, the line in it and the text."""
-    # A notebook may have all of its cells on one line of the file, and a line of JSON is none of a cell.
+    # A notebook may have all cells on one line of the file, and a line of JSON isn't a line of a cell.
     cell = row.get("cell")
     return (row["line_number"], cell, row["cell_line"], row["line"]) if cell else (row["line_number"], 0, 0, "")
 

@@ -1,4 +1,4 @@
-"""Select the repositories of a query, by filters and ``repo:has.…`` predicates, and say which need no index."""
+"""Select the repositories of a query, by filters and ``repo:has.…`` predicates, and those that need no index."""
 
 from __future__ import annotations
 

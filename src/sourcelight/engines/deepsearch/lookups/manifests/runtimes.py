@@ -19,7 +19,7 @@ OTHER_MANIFESTS = (
     r"|Makefile\.PL|Build\.PL|flake\.nix|bower\.json|[\w.-]+\.opam|dune-project|meson\.build|MODULE\.bazel|WORKSPACE"
     r"|CMakeLists\.txt|packages\.config|deno\.jsonc?|jsr\.json|[\w.-]+\.nimble|paket\.dependencies|Brewfile)$"
 )
-"""Regular expression for paths of manifests that nothing here reads."""
+"""Regular expression for paths of manifests in unsupported formats."""
 
 _RUNTIME_LINES: Mapping[str, Sequence[tuple[str, str]]] = {
     "python": (
