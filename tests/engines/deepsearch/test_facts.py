@@ -316,6 +316,21 @@ def test_a_removal_is_the_commit_that_removes(town: LocalEngine, question: str) 
     assert answer.finished.stats["not_applied"] == []
 
 
+@pytest.mark.parametrize(
+    "question",
+    ["What did commit {} do?", "what changed in {}", "Who made commit {}?", "when was commit {} made", "explain {}"],
+)
+def test_a_commit_is_known_by_its_id(town: LocalEngine, question: str) -> None:
+    folder = town.catalog.repositories[0].git_dir
+    log = ["git", "-C", folder, "log", "--format=%h", "--grep=Drop the old"]
+    name = subprocess.check_output(log, text=True).strip()
+    answer = research(town, question.format(name))
+    assert answer.text.startswith(f"The commit `{name}` is by Grace on "), answer.text
+    assert "“Drop the old”" in answer.text.split("\n\n")[0]
+    other = research(town, question.format("0123abc"))
+    assert "The commit" not in other.text.split("\n\n")[0], "there is no such commit"
+
+
 def test_a_change_on_another_branch_is_no_removal(tmp_path: Path) -> None:
     """A side branch changes a file after it was removed; the merge keeps the removal."""
     repo = RepositoryBuilder(tmp_path / "tree")

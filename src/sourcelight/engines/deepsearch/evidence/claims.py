@@ -221,14 +221,14 @@ CLAIMS: Sequence[Claim] = (
     ),
     Claim(
         (
-            "The commit of `…` is by …", "The first commit…", "The last commit…", "The … merge…",
-            "… repositories have `…`",
+            "The commit of `…` is by …", "The commit `…` is by …", "The first commit…", "The last commit…",
+            "The … merge…", "… repositories have `…`",
         ),
         "commit",
         "All commits behind the searched one are known, or the sentence begins with In what could be read. The order "
         "is that of committer dates.",
         "There is no commit that …",
-        ("events._find_tag", "events._find_commit", "events._set_commit"),
+        ("events._find_named", "events._find_commit", "events._set_commit"),
     ),
     Claim(
         ("A line with … was … by …", "… was added by …", "… was renamed from … by …", "… was removed by …",

@@ -33,8 +33,8 @@ _NO_MERGES = "Merges have no changes of their own, and are left out."
 def find_event(work: Work, paths: PathNames) -> Fact | None:  # noqa: PLR0911 - one for each event
     """Answer a question for a person or a date; None if it is about nothing that history knows."""
     request = work.request
-    if request.event == "tag":
-        return _find_tag(work)
+    if request.event in {"tag", "named"}:
+        return _find_named(work)
     if request.event == "commit":
         return _find_commit(work)
     if request.event == "people":
@@ -62,10 +62,12 @@ def _set_commit(fact: Fact, verb: str, row: dict[str, Any], note: str) -> None:
     fact.commits.append(evidence_of(row, note))
 
 
-def _find_tag(work: Work) -> Fact | None:
-    name = work.request.head
+def _find_named(work: Work) -> Fact | None:
+    """Return the commit of a tag, or of an identifier."""
+    name, is_tag = work.request.head, work.request.event == "tag"
     fact = Fact(None, "", "", unit="date")
-    table = Rows("Tags", ("repository", "tag", "date", "author", "subject"))
+    kind = "tag" if is_tag else "commit"
+    table = Rows(f"{kind.capitalize()}s", ("repository", kind, "date", "author", "subject"))
     for target in work.targets:
         if target.repository.kind != "git":
             continue
@@ -82,12 +84,14 @@ def _find_tag(work: Work) -> Fact | None:
                 evidence_of(row, f"commit of {name}"),
             )
             fact.commits.append(evidence_of(row, f"commit of `{name}`"))
-            fact.subject = f"The commit of {code(name)} is by {byline(row)}"
+            about = "" if is_tag else f" and says “{inline(row['subject'])}”"
+            fact.subject = f"The commit {'of ' if is_tag else ''}{code(name)} is by {byline(row)}{about}"
     if not table.total:
         return None
     if table.total > 1:
         fact.subject = f"{table.total:,} repositories have {code(name)}"
-    fact.rule = "This is the date of the commit; the tag itself, or the release of a service, may be later."
+    if is_tag:
+        fact.rule = "This is the date of the commit; the tag itself, or the release of a service, may be later."
     fact.tables = [table]
     return fact
 

@@ -38,6 +38,16 @@ _TAG = re.compile(
     r"|v?\d+(?:\.\d+)+[\w.-]*|v\d+|[\w.-]+)[\s·]+(?:be\s+)?(?:tagged|released|cut|published|come out|out)\b",
     re.IGNORECASE,
 )
+ONE_COMMIT = re.compile(
+    r"^\W*(?:what(?:'s)?|who|when|why|show(?: me)?|explain|describe|summari[sz]e|tell me about)\s+"
+    r"(?:(?:did|does|do|is|was|has|in|about|made|makes|wrote|committed|authored|changed|happened|added|removed|the"
+    r"|changes?|author|date|subject|message|of|by)\s+)*"
+    r"(?:commit\s+)?(?P<id>[0-9a-f]{7,40})"
+    r"(?:\s+(?:do|change[ds]?|fix|add(?:ed)?|remove[ds]?|introduce[ds]?|about|for|made|committed|authored|written|by|to"
+    r"|whom?|and|when|why))*\W*$",
+    re.IGNORECASE,
+)
+"""Questions about a commit that they name: "what did commit 1a2b3c4 do"."""
 _COMMIT = re.compile(
     r"\b(?P<which>first|initial|oldest|earliest|last|latest|newest|most recent)\s+(?P<noun>commit|change"
     r"|merge)s?\b(?:\s+(?:made|to|in|of))?",
@@ -93,6 +103,15 @@ _ARE_PEOPLE = re.compile(
 )
 _MARKER = re.compile(r"(?<![\w⟨])(TODO|FIXME|XXX|HACK)s?\b(?:\s+(?:comments?|notes?|markers?))?")
 _JOINED = re.compile(r"\b(?P<which>first|last)\b", re.IGNORECASE)
+
+
+def read_commit(marked_text: MarkedText, paths: QuestionPaths) -> dict[str, Any] | None:
+    """Read a question about a commit that it names; None for other questions, or if there is no such commit."""
+    match = ONE_COMMIT.match(marked_text.text)
+    if match is None or not paths.is_revision(match["id"]):
+        return None
+    marked_text.text = ""
+    return {"kind": "when", "event": "named", "head": match["id"]}
 
 
 def read_event(marked_text: MarkedText, paths: QuestionPaths) -> dict[str, Any] | None:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from sourcelight.engines.deepsearch.question.counts import CountReader, read_modules
-from sourcelight.engines.deepsearch.question.events import WHEN, WHO, read_event
+from sourcelight.engines.deepsearch.question.events import ONE_COMMIT, WHEN, WHO, read_commit, read_event
 from sourcelight.engines.deepsearch.question.grammar import (
     GLUE,
     LIST,
@@ -58,6 +58,8 @@ def read_request(text: str, paths: QuestionPaths, now: datetime) -> FactRequest 
     if len(text) > MAX_CHARACTERS or _OF_BEHAVIOR.match(text) is not None:
         return None
     marked_text = MarkedText.from_text(POLITE.sub("", text))
+    if (of_commit := read_commit(marked_text, paths)) is not None:
+        return FactRequest(**of_commit)
     mark_paths(marked_text)
     unmarked = _unmark_absent(marked_text, paths)
     period = take_period(marked_text, now)
@@ -102,7 +104,7 @@ def asks_for_facts(text: str) -> bool:
     if len(text) > MAX_CHARACTERS:
         return False
     text = POLITE.sub("", text)
-    patterns = (MANY, TOTAL, LIST, WHO, WHEN, WHAT_DEPENDS, WHAT_DOES)
+    patterns = (MANY, TOTAL, LIST, WHO, WHEN, WHAT_DEPENDS, WHAT_DOES, ONE_COMMIT)
     return any(pattern.search(text) is not None for pattern in patterns)
 
 
