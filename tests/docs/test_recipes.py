@@ -195,8 +195,8 @@ LINE_COLUMN: Edits = {
         ("    author_name:", "    indents: list[int | None] | None = None\n    author_name:"),
     ],
     "engines/search/scan/columns.py": [
-        ('alone, see `cells.rows`.\n    """\n    return {}\n', """\
-alone, see `cells.rows`.
+        ('of notebooks, see `cells.rows`.\n    """\n    return {}\n', """\
+of notebooks, see `cells.rows`.
     \"\"\"
     import pyarrow as pa
 

@@ -58,7 +58,7 @@ class Client(ShowsOverview, BlockingMethods):
 
     @property
     def services(self) -> Mapping[str, Any]:
-        """A client of each service of a federation, by its name; empty if one thing answers."""
+        """The client of each service of a federation, by name; empty without a federation."""
         return self._client.services
 
     @property

@@ -71,7 +71,7 @@ class Features:
     Attributes
     ----------
     services
-        A client of each service of a federation, by name; empty if one thing answers.
+        The client of each service of a federation, by name; empty without a federation.
     cluster
         The cluster that answers; None if none does.
     cached_names
