@@ -106,7 +106,7 @@ _JOINED = re.compile(r"\b(?P<which>first|last)\b", re.IGNORECASE)
 
 
 def read_commit(marked_text: MarkedText, paths: QuestionPaths) -> dict[str, Any] | None:
-    """Read a question about a commit that it names; None for other questions, or if there is no such commit."""
+    """Read a question about a commit that it names; None for other questions, or without the commit."""
     match = ONE_COMMIT.match(marked_text.text)
     if match is None or not paths.is_revision(match["id"]):
         return None
