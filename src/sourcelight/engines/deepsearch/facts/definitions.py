@@ -56,8 +56,9 @@ def count_definitions(work: Work) -> Fact:
     if containers is not None:
         rows = [row for row in rows if (row["container"] or "").rpartition(".")[2] in containers]
     # The grammar of C gives macros with parameters as functions.
-    macros = [row for row in rows if kinds == ("function",) and _MACRO.match(row["line"] or "")]
-    rows = [row for row in rows if row not in macros] if macros else rows
+    macros = [row for row in rows if _MACRO.match(row["line"] or "")] if kinds == ("function",) else []
+    if macros:
+        rows = [row for row in rows if not _MACRO.match(row["line"] or "")]
     rows, noun, left_out = _keep_kinds(rows, kinds)
     per = Counter(row["symbol_kind"] for row in rows)
     condition = ""
@@ -135,10 +136,11 @@ def _keep_kinds(rows: list[dict[str, Any]], kinds: Sequence[str]) -> tuple[list[
     sentences: list[str] = []
     words: set[str] = set()
     if kinds and set(kinds) <= _KINDS_OF_TYPES:
-        words = {_kind_of(row) for row in rows}
+        word_of_rows = [_kind_of(row) for row in rows]
+        words = set(word_of_rows)
         other_kinds = words & _NOT_CLASSES if kinds == ("class",) else set()
         if other_kinds:
-            rows = [row for row in rows if _kind_of(row) not in other_kinds]
+            rows = [row for row, word in zip(rows, word_of_rows, strict=True) if word not in other_kinds]
             words -= other_kinds
             alternatives = " or ".join(in_words_with_article(word) for word in sorted(other_kinds))
             sentences.append(f"Of the rows of the query, those count that are not written as {alternatives}.")

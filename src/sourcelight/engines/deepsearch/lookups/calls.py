@@ -88,9 +88,7 @@ def _other_lines(
         target, key = work.inquiry.pins.of(row["repository"]), (row["repository"], row["path"], row["line_number"])
         if row["type"] != "content" or target is None or key in calls or DOCUMENTS.search(row["path"]):
             continue
-        if COMMENT.match(row["line"]) or IMPORT.match(row["line"]):
-            continue
-        if _defines(row, name):
+        if COMMENT.match(row["line"]) or IMPORT.match(row["line"]) or _defines(row, name):
             continue
         if definition_at(texts, target, row["path"], name, row["line_number"]) is None:
             other_lines.append((key, is_unread_code(texts, target, row["path"])))
@@ -99,10 +97,9 @@ def _other_lines(
 
 def _defines(row: Mapping[str, Any], name: str) -> bool:
     """Return whether the form of a line defines a name where no grammar does, such as a further clause in Elixir."""
-    define = reader_of(language_of(row["path"]), name)
-    return (
-        define is not None and language_of(row["path"]) in UNPARSED_LANGUAGES and define(row["line"] or "") is not None
-    )
+    language = language_of(row["path"])
+    define = reader_of(language, name) if language in UNPARSED_LANGUAGES else None
+    return define is not None and define(row["line"] or "") is not None
 
 
 def _call_graph(work: Work, tool: str, location: DefinitionLocation, queries: list[str]) -> ToolResult | None:

@@ -32,9 +32,11 @@ def find_throws(work: Work, name: str, notes: list[str]) -> Finding | None:
     """Return the lines of code that throw or raise an exception; None if none does by its name."""
     simple = split_name(name)[1]
     queries = make_queries(work, f"case:yes type:file {whole_word(simple)}")
-    rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
-    every = [row for row in rows if language_of(row["path"]) in PROGRAMMING_LANGUAGES]
-    rows = [row for row in every if is_code(row)]
+    rows: list[dict[str, Any]] = []
+    other_rows: list[dict[str, Any]] = []
+    for row in run_searches(work, queries, notes):
+        if row["type"] == "content" and language_of(row["path"]) in PROGRAMMING_LANGUAGES:
+            (rows if is_code(row) else other_rows).append(row)
     texts = FileTexts(work.context)
     exception = rf"(?:new\s+)?\\?(?:[\w$]+(?:\.|::|\\))*\.?{re.escape(simple)}(?![\w$])"
     pattern = re.compile(
@@ -44,16 +46,17 @@ def find_throws(work: Work, name: str, notes: list[str]) -> Finding | None:
     if not throwing:
         return None
     throwing.sort(key=lambda row: (rank_of(row["path"]), row["path"], row["line_number"]))
-    statements = [state_use(work, texts, row, holder_of(work, texts, row)) for row in throwing[:MAX_DETAILS]]
-    holders = list(dict.fromkeys(location_in(row, holder_of(work, texts, row)) for row in throwing[:MAX_DETAILS]))
+    detailed = [(row, holder_of(work, texts, row)) for row in throwing[:MAX_DETAILS]]
+    statements = [state_use(work, texts, row, holder) for row, holder in detailed]
+    locations = list(dict.fromkeys(location_in(row, holder) for row, holder in detailed))
     files = count_of(len({(row["repository"], row["path"]) for row in throwing}), "file")
     verb = "raised" if throwing[0]["path"].endswith(_RAISING) else "thrown"
     # "By name": a variable or a function may hold the exception, and what is thrown then has another name.
     # What is left out belongs into the sentence, or its number is another one than a reader counts.
-    has_others = any(_throws(work, texts, row, pattern) for row in every if row not in rows)
+    has_others = any(_throws(work, texts, row, pattern) for row in other_rows)
     outside = "outside of tests and examples " if has_others else ""
     text = f"{code(simple)} is {verb} by name {outside}on {count_of(len(throwing), 'line')} of {files}"
-    text += f"{', such as in' if len(holders) > SHOWN else ':'} {join_words(holders[:SHOWN])}"
+    text += f"{', such as in' if len(locations) > SHOWN else ':'} {join_words(locations[:SHOWN])}"
     evidence = tuple(item for statement in statements[:SHOWN] for item in statement.evidence)
     finding = Finding(
         Statement(text, evidence), "throws", queries=[join_queries(queries)], notes=notes, heading="Lines"
