@@ -100,7 +100,9 @@ class LocalEngine(IndexedRepositories):
         Raises
         ------
         QueryError
-            At the call, before any event, when the query can't be read, or holds what is not supported.
+            At the call, before any event, when the query can't be read, or holds what is not supported. With the first
+            event instead if its shape is known from an earlier search, and became invalid since, such as by a context
+            that was removed.
         """
         started = time.monotonic()
         if self.fast_path.knows(request, viewer):

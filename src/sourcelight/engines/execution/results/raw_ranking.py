@@ -118,9 +118,9 @@ def _scores(matches: RawMatches, paths: Sequence[str], ranker: FileRanker) -> Fl
         word_scores(text, line_start, line_start + matches.sizes[line], line_start + starts, line_start + ends),
     )
     if ranker.definitions is not None:
-        base = matches.offsets[line]
-        for location in np.flatnonzero(np.bincount(matches.location_index[file])).tolist():
-            selected = np.flatnonzero(matches.location_index[file] == location)
+        base, location_of_match = matches.offsets[line], matches.location_index[file]
+        for location in np.flatnonzero(np.bincount(location_of_match)).tolist():
+            selected = np.flatnonzero(location_of_match == location)
             files = np.flatnonzero((matches.location_index == location) & matches.in_content)
             revision = matches.locations[location]
             definitions = ranker.definitions(
