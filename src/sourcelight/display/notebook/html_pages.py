@@ -98,7 +98,6 @@ class ProgressPage:
         self._clock = clock
         self._due = 0.0
         self._handle: Any = None
-        self._has_place = False
 
     def take_place_of(self, output: Any) -> None:
         """Replace the output of a widget from now on, where nothing hides the page.
@@ -109,9 +108,9 @@ class ProgressPage:
             Handle of the widget's output. A page that is displayed already stays where it is, and the output is
             emptied.
         """
-        if self._has_place:
+        if not self._name:
             return
-        self._has_place = True
+        self._name = ""  # by which the widget hid the page
         if self._handle is None:
             self._handle = output
         else:
@@ -123,8 +122,7 @@ class ProgressPage:
         if snapshot.phase == "running" and now < self._due:
             return
         self._due = now + PAGE_INTERVAL_S
-        name = "" if self._has_place else self._name
-        bundle = {"text/html": progress_html(snapshot, name), "text/plain": PROGRESS_TEXT}
+        bundle = {"text/html": progress_html(snapshot, self._name), "text/plain": PROGRESS_TEXT}
         if self._handle is None:
             from IPython.display import display
 
