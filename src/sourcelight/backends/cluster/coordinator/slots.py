@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from sourcelight.backends.cluster.batch_merge import JoinedRows
@@ -36,17 +37,40 @@ class _PhasePart:
     start: int
 
 
+@dataclass(slots=True)
+class _WorkerPosition:
+    """The phase and the repository of the last row of a worker, shared by its copies.
+
+    Within a phase, a worker sends repositories by name, so all before that one have no more rows of it.
+    """
+
+    phase: int = 0
+    name: str = ""
+
+    def advance(self, phase: int, name: str) -> None:
+        """Move to a later row."""
+        self.phase, self.name = max((self.phase, self.name), (phase, name))
+
+
 @dataclass(slots=True, eq=False)
 class ReplicaStream:
     """The rows of one repository from one worker so far. All copies hold the same rows in the same order.
 
-    `phase` is the first unfinished phase. Only the worker's last message sets `complete`.
+    Only the worker's last message sets `complete`.
     """
 
+    name: str
+    position: _WorkerPosition
     parts: list[_PhasePart] = field(default_factory=list)
     rows: int = 0
-    phase: int = 0
     complete: bool = False
+    finished: bool = False
+
+    @property
+    def phase(self) -> int:
+        """The first unfinished phase."""
+        # Computed, so that a batch of a worker with a thousand repositories doesn't have to visit all of them.
+        return _OVER if self.finished else self.position.phase + (self.name < self.position.name)
 
 
 @dataclass(slots=True)
@@ -105,7 +129,8 @@ class OrderedMerge:
     def open(self, names: Sequence[str]) -> dict[str, ReplicaStream]:
         """Open new copies for a worker to fill."""
         with self.changed:
-            copies = {name: ReplicaStream() for name in names}
+            position = _WorkerPosition()
+            copies = {name: ReplicaStream(name, position) for name in names}
             for name, copy in copies.items():
                 self.slots[name].copies.append(copy)
             return copies
@@ -130,10 +155,8 @@ class OrderedMerge:
                     stream.rows += end - start
                     self.bytes += stream.parts[-1].size
                 start = end
-            last = result.repositories[-1]
-            for name, copy in copies.items():
-                # Within a phase, a worker sends repositories by name: all before the last one are finished.
-                copy.phase = max(copy.phase, result.phase + (name < last))
+            for copy in islice(copies.values(), 1):
+                copy.position.advance(result.phase, result.repositories[-1])
             self._notify_reader()
 
     def finish(self, copies: dict[str, ReplicaStream], names: Sequence[str]) -> None:
@@ -141,7 +164,7 @@ class OrderedMerge:
         with self.changed:
             for name in names:
                 if name in copies:
-                    copies[name].phase = _OVER
+                    copies[name].finished = True
             self._notify_reader()
 
     def complete(self, copies: dict[str, ReplicaStream]) -> list[str]:
@@ -150,8 +173,7 @@ class OrderedMerge:
             first = [name for name in copies if not self.slots[name].complete]
             self._unsettled -= sum(not self.slots[name].given_up for name in first)
             for copy in copies.values():
-                copy.complete = True
-                copy.phase = _OVER
+                copy.complete = copy.finished = True
             self._notify_reader()
             return first
 
