@@ -1,7 +1,7 @@
-"""All sentences that an answer states as a fact, with what proves each: a sentence of no form here is not stated.
+"""The sentences that an answer may state as facts, each with its proof; no other sentence is stated.
 
-The check stands between what looks something up and what writes the answer, so a new kind of sentence has to say here
-what proves it. `docs/design/deepsearch.md` has the table.
+The check runs between the lookups and the writer of the answer, so every new kind of sentence needs a claim here.
+`docs/design/deepsearch.md` has the table.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ class Claim:
     Attributes
     ----------
     forms
-        What it looks like: `…` in ticks is a name, a path or a line of code, and … any words.
+        Templates of the sentence: `…` in backquotes is a name, a path or a line of code, and … any words.
     proof
-        ``lines``: it cites lines, which have the name that the sentence is about. ``commit``: it cites a commit.
-        ``search``: a whole search without a result. ``count``: a search or a call that gives the number again.
+        ``lines``: it cites lines with the name of its subject. ``commit``: it cites a commit. ``search``: a complete
+        search without a result. ``count``: a search or a call that reproduces the number.
     holds
         What must be true of the repository.
     otherwise
-        What is said if that isn't certain.
+        The sentence to state if that isn't certain.
     made_by
         Functions that make such sentences, by module of `facts` or `lookups`.
     """
@@ -40,29 +40,30 @@ class Claim:
     made_by: Sequence[str] = field(default=())
 
 
-_PLACES = "Most relevant: three places"
+_PLACES = "Most relevant: three locations"
 CLAIMS: Sequence[Claim] = (
     Claim(
         ("`…` is defined in …", "Yes: `…` is defined in …"),
         "lines",
-        "The grammar of the file, or the form of the line, defines the name there. The kind is said only by a word of "
-        "that line, in the terms of its language; further places have no number. Yes only for the kind that was asked.",
-        "the sentence without a kind or without Yes; without a definition, that none was found",
+        "The file's grammar, or the form of the line, defines the name there. The sentence names a kind only if the "
+        "line has that word, in the terms of its language. Further places have no number. Yes only for the requested "
+        "kind.",
+        "the sentence without a kind or Yes; without a definition, a sentence that says so",
         ("names.state_definitions", "answering._find_named"),
     ),
     Claim(
         ("`…` is a … in …", "`…` is an … in …", "`…` is defined in …: “…”"),
         "lines",
-        "As above; what follows the colon is in the cited comment or docstring. Of two names, one sentence each.",
+        "As above. The text after the colon is in the cited comment or docstring. Two names get one sentence each.",
         _PLACES,
         ("comparison.find_purpose", "comparison.find_difference", "comparison._describe"),
     ),
     Claim(
         ("`…` is set to …", "`…` has several values…"),
         "lines",
-        "The cited line assigns the value. Further lines of the file that assign are counted in the sentence; values "
-        "that differ are listed without their number.",
-        "where it is defined",
+        "The cited line assigns the value. The sentence counts further assignments in the file, and lists different "
+        "values without a number.",
+        "the location of its definition",
         (
             "defaults.find_value", "defaults.state_values", "defaults._add_assignments", "defaults._follow",
             "defaults.find_setting", "defaults._default_constants",
@@ -73,9 +74,9 @@ CLAIMS: Sequence[Claim] = (
     Claim(
         ("The default of …", "The documentation says that the default of `…` is …", "`…` of `…` has no default: …"),
         "lines",
-        "The cited head, call or fallback gives it. Without a function in the question, the sentence is about the "
+        "The cited signature, call or fallback has it. If the question names no function, the sentence is about the "
         "parameter of that name in the functions that it names.",
-        "the places where the name is set",
+        "the lines that set the name",
         ("defaults.find_parameter_default", "defaults.find_any_default"),
     ),
     Claim(
@@ -84,62 +85,63 @@ CLAIMS: Sequence[Claim] = (
             "`…` has no parameter `…`: …",
         ),
         "lines",
-        "All heads of the name could be read and are cited. Lacking means that the whole body has no such word, and "
-        "that no parameter takes any name.",
+        "All signatures of the name could be read and are cited. A missing parameter also requires that the body "
+        "lacks the word, and that no parameter accepts any name.",
         _PLACES,
         ("comparison.find_parameters", "comparison.find_lacking_parameter"),
     ),
     Claim(
         ("`…` is called by …", "`…` is called by name in …"),
         "lines",
-        "Each cited line has the call. The number counts calls that navigation resolves, outside of tests; the "
-        "sentence says if further lines have the name, so every line is accounted for. By name, "
-        "if a call may be of another definition; at least, if a file with the name couldn't be parsed.",
+        "Each cited line has the call. The number counts calls outside of tests that navigation resolves. The "
+        'sentence says if further lines have the name, so it accounts for every line: "by name" if a call may be of '
+        "another definition, \"at least\" if a file with the name couldn't be parsed.",
         "lines with the name",
         ("calls._state", "calls.find_callers"),
     ),
     Claim(
         ("No call of `…` is certain, but …",),
         "lines",
-        "A whole search for the name; the lines that have it are cited.",
+        "A complete search for the name; the lines with it are cited.",
         _PLACES,
         ("calls._mentions",),
     ),
     Claim(
         ("No searched line has `…` but …",),
         "lines",
-        "A whole search, letters in a row, finds only the defining lines, which are cited; a cell of a notebook with a "
-        "second one counts. It says that nothing calls it by its name, not that nothing calls it.",
+        "A complete search for the letters in a row finds only the defining lines, which are cited. A second line in "
+        "a notebook cell counts, too. The sentence says that nothing calls it by its name, not that nothing calls it.",
         "lines with the name",
         ("calls._no_callers",),
     ),
     Claim(
         ("`…` calls …", "`…` in `…` calls …"),
         "lines",
-        "The cited lines of its body have the calls, and navigation resolves each to one definition. Others may be "
-        "called, too.",
+        "The cited lines of its body have the calls, and navigation resolves each to one definition. There may be "
+        "other calls.",
         _PLACES,
         ("calls.find_callees",),
     ),
     Claim(
         ("The head of `…` names …",),
         "lines",
-        "The words follow the name in the cited head. Nothing is said of bases that are added elsewhere.",
+        "The words follow the name in the cited declaration. The sentence says nothing about bases that are added "
+        "elsewhere.",
         _PLACES,
         ("classes.find_bases",),
     ),
     Claim(
         ("… of … test file… the name `…`, such as in …",),
         "lines",
-        "A whole search of the files that are tests by their paths. It says that lines have the name, not that they "
-        "test it.",
+        "A complete search of the files whose paths are those of tests. The sentence says that lines have the name, "
+        "not that they test it.",
         _PLACES,
         ("uses.find_tests",),
     ),
     Claim(
         ("No test file that is searched has the name `…`",),
         "search",
-        "As above, without a result, and no file has tests beside its code.",
+        "As above, without a result, and no file has tests next to its code.",
         _PLACES,
         ("uses.find_tests",),
     ),
@@ -153,37 +155,38 @@ CLAIMS: Sequence[Claim] = (
     Claim(
         ("`…` is raised by name …on …", "`…` is thrown by name …on …"),
         "lines",
-        "In files of programming languages outside of tests, the keyword stands before the name, outside of comments "
-        "and texts.",
+        "In files of programming languages outside of tests, the keyword precedes the name, outside of comments and "
+        "strings.",
         _PLACES,
         ("throws.find_throws",),
     ),
     Claim(
         ("`…` is read from the environment in …: `…`", "`…` is a quoted key in …: `…`", "Code reads … by name…"),
         "lines",
-        "The line is shown or cited; the forms are those that read the environment in known languages. What else is "
-        "read, such as by a name made at run time, is said or left open.",
+        "The line is shown or cited, and has a form that reads the environment in a known language. Other reads, such"
+        " as by a name made at run time, are mentioned or left open.",
         _PLACES,
         ("uses.find_key_uses", "environment.find_variable", "environment.list_environment"),
     ),
     Claim(
         ("`…` lists …", "`…` of `…` lists …", "`…` names …", "Yes: `…` lists …", "Yes: `…` of `…` lists …"),
         "lines",
-        "The cited lines of one manifest list the packages. It is said of that manifest, with the group such as dev.",
+        "The cited lines of one manifest list the packages. The sentence is about that manifest and its group, such "
+        "as dev.",
         _PLACES,
         ("dependencies.find_dependency", "dependencies.list_dependencies", "dependencies._statement"),
     ),
     Claim(
         ("No: no manifest … lists `…` (…)",),
         "search",
-        "All manifests could be read as data, none is of an unknown format, and no manifest has the word.",
+        "All manifests could be read as data, none has an unknown format, and none has the word.",
         _PLACES,
         ("dependencies._no_dependency",),
     ),
     Claim(
         ("`…` lists no … dependencies", "`…` lists no dependencies", "`…` list no…dependencies"),
         "lines",
-        "All manifests are named, could be read as data, and are no programs.",
+        "All manifests are named, could be read as data, and are not programs.",
         _PLACES,
         ("dependencies._no_dependencies",),
     ),
@@ -197,14 +200,15 @@ CLAIMS: Sequence[Claim] = (
     Claim(
         ("No searched file has `…`: …",),
         "search",
-        "A whole search in any case finds no line and no path. Large files and submodules are named as not read.",
+        "A complete search that ignores case finds no line and no path. Large files and submodules are named as not "
+        "read.",
         _PLACES,
         ("absence.find_absence",),
     ),
     Claim(
         ("No definition of `…` was found in …", "No … definition of `…` was found in …"),
         "lines",
-        "The index has none, no line of code looks like one in a file without a grammar, and lines with the text are "
+        "The index has none, no line of code in a file without a grammar looks like one, and lines with the text are "
         "cited.",
         _PLACES,
         ("absence.find_absence",),
@@ -215,7 +219,7 @@ CLAIMS: Sequence[Claim] = (
             "`…` has no line …: it ends with line …",
         ),
         "lines",
-        "`git blame` of the line, or the number of lines. At the edge of a shallow clone the second form is used.",
+        "`git blame` of the line, or the number of lines. The second form is used at the edge of a shallow clone.",
         _PLACES,
         ("answering.find_line_author",),
     ),
@@ -225,8 +229,8 @@ CLAIMS: Sequence[Claim] = (
             "The … merge…", "… repositories have `…`",
         ),
         "commit",
-        "All commits behind the searched one are known, or the sentence begins with In what could be read. The order "
-        "is that of committer dates.",
+        'All ancestors of the searched commit are known, or the sentence begins with "In what could be read". Commits'
+        " are ordered by committer date.",
         "There is no commit that …",
         ("events._find_named", "events._find_commit", "events._set_commit"),
     ),
@@ -234,39 +238,39 @@ CLAIMS: Sequence[Claim] = (
         ("A line with … was … by …", "… was added by …", "… was renamed from … by …", "… was removed by …",
          "… was last changed by …", "… was first changed by …"),
         "commit",
-        "The commit's diff has the line or the path. A file that got its name by a rename is not said to be added.",
-        "No commit changed it, if the history is whole",
+        "The commit's diff has the line or the path. A file that got its name by a rename is not called added.",
+        "No commit changed it, if the history is complete",
         ("events._find_line_change", "events._find_path_change", "changes.former_path"),
     ),
     Claim(
         ("No commit …", "No one has commits…", "There is no commit…"),
         "count",
-        "A whole search of the history; in a shallow clone it begins with In what could be read.",
+        'A complete search of the history. In a shallow clone, the sentence begins with "In what could be read".',
         _PLACES,
         ("events._find_line_change", "events._find_path_change", "events._find_commit", "events._find_people"),
     ),
     Claim(
         ("… the most …", "… the fewest …"),
         "count",
-        "All commits or lines are counted, ties are named together, and addresses of one name are joined. Blame that "
-        "is not exact says probably.",
+        "All commits or lines are counted, ties are named together, and addresses of one name are joined. If blame "
+        "isn't exact, the sentence says \"probably\".",
         _PLACES,
         ("events._find_people", "ownership.find_main_author", "answering._apply_group"),
     ),
     Claim(
         ("By CODEOWNERS, …",),
         "count",
-        "The rules of CODEOWNERS match the files; of how many, if not of all.",
-        "who wrote most lines",
+        "The rules of CODEOWNERS match the files. The sentence says how many, unless all match.",
+        "the author of most lines",
         ("ownership.find_owners",),
     ),
     Claim(
         ("**…** …",),
         "count",
-        "The number of rows of the query in the answer, by the rule in the answer. What was not read is in the "
-        "sentence: languages without a grammar, or In what could be read. Tests name their custom; classes are what "
-        "the language calls so.",
-        "that it can't be counted, or without which words it was",
+        "The number of rows of the query in the answer, by the rule in the answer. The sentence says what was not "
+        'read: languages without a grammar, or "In what could be read". It names the convention for tests. Classes '
+        "are what the language calls classes.",
+        "a sentence that it can't be counted, or that names the omitted words",
         (
             "texts.count_texts", "texts._count_without", "files.count_files", "files.count_folders",
             "files.count_languages", "files.count_lines", "files.count_repositories",
