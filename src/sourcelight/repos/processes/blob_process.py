@@ -7,8 +7,10 @@ libgit2 150 MB a second, two threads of it no faster, one ``cat-file`` 151, two 
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import IO
 
@@ -18,12 +20,16 @@ from sourcelight.repos.isolation import isolated_directory
 from sourcelight.repos.objects.packs import MAX_UNFOLDED_BYTES
 from sourcelight.repos.repository import Repository
 
-_AT_ONCE = 1000
-"""Names requested before their contents are read. At 41 bytes each they fit into a pipe's buffer of 64 KiB: with more,
-git could wait for its output to be read while this process waits to write."""
+_AT_ONCE = 750
+"""Names in one request, of which two are under way. At 41 bytes a name, both fit into a pipe's buffer of 64 KiB: with
+more, git could wait for its output to be read while this process waits to write."""
 
 _BUFFER_BYTES = 1 << 20
-_MAX_HEADER_BYTES = 256
+_PAUSE_S = 0.001
+"""Pause before each read. git writes a content in three pieces, and a reader that waits wakes up for each: 7,500 reads
+for the 18 MB of curl, 130 with a pause. That takes 20 ms of CPU in place of 70, and git 12 % less."""
+
+_MISSING = b" missing\n"
 _SETTINGS = ("core.deltaBaseCacheLimit=32m",)
 
 _DATA_BYTES = MAX_UNFOLDED_BYTES + (96 << 20)
@@ -69,8 +75,9 @@ class BlobProcess:
         if self._process.stdin is None or self._process.stdout is None:
             raise AssertionError
         self._input: IO[bytes] = self._process.stdin
-        # The process's own pipe is unbuffered. With a buffer, one system call reads many small contents.
-        self._output: IO[bytes] = os.fdopen(os.dup(self._process.stdout.fileno()), "rb", _BUFFER_BYTES)
+        # Not the buffered pipe of the process: its buffer is small, and another copy.
+        self._output = io.FileIO(os.dup(self._process.stdout.fileno()))
+        self._data = bytearray(_BUFFER_BYTES)
         _widen(self._output)
 
     def read(self, sizes: Mapping[bytes, int]) -> Iterator[tuple[bytes, bytes | None]]:
@@ -87,11 +94,21 @@ class BlobProcess:
             If git ended, or answered with something else.
         """
         names = list(sizes)
-        for start in range(0, len(names), _AT_ONCE):
-            batch = names[start : start + _AT_ONCE]
-            self._ask(batch)
-            for name in batch:
-                yield name, self._next(name, sizes[name])
+        asked = answered = start = end = 0
+        while answered < len(names):
+            if asked < len(names) and asked - answered <= _AT_ONCE:
+                self._ask(names[asked : asked + _AT_ONCE])
+                asked = min(asked + _AT_ONCE, len(names))
+            end = self._receive(start, end)
+            start = 0
+            while answered < asked:
+                name = names[answered]
+                answer = self._answer(name, sizes[name], start, end)
+                if answer is None:
+                    break
+                content, start = answer
+                answered += 1
+                yield name, content
 
     def kill(self) -> None:
         """End the process; a thread that waits for it gets `GitFailed`."""
@@ -113,21 +130,37 @@ class BlobProcess:
         except (OSError, ValueError) as error:
             raise self._failure("it ended") from error
 
-    def _next(self, name: bytes, size: int) -> bytes | None:
+    def _receive(self, start: int, end: int) -> int:
+        """Wait for more output, after the bytes from `start` to `end`, which move to the front; return the new end."""
+        size = end - start
+        self._data[:size] = self._data[start:end]
+        if len(self._data) < size + _BUFFER_BYTES:
+            self._data += bytes(size + _BUFFER_BYTES)
+        time.sleep(_PAUSE_S)
         try:
-            header = self._output.readline(_MAX_HEADER_BYTES)
-            if header != b"%s blob %d\n" % (name.hex().encode(), size):
-                if header.endswith(b" missing\n"):
-                    return None
-                raise self._failure("its answer is not that of a content" if header else "it ended")
-            content = self._output.read(size)
-            # A newline follows each content (git-cat-file, "Batch output"): read by itself, so nothing is copied.
-            end = self._output.read(1)
+            received = self._output.readinto(memoryview(self._data)[size : size + _BUFFER_BYTES])
         except (OSError, ValueError) as error:
             raise self._failure("it ended") from error
-        if len(content) != size or not end:
+        if not received:
             raise self._failure("it ended")
-        return content
+        return size + received
+
+    def _answer(self, name: bytes, size: int, start: int, end: int) -> tuple[bytes | None, int] | None:
+        """Return a content and the end of its answer, which begins at `start`; None if a part is still to come."""
+        data, digits = self._data, name.hex().encode()
+        header = b"%s blob %d\n" % (digits, size)
+        first = start + len(header)
+        # A newline follows each content (git-cat-file, "Batch output").
+        answer_end = first + size + 1
+        if data.startswith(header, start, end):
+            return (bytes(memoryview(data)[first : answer_end - 1]), answer_end) if answer_end <= end else None
+        missing = digits + _MISSING
+        if data.startswith(missing, start, end):
+            return None, start + len(missing)
+        received = bytes(memoryview(data)[start : min(first, end)])
+        if header.startswith(received) or missing.startswith(received):
+            return None
+        raise self._failure("its answer is not that of a content")
 
     def _failure(self, reason: str) -> GitFailed:
         return GitFailed(["git", "cat-file", "--batch"], self._process.poll() or 0, reason)
