@@ -25,13 +25,16 @@ from sourcelight.engines.history import History, HistoryProgress
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking.question import RankQuery
 from sourcelight.engines.search.ranking.terms.message_index import MessageIndex
-from sourcelight.engines.search.ranking.terms.tokenizer import stem, terms_of
+from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS, stem, terms_of
 from sourcelight.repos import packed_objects
 
 MAX_FILES = 30
 """Maximum files of a commit whose message counts; larger commits mean little for each file."""
 
 TOP = 40
+_ABOUT = 0.25
+_BY_SUBJECT, _BY_NUMBER = 3.0, 6.0
+"""Factors of a commit's score for a subject that has the words of a question, and for one with its version."""
 _TRAILERS = re.compile(
     r"^(?:signed-off-by|co-authored-by|reviewed-by|acked-by|tested-by|reported-by|suggested-by|cc|change-id|"
     r"reviewed-on|bug|link|git-svn-id|approved-by|backport[\w-]*|refs?|see-also)\s*:.*$",
@@ -119,7 +122,8 @@ _FEW = 5
 _MAX_NAMES = 3
 ASKING = frozenset(
     map(stem, ("changed", "last", "latest", "introduced", "commit", "author", "wrote", "written", "modified", "touched",
-               "recent", "recently", "history", "blame", "version", "release", "date", "person", "people", "first"))
+               "recent", "recently", "history", "blame", "version", "release", "date", "person", "people", "first",
+               "get", "got", "happen", "land"))
 )  # fmt: skip
 """Stems of words that ask for history. They are searched neither in code nor in messages."""
 
@@ -209,13 +213,20 @@ class HistoryEvidence:
             if target.repository.kind == "git" and self.ranker(target) is None
         ]
         terms = _own_terms(question)
-        by_name, by_words = self._by_name(names), self._by_words(terms, limit)
+        by_name, by_words = self._by_name(names), self._by_words(terms, limit, question.text)
         words_alone = terms.keys() - {term for name in names for term in terms_of(name)}
         for item in (*by_words, *by_name) if words_alone else (*by_name, *by_words):
             by_key.setdefault((item.repository, item.commit), item)
         if not newest:
             self._add_last(files, by_key)
         self.commits = list(by_key.values())[: limit + 2 * _MAX_NAMES]
+
+    def is_about(self, question: RankQuery) -> bool:
+        """Return whether the subject of the first commit has most words of a question, whatever files have today."""
+        if not self.commits:
+            return False
+        first, terms = self.commits[0], _own_terms(question)
+        return _share_of(terms, first.subject) >= _ABOUT or _share_of_numbers(question.text, first) >= _BY_NUMBER
 
     def _by_name(self, names: Sequence[str]) -> list[CommitEvidence]:
         return [
@@ -225,12 +236,17 @@ class HistoryEvidence:
             for number, note in self._touching(ranker, names)
         ]
 
-    def _by_words(self, terms: Mapping[str, float], limit: int) -> list[CommitEvidence]:
+    def _by_words(self, terms: Mapping[str, float], limit: int, text: str) -> list[CommitEvidence]:
         ranked = [
             (score, target.repository.name, ranker.evidence(number, score))
             for target in self.pins.targets
             if (ranker := self.ranker(target)) is not None
-            for number, score in ranker.best(terms, limit, self.cancellation.check)
+            for number, score in ranker.best(terms, TOP, self.cancellation.check)
+        ]
+        # A subject that has the words of a question, and few others, says what the commit is for; a long body has any.
+        ranked = [
+            (score * (1.0 + _BY_SUBJECT * _share_of(terms, item.subject) + _share_of_numbers(text, item)), name, item)
+            for score, name, item in ranked
         ]
         ranked.sort(key=lambda item: (-item[0], item[1]))
         return [item for _, _, item in ranked[:limit]]
@@ -281,6 +297,31 @@ def _oldest_first(history: History, commits: AnyArray) -> AnyArray:
     return ordered
 
 
+def _share_of(terms: Mapping[str, float], subject: str) -> float:
+    """Return the share of some terms that a subject has, times the share of its words that are among them."""
+    own = [terms_of(word) for word in re.findall(r"[\w.]+", subject)]
+    words = [set(word) for word in own if word and not all(term in FUNCTION_WORDS for term in word)]
+    present = {term for word in words for term in word} & terms.keys()
+    asked = sum(terms[term] for term in present) / (sum(terms.values()) or 1.0)
+    precise = sum(bool(word & terms.keys()) for word in words) / max(len(words), 1)
+    return asked * asked * (0.2 + 0.8 * precise)
+
+
+def _share_of_numbers(text: str, item: CommitEvidence) -> float:
+    """Return more for a commit of a year that a question names, and most for a version in the commit's subject."""
+    numbers = re.findall(r"(?<![\w.])v?\d+(?:\.\d+)*(?![\w])", text)
+    if not numbers:
+        return 0.0
+    own = re.findall(r"\d+(?:\.\d+)*", item.subject)
+    years = [number for number in numbers if re.fullmatch(r"(?:19|20)\d\d", number)]
+    others = [number for number in numbers if number not in years]
+    return (1.0 if item.date[:4] in years else 0.0) + (_BY_NUMBER if any(n.lstrip("v") in own for n in others) else 0.0)
+
+
 def _own_terms(question: RankQuery) -> Mapping[str, float]:
     """Return the terms to search messages for, without words that only ask for history."""
-    return {t: weight for t, weight in question.terms.items() if not t.startswith("=") and t not in ASKING}
+    return {
+        term: weight
+        for term, weight in question.terms.items()
+        if not term.startswith("=") and term not in ASKING and not re.fullmatch(r"(?:19|20)\d\d", term)
+    }

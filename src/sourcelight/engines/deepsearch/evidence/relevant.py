@@ -46,12 +46,16 @@ _KINDS = frozenset({"function", "method", "constructor", "class", "interface", "
 
 @dataclass(frozen=True, slots=True)
 class RelevantPassage:
-    """A definition with the first sentence of its documentation, and the words of the question in it."""
+    """A definition with the first sentence of its documentation, and the words of the question in it.
+
+    One line that is shown as it stands (`is_line`) has no name, and `description` says why it is shown.
+    """
 
     evidence: FileEvidence
     name: str
     description: str
     words: tuple[str, ...]
+    is_line: bool = False
 
 
 def find_relevant(

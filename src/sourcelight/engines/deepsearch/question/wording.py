@@ -33,19 +33,25 @@ _CLIPPED: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (re.compile(rf"^({_CODE_NAME})$"), lambda match: f"what is {match[1]}"),
     (
         re.compile(
-            r"^(?:(?:show|run)\s+)?(?:the\s+)?(?:git\s+)?blame\s+(?:of\s+|for\s+|on\s+)?(?:the\s+)?line\s+(\d{1,7})\s+(?:of|in)"
+            r"^(?:(?:show|run)\s+)?(?:the\s+)?(?:git\s+)?blame\s+(?:of\s+|for\s+"
+            r"|on\s+)?(?:the\s+)?line\s+(\d{1,7})\s+(?:of|in)"
             r"\s+(\S+)$",
             re.IGNORECASE,
         ),
         lambda match: f"who changed line {match[1]} of {match[2]}",
     ),
     (
-        re.compile(r"^(?:git\s+)?blame\s+(?:of\s+|for\s+)?(\S+?)(?::|,?\s+(?:at\s+)?line\s+)(\d{1,7})$", re.IGNORECASE),
+        re.compile(
+            r"^(?:git\s+)?blame\s+(?:of\s+|for\s+)?(\S+?)(?::"
+            r"|,?\s+(?:at\s+)?line\s+)(\d{1,7})$",
+            re.IGNORECASE,
+        ),
         lambda match: f"who changed line {match[2]} of {match[1]}",
     ),
     (
         re.compile(
-            rf"^(who|when)\s+(?:(?:was|has|did|last|most\s+recently|originally)\s+)*{_LINE_VERBS}\s+(?:the\s+)?line\s+"
+            rf"^(who|when)\s+(?:(?:was|has|did|last|most\s+recently"
+            rf"|originally)\s+)*{_LINE_VERBS}\s+(?:the\s+)?line\s+"
             rf"(\d{{1,7}})\s+(?:of|in)\s+(\S+)$",
             re.IGNORECASE,
         ),
@@ -60,7 +66,8 @@ _CLIPPED: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     ),
     (
         re.compile(
-            rf"^(?:(?:in\s+)?(?:which|what)\s+file\s+(?:is|has|contains)|where\s+(?:can|do|could)\s+(?:i|we|you)\s+find)\s+(?:the\s+)?"
+            rf"^(?:(?:in\s+)?(?:which|what)\s+file\s+(?:is|has|contains)|where\s+(?:can|do|could)\s+(?:i|we"
+            rf"|you)\s+find)\s+(?:the\s+)?"
             rf"({_CODE_NAME})(?:\s+in)?$",
             re.IGNORECASE,
         ),
@@ -74,11 +81,52 @@ _CLIPPED: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     ),
     (
         re.compile(
-            r"^(?:does|do)\s+(?:it\s+)?(?:depend\s+on|have|need|require|use)\s+any(?:thing)?\s+(?:(?:else|outside|beyond|except|but)\b"
+            r"^(?:does|do)\s+(?:it\s+)?(?:depend\s+on|have|need|require|use)\s+any(?:thing)?\s+(?:(?:else|outside"
+            r"|beyond|except|but)\b"
             r".*|(?:third[ -]party|external)\s+(?:packages?|librar\w+|modules?|code))$",
             re.IGNORECASE,
         ),
         lambda _: "what does it depend on",
+    ),
+    (
+        re.compile(
+            rf"^(?:in\s+)?(?:which|what)\s+(?:source\s+)?files?\s+(?:(?:is|are|do|does)\s+(?:we\s+|they\s+"
+            rf"|it\s+)?)?(?:declares?\s+|defines?\s+|has\s+|contains?\s+)?"
+            rf"(?:the\s+)?({_CODE_NAME})(?:\s+(?:declared|defined|located|live|in)){{1,2}}$",
+            re.IGNORECASE,
+        ),
+        lambda match: f"where is {match[1]} defined",
+    ),
+    (
+        re.compile(
+            rf"^(?:(?:does|do|can)\s+(?:any(?:thing|one|body|\s+\w+)|it|the\s+code|we)|what\s+code"
+            rf"|where\s+do(?:es)?\s+{_NAME}(?:\s+errors?)?\s+get)"
+            rf"\s+(?:throws?|raises?)\s+(?:an?\s+)?({_CODE_NAME})(?:\s+(?:errors?|exceptions?))?(?:\s+anywhere)?$",
+            re.IGNORECASE,
+        ),
+        lambda match: f"where is {match[1]} raised",
+    ),
+    (
+        re.compile(rf"^where\s+do(?:es)?\s+({_CODE_NAME})\s+get\s+(?:thrown|raised)(?:\s+in)?$", re.IGNORECASE),
+        lambda match: f"where is {match[1]} raised",
+    ),
+    (
+        re.compile(
+            rf"^(?:callers?|usages?|call\s+sites?)\s+of\s+({_CODE_NAME})$|^where(?:\s+(?:is"
+            rf"|are))?\s+({_CODE_NAME})\s+used$",
+            re.IGNORECASE,
+        ),
+        lambda match: f"what calls {match[1] or match[2]}",
+    ),
+    (
+        re.compile(
+            r"^((?:what\s+are\s+|list\s+)?(?:the\s+)?(?:(?:direct|runtime|dev(?:elopment)?|test|peer|optional"
+            r"|build)[ -])?dependencies)\s+"
+            r"(?:of|in|for|does)\s+(?:the|this)\s+(?:gem|package|library|crate|project|module|app"
+            r"|plugin)(?:\s+have)?$",
+            re.IGNORECASE,
+        ),
+        lambda match: match[1] if match[1].lower().startswith(("what", "list")) else f"what are the {match[1]}",
     ),
     (re.compile(rf"^where is (?:the )?({_CODE_NAME})$", re.IGNORECASE), lambda match: f"where is {match[1]} defined"),
     (

@@ -27,6 +27,7 @@ _NEUTRAL = frozenset({
     "repo", "repository", "project", "originally", "exactly", "actually", "commit", "change", "date", "version",
 })  # fmt: skip
 """Words beside a name that narrow nothing: the feature `x`, by whom."""
+_HOW_OFTEN = re.compile(r"\W*how\s+(?:often|frequently)\s+(?:does|do|is|are|will|can)\b", re.IGNORECASE)
 _CITED_ROWS = 20
 _NAMED_REPOSITORIES = 10
 _NAMED_ROWS = 5
@@ -43,7 +44,9 @@ def count(inquiry: ResearchRequest, draft: Draft, emit: Emit) -> FactRequest | N
         return None
     request, fact = fact_request
     if fact is None:
-        if not request.is_list and request.kind not in {"who", "when"}:
+        # "How often does it check?" may ask for a setting, and is no request for a count.
+        is_count = not request.is_list and request.kind not in {"who", "when"}
+        if is_count and not _HOW_OFTEN.match(inquiry.question):
             draft.parts.append(Paragraph(_format_refusal(request)))
         return request
     lay_out(request, fact, inquiry, draft)

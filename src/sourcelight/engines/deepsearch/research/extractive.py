@@ -16,12 +16,13 @@ from sourcelight.engines.deepsearch.evidence.commits import ASKING, HistoryEvide
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence, FileEvidence
 from sourcelight.engines.deepsearch.evidence.pins import StepRequest, run_step
 from sourcelight.engines.deepsearch.evidence.quotes import QUOTES, FileTexts, QuoteSelector
-from sourcelight.engines.deepsearch.evidence.relevant import find_relevant
+from sourcelight.engines.deepsearch.evidence.relevant import PLACES, RelevantPassage, find_relevant
 from sourcelight.engines.deepsearch.evidence.scorers import GraphScorer, HistoryScorer, RepositoryScorer
 from sourcelight.engines.deepsearch.evidence.surroundings import DefinitionExcerpt, find_asked_definitions
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.lookups.absence import absent_words, nearest_spelling
 from sourcelight.engines.deepsearch.lookups.answering import find_lookup
+from sourcelight.engines.deepsearch.places.choice import find_places
 from sourcelight.engines.deepsearch.question import QuestionIntents, intents_of, is_follow_up, key_words, with_follow_up
 from sourcelight.engines.deepsearch.question.events import WHEN, WHO
 from sourcelight.engines.deepsearch.question.marks import GAP, MarkedText
@@ -153,6 +154,7 @@ class ExtractiveResearcher:
         if intents.history:
             paths = [(file.target, file.path) for file in ranking.files[:3]]
             past.find(question, question.names or _names_before(inquiry), paths, _COMMITS)
+            findings.weak = findings.weak and not past.is_about(question)
             emit(
                 ResearchEvent(
                     "turn", {"tool": "commit_search", "result": f"{count_of(len(past.commits), 'commit')} selected"}
@@ -169,6 +171,7 @@ class ExtractiveResearcher:
         findings.defined = find_asked_definitions(texts, best_chunks, weights, question.names, 2)
         findings.absent = absent_words(work, key_words(ranking.question, ranking.unknown))
         findings.relevant = find_relevant(texts, ranking, weights, code_chunks or list(ranking.chunks))
+        _put_first(find_places(work, texts, question, ranking.idf), findings)
         if not findings.weak:
             if not intents.tests:
                 tests = [chunk for chunk in ranking.chunks if chunk.kind == "test"]
@@ -179,6 +182,24 @@ class ExtractiveResearcher:
             if findings.defined and (intents.usage or question.names or HOW.match(inquiry.question)):
                 findings.uses = _uses(findings.defined[0], inquiry, texts, emit)
         return findings
+
+
+def _put_first(lines: Sequence[RelevantPassage], findings: Findings) -> None:
+    """Put lines that a question points at before ranked passages, without those that contain them."""
+    if not lines:
+        return
+
+    def is_shown(passage: RelevantPassage) -> bool:
+        other = passage.evidence
+        return any(
+            (line.evidence.repository, line.evidence.path) == (other.repository, other.path)
+            and other.begin_line <= line.evidence.begin_line <= other.end_line
+            for line in lines
+        )
+
+    ranked = [passage for passage in findings.relevant if not is_shown(passage)]
+    findings.relevant = [*lines, *ranked][:PLACES]
+    findings.weak = False
 
 
 def _rank(inquiry: ResearchRequest, question: RankQuery, scorers: Sequence[Scorer]) -> Ranking:

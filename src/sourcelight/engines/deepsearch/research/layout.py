@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from sourcelight.core.cells.formats import is_jupyter
 from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.engines.deepsearch.evidence.claims import UNREAD
 from sourcelight.engines.deepsearch.evidence.commits import HistoryEvidence
@@ -21,6 +22,7 @@ from sourcelight.engines.deepsearch.evidence.surroundings import DefinitionExcer
 from sourcelight.engines.deepsearch.facts.kinds import in_words_with_article, kind_in_words
 from sourcelight.engines.deepsearch.markdown import CITED, inline
 from sourcelight.engines.deepsearch.question import QuestionIntents
+from sourcelight.engines.deepsearch.redaction import redact
 from sourcelight.engines.deepsearch.requests import ResearchRequest
 from sourcelight.engines.deepsearch.research.counting import format_searched, scope_lines
 from sourcelight.engines.deepsearch.research.protocol import NO_MODEL, Draft, Heading, Paragraph, Part, Quote
@@ -31,6 +33,7 @@ HOW = re.compile(r"\W*(?:how\s+(?:does|do|is|are|can)|explain|what\s+happens|des
 _WHOLE = re.compile(r"[A-Z`*].*[.:!?]\W?", re.DOTALL)
 """A paragraph that was not cut at either end."""
 
+_LINE_CHARACTERS = 200
 _NO_WORD = "No direct answer found: no file searched shares a word with the question."
 _NO_WORD_SHORT = "No direct answer found."
 _NO_ANSWER = "No direct answer found: what is searched has few of the question's words together."
@@ -188,7 +191,8 @@ def _lead(
 ) -> list[str]:
     """Write the first paragraphs: what is absent, then the most relevant passages, and nothing that is not certain."""
     paragraphs = []
-    if absent := findings.absent:
+    told = " ".join(item.subject for item in past).casefold()
+    if absent := [word for word in findings.absent if word.casefold() not in told]:
         paragraphs.append(f"No searched file has {', '.join(code(word) for word in absent)}.")
     if past and not findings.weak:
         commit = past[0]
@@ -213,6 +217,12 @@ def _lead(
 
 def _relevant(passage: RelevantPassage, ledger: EvidenceLedger) -> str:
     """Write one passage with the reason why it is relevant."""
+    if passage.is_line:
+        evidence = passage.evidence
+        line = code(redact(evidence.text.strip())[:_LINE_CHARACTERS]) if evidence.text.strip() else ""
+        # A line of a notebook's JSON is no line that a reader knows: the citation has the cell.
+        number = "" if is_jupyter(evidence.path) else f", line {evidence.begin_line:,}"
+        return f"{code(evidence.path)}{number}: {line} [{ledger.add(evidence)}]. It {passage.description}."
     name = f"{code(passage.name)} in " if passage.name else ""
     description = f": “{inline(passage.description, 160)}”" if passage.description else ""
     words = f" Matches {join_words([code(word) for word in passage.words])}." if passage.words else ""

@@ -1,0 +1,117 @@
+"""Lines that give a value to a name with the words of a question: "the stream buffer", ``StreamBuffer = 81920``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sourcelight.core.query.languages import language_of
+from sourcelight.core.query.regexps import escape_regexp
+from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
+from sourcelight.engines.deepsearch.facts.unparsed_definitions import NO_CODE
+from sourcelight.engines.deepsearch.lookups.names import rank_of
+from sourcelight.engines.deepsearch.lookups.uses import COMMENT, DOCUMENTS
+from sourcelight.engines.deepsearch.places.subject import Subject
+from sourcelight.engines.search.ranking.terms.tokenizer import stem
+
+_MAX_ROWS = 5_000
+_MAX_WORDS = 6
+_KEY = re.compile(
+    r"(?P<key>[A-Za-z_@$][\w$.-]*)[\"'\]]?(?:\s*:\s*[\w.<>\[\]?*&|, ]+)?\s*(?P<sign>=(?![=>])|:=?(?!:)|=>"
+    r"|\{(?=\s*[\d\"'-])|\s(?=[\d\"']))\s*"
+    r"(?P<value>\S.*)"
+)
+_LITERAL = re.compile(
+    r"[\"'`]|-?\.?\d|(?:true|false|nil|null|None|True|False|undefined)\b|:\w|\[|[A-Z][A-Z_]{2,}\b"
+    r"|[\w.:]*(?:Duration|Second|milli|Milli|from\w*)\b|[A-Z]\w+\.\w+"
+)
+_FRAME_TEXT = """
+default value set use used using configured configure given specify long big large wide often many much number current
+option setting parameter constant variable file code class function library project initial
+"""
+_FRAME = frozenset(map(stem, _FRAME_TEXT.split()))
+"""Words around the name of a value rather than of it."""
+_EXACT, _LITERALLY, _IN_DEFAULTS, _AROUND = 0.5, 0.15, 0.25, 0.4
+_CERTAIN = 0.9
+"""Score of a name above which no name with fewer words is looked for."""
+
+
+def find_values(
+    work: Work, subject: Subject, names: Sequence[str], least: float
+) -> Iterator[tuple[dict[str, Any], str]]:
+    """Yield the rows of lines that give a value to a name with words of a question, those with most of them first.
+
+    Parameters
+    ----------
+    names
+        Names of code that the question writes.
+    least
+        Least share of the words that the name must have, 0 to 1.
+    """
+    terms = sorted(
+        (term for term in subject.weights if term not in _FRAME and len(term) > 1 and not term.isdigit()),
+        key=lambda term: -subject.weights[term],
+    )[:_MAX_WORDS]
+    if not terms:
+        return
+    total = sum(subject.weights[term] for term in terms)
+    exact = frozenset(name for name in names if len(name) > 1)
+    words = [escape_regexp(term) for term in terms]
+    any_word = f"(?:{'|'.join(words)})"
+    pair = rf"{any_word}\w*?{any_word}\w*" if len(words) > 1 else rf"{any_word}\w*"
+    if exact:
+        pair = f"(?:{'|'.join(escape_regexp(name) for name in sorted(exact))})"
+    scored: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+    for pattern in dict.fromkeys((pair, rf"{any_word}\w*")):
+        query = rf"case:no type:file /{pattern}[\"'\]]?(?:\s*:\s*[\w.<>\[\]?*&|, ]+)?\s*(?:=|:|\{{|\s[\d\"'])\s*\S/"
+        rows = [row for row in run_searches(work, make_queries(work, query), []) if row["type"] == "content"]
+        scored += _rank(subject, rows[:_MAX_ROWS], total, exact, least)
+        if any(-order[0] >= _CERTAIN for order, _ in scored):
+            break
+    scored.sort(key=lambda item: item[0])
+    lines = {(row["repository"], row["path"], row["line_number"]): row for _, row in reversed(scored)}
+    yield from ((row, "sets a value") for row in reversed(lines.values()))
+
+
+def _rank(
+    subject: Subject, rows: Sequence[dict[str, Any]], total: float, exact: frozenset[str], least: float
+) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
+    """Yield the rows that give a value to a name with enough of the words, each with its order."""
+    paths: dict[str, set[str]] = {}
+    for row in rows:
+        line, path = (row["line"] or "")[:400], row["path"]
+        if DOCUMENTS.search(path) or COMMENT.match(line) or rank_of(path) > 1:
+            continue
+        if path not in paths:
+            paths[path] = subject.terms_in(path)
+        best = max((_score(subject, match, total, exact, paths[path]) for match in _KEY.finditer(line)), default=0.0)
+        if best >= least:
+            is_data = language_of(path) in NO_CODE
+            yield (-round(best, 3), is_data, path.count("/"), path, row["line_number"]), row
+
+
+def _score(subject: Subject, match: re.Match[str], total: float, exact: frozenset[str], of_path: set[str]) -> float:
+    """Score an assignment: the share of the words that its name has, and whether its value can be read there."""
+    owner, _, key = match["key"].rpartition(".")
+    value = match["value"]
+    is_literal = _LITERAL.match(value) is not None
+    # A member of another object is changed there, and has its first value elsewhere.
+    changes = 0.2 if owner and owner.lower() not in {"self", "this", "@", "cls"} and match["sign"] == "=" else 0.0
+    if key in exact:
+        # A name that the question writes as it stands in code.
+        return 2.0 + (_LITERALLY if is_literal else 0.0) - changes
+    present = subject.terms_in(key)
+    others = (subject.terms_in(owner) | of_path) - present
+    share = sum(subject.weights[term] for term in present if term not in _FRAME) / total
+    if not share:
+        return 0.0
+    parts = [part for part in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+", key) if len(part) > 1]
+    unasked = [part for part in parts if not subject.terms_in(part) and stem(part.lower()) not in _FRAME]
+    precision = 1.0 - len(unasked) / max(len(parts), 1)
+    score = share * (1.0 - _EXACT + _EXACT * precision)
+    score += _AROUND * sum(subject.weights[term] for term in others if term not in _FRAME) / total
+    score += _LITERALLY if is_literal else 0.0
+    score += _IN_DEFAULTS if subject.asks_default and "default" in key.lower() else 0.0
+    return score - changes

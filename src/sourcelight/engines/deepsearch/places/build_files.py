@@ -1,0 +1,275 @@
+"""Lines of build files, manifests and configuration: versions, settings, features, the matrix of a workflow.
+
+A line is read with what it stands in: the header of its table, the lines that open its block, and the comment above.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from sourcelight.core.query.syntax.quoting import quote_value
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
+from sourcelight.engines.deepsearch.lookups.names import rank_of
+from sourcelight.engines.deepsearch.places.subject import Subject
+from sourcelight.engines.deepsearch.redaction import is_hidden_file
+from sourcelight.engines.search import Target
+from sourcelight.engines.search.ranking.terms.tokenizer import stem
+
+FILES = (
+    r"\.(?:toml|jsonc?|json5|ya?ml|props|targets|[cfv][sb]proj|gradle|kts|sbt|mill|sc|cmake|mk|gemspec|podspec|tf"
+    r"|tfvars|hcl"
+    r"|ini|cfg|conf|properties|cabal|nimble|zon|opam|rockspec|bazel|bzl|nuspec|pom|xcconfig)$"
+    r"|(?:^|/)(?:CMakeLists\.txt|configure\.ac|Makefile|GNUmakefile|mix\.exs|rebar\.config|Gemfile|Rakefile"
+    r"|Podfile|Dockerfile[\w.-]*"
+    r"|Containerfile|go\.mod|go\.work|setup\.py|pom\.xml|build\.xml|Package\.swift|project\.clj|deps\.edn"
+    r"|build\.zig|meson\.build"
+    r"|WORKSPACE|MODULE\.bazel|Jenkinsfile|DESCRIPTION|Vagrantfile|Procfile|requirements[\w.-]*\.txt|tox\.ini"
+    r"|Makefile\.PL|cpanfile"
+    r"|\.tool-versions|\.(?:nvmrc|node-version|ruby-version|python-version|java-version|sdkmanrc|editorconfig"
+    r"|clang-format"
+    r"|clang-tidy|golangci\.ya?ml|\w+rc))$"
+)
+_MAX_JSON = 1_500
+_LOCKS = re.compile(
+    r"(?:^|/)(?:[\w.-]*lock[\w.-]*|go\.sum|npm-shrinkwrap\.json|\.all-contributorsrc|CHANGELOG[^/]*)$", re.IGNORECASE
+)
+_MAX_FILES, _MAX_LINES, _MAX_CHARACTERS = 300, 6_000, 400
+_VERSION = re.compile(
+    r"(?<![\w.])v?\d+(?:\.(?:\d+|x|\*))+[\w.+-]*|[\"'=\s@^~<>]v?\d{1,4}[\"'\s,;)\]]|\bnet\d|\bC\+\+\d"
+    r"|STANDARD\s+\d|[><~^]=?\s*\d|-\d+(?:\.\d+)*$"
+    r"|[:=]\s*[\"']?v?\d+[\"']?\s*$|>\d+(?:\.\d+)*<"
+)
+_KEY_OF_VERSION = re.compile(
+    r"^\s*(?:[-*]\s+)?(?:\w+\.|@|<|def\s+|val\s+)?[\"'_]*(?:project_?)?version(?:_?string"
+    r"|prefix)?[\"'_]*\s*(?:in\s+\w+\s*)?(?::=|=>|[:=>(\s])+\s*[\"']?v?\d+\.\d"
+    r"|\bproject\s*\(.*\bVERSION\s+\d|\bVERSION\s*=\s*[\"']\d|^#\s*define\s+\w*VERSION\w*\s+\"?\d"
+    r"|\bAC_INIT\(.*\d+\.\d",
+    re.IGNORECASE,
+)
+_OWN_WORDS_TEXT = """
+what which what's whats s current latest the is of this version package gem library lib project crate module plugin app
+release released are we at on it now currently number repo in does have has declared here its repository code tool
+"""
+_OWN_WORDS = frozenset(_OWN_WORDS_TEXT.split())
+_VERSION_FILES = (
+    r"(?:^|/)_?_?(?:version|about|package_?info|info|meta|constants?)_?_?\.\w+$|\.(?:ex|el|rb|go|h"
+    r"|hpp|hh|clj|nim|lua|pl|pm|py|rs)$"
+)
+_OPENS = re.compile(r"[{(\[:]\s*(?:\|\w+\|)?\s*$|\bdo\s*(?:\|\w+\|)?\s*$|^\s*<[A-Za-z][^/>]*>\s*$|^\s*\w+\s*\($")
+_TABLE = re.compile(r"\s*\[+[^\]]+\]+\s*(?:#.*)?$")
+_NAMED_FILE = re.compile(
+    r"(?<![\w/])[\w./-]*\w\.\w{1,10}\b|\b(?:Dockerfile|Makefile|Gemfile|Rakefile|CMakeLists\.txt)\b"
+)
+_DEFAULT = re.compile(r"[\"']?default[\"']?\s*[=:]")
+_KEY = re.compile(r"(?:(?:val|var|def|set|let|const|lazy|export|ARG|ENV|FROM|-)\s*\(?\s*)*<?[\"']?(?P<key>[\w@/.-]+)")
+_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_IMPRECISE, _OF_DEFAULT = 0.3, 0.3
+_IN_CONTEXT, _IN_COMMENT, _IN_PATH = 0.7, 0.35, 0.5
+_WITH_VALUE = re.compile(r"[\w\"'\])]\s*(?::=|[:=]|=>|\s)\s*[\"'\[{(]?[\w.<>=~^*$-]|>[^<\s]+<")
+_MARKS = re.compile(
+    r"\b(?:versions?|build|compiles?|cmake|cargo|gradle|maven|sbt|npm|yarn|pnpm|packages?|features?|workflows?|ci"
+    r"|actions?|lint(?:er|ing)?"
+    r"|formatter|frameworks?|toolchain|sdk|targets?|licen[cs]e|docker|image|config\w*|settings?|engines?|matrix"
+    r"|minimum|require[sd]?|supports?"
+    r"|supported|coverage|threshold|publish(?:ed)?|registry|scripts?|variables?|outputs?|provider|depend\w*"
+    r"|compiler|standard|flags?"
+    r"|runs?|os|platforms?|defaults?|gems?|jobs?|cron|schedule|timeout|line[- ]length|warnings?|plugins?|command"
+    r"|set|pin(?:s|ned)?|port"
+    r"|memory|edition|msrv|runtime)\b",
+    re.IGNORECASE,
+)
+_GENERIC_TEXT = """
+version versions current need build built required requires use tool sdk minimum support supported supports run pin
+target project cross compile oldest lowest install works
+"""
+_GENERIC = frozenset(map(stem, _GENERIC_TEXT.split()))
+"""Words of questions for a version beside what has it."""
+_SAYS_VERSION = re.compile(r"minimum|requir|version|engines|target|toolchain|min_|(?:^|[\"'_-])ver\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class BuildLine:
+    """A line of a build file, how well it answers, 0 to about 1.5, and the line that opens its block or table."""
+
+    target: Target
+    path: str
+    line: int
+    score: float
+    is_version: bool
+    block: str = ""
+
+
+def may_be_built(subject: Subject) -> bool:
+    """Return whether a question may be about build files."""
+    return _MARKS.search(subject.text) is not None or _NAMED_FILE.search(subject.text) is not None
+
+
+def find_settings(work: Work, texts: FileTexts, subject: Subject) -> list[BuildLine]:
+    """Return the lines of build files that have the words of a question, best first."""
+    if subject.asks_version:
+        weights = {term: weight for term, weight in subject.weights.items() if term not in _GENERIC}
+        subject = replace(subject, weights=weights or subject.weights)
+    rows = [
+        row for row in run_searches(work, make_queries(work, f"type:path file:{quote_value(FILES)}"), []) if row["path"]
+    ]
+    named = {name.rpartition("/")[2].lower() for name in _NAMED_FILE.findall(subject.text)}
+    rows = [row for row in rows if not is_hidden_file(row["path"])]
+    rows.sort(key=lambda row: (_base(row["path"]) not in named, row["path"].count("/"), row["path"]))
+    lines: list[BuildLine] = []
+    for row in rows[:_MAX_FILES]:
+        target = work.inquiry.pins.of(row["repository"])
+        is_named = _base(row["path"]) in named
+        if target is None or (_LOCKS.search(row["path"]) and not is_named):
+            continue
+        lines += _lines_of(texts, target, row["path"], subject, is_named=is_named)
+    lines.sort(key=lambda line: (-line.score, line.path.count("/"), line.path, line.line))
+    return lines
+
+
+def _base(path: str) -> str:
+    return path.rpartition("/")[2].lower()
+
+
+def _lines_of(texts: FileTexts, target: Target, path: str, subject: Subject, *, is_named: bool) -> Iterator[BuildLine]:
+    """Score the lines of one file, each with the lines that it stands in."""
+    lines = texts.lines(target, path)
+    if (len(lines) > _MAX_LINES or (path.endswith(".json") and len(lines) > _MAX_JSON)) and not is_named:
+        return
+    of_path = subject.terms_in(path)
+    malus = 0.06 * min(path.count("/"), 4) + (0.35 if rank_of(path) > 1 else 0.0)
+    table: set[str] = set()
+    header = ""
+    blocks: list[tuple[int, set[str], str]] = []
+    comment: set[str] = set()
+    cache: dict[str, set[str]] = {}
+    for number, line in enumerate(lines[:_MAX_LINES], 1):
+        text = line.strip()[:_MAX_CHARACTERS]
+        if not text:
+            comment = set()
+            continue
+        terms = cache.get(text)
+        if terms is None:
+            terms = cache[text] = subject.terms_in(text)
+        if text.startswith(("#", "//", ";", "<!--", "*")) and not text.startswith("#define"):
+            comment = comment | terms
+            continue
+        if _TABLE.fullmatch(text) and path.endswith((".toml", ".ini", ".cfg", ".conf", ".editorconfig")):
+            table, blocks, comment, header = terms, [], set(), text
+            continue
+        indent = len(line) - len(line.lstrip())
+        while blocks and blocks[-1][0] >= indent:
+            blocks.pop()
+        context = set(table).union(*(block for _, block, _ in blocks))
+        following = lines[number].strip()[:_MAX_CHARACTERS] if number < len(lines) else ""
+        # A list of versions has them on the lines below.
+        is_version = _VERSION.search(text) is not None or (
+            bool(terms) and text.endswith(("(", "[")) and _VERSION.search(following) is not None
+        )
+        score = _score(subject, text, (terms, context, comment, of_path), is_version=is_version)
+        if score > 0.0:
+            opens = 0.2 if _OPENS.search(text) and not is_version else 0.0
+            yield BuildLine(
+                target,
+                path,
+                number,
+                score - malus - opens + (0.5 if is_named else 0.0),
+                is_version,
+                blocks[-1][2] if blocks else header,
+            )
+        if _OPENS.search(text):
+            # A description beside a value says what the value is for.
+            blocks.append((indent, terms | comment | _described(lines, number, indent, subject), text))
+        comment = set()
+
+
+def _described(lines: Sequence[str], number: int, indent: int, subject: Subject) -> set[str]:
+    """Return the terms of the description at the beginning of a block."""
+    terms: set[str] = set()
+    for line in lines[number : number + 4]:
+        if len(line) - len(line.lstrip()) <= indent:
+            break
+        if line.lstrip().startswith(("description", '"description"', "help", "desc")):
+            terms |= subject.terms_in(line[:_MAX_CHARACTERS])
+    return terms
+
+
+def _score(
+    subject: Subject, text: str, scopes: tuple[set[str], set[str], set[str], set[str]], *, is_version: bool
+) -> float:
+    """Score a line by the terms on it, in what it stands in, in the comment above, and in its path."""
+    terms, context, comment, of_path = scopes
+    is_default = subject.asks_default and _DEFAULT.match(text) is not None
+    if not terms and not (context and (is_version or is_default)):
+        return 0.0
+    own = set(terms)
+    # The subject itself must be there: "version" alone is in every manifest.
+    if not ((own | context) - _GENERIC):
+        return 0.0
+    share = (
+        subject.share_of(own)
+        + (1.0 if is_default else _IN_CONTEXT) * subject.share_of(context - own)
+        + _IN_COMMENT * subject.share_of(comment - own - context)
+        + _IN_PATH * subject.share_of(of_path - own - context - comment)
+    )
+    if subject.asks_version and not is_version:
+        share *= 0.6
+    key = _KEY.match(text)
+    parts = _PARTS.findall(key["key"]) if key is not None else []
+    if parts:
+        share *= 1.0 - _IMPRECISE + _IMPRECISE * sum(bool(subject.terms_in(part)) for part in parts) / len(parts)
+    if subject.asks_version and is_version and _SAYS_VERSION.search(text) is not None:
+        share += 0.2
+    return share + (0.1 if _WITH_VALUE.search(text) else 0.0) + (_OF_DEFAULT if is_default else 0.0)
+
+
+def asks_own_version(subject: Subject, names: Sequence[str]) -> bool:
+    """Return whether a question asks for the version of what a repository itself is."""
+    if not subject.asks_version:
+        return False
+    text = subject.text
+    for name in names:
+        text = re.sub(rf"\b{re.escape(name.rpartition('/')[2])}\b", "project", text, flags=re.IGNORECASE)
+    words = [word for word in re.findall(r"[\w.-]+", text.lower()) if word]
+    return all(word in _OWN_WORDS for word in words)
+
+
+def find_own_version(work: Work) -> list[BuildLine]:
+    """Return the lines that give the version of what a repository is: of manifests first, then of code."""
+    pattern = (
+        r"(?:version|VERSION|Version)\w*[\"']?\s*(?:\(\w+\))?[^\w\n]{1,6}(?:VERSION\s+)?[\"']?v?\d+\.\d"
+        r"|project\s*\(.*VERSION\s+\d"
+    )
+    rows = run_searches(
+        work,
+        make_queries(
+            work, f"case:no type:file -file:{quote_value(r'[.](?:md|rst|txt|lock|html|svg|sum)$')} /{pattern}/"
+        ),
+        [],
+    )
+    lines = []
+    for row in rows:
+        target, text = work.inquiry.pins.of(row["repository"]), row["line"] or ""
+        if (
+            row["type"] != "content"
+            or target is None
+            or _LOCKS.search(row["path"])
+            or _KEY_OF_VERSION.search(text[:_MAX_CHARACTERS]) is None
+        ):
+            continue
+        is_manifest = re.search(FILES, row["path"]) is not None
+        if not is_manifest and re.search(_VERSION_FILES, row["path"]) is None:
+            continue
+        score = (
+            1.2
+            - 0.15 * row["path"].count("/")
+            - (0.5 if rank_of(row["path"]) > 1 else 0.0)
+            - (0.0 if is_manifest else 0.1)
+        )
+        score -= 0.2 if "/.github/" in f"/{row['path']}" or row["path"].startswith(".") else 0.0
+        lines.append(BuildLine(target, row["path"], row["line_number"], score, is_version=True))
+    lines.sort(key=lambda line: (-line.score, line.path, line.line))
+    return lines

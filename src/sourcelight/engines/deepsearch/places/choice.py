@@ -1,0 +1,96 @@
+"""Choose the lines that are shown first: by the name that a question asks about, by values, by build files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sourcelight.core.markup import code
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.evidence.relevant import PLACES, RelevantPassage
+from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.places.assigned_values import find_values
+from sourcelight.engines.deepsearch.places.build_files import (
+    BuildLine,
+    asks_own_version,
+    find_own_version,
+    find_settings,
+    may_be_built,
+)
+from sourcelight.engines.deepsearch.places.code_lines import find_named
+from sourcelight.engines.deepsearch.places.subject import read_subject
+from sourcelight.engines.deepsearch.redaction import is_hidden_file, redact
+from sourcelight.engines.search import Target
+from sourcelight.engines.search.ranking.question import RankQuery
+
+_LEAST_VERSION, _LEAST_SETTING, _LEAST_VALUE = 0.55, 0.8, 0.55
+"""Least scores of lines that come before ranked passages, set once on questions about six repositories."""
+_BLOCK_CHARACTERS = 80
+_COUNTS = re.compile(r"\W*(?:how\s+many|number\s+of|count)\b", re.IGNORECASE)
+_SKIPPED = re.compile(r"\W*(?:why|how\s+(?:does|do|can|is|are|should|would)|explain|describe|who)\b", re.IGNORECASE)
+"""Questions that no line of a file answers alone."""
+
+
+def find_places(work: Work, texts: FileTexts, question: RankQuery, idf: Mapping[str, float]) -> list[RelevantPassage]:
+    """Return the lines that a question points at, best first; none if it points at none.
+
+    Parameters
+    ----------
+    work
+        The request under way.
+    texts
+        The files that are read.
+    question
+        The analyzed question.
+    idf
+        How rare each of its terms is.
+    """
+    subject = read_subject(work.inquiry.question, question, idf)
+    if subject.relation:
+        named = _passages(texts, work, find_named(work, texts, subject, question.files))
+        if named:
+            return named
+    if _SKIPPED.match(subject.text) is not None or not subject.weights:
+        return []
+    if asks_own_version(subject, work.names):
+        return _built(texts, find_own_version(work))
+    settings = find_settings(work, texts, subject) if may_be_built(subject) else []
+    least = _LEAST_VERSION if subject.asks_version else _LEAST_SETTING
+    best = [line for line in settings if line.score >= least and (line.is_version or not subject.asks_version)]
+    if best:
+        return _built(texts, best)
+    # "How many classes" counts, "how many retries by default" asks for a value.
+    is_value = subject.asks_default or (subject.asks_value and _COUNTS.match(subject.text) is None)
+    return _passages(texts, work, find_values(work, subject, question.names, _LEAST_VALUE)) if is_value else []
+
+
+def _built(texts: FileTexts, lines: Iterable[BuildLine]) -> list[RelevantPassage]:
+    passages: list[RelevantPassage] = []
+    for line in lines:
+        if len(passages) == PLACES:
+            break
+        passages.append(_passage(texts, line.target, line.path, line.line, _reason(line)))
+    return passages
+
+
+def _reason(line: BuildLine) -> str:
+    """Say what a line stands in, since `default = true` alone says nothing."""
+    return f"stands in {code(redact(line.block)[:_BLOCK_CHARACTERS])}" if line.block else "sets it"
+
+
+def _passages(texts: FileTexts, work: Work, rows: Iterable[tuple[Mapping[str, Any], str]]) -> list[RelevantPassage]:
+    passages: list[RelevantPassage] = []
+    for row, reason in rows:
+        target = work.inquiry.pins.of(row["repository"])
+        if target is None or is_hidden_file(row["path"]):
+            continue
+        passages.append(_passage(texts, target, row["path"], row["line_number"], reason))
+        if len(passages) == PLACES:
+            break
+    return passages
+
+
+def _passage(texts: FileTexts, target: Target, path: str, line: int, reason: str) -> RelevantPassage:
+    evidence = texts.evidence(target, path, line, line, "read", 1.0)
+    return RelevantPassage(evidence, "", reason, (), is_line=True)

@@ -1,0 +1,117 @@
+"""Lines that are shown first where no sentence is proven: build files, values, and names in code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from engines.deepsearch.asking import research
+from sourcelight.backends.embedded import open_engine
+from sourcelight.engines.execution import LocalEngine
+from sourcelight.testing import RepositoryBuilder
+
+FILES: dict[str | bytes, str | bytes | None] = {
+    "CMakeLists.txt": "cmake_minimum_required(VERSION 3.21)\nproject(Boat VERSION 4.5.6 LANGUAGES CXX)\n",
+    "Cargo.toml": '[package]\nname = "boat"\nversion = "4.5.6"\n\n[features]\ndefault = ["sails"]\nsails = []\n',
+    "gradle/libs.versions.toml": '[versions]\nkotlin = "2.0.21"\nagp = "8.1.0"\n',
+    "global.json": '{\n  "sdk": {\n    "version": "8.0.100"\n  }\n}\n',
+    "web/package.json": (
+        '{\n  "devDependencies": {\n    "@typescript-eslint/parser": "^6",\n    "typescript": "^5.8.2",\n'
+        '    "vitest": "^1.0.0"\n  }\n}\n'
+    ),
+    "variables.tf": (
+        'variable "name" {\n  type    = string\n  default = "boat"\n}\n\n'
+        'variable "harbor_suffix" {\n  description = "Suffix of harbors"\n'
+        '  type        = string\n  default     = "quay"\n}\n\n'
+        'resource "sea_anchor" "this" {\n  name = var.name\n}\n'
+    ),
+    "lib/mast.ex": (
+        'defmodule Boat.Mast do\n  @behaviour Boat.Pole\n\n  defexception message: "broken"\n\n'
+        "  def climb(mast), do: raise Boat.TooHighError\nend\n"
+    ),
+    "src/Sizes.cs": "namespace Boat;\n\ninternal static class LoadSizes\n{\n    public const int Cargo = 81920;\n}\n",
+    "src/ropes.rb": (
+        "class Rope < Cordage\n  @@ignore_knots = false\n\n  def lengths\n    coils + spare_coils\n  end\n\n"
+        "  def spare_coils\n    []\n  end\nend\n"
+    ),
+    "src/tide.kt": (
+        "private val DEFAULT_TIDE_TIMEOUT: Duration = 3000.milliseconds\n\n"
+        "fun wait(timeout: Duration? = null) = timeout ?: DEFAULT_TIDE_TIMEOUT\n"
+    ),
+    "src/codes.hpp": "#pragma once\nenum class Codes : int {\n  Calm = 3,\n  Storm = 127\n};\n",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
+    root = tmp_path_factory.mktemp("boat")
+    RepositoryBuilder(root / "boat").commit(FILES, "Add `reef` and `unreef` (#3)")
+    engine = open_engine([root], index=root / "index", workers=1)
+    yield engine
+    engine.close()
+
+
+def first_place(engine: LocalEngine, question: str) -> str:
+    """The line of the first place of an answer, with its path."""
+    text = research(engine, question).text
+    match = re.search(r"^1\. (.*)$", text, re.MULTILINE)
+    assert match is not None, text
+    return match[1]
+
+
+@pytest.mark.parametrize(
+    ("question", "path", "line"),
+    [
+        ("which cmake do I need to build it", "CMakeLists.txt", "cmake_minimum_required(VERSION 3.21)"),
+        ("which kotlin version is used to build", "gradle/libs.versions.toml", 'kotlin = "2.0.21"'),
+        ("typescript version?", "web/package.json", '"typescript": "^5.8.2"'),
+        ("which dotnet sdk version does global.json pin", "global.json", '"version": "8.0.100"'),
+        ("which test framework and version do they use", "web/package.json", '"vitest": "^1.0.0"'),
+        ("which cargo features are on by default", "Cargo.toml", 'default = ["sails"]'),
+        ("default of harbor_suffix", "variables.tf", 'default     = "quay"'),
+        ("which file declares the sea_anchor resource", "variables.tf", 'resource "sea_anchor" "this" {'),
+        ("which modules implement Boat.Pole", "lib/mast.ex", "@behaviour Boat.Pole"),
+        ("how big is the cargo load", "src/Sizes.cs", "public const int Cargo = 81920;"),
+        ("are knots ignored by default?", "src/ropes.rb", "@@ignore_knots = false"),
+        ("what is the default timeout of waiting for the tide", "src/tide.kt", "DEFAULT_TIDE_TIMEOUT: Duration = 3000"),
+        ("what number does Codes::Storm have", "src/codes.hpp", "Storm = 127"),
+    ],
+)
+def test_the_line_that_answers_is_the_first_place(engine: LocalEngine, question: str, path: str, line: str) -> None:
+    first = first_place(engine, question)
+    assert path in first
+    assert " ".join(line.split()) in " ".join(first.split())
+
+
+def test_a_default_is_shown_with_the_block_that_it_stands_in(engine: LocalEngine) -> None:
+    assert 'variable "harbor_suffix" {' in first_place(engine, "default of harbor_suffix")
+
+
+def test_the_version_of_a_repository_is_that_of_its_manifest(engine: LocalEngine) -> None:
+    assert "4.5.6" in first_place(engine, "what is the current version of the library")
+
+
+def test_a_commit_is_found_by_the_words_of_its_subject(tmp_path_factory: pytest.TempPathFactory) -> None:
+    root = tmp_path_factory.mktemp("subjects")
+    builder = RepositoryBuilder(root / "sea")
+    builder.commit({"a.py": "x = 1\n"}, "Remove timeout\n\nThe runner enforces one for all of its tests.")
+    builder.commit({"a.py": "x = 2\n"}, "Prepare version 0.7.0")
+    builder.commit({"a.py": "x = 3\n"}, "Fix docs after timeout removal")
+    builder.commit({"a.py": "x = 4\n"}, "Move version checks to tests, prepare the next")
+    engine = open_engine([root], index=root / "index", workers=1)
+    try:
+        assert "“Remove timeout”" in research(engine, "why was the timeout removed?").text.split("\n## ")[0]
+        assert (
+            "“Prepare version 0.7.0”" in research(engine, "when did version 0.7.0 get prepared").text.split("\n## ")[0]
+        )
+    finally:
+        engine.close()
+
+
+def test_how_often_something_checks_is_no_count(engine: LocalEngine) -> None:
+    assert (
+        "counted"
+        not in research(engine, "how often does the tide timeout check run by default?").text.split("\n## ")[0]
+    )
