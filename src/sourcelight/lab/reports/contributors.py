@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -29,31 +30,26 @@ from sourcelight.lab.reports.history import (
     empty_metrics,
     limit_to_changes,
     limited_notices,
-    line_metrics,
     name_subject,
     notices_of,
     repositories_text,
     without_rules,
 )
-from sourcelight.lab.reports.model import Frame, Metric
+from sourcelight.lab.reports.model import Frame, Section
 from sourcelight.lab.reports.people import (
-    YEAR_DAYS,
     Turnover,
     doubtful,
-    people_metrics,
     turnover_section,
     unify_names,
 )
 from sourcelight.lab.reports.progress import ReportProgress
 from sourcelight.lab.reports.report import Report
 from sourcelight.lab.reports.sections.authorship import (
-    agent_metrics,
     agents_section,
     review_section,
     time_section,
 )
 from sourcelight.lab.reports.sections.contributor_data import (
-    LEFT_OUT,
     ChangedLines,
     Owned,
     Request,
@@ -66,6 +62,7 @@ from sourcelight.lab.reports.sections.contributor_data import (
     newest_date,
     touched_files,
 )
+from sourcelight.lab.reports.sections.contributor_metrics import metrics
 from sourcelight.lab.reports.sections.contributors import (
     OLD_DAYS,
     lead,
@@ -80,17 +77,8 @@ from sourcelight.lab.reports.text import date_text, links_of
 if TYPE_CHECKING:
     from sourcelight.client import Client
 
-_FILES_COUNTED = {
-    "apart": "all changed files",
-    "with": "all changed files",
-    "without": "changed files but vendored, generated and lock files",
-}
-_PATHS_COUNTED = {
-    False: "Distinct paths of all changes, both names of renamed files, as git log --name-only --no-renames has them.",
-    True: "Distinct paths of the changes that count, renamed files under their new names.",
-}
 # Notices that the report's own numbers and tables already express.
-_SAID: tuple[RuleSubject, ...] = ("agent commits", "file kinds", "merges")
+_OWN_RULES: tuple[RuleSubject, ...] = ("agent commits", "file kinds", "merges")
 _STAGES = ("commits", "people", "folders", "files", "time before", "ownership", "identities")
 
 
@@ -173,95 +161,160 @@ def contributors(  # noqa: PLR0913 - its parameters, each by name
         return _make(client, progress_bar, request, period, title, ownership=ownership)
 
 
+@dataclass(frozen=True, slots=True)
+class _Data:
+    """Counted commits, and the answers of the client about them.
+
+    `contributors` is as the service counts people; `people` are those of the counted files. A part that the service
+    lacks is None, with a notice in `missing_parts`.
+    """
+
+    all_commits: Frame
+    commits: Frame
+    contributors: Frame | None
+    people: Frame | None
+    changed_lines: ChangedLines
+    newest: Any
+    comparison: Turnover | None
+    owners: list[Owned]
+    sources: dict[str, Frame]
+    missing_parts: list[str]
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the repositories."""
+        return _names(self.commits)
+
+
 def _make(code: Client, stages: ReportProgress, request: Request, by: str, title: str, *, ownership: bool) -> Report:
-    notices: list[str] = []
     all_commits = stages.ask("commits", code.commit_search, repos=request.repos, **request.dates)
     # Only a filter on paths needs the files of each commit, and a service sends a row for each of them.
     changes = touched_files(code, stages, request) if request.paths and len(all_commits) else None
-    counted_commits = (
-        all_commits if changes is None else limit_to_changes(all_commits, changes[changes["path"].map(request.paths)])
-    )
+    counted_changes = None if changes is None else changes[changes["path"].map(request.paths)]
+    counted_commits = all_commits if counted_changes is None else limit_to_changes(all_commits, counted_changes)
     if not len(counted_commits):
         # Only now come the extra calls that find the nearest commits.
         reason = _reason(code, stages, request, all_commits, changes)
-        names = _names(all_commits)
-        no_rows = commits_frame(counted_commits, by)
-        return Report(
-            _title(title, names),
-            _parameters(request, all_commits, names, None),
-            empty_metrics(no_rows),
-            (),
-            {"commits": no_rows},
-            tuple(notices_of([all_commits])),
-            tuple(limited_notices([all_commits])),
-            (reason,),
-        )
-    contributors_frame = call_if_supported(
-        lambda: stages.ask(
-            "people", code.contributors, file_kinds=request.summary_kinds, **request.people, **request.dates
-        ),
-        "people",
-        notices,
+        return _empty_report(request, all_commits, counted_commits, by, title, reason)
+    data = _read_data(code, stages, request, all_commits, counted_commits, counted_changes, by, ownership=ownership)
+    sections = _sections(code, request, data, by)
+    answers = _answers(data)
+    notices = [
+        *data.missing_parts,
+        *([] if ownership else ["Ownership was not requested."]),
+        *([] if data.people is None else _doubtful_identities(code, stages, request, data.people)),
+    ]
+    introduction = lead(
+        data.names,
+        data.commits,
+        data.people,
+        data.changed_lines.files,
+        data.comparison,
+        data.newest,
+        is_full_history=request.after is None,
     )
-    sized_commits = (
-        counted_commits
-        if request.summary_kinds is None or changes is not None
-        else count_by_kinds(
-            counted_commits, partial(stages.ask, "folders", code.churn), repos=request.repos, **request.dates
-        )
+    return Report(
+        _title(title, data.names),
+        _parameters(request, all_commits, data.names, data.newest),
+        tuple(metrics(data.commits, data.people, data.changed_lines, data.owners, request, data.comparison)),
+        tuple(section for section in sections if section.tables or section.figures),
+        data.sources,
+        tuple(dict.fromkeys([*notices, *notices_of(answers)])),
+        tuple(dict.fromkeys([*data.missing_parts, *limited_notices(answers)])),
+        tuple(introduction),
     )
+
+
+def _read_data(
+    code: Client,
+    stages: ReportProgress,
+    request: Request,
+    all_commits: Frame,
+    counted_commits: Frame,
+    counted_changes: Frame | None,
+    by: str,
+    *,
+    ownership: bool,
+) -> _Data:
+    missing_parts: list[str] = []
+    contributors_frame = _read_people(code, stages, request, missing_parts)
+    if request.summary_kinds is not None and counted_changes is None:
+        churn = partial(stages.ask, "folders", code.churn)
+        counted_commits = count_by_kinds(counted_commits, churn, repos=request.repos, **request.dates)
     # The service has joined identities already; names in rows of commits follow it, so that tables agree.
-    commits = unify_names(commits_frame(sized_commits, by), contributors_frame, join_addresses=request.join_addresses)
-    commits = with_organizations(commits)
-    names = _names(commits)
+    commits = commits_frame(counted_commits, by)
+    commits = with_organizations(unify_names(commits, contributors_frame, join_addresses=request.join_addresses))
     people, sources = contributors_frame, {"commits": commits}
-    if changes is None:
-        changed_lines = lines_by_place(code, stages, request, notices)
+    if counted_changes is None:
+        changed_lines = lines_by_place(code, stages, request, missing_parts)
     else:
-        sources["changes"] = add_authors(changes[changes["path"].map(request.paths)], commits)
+        sources["changes"] = add_authors(counted_changes, commits)
         people = people_of(commits, sources["changes"], contributors_frame)
         changed_lines = lines_of_changes(sources["changes"], commits, request)
     newest = newest_date(code, stages, request)
     comparison = compare_with_earlier(code, stages, request, all_commits, commits, newest)
-    links = links_of(code, _heads(all_commits))
-    only_repository = names[0] if len(names) == 1 else ""
-    sections = [people_section(people, commits, request, links.of_people(only_repository))]
     if comparison is not None:
-        sections.append(turnover_section(comparison, links.of_people(only_repository)))
         sources["before"] = comparison.before
-    sections += [
-        organizations_section(commits),
-        agents_section(commits, by),
-        review_section(commits),
-        time_section(commits, by, _span(all_commits, newest), is_full_history=request.after is None),
-        places_section(code, changed_lines, request, links.of_files()),
+    owners = current_owners(code, stages, _names(commits), request, missing_parts) if ownership else []
+    return _Data(
+        all_commits, commits, contributors_frame, people, changed_lines, newest, comparison, owners, sources,
+        missing_parts,
+    )  # fmt: skip
+
+
+def _sections(code: Client, request: Request, data: _Data, by: str) -> list[Section]:
+    links = links_of(code, _heads(data.all_commits))
+    link = links.of_people(data.names[0] if len(data.names) == 1 else "")
+    span = _span(data.all_commits, data.newest)
+    return [
+        people_section(data.people, data.commits, request, link),
+        *([] if data.comparison is None else [turnover_section(data.comparison, link)]),
+        organizations_section(data.commits),
+        agents_section(data.commits, by),
+        review_section(data.commits),
+        time_section(data.commits, by, span, is_full_history=request.after is None),
+        places_section(code, data.changed_lines, request, links.of_files()),
+        *ownership_sections(code, data.owners, request, link),
     ]
-    owners = current_owners(code, stages, names, request, notices) if ownership else []
-    sections += ownership_sections(code, owners, request, links.of_people(only_repository))
-    answers = [
-        without_rules(f, *_SAID) for f in (all_commits, contributors_frame, *changed_lines.answers) if f is not None
-    ]
-    for name, owners_frame, _ in owners:
-        subject = "Ownership" if len(names) == 1 else f"Ownership of {name}"
-        answers += name_subject(subject, [without_rules(owners_frame, *_SAID)])
-    # Collected before the next notice: a part that was not requested doesn't limit the report.
-    limits = [*notices, *limited_notices(answers)]
-    if not ownership:
-        notices.append("Ownership was not requested.")
-    if people is not None:
-        notices += doubtful(code, stages, people, request.repos, request.mailmap, join_addresses=request.join_addresses)
+
+
+def _empty_report(
+    request: Request, all_commits: Frame, counted_commits: Frame, by: str, title: str, reason: str
+) -> Report:
+    """Return a report that has only the reason why it counts no commit."""
+    names = _names(all_commits)
+    no_rows = commits_frame(counted_commits, by)
     return Report(
         _title(title, names),
-        _parameters(request, all_commits, names, newest),
-        tuple(_summary(commits, people, changed_lines, owners, request, comparison)),
-        tuple(section for section in sections if section.tables or section.figures),
-        sources,
-        tuple(dict.fromkeys([*notices, *notices_of(answers)])),
-        tuple(dict.fromkeys(limits)),
-        tuple(
-            lead(names, commits, people, changed_lines.files, comparison, newest, is_full_history=request.after is None)
-        ),
+        _parameters(request, all_commits, names, None),
+        empty_metrics(no_rows),
+        (),
+        {"commits": no_rows},
+        tuple(notices_of([all_commits])),
+        tuple(limited_notices([all_commits])),
+        (reason,),
     )
+
+
+def _read_people(code: Client, stages: ReportProgress, request: Request, missing_parts: list[str]) -> Frame | None:
+    """Read contributors, with the lines of the files that the summary counts; None if the service lacks them."""
+    ask = partial(stages.ask, "people", code.contributors, file_kinds=request.summary_kinds)
+    return call_if_supported(lambda: ask(**request.people, **request.dates), "people", missing_parts)
+
+
+def _answers(data: _Data) -> list[Frame]:
+    """Return the answers whose notices the report shows, without those that its own numbers already express."""
+    frames = (data.all_commits, data.contributors, *data.changed_lines.answers)
+    answers = [without_rules(frame, *_OWN_RULES) for frame in frames if frame is not None]
+    for name, owners, _ in data.owners:
+        subject = "Ownership" if len(data.names) == 1 else f"Ownership of {name}"
+        answers += name_subject(subject, [without_rules(owners, *_OWN_RULES)])
+    return answers
+
+
+def _doubtful_identities(code: Client, stages: ReportProgress, request: Request, people: Frame) -> list[str]:
+    join_addresses = request.join_addresses
+    return doubtful(code, stages, people, request.repos, request.mailmap, join_addresses=join_addresses)
 
 
 def _names(commits: Frame) -> list[str]:
@@ -334,66 +387,3 @@ def _reason(code: Client, stages: ReportProgress, request: Request, commits: Fra
         else "None of the repositories"
     )
     return nothing(date_bound(commits, "after"), date_bound(commits, "before"), oldest, newest, repositories)
-
-
-def _summary(
-    commits: Frame,
-    people: Frame | None,
-    changed_lines: ChangedLines,
-    owners: list[Owned],
-    request: Request,
-    comparison: Turnover | None,
-) -> list[Metric]:
-    human_commits = commits[~commits["bot"]]
-    paths = None if changed_lines.files is None else sum(changed_lines.files.attrs["changed_paths"].values())
-    numbers = [
-        Metric(
-            "commits", len(commits), "Commits in the period, including merges, as git rev-list --count.", "", "commits"
-        ),
-        *people_metrics(people, join_addresses=request.join_addresses),
-        Metric(
-            "commits by people",
-            len(human_commits),
-            "Commits whose author is not a bot.",
-            "bots.",
-            "commits",
-            {"bot": False},
-        ),
-        Metric(
-            "merges", int(commits["merge"].sum()), "Commits with two or more parents.", "", "commits", {"merge": True}
-        ),
-        *agent_metrics(commits),
-        *line_metrics(commits, f"Lines of {_FILES_COUNTED[request.other_files]}, as git log --numstat -M counts them."),
-        Metric(
-            "files changed",
-            paths,
-            _PATHS_COUNTED[bool(request.paths)],
-            f"merges{LEFT_OUT[request.other_files]}.",
-        ),
-        Metric(
-            "days with commits",
-            int(commits["commit_date"].dt.date.nunique()),
-            "Days by committer date, UTC.",
-            "",
-            "commits",
-        ),
-    ]
-    if len(owners) == 1 and owners[0][2] is not None and len(owners[0][2]):
-        factor = owners[0][2].iloc[0]
-        counts_text = "Fewest people who own more than half of the lines of the newest commit."
-        left_out = f"bots{'' if request.table_kinds is None else LEFT_OUT['without']}."
-        numbers.append(Metric("bus factor", int(factor["bus_factor"]), counts_text, left_out))
-    if comparison is not None:
-        is_full_history = request.after is None
-        earlier_span = (
-            f"the {YEAR_DAYS} days before the last {YEAR_DAYS}"
-            if is_full_history
-            else "a period of the same length before"
-        )
-        span = f"the {YEAR_DAYS} days before the newest commit" if is_full_history else "the period"
-        numbers += [
-            Metric("commits before", len(comparison.before), f"Commits in {earlier_span}.", "", "before"),
-            Metric("joined", len(comparison.joiners), f"Authors of a commit in {span} with none before.", "bots."),
-            Metric("left", len(comparison.leavers), f"Authors of a commit in {earlier_span} with none since.", "bots."),
-        ]
-    return numbers

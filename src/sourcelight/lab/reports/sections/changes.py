@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.batches.persons import Pair, person_key
@@ -56,33 +56,7 @@ def changelog(merged_list: Sequence[Change], all_commits: Frame, commits: Frame,
 
     `all_commits` has all commits between the revisions, `commits` only those that the report counts.
     """
-    import pandas as pd
-
-    ids = all_commits["commit"].astype("str").tolist()
-    row_of = {commit: row for row, commit in enumerate(ids)}
-    authors = dict(zip(all_commits["commit"].astype("str"), all_commits["author"].astype("str"), strict=True))
-    # Counted commits have joined names; these replace the names of the same commits above.
-    authors |= dict(zip(commits["commit"].astype("str"), commits["author"].astype("str"), strict=True))
-    counted_ids = set(commits["commit"].astype("str"))
-    rows = []
-    for change in merged_list:
-        members = [member for member in change.members if member in counted_ids]
-        # If the report counts no commit of a merge, the merge's author is used.
-        writers = Counter(authors[member] for member in members or [change.commit])
-        # The person with the most commits of the change; the name breaks ties, so that a report is the same every time.
-        author = min(writers, key=lambda name: (-writers[name], name))
-        date = all_commits["commit_date"].iloc[row_of[change.commit]]
-        kind = kind_of(change.title, change.message)
-        rows.append((kind, change.title, change.request, author, len(members), date, change.commit))
-    frame = pd.DataFrame(rows, columns=_LOG_COLUMNS)
-    # pandas makes a column with missing numbers floats, which would show a request as `12.0`.
-    frame["request"] = frame["request"].astype("Int64")
-    frame["commit_date"] = pd.to_datetime(frame["commit_date"], utc=True)
-    order = {kind: number for number, kind in enumerate(KINDS)}
-    frame = frame.assign(_kind=frame["kind"].map(order).astype("float64"))
-    # Sorted by number, because texts of kinds would sort by the alphabet; stable keeps the order of merges.
-    frame = frame.sort_values(["_kind", "commit_date"], ascending=[True, False], kind="stable")
-    frame = frame.drop(columns="_kind").reset_index(drop=True)
+    frame = _changelog_frame(merged_list, all_commits, commits)
     repository = str(all_commits["repository"].iloc[0]) if len(all_commits) else ""
     urls = dict(zip(all_commits["commit"].astype("str"), all_commits["url"].fillna("").astype("str"), strict=True))
     lists = tuple(
@@ -109,6 +83,40 @@ def changelog(merged_list: Sequence[Change], all_commits: Frame, commits: Frame,
     return frame, Section("Changelog draft", text, (table,), (), lists)
 
 
+def _changelog_frame(merged_list: Sequence[Change], all_commits: Frame, commits: Frame) -> Frame:
+    """Return a row per merged change, by kind, and the newest first."""
+    import pandas as pd
+
+    ids = all_commits["commit"].astype("str").tolist()
+    date_of = dict(zip(ids, all_commits["commit_date"], strict=True))
+    counted_authors = dict(zip(commits["commit"].astype("str"), commits["author"].astype("str"), strict=True))
+    # Counted commits have joined names; these replace the names of the same commits.
+    authors = dict(zip(ids, all_commits["author"].astype("str"), strict=True)) | counted_authors
+    rows = []
+    for change in merged_list:
+        members = [member for member in change.members if member in counted_authors]
+        # If the report counts no commit of a merge, the merge's author is used.
+        author = _main_author([authors[member] for member in members or [change.commit]])
+        kind = kind_of(change.title, change.message)
+        date = date_of[change.commit]
+        rows.append((kind, change.title, change.request, author, len(members), date, change.commit))
+    frame = pd.DataFrame(rows, columns=_LOG_COLUMNS)
+    # pandas makes a column with missing numbers floats, which would show a request as `12.0`.
+    frame["request"] = frame["request"].astype("Int64")
+    frame["commit_date"] = pd.to_datetime(frame["commit_date"], utc=True)
+    order = {kind: number for number, kind in enumerate(KINDS)}
+    frame = frame.assign(_kind=frame["kind"].map(order).astype("float64"))
+    # Sorted by number, because texts of kinds would sort by the alphabet; stable keeps the order of merges.
+    frame = frame.sort_values(["_kind", "commit_date"], ascending=[True, False], kind="stable")
+    return frame.drop(columns="_kind").reset_index(drop=True)
+
+
+def _main_author(authors: Sequence[str]) -> str:
+    """Return the most frequent author; the name breaks ties, so that a report is the same every time."""
+    counts = Counter(authors)
+    return min(counts, key=lambda name: (-counts[name], name))
+
+
 def _item(row: Mapping[Any, Any], repository: str, urls: dict[str, str], links: Links) -> Item:
     """Return a line of the changelog: title, then number or commit, and author."""
     import pandas as pd
@@ -127,6 +135,31 @@ def files_section(code: Client, repo: str, head: str, diffs: Frame, link: LinkOf
     """Return the section of files that differ, by file, directory and extension."""
     if not len(diffs):
         return Section("Files", "No file differs.")
+    is_apart = "file_kind" in diffs and not is_written(diffs).all()
+    binary = f"{'vendored, generated and lock files, ' if is_apart else ''}the content of binary files."
+    files, *other_files = _file_tables(code, repo, head, diffs, link, binary)
+    counted_files = diffs[is_written(diffs)] if is_apart else diffs
+    folders = _group(counted_files, counted_files["path"].map(lambda path: f"{path.rpartition('/')[0]}/*"), "directory")
+    endings = _group(counted_files, counted_files["path"].map(_ending), "ending")
+    about = "Files that differ and their lines, by {}."
+    about_folders = f"{about.format('directory')} src/* are the files of src/ itself, /* those at the top."
+    tables = (
+        *([kinds_table(diffs)] if "file_kind" in diffs else []),
+        files,
+        *other_files,
+        ReportTable("directories", "Directories", folders, about_folders, binary),
+        ReportTable("endings", "Kinds of files", endings, about.format("file extension"), binary),
+    )
+    status = diffs["status"].astype("str").value_counts()
+    text = f"{count_of(len(diffs), 'file')}: {join_words([f'{count:,} {name}' for name, count in status.items()])}."
+    if "file_kind" in diffs:
+        text = f"{text} {others_text(diffs)}"
+    figure = churn_figure("directories", "Directories by lines that differ", folders, "directory")
+    return Section("Files", text, tables, (figure,))
+
+
+def _file_tables(code: Client, repo: str, head: str, diffs: Frame, link: LinkOf, excludes: str) -> list[ReportTable]:
+    """Return the table of files that count, and that of other files if the kinds of files are known."""
     frame = diffs.drop(columns=[column for column in _UNSHOWN if column in diffs])
     size = frame["additions"].fillna(0) + frame["deletions"].fillna(0)
     frame = frame.assign(_size=size).sort_values(["_size", "path"], ascending=[False, True]).drop(columns="_size")
@@ -135,63 +168,25 @@ def files_section(code: Client, repo: str, head: str, diffs: Frame, link: LinkOf
     names = [sorted({str(old), str(new)}) for old, new in zip(frame["old_path"], frame["path"], strict=True)]
     frame["old_path"] = frame["old_path"].astype("str").where(frame["old_path"].astype("str") != frame["path"])
 
-    def commits_of(row: int) -> Frame:
-        paths = names[row]
-        return code.commit_search(repos=[repo], files=paths, revisions=[head], progress=False)
-
-    is_apart = "file_kind" in frame and not is_written(frame).all()
-    other_kinds = "vendored, generated and lock files, " if is_apart else ""
-    is_counted = is_written(frame) if is_apart else frame["path"].notna()
-    # Rows of a filtered table are numbered anew; this leads each back to its row in `names`.
-    rows = [row for row, is_own in enumerate(is_counted) if is_own]
-    files = ReportTable(
-        "files",
-        "Files that differ",
-        frame[is_counted].drop(columns="file_kind", errors="ignore").reset_index(drop=True),
-        "Lines that differ between base and head.",
-        f"{other_kinds}the content of binary files.",
-        "",
-        ("path",),
-        behind=lambda row: commits_of(rows[row]),
-        hidden=("score",),
-        link=link,
-    )
-    counted_files = diffs[is_written(diffs)] if is_apart else diffs
-    folders = _group(counted_files, counted_files["path"].map(lambda path: f"{path.rpartition('/')[0]}/*"), "directory")
-    endings = _group(counted_files, counted_files["path"].map(_ending), "ending")
-    status = diffs["status"].astype("str").value_counts()
-    text = f"{count_of(len(diffs), 'file')}: {join_words([f'{count:,} {name}' for name, count in status.items()])}."
-    binary = f"{other_kinds}the content of binary files."
-    about = "Files that differ and their lines, by {}."
-    separate_tables: tuple[ReportTable, ...] = ()
-    if "file_kind" in frame:
-        other_rows = frame[~is_counted].reset_index(drop=True)
-        other_positions = [row for row, is_own in enumerate(is_counted) if not is_own]
-        separate_tables = (
-            kinds_table(diffs),
-            ReportTable(
-                "other_files", "Vendored, generated and lock files", other_rows,
-                "Lines that differ between base and head.", "the content of binary files.", "", ("path",),
-                behind=lambda row: commits_of(other_positions[row]), hidden=("score",), link=link,
+    def table(name: str, heading: str, mask: Frame, excludes: str) -> ReportTable:
+        # Rows of a filtered table are numbered anew; this leads each back to its row in `names`.
+        rows = mask.to_numpy().nonzero()[0].tolist()
+        return ReportTable(
+            name, heading, frame[mask].reset_index(drop=True), "Lines that differ between base and head.", excludes, "",
+            ("path",), hidden=("score",), link=link,
+            behind=lambda row: code.commit_search(
+                repos=[repo], files=names[rows[row]], revisions=[head], progress=False
             ),
         )  # fmt: skip
-        text = f"{text} {others_text(diffs)}"
-    tables = (
-        *separate_tables[:1],
-        files,
-        *separate_tables[1:],
-        ReportTable(
-            "directories",
-            "Directories",
-            folders,
-            f"{about.format('directory')} src/* are the files of src/ itself, /* those at the top.",
-            binary,
-        ),
-        ReportTable("endings", "Kinds of files", endings, about.format("file extension"), binary),
+
+    if "file_kind" not in frame:
+        return [table("files", "Files that differ", frame["path"].notna(), excludes)]
+    is_counted = is_written(frame)
+    files = table("files", "Files that differ", is_counted, excludes)
+    other_files = table(
+        "other_files", "Vendored, generated and lock files", ~is_counted, "the content of binary files."
     )
-    return Section(
-        "Files", text, tables, (churn_figure("directories", "Directories by lines that differ", folders, "directory"),)
-    )
+    return [replace(files, frame=files.frame.drop(columns="file_kind")), other_files]
 
 
 def _ending(path: str) -> str:

@@ -146,39 +146,10 @@ def ownership_sections(code: Client, owners: list[Owned], request: Request, link
         return []
     import pandas as pd
 
-    other_kinds = "" if request.table_kinds is None else LEFT_OUT["without"]
     lines = pd.concat([frame for _, frame, _ in owners], ignore_index=True)
     # Readers see only the first rows, so these must not all be of the first repository.
     lines = lines.sort_values("lines", ascending=False, kind="stable", ignore_index=True)
-    columns = ["repository", "author", "author_email", "lines", "share", "oldest_date", "newest_date", "bot", "exact"]
-    tables = [
-        ReportTable(
-            "ownership",
-            "Current line ownership",
-            lines[columns],
-            "Lines of text in the newest commit, by the author of the commit that introduced each, as in git blame.",
-            f"binary files, and missing contents{other_kinds}.",
-            "",
-            ("repository", "author", "author_email"),
-            behind=None if request.paths else _commits_behind(code, [frame for _, frame, _ in owners]),
-            hidden=_hidden_columns(lines),
-            link=link,
-        )
-    ]
-    factors = [factor for _, _, factor in owners if factor is not None]
-    if factors:
-        frame = pd.concat(factors, ignore_index=True)
-        tables.append(
-            ReportTable(
-                "bus_factor",
-                "Bus factor by directory",
-                frame,
-                "Fewest people with more than half of the lines of the newest commit. / is the whole repository, /* "
-                "the files at the top.",
-                f"bots{other_kinds}.",
-                hidden=_hidden_columns(frame),
-            )
-        )
+    behind = None if request.paths else _commits_behind(code, [frame for _, frame, _ in owners])
     people = lines.groupby(["author", "author_email"], observed=True)["lines"].sum().reset_index()
     top = people.sort_values("lines", ascending=False, kind="stable").head(_OWNERS_SHOWN)
     labels, values = distinct_names(top), [float(count) for count in top["lines"]]
@@ -189,7 +160,48 @@ def ownership_sections(code: Client, owners: list[Owned], request: Request, link
         lambda: stacked_bars(labels, {"lines": values}, "lines"),
     )
     text = "Ownership refers to the newest commit, regardless of the dates above."
-    return [Section("Ownership", text, tuple(tables), (figure,))]
+    tables = (_ownership_table(lines, request, link, behind), *_bus_factor_tables(owners, request))
+    return [Section("Ownership", text, tables, (figure,))]
+
+
+def _ownership_table(
+    lines: Frame, request: Request, link: LinkOf, behind: Callable[[int], Frame] | None
+) -> ReportTable:
+    columns = ["repository", "author", "author_email", "lines", "share", "oldest_date", "newest_date", "bot", "exact"]
+    return ReportTable(
+        "ownership",
+        "Current line ownership",
+        lines[columns],
+        "Lines of text in the newest commit, by the author of the commit that introduced each, as in git blame.",
+        f"binary files, and missing contents{_other_kinds(request)}.",
+        "",
+        ("repository", "author", "author_email"),
+        behind=behind,
+        hidden=_hidden_columns(lines),
+        link=link,
+    )
+
+
+def _bus_factor_tables(owners: list[Owned], request: Request) -> list[ReportTable]:
+    """Return the table of bus factors; none if the service has none."""
+    import pandas as pd
+
+    factors = [factor for _, _, factor in owners if factor is not None]
+    if not factors:
+        return []
+    frame = pd.concat(factors, ignore_index=True)
+    counts = (
+        "Fewest people with more than half of the lines of the newest commit. / is the whole repository, /* the files "
+        "at the top."
+    )
+    excludes = f"bots{_other_kinds(request)}."
+    hidden = _hidden_columns(frame)
+    return [ReportTable("bus_factor", "Bus factor by directory", frame, counts, excludes, hidden=hidden)]
+
+
+def _other_kinds(request: Request) -> str:
+    """Return the kinds of files that tables exclude, for the end of a list."""
+    return "" if request.table_kinds is None else LEFT_OUT["without"]
 
 
 def _hidden_columns(frame: Frame) -> tuple[str, ...]:

@@ -1,0 +1,91 @@
+"""The summary of the contributor report: its numbers, what each counts, and what it excludes."""
+
+from __future__ import annotations
+
+from sourcelight.lab.reports.files import OtherFiles
+from sourcelight.lab.reports.history import line_metrics
+from sourcelight.lab.reports.model import Frame, Metric
+from sourcelight.lab.reports.people import YEAR_DAYS, Turnover, people_metrics
+from sourcelight.lab.reports.sections.authorship import agent_metrics
+from sourcelight.lab.reports.sections.contributor_data import LEFT_OUT, ChangedLines, Owned, Request
+
+_FILES_COUNTED: dict[OtherFiles, str] = {
+    "apart": "all changed files",
+    "with": "all changed files",
+    "without": "changed files but vendored, generated and lock files",
+}
+_PATHS_COUNTED = {
+    False: "Distinct paths of all changes, both names of renamed files, as git log --name-only --no-renames has them.",
+    True: "Distinct paths of the changes that count, renamed files under their new names.",
+}
+
+
+def metrics(
+    commits: Frame,
+    people: Frame | None,
+    changed_lines: ChangedLines,
+    owners: list[Owned],
+    request: Request,
+    comparison: Turnover | None,
+) -> list[Metric]:
+    """Return the numbers of the report."""
+    lines_text = f"Lines of {_FILES_COUNTED[request.other_files]}, as git log --numstat -M counts them."
+    return [
+        *_commit_metrics(commits, people, request),
+        *agent_metrics(commits),
+        *line_metrics(commits, lines_text),
+        _changed_files(changed_lines, request),
+        Metric(
+            "days with commits",
+            int(commits["commit_date"].dt.date.nunique()),
+            "Days by committer date, UTC.",
+            "",
+            "commits",
+        ),
+        *_bus_factor(owners, request),
+        *([] if comparison is None else _comparison_metrics(comparison, is_full_history=request.after is None)),
+    ]
+
+
+def _commit_metrics(commits: Frame, people: Frame | None, request: Request) -> list[Metric]:
+    by_people = int((~commits["bot"]).sum())
+    merges = int(commits["merge"].sum())
+    return [
+        Metric(
+            "commits", len(commits), "Commits in the period, including merges, as git rev-list --count.", "", "commits"
+        ),
+        *people_metrics(people, join_addresses=request.join_addresses),
+        Metric(
+            "commits by people", by_people, "Commits whose author is not a bot.", "bots.", "commits", {"bot": False}
+        ),
+        Metric("merges", merges, "Commits with two or more parents.", "", "commits", {"merge": True}),
+    ]
+
+
+def _changed_files(changed_lines: ChangedLines, request: Request) -> Metric:
+    paths = None if changed_lines.files is None else sum(changed_lines.files.attrs["changed_paths"].values())
+    excludes = f"merges{LEFT_OUT[request.other_files]}."
+    return Metric("files changed", paths, _PATHS_COUNTED[bool(request.paths)], excludes)
+
+
+def _bus_factor(owners: list[Owned], request: Request) -> list[Metric]:
+    """Return the bus factor of a single repository; those of several don't add up to a number."""
+    if len(owners) != 1 or owners[0][2] is None or not len(owners[0][2]):
+        return []
+    factor = int(owners[0][2].iloc[0]["bus_factor"])
+    counts = "Fewest people who own more than half of the lines of the newest commit."
+    excludes = f"bots{'' if request.table_kinds is None else LEFT_OUT['without']}."
+    return [Metric("bus factor", factor, counts, excludes)]
+
+
+def _comparison_metrics(comparison: Turnover, *, is_full_history: bool) -> list[Metric]:
+    if is_full_history:
+        span = f"the {YEAR_DAYS} days before the newest commit"
+        earlier_span = f"the {YEAR_DAYS} days before the last {YEAR_DAYS}"
+    else:
+        span, earlier_span = "the period", "a period of the same length before"
+    return [
+        Metric("commits before", len(comparison.before), f"Commits in {earlier_span}.", "", "before"),
+        Metric("joined", len(comparison.joiners), f"Authors of a commit in {span} with none before.", "bots."),
+        Metric("left", len(comparison.leavers), f"Authors of a commit in {earlier_span} with none since.", "bots."),
+    ]
