@@ -125,10 +125,10 @@ def open_app(
 
     Afterwards ``app.state.search`` is the stream's endpoint.
     """
-    traces = tracing.TraceLog()
     catalog = engine.catalog
     catalog.share(state.repositories, settings.default_visibility)
     authenticator: Authenticator = app.state.authenticator
+    traces = tracing.TraceLog()
     search = SearchStream(
         engine, settings, authenticator, traces, cadence=cadence or Cadence(), limits=limits or StreamLimits()
     )
@@ -140,60 +140,13 @@ def open_app(
     )
     service = _served_conversations(conversations)
     api = None if service is None else _deepsearch_api(engine, service, authenticator, settings)
-    pages = Pages(
-        engine,
-        service,
-        authenticator,
-        state,
-        settings.external_url,
-    )
-
-    async def read_trace(request: Request) -> Response:
-        principal = authenticator.for_search(request.headers)
-        if isinstance(principal, Refusal):
-            return plain_response(principal.status, principal.text, {"WWW-Authenticate": 'Basic realm="sourcelight"'})
-        notes_of(request.scope).name(principal)
-        trace = traces.read(request.path_params["trace_id"], principal)
-        if trace is None:
-            # The same answer for another caller's trace: its existence is not revealed.
-            return plain_response(404, "This trace doesn't exist, or it is no longer stored.")
-        return HTMLResponse(tracing.page(trace), headers={"Cache-Control": "no-store", "Vary": "Authorization"})
-
-    @functools.cache
-    def graphql_endpoint() -> GraphQLEndpoint:
-        # Made for the first request: most services never get one, and the library takes 60 ms to import.
-        from sourcelight.server.http.graphql.endpoint import GraphQLEndpoint
-
-        return GraphQLEndpoint(
-            engine,
-            authenticator,
-            timeout_s=float(settings.max_timeout_s),
-            version=SRC_CLI_VERSION,
-            on_principal=lambda request, principal: note_principal(request.scope, principal),
-        )
-
-    async def graphql(request: Request) -> Response:
-        if find_spec("graphql") is None:
-            return JSONResponse({"errors": [{"message": NO_GRAPHQL}]}, 501, {"Cache-Control": "no-store"})
-        return await graphql_endpoint()(request)
-
-    async def ready(_: Request) -> Response:
-        if search.stopping:
-            return plain_response(503, "stopping")
-        if engine.indexing.is_running:
-            return plain_response(503, "indexing")
-        if engine.indexing.failure is not None and engine.report is None:
-            return plain_response(503, "indexing failed: see the log of the service")
-        # Names no path or repository, because anyone may call this. The log and `admin` name them.
-        warning = "\nrepos.toml can't be read: its previous settings still apply" if catalog.settings_problems else ""
-        return plain_response(200, f"ready{warning}")
-
-    app.metrics.connect(lambda: search.running, catalog)
+    pages = Pages(engine, service, authenticator, state, settings.external_url)
     app.add_part(search)
     app.add_part(analyses)
     app.add_part(pages)
     if api is not None:
         app.add_part(api)
+    app.metrics.connect(lambda: search.running, catalog)
     app.state.search = search
     app.state.shortcut = Shortcut(
         STREAM_PATH, search, app.state.hosts, app.state.proxies, app.state.request_log, app.metrics
@@ -201,11 +154,11 @@ def open_app(
     app.open(
         [
             GetOnly(STREAM_PATH, search),
-            GetOnly(tracing.PATH + "{trace_id}", read_trace),
+            GetOnly(tracing.PATH + "{trace_id}", functools.partial(_read_trace, traces, authenticator)),
             *first_routes(app.state.mcp, app.state.oauth),
-            Route(GRAPHQL_PATH, graphql, methods=["POST"]),
+            Route(GRAPHQL_PATH, _GraphQL(engine, authenticator, settings).answer, methods=["POST"]),
             *analyses.routes(),
-            Route("/readyz", ready),
+            Route("/readyz", functools.partial(_ready, engine, search)),
             Route(METRICS_PATH, app.metrics.endpoint(authenticator, public=settings.metrics_public), methods=["GET"]),
             Route("/", functools.partial(_home, settings.external_url)),
             *([] if api is None else api.routes()),
@@ -213,6 +166,60 @@ def open_app(
         ],
         {STREAM_PATH: search},
     )
+
+
+async def _read_trace(traces: tracing.TraceLog, authenticator: Authenticator, request: Request) -> Response:
+    """Return the trace of a search to its caller."""
+    principal = authenticator.for_search(request.headers)
+    if isinstance(principal, Refusal):
+        return plain_response(principal.status, principal.text, {"WWW-Authenticate": 'Basic realm="sourcelight"'})
+    notes_of(request.scope).name(principal)
+    trace = traces.read(request.path_params["trace_id"], principal)
+    if trace is None:
+        # The same answer for another caller's trace: its existence is not revealed.
+        return plain_response(404, "This trace doesn't exist, or it is no longer stored.")
+    return HTMLResponse(tracing.page(trace), headers={"Cache-Control": "no-store", "Vary": "Authorization"})
+
+
+class _GraphQL:
+    """The GraphQL endpoint, made for the first request: most services never get one, and its import takes 60 ms."""
+
+    def __init__(self, engine: Engine, authenticator: Authenticator, settings: Settings) -> None:
+        self._engine = engine
+        self._authenticator = authenticator
+        self._timeout_s = float(settings.max_timeout_s)
+
+    async def answer(self, request: Request) -> Response:
+        """Answer a request; 501 if the library isn't installed."""
+        if find_spec("graphql") is None:
+            return JSONResponse({"errors": [{"message": NO_GRAPHQL}]}, 501, {"Cache-Control": "no-store"})
+        return await self._endpoint(request)
+
+    @functools.cached_property
+    def _endpoint(self) -> GraphQLEndpoint:
+        from sourcelight.server.http.graphql.endpoint import GraphQLEndpoint
+
+        return GraphQLEndpoint(
+            self._engine,
+            self._authenticator,
+            timeout_s=self._timeout_s,
+            version=SRC_CLI_VERSION,
+            on_principal=lambda request, principal: note_principal(request.scope, principal),
+        )
+
+
+async def _ready(engine: Engine, search: SearchStream, _: Request) -> Response:
+    """Return 200 if the service answers searches, else 503 with the reason."""
+    if search.stopping:
+        return plain_response(503, "stopping")
+    if engine.indexing.is_running:
+        return plain_response(503, "indexing")
+    if engine.indexing.failure is not None and engine.report is None:
+        return plain_response(503, "indexing failed: see the log of the service")
+    # Names no path or repository, because anyone may call this. The log and `admin` name them.
+    has_problems = bool(engine.catalog.settings_problems)
+    warning = "\nrepos.toml can't be read: its previous settings still apply" if has_problems else ""
+    return plain_response(200, f"ready{warning}")
 
 
 async def _home(external_url: str, request: Request) -> Response:

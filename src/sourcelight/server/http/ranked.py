@@ -11,6 +11,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.batches import CommitId, Event, MatchBatch
+from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.batches.rows import first_matches, match_count
 from sourcelight.core.batches.schema import matches_schema
 from sourcelight.core.cancellation import Cancellation
@@ -23,6 +24,7 @@ from sourcelight.repos import Viewer
 
 if TYPE_CHECKING:
     from sourcelight.engines.execution import Engine
+    from sourcelight.engines.execution.results.tally import Tally
     from sourcelight.engines.tools import ToolContext
 
 _PATTERN_TYPE = re.compile(r"(?i)(?<!\S)patterntype:(\S+)")
@@ -52,20 +54,17 @@ def ranked_events(
     from sourcelight.engines.tools import ToolContext
 
     started = time.monotonic()
-    query = _PATTERN_TYPE.sub(" ", request.query)
-    bounds = {name.lower(): value for name, value in _BOUND.findall(query)}
-    # Ranking takes a description: left in, `count:` and `timeout:` would be filters that it doesn't know.
-    text = " ".join(_BOUND.sub(" ", query).split())
-    count = int(bounds["count"]) if bounds.get("count", "").isdecimal() else sys.maxsize
-    asked_s = [s for s in (request.timeout_s, duration_s(bounds.get("timeout", ""))) if s is not None]
-    allowed_s = engine.limits.timeout_s(min(asked_s, default=None), has_count="count" in bounds)
-    cancellation.limit(allowed_s)
+    description = _Description.parse(request.query)
+    cancellation.limit(
+        engine.limits.timeout_s(description.shorter_s(request.timeout_s), has_count=description.has_count)
+    )
     context = ToolContext(engine, viewer, cancellation)
-    answer = tools.answer(NLS_SEARCH, {"query": text}, context)
+    answer = tools.answer(NLS_SEARCH, {"query": description.text}, context)
     files = _files(answer.table)
     repositories = {repository.name: repository.info for repository in engine.catalog.visible(viewer)}
-    words = _words(split_filters(text)[1])
+    words = _words(split_filters(description.text)[1])
     tally = Tally()
+    count = sys.maxsize if description.count is None else description.count
     display = count if request.display < 0 else min(count, request.display)
     sent_count = 0
     for file in files[:_MAX_FILES]:
@@ -83,24 +82,61 @@ def ranked_events(
             )
         if tally.matches >= count:
             break
-    is_cut = tally.matches >= count
+    skipped = _skipped(answer, len(files), tally.matches, count, request.display)
+    yield from _last_events(answer, tally, skipped, time.monotonic() - started)
+
+
+@dataclass(frozen=True, slots=True)
+class _Description:
+    """The text of a ranked query, without the filters that bound its answer; a bound without a number is None."""
+
+    text: str
+    has_count: bool
+    count: int | None
+    timeout_s: float | None
+
+    @classmethod
+    def parse(cls, query: str) -> _Description:
+        """Take ``patternType:``, ``count:`` and ``timeout:`` out of a query: ranking doesn't know these filters."""
+        query = _PATTERN_TYPE.sub(" ", query)
+        bounds = {name.lower(): value for name, value in _BOUND.findall(query)}
+        count = bounds.get("count", "")
+        return cls(
+            " ".join(_BOUND.sub(" ", query).split()),
+            "count" in bounds,
+            int(count) if count.isdecimal() else None,
+            duration_s(bounds.get("timeout", "")),
+        )
+
+    def shorter_s(self, timeout_s: float | None) -> float | None:
+        """Return the shorter of two timeouts, in seconds; None without any."""
+        return min((seconds for seconds in (timeout_s, self.timeout_s) if seconds is not None), default=None)
+
+
+def _skipped(answer: ToolResult, file_count: int, match_count: int, count: int, display: int) -> list[Skipped]:
+    """Return what the answer leaves out, with reasons."""
     skipped = []
     if not answer.complete:
         notices = answer.notices or ("Some repositories were not searched in full.",)
         skipped += [Skipped("ranked-search", "not searched in full", notice, "warn") for notice in notices]
-    if is_cut:
+    if match_count >= count:
         skipped.append(match_limit(count))
-    elif len(files) > _MAX_FILES:
+    elif file_count > _MAX_FILES:
         skipped.append(Skipped("shard-match-limit", "result limit hit", f"The best {_MAX_FILES} files are shown."))
-    if 0 <= request.display < tally.matches:
-        skipped.append(display_limit(request.display, tally.matches))
+    if 0 <= display < match_count:
+        skipped.append(display_limit(display, match_count))
+    return skipped
+
+
+def _last_events(answer: ToolResult, tally: Tally, skipped: Sequence[Skipped], elapsed_s: float) -> Iterator[Event]:
+    """Yield the events after the last file."""
     filters = tally.filters(exhaustive=not skipped, forks=0, archived=0)
     if filters:
         yield Filters(filters)
     yield Progress(
         done=True,
         match_count=tally.matches,
-        duration_ms=round((time.monotonic() - started) * 1000),
+        duration_ms=round(elapsed_s * 1000),
         repositories_count=len(tally.repositories) or None,
         skipped=tuple(skipped),
     )
@@ -199,45 +235,51 @@ def _batch(
     # Without the file, offsets count from the first line of the first chunk.
     offsets = dict(zip(numbers, accumulate((len(available[n].encode()) + 1 for n in numbers), initial=0), strict=False))
     offsets |= {number: file_offsets[number - 1] for number in numbers if number <= len(file_offsets)}
-    rows = [
-        _RankedLine(
-            number, available[number], offsets[number], [match.span() for match in words.finditer(available[number])]
-        )
-        for number in numbers
-    ]
-    matching = [row for row in rows if row.spans]
-    if not matching and rows:
-        # A chunk may fit by its definitions or synonyms alone; clients need a line with a span to show it.
-        first = next((row for row in rows if row.text.strip()), rows[0])
-        first.spans = [(len(first.text) - len(first.text.lstrip()), len(first.text.rstrip()))]
-        matching = [first] if first.spans[0][1] > first.spans[0][0] else []
-    count = max(len(matching), 1)
+    rows = _matching_lines(available, offsets, words)
+    count = max(len(rows), 1)
     info = attributes.get(file.repository)
     columns: dict[str, Any] = {
-        "type": ["content" if matching else "path"] * count,
+        "type": ["content" if rows else "path"] * count,
         "repository": [file.repository] * count,
         "repository_id": [0 if info is None else info.id] * count,
         "revision": [file.revision] * count,
         "commit": [file.commit] * count,
         "path": [file.path] * count,
         "language": [language_of(file.path)] * count,
-        "line_number": [row.number for row in matching] or [None],
-        "line": [row.text for row in matching] or [None],
-        "start": [[start for start, _ in row.spans] for row in matching] or [[]],
-        "end": [[end for _, end in row.spans] for row in matching] or [[]],
-        "match_count": [len(row.spans) for row in matching] or [1],
-        "line_offset": [row.offset for row in matching] or [None],
-        "byte_start": [[len(row.text[:start].encode()) for start, _ in row.spans] for row in matching] or [[]],
-        "byte_end": [[len(row.text[:end].encode()) for _, end in row.spans] for row in matching] or [[]],
+        "line_number": [row.number for row in rows] or [None],
+        "line": [row.text for row in rows] or [None],
+        "start": [[start for start, _ in row.spans] for row in rows] or [[]],
+        "end": [[end for _, end in row.spans] for row in rows] or [[]],
+        "match_count": [len(row.spans) for row in rows] or [1],
+        "line_offset": [row.offset for row in rows] or [None],
+        "byte_start": [[len(row.text[:start].encode()) for start, _ in row.spans] for row in rows] or [[]],
+        "byte_end": [[len(row.text[:end].encode()) for _, end in row.spans] for row in rows] or [[]],
     }
-    if request.chunk_matches and matching:
-        columns |= _chunk_columns(matching, available, offsets, request)
+    if request.chunk_matches and rows:
+        columns |= _chunk_columns(rows, available, offsets, request)
     schema = matches_schema()
     fields = [schema.field(name) for name in columns]
     arrays = [pa.array(values, field.type.value_type).dictionary_encode().cast(field.type)
               if pa.types.is_dictionary(field.type) else pa.array(values, field.type)
               for field, values in zip(fields, columns.values(), strict=True)]  # fmt: skip
     return pa.record_batch(arrays, names=[field.name for field in fields])
+
+
+def _matching_lines(
+    available: Mapping[int, str], offsets: Mapping[int, int], words: re.Pattern[str]
+) -> list[_RankedLine]:
+    """Return the lines with a word of the question; if none has, the first line with text, as one span."""
+    lines = [
+        _RankedLine(number, text, offsets[number], [match.span() for match in words.finditer(text)])
+        for number, text in sorted(available.items())
+    ]
+    matching = [line for line in lines if line.spans]
+    if matching or not lines:
+        return matching
+    # A chunk may fit by its definitions or synonyms alone; clients need a line with a span to show it.
+    first = next((line for line in lines if line.text.strip()), lines[0])
+    first.spans = [(len(first.text) - len(first.text.lstrip()), len(first.text.rstrip()))]
+    return [first] if first.spans[0][1] > first.spans[0][0] else []
 
 
 def _chunk_columns(

@@ -92,16 +92,7 @@ def create_front(
     )
     mcp = McpEndpoints(
         engine,
-        McpOptions(
-            enabled=settings.mcp_enabled,
-            disabled_tools=frozenset(settings.mcp_tools_disabled),
-            without_deepsearch=settings.deepsearch_tool_disabled,
-            external_url=settings.external_url,
-            timeout_s=float(settings.max_timeout_s),
-            origins=frozenset(settings.mcp_allowed_origins),
-            max_tokens=settings.mcp_default_max_tokens,
-            with_structure=settings.mcp_structured_content,
-        ),
+        _mcp_options(settings),
         authenticator.for_mcp,
         conversations=conversations,
         on_principal=note_principal,
@@ -110,16 +101,7 @@ def create_front(
     proxies = TrustedProxies(settings.trusted_proxies)
     request_log = RequestLog(uses=(uses or CredentialUses()).append, queries=settings.log_queries)
     hosts = HostNames(_names(settings, bind_host), any_address=bind_host in _ANY)
-    # The outermost comes first: the caller's address must be known before the log names it, and sizes are checked after
-    # the host, so that a foreign page learns nothing.
-    guards = [
-        Middleware(ForwardedAddress, proxies=proxies),
-        Middleware(AccessLog, log=request_log),
-        Middleware(RequestMetrics, metrics=metrics),
-        Middleware(SecurityHeaders),
-        Middleware(HostCheck, hosts=hosts),
-        Middleware(SizeLimits),
-    ]
+    guards = _guards(proxies, request_log, metrics, hosts)
     app = Application([*first_routes(mcp, oauth), Route("/readyz", _starting)], guards, metrics, authenticator)
     app.add_part(mcp)
     app.state.connection_limits = ConnectionLimits(stall_s=float(settings.reader_timeout_s))
@@ -131,6 +113,37 @@ def create_front(
     app.state.oauth = oauth
     app.state.mcp = mcp
     return app
+
+
+def _mcp_options(settings: Settings) -> McpOptions:
+    return McpOptions(
+        enabled=settings.mcp_enabled,
+        disabled_tools=frozenset(settings.mcp_tools_disabled),
+        without_deepsearch=settings.deepsearch_tool_disabled,
+        external_url=settings.external_url,
+        timeout_s=float(settings.max_timeout_s),
+        origins=frozenset(settings.mcp_allowed_origins),
+        max_tokens=settings.mcp_default_max_tokens,
+        with_structure=settings.mcp_structured_content,
+    )
+
+
+def _guards(
+    proxies: TrustedProxies, request_log: RequestLog, metrics: Metrics, hosts: HostNames
+) -> Sequence[Middleware]:
+    """Return the middleware of every request; the outermost comes first.
+
+    The caller's address must be known before the log names it. Sizes are checked after the host, so that a foreign page
+    learns nothing.
+    """
+    return [
+        Middleware(ForwardedAddress, proxies=proxies),
+        Middleware(AccessLog, log=request_log),
+        Middleware(RequestMetrics, metrics=metrics),
+        Middleware(SecurityHeaders),
+        Middleware(HostCheck, hosts=hosts),
+        Middleware(SizeLimits),
+    ]
 
 
 def first_routes(mcp: McpEndpoints, oauth: OAuthEndpoints) -> list[BaseRoute]:
