@@ -144,8 +144,7 @@ def ownership(
     unit = "lines" if author_column == "blame_author" and data.unit in {"matches", "rows"} else data.unit
     repositories: Any = data.frame["repository"].dropna().unique() if "repository" in data.frame.columns else ()
     scope = f" of {repositories[0]}" if len(repositories) == 1 else ""
-    columns = [by] if by else [name for name in ("directory", "path", "repository") if name in data.frame.columns]
-    column = next((name for name in columns if by or len(data.frame[name].dropna().unique()) > 1), None)
+    column = _bar_column(data.frame, by)
     if column is None:
         return _author_bars(colors, data, author_totals, unit, scope, top, title)
     keys = text_column(data.frame, column)
@@ -182,6 +181,14 @@ def ownership(
 
     summary = f"{heads[0]} has the largest share" if heads else "there are none"
     return Figure("ownership", words, f"Bars of {column} divided by author: {summary} of all {unit}.", draw)
+
+
+def _bar_column(frame: Any, by: str | None) -> str | None:
+    """Return the column with a bar for each of its values: `by`, else the first with several; None without one."""
+    if by:
+        return by
+    names = [name for name in ("directory", "path", "repository") if name in frame.columns]
+    return next((name for name in names if len(frame[name].dropna().unique()) > 1), None)
 
 
 def _author_column(frame: Any) -> str:

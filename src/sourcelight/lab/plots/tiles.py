@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sourcelight.core.markup import count_of
-from sourcelight.lab.plots.data import plot_data, sentences
+from sourcelight.lab.plots.data import PlotData, plot_data, sentences
 from sourcelight.lab.plots.figure import (
     WIDTH_IN,
     Figure,
@@ -67,17 +67,7 @@ def treemap(
     if depth < 1:
         raise ValueError(f"depth must be at least 1, got {depth}")
     colors, data = theme_of(theme), plot_data(source, value, origin)
-    names = [name for name in ("path", "directory") if name in data.frame.columns]
-    # Tables of several groupings have both columns, and fill the requested one.
-    column = next((name for name in names if data.frame[name].notna().any()), names[0] if names else "path")
-    has_path = data.frame[column].notna()
-    paths, amounts = text_column(data.frame, column)[has_path], data.amounts[has_path]
-    directories = paths.map(lambda path: _directory(path, depth))
-    groups = directories.map(lambda directory: _TOP if directory == _TOP else directory.split("/")[0] + "/")
-    if "repository" in data.frame.columns:
-        repositories = text_column(data.frame, "repository")[has_path]
-        groups = repositories if repositories.nunique() > 1 else groups
-    totals = amounts.groupby([groups, directories]).sum()
+    has_path, totals = _totals(data, depth)
     totals = totals[totals > 0].sort_values(ascending=False, kind="stable")
     largest = totals.iloc[:_MAX_TILES]
     hidden = totals.iloc[_MAX_TILES:]
@@ -111,6 +101,20 @@ def treemap(
 
     summary = f"{largest.index[0][1]} has the largest number" if len(largest) else "there are none"
     return Figure("treemap", words, f"Tiles of directories by their {data.unit}: {summary}.", draw)
+
+
+def _totals(data: PlotData, depth: int) -> tuple[Any, Any]:
+    """Return which rows have a path, and the amounts of these by group and directory."""
+    names = [name for name in ("path", "directory") if name in data.frame.columns]
+    # Tables of several groupings have both columns, and fill the requested one.
+    column = next((name for name in names if data.frame[name].notna().any()), names[0] if names else "path")
+    has_path = data.frame[column].notna()
+    directories = text_column(data.frame, column)[has_path].map(lambda path: _directory(path, depth))
+    groups = directories.map(lambda directory: _TOP if directory == _TOP else directory.split("/")[0] + "/")
+    if "repository" in data.frame.columns:
+        repositories = text_column(data.frame, "repository")[has_path]
+        groups = repositories if repositories.nunique() > 1 else groups
+    return has_path, data.amounts[has_path].groupby([groups, directories]).sum()
 
 
 class _Tile(NamedTuple):

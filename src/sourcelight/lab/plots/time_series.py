@@ -252,7 +252,7 @@ def calendar(
     # Quantiles rather than equal steps: one day with a huge import would make all others the lightest color. A set, as
     # few distinct amounts give equal bounds.
     bounds = sorted(set(np.quantile(positive, _QUANTILES, method="nearest").tolist())) if len(positive) else []
-    words = title or f"{data.unit.capitalize()} by day"
+    heading = title or f"{data.unit.capitalize()} by day"
     total = format_amount(float(recent.sum()), data.unit)
     counts = f"{total} by {column.replace('_', ' ')} (UTC) on {count_of(len(recent), 'day')}"
     empty_years = [str(year) for year in range(drawn_years[-1], last_year) if year not in drawn_years]
@@ -264,25 +264,11 @@ def calendar(
     )
 
     def draw() -> Any:
-        from matplotlib.collections import PatchCollection
-
         # The height of the squares at the width of the sheet; a higher sheet would have a gap below the title.
         rows = len(drawn_years) * _YEAR_HEIGHT + 2.5
         height_in = 0.1 + rows * 0.976 * WIDTH_IN / _YEAR_WIDTH
-        figure, axes = new_sheet(colors, height_in, words, sentences(counts, data.query), limits)
-        squares: list[Any] = []
-        fills: list[str] = []
-        for index, year in enumerate(drawn_years):
-            top = index * _YEAR_HEIGHT
-            in_year = recent[recent.index.year == year]
-            amounts = {int(day.day_of_year) - 1: float(amount) for day, amount in in_year.items()}
-            for day, square in enumerate(_draw_year(axes, colors, year, top)):
-                amount = amounts.get(day, 0.0)
-                step = sum(amount > bound for bound in bounds)
-                fills.append(colors.steps[min(step, len(colors.steps) - 1)] if amount > 0 else colors.empty)
-                squares.append(square)
-        # As one collection, because thousands of single patches take seconds to draw.
-        axes.add_collection(PatchCollection(squares, facecolors=fills, linewidths=0))
+        figure, axes = new_sheet(colors, height_in, heading, sentences(counts, data.query), limits)
+        _draw_days(axes, colors, drawn_years, recent, bounds)
         _draw_legend(axes, colors, bounds, len(drawn_years) * _YEAR_HEIGHT - 0.9)
         axes.set_xlim(-6.2, 54)
         axes.set_ylim(len(drawn_years) * _YEAR_HEIGHT + 0.6, -1.9)
@@ -293,7 +279,25 @@ def calendar(
         return figure
 
     summary = f"the busiest day is {totals.idxmax():%Y-%m-%d}" if len(totals) else "there are none"
-    return Figure("calendar", words, f"A calendar of {counts}; {summary}.", draw)
+    return Figure("calendar", heading, f"A calendar of {counts}; {summary}.", draw)
+
+
+def _draw_days(axes: Any, colors: Theme, years: Sequence[int], totals: Any, bounds: Sequence[float]) -> None:
+    """Draw a square for each day of these years, in the color of its amount."""
+    from matplotlib.collections import PatchCollection
+
+    squares: list[Any] = []
+    fills: list[str] = []
+    for index, year in enumerate(years):
+        in_year = totals[totals.index.year == year]
+        amounts = {int(day.day_of_year) - 1: float(amount) for day, amount in in_year.items()}
+        for day, square in enumerate(_draw_year(axes, colors, year, index * _YEAR_HEIGHT)):
+            amount = amounts.get(day, 0.0)
+            step = sum(amount > bound for bound in bounds)
+            fills.append(colors.steps[min(step, len(colors.steps) - 1)] if amount > 0 else colors.empty)
+            squares.append(square)
+    # As one collection, because thousands of single patches take seconds to draw.
+    axes.add_collection(PatchCollection(squares, facecolors=fills, linewidths=0))
 
 
 def _draw_year(axes: Any, colors: Theme, year: int, top: float) -> list[Any]:
