@@ -30,9 +30,9 @@ from sourcelight.core.tools.files import (
     ListReposArguments,
     ReadFileArguments,
 )
-from sourcelight.engines.tools.context import ToolContext, clean_path, place_of
+from sourcelight.engines.tools.context import RequestedCommit, ToolContext, clean_path, place_of
 from sourcelight.engines.tools.handler import NOTHING, Handler, Rendered, number_lines, tail, total_beside, with_notices
-from sourcelight.engines.tools.line_ranges import MAX_RANGE_BYTES, read_lines
+from sourcelight.engines.tools.line_ranges import MAX_RANGE_BYTES, LineRange, read_lines
 from sourcelight.engines.tools.pages.items import ItemMark, TableItems
 from sourcelight.repos import ObjectReader, TreeEntry, find_entry, list_folder
 from sourcelight.repos.objects import MAX_CONTENT_BYTES
@@ -160,54 +160,20 @@ def _read_file(arguments: ReadFileArguments, context: ToolContext) -> ToolResult
     target = place_of(context, arguments.repo, arguments.revision or "")
     path = clean_path(arguments.path)
     first, last = arguments.start_line, arguments.end_line
-    if first is not None and last is not None and last < first:
-        raise ToolError(
-            f"read_file: endLine {last} is before startLine {first}; both are included and count from 1",
-            tool="read_file",
-            argument="endLine",
-        )
+    _check_order(first, last)
+    is_whole_file = first is None and last is None
+    start = first or 1
     with ObjectReader(target.repository) as reader:
-        entry = find_entry(reader, target.commit, path, target.revision)
-        if entry.kind == "directory":
-            raise ToolError(
-                f"read_file: {path or '/'} is a directory; use list_files", tool="read_file", argument="path"
-            )
-        if entry.kind == "submodule":
-            raise _submodule("read_file", entry)
-        is_whole_file = first is None and last is None
+        entry = _file_entry(reader, target, path)
         size = reader.size(entry.object_id)
         if context.served and is_whole_file and size is not None and size > MAX_SERVED_BYTES:
             raise ToolError(_too_large(path, f"the file has {size:,} bytes"), tool="read_file", argument="startLine")
-        start = first or 1
         # Streamed: a file of gigabytes is read up to the requested lines, and never held in memory.
         selected = read_lines(reader, entry.object_id, start, last, context.cancellation)
     if selected is None:
-        missing = "this clone lacks the content of the file, or can't read it"
-        if size is not None and size > MAX_CONTENT_BYTES:
-            missing = f"the file has {size:,} bytes, and git can't read it in the memory that it may take"
-        raise PathNotFound(target.name, target.revision, path, missing)
-    if selected.is_binary:
-        size_text = "" if size is None else f" of {count_of(size, 'byte')}"
-        raise BinaryFile(
-            f"read_file: {path} has no text: it is a binary file{size_text}",
-            tool="read_file",
-            size_bytes=size or 0,
-        )
-    total = selected.total_lines
-    end = min(last or total, total)
-    # Line 1 of an empty file exists as an empty answer, so that reading a whole file never fails.
-    if start > max(total, 1):
-        raise ToolError(
-            f"read_file: startLine is {start}, but {path} has {total:,} {'line' if total == 1 else 'lines'}",
-            tool="read_file",
-            argument="startLine",
-        )
-    text_lines = selected.lines
-    if selected.range_bytes > (MAX_SERVED_BYTES if context.served else MAX_RANGE_BYTES):
-        limit = MAX_SERVED_BYTES if context.served else MAX_RANGE_BYTES
-        problem = f"lines {start} to {end} have {selected.range_bytes:,} bytes"
-        raise ToolError(_too_large(path, problem, text_lines, start, limit=limit), tool="read_file", argument="endLine")
-    texts = [line.decode("utf-8", "replace") for line in text_lines]
+        raise _unreadable(target, path, size)
+    _check_lines(selected, path, size, start, last, MAX_SERVED_BYTES if context.served else MAX_RANGE_BYTES)
+    texts = [line.decode("utf-8", "replace") for line in selected.lines]
     table = table_of(
         "file_lines",
         len(texts),
@@ -227,11 +193,62 @@ def _read_file(arguments: ReadFileArguments, context: ToolContext) -> ToolResult
         "path": entry.path,
         "start_line": start,
         "end_line": start + len(texts) - 1,
-        "total_lines": total,
+        "total_lines": selected.total_lines,
         "whole": is_whole_file,
     }
     notices = ("This is a symbolic link; the text is where it leads.",) if entry.kind == "symlink" else ()
     return ToolResult("file_lines", table, attributes, notices=notices)
+
+
+def _check_order(first: int | None, last: int | None) -> None:
+    if first is not None and last is not None and last < first:
+        raise ToolError(
+            f"read_file: endLine {last} is before startLine {first}; both are included and count from 1",
+            tool="read_file",
+            argument="endLine",
+        )
+
+
+def _file_entry(reader: ObjectReader, target: RequestedCommit, path: str) -> TreeEntry:
+    """Return the entry of a file or link; a directory or a submodule is refused."""
+    entry = find_entry(reader, target.commit, path, target.revision)
+    if entry.kind == "directory":
+        raise ToolError(f"read_file: {path or '/'} is a directory; use list_files", tool="read_file", argument="path")
+    if entry.kind == "submodule":
+        raise _submodule("read_file", entry)
+    return entry
+
+
+def _unreadable(target: RequestedCommit, path: str, size: int | None) -> PathNotFound:
+    reason = "this clone lacks the content of the file, or can't read it"
+    if size is not None and size > MAX_CONTENT_BYTES:
+        reason = f"the file has {size:,} bytes, and git can't read it in the memory that it may take"
+    return PathNotFound(target.name, target.revision, path, reason)
+
+
+def _check_lines(
+    selected: LineRange, path: str, size: int | None, start: int, last: int | None, max_bytes: int
+) -> None:
+    """Refuse lines without text, outside the file, or of more than `max_bytes`."""
+    if selected.is_binary:
+        size_text = "" if size is None else f" of {count_of(size, 'byte')}"
+        raise BinaryFile(
+            f"read_file: {path} has no text: it is a binary file{size_text}",
+            tool="read_file",
+            size_bytes=size or 0,
+        )
+    total = selected.total_lines
+    # Line 1 of an empty file exists as an empty answer, so that reading a whole file never fails.
+    if start > max(total, 1):
+        raise ToolError(
+            f"read_file: startLine is {start}, but {path} has {total:,} {'line' if total == 1 else 'lines'}",
+            tool="read_file",
+            argument="startLine",
+        )
+    if selected.range_bytes > max_bytes:
+        problem = f"lines {start} to {min(last or total, total)} have {selected.range_bytes:,} bytes"
+        message = _too_large(path, problem, selected.lines, start, limit=max_bytes)
+        raise ToolError(message, tool="read_file", argument="endLine")
 
 
 def _too_large(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,13 @@ from sourcelight.core.tools.blame import (
     BLAME,
     BlameArguments,
 )
-from sourcelight.engines.history.blame import blame_file
+from sourcelight.engines.history.blame import FileBlame, blame_file
 from sourcelight.engines.tools.context import ToolContext, clean_path
 from sourcelight.engines.tools.handler import Handler
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.pages.items import TableItems
 from sourcelight.engines.tools.row_texts import TEXTS
-from sourcelight.repos import ObjectReader, find_entry, resolve
+from sourcelight.repos import ObjectReader, Repository, find_entry, resolve
 
 MAX_BLAME_BYTES = 16 << 20
 MAX_BLAME_LINES = 500_000
@@ -37,13 +38,53 @@ def _blame(arguments: BlameArguments, context: ToolContext) -> ToolResult:
     path = clean_path(arguments.path)
     if repository.kind != "git":
         raise ToolError(f"blame: {repository.name} is a directory without git and has no history", tool="blame")
+    file = _read(repository, commit, path, revision)
+    observer = context.observer
+
+    def report(done: int, total: int) -> None:
+        if observer is not None:
+            observer(ToolProgress("blaming", done, total, path))
+
+    blame = blame_file(
+        repository, commit, file.raw_path, len(file.lines), progress=report, cancellation=context.cancellation
+    )
+    attributes = {
+        "repository": repository.name,
+        "revision": revision,
+        "commit": commit,
+        "path": file.path,
+        "drill_down": {
+            "call": "commit_details",
+            "arguments": {"repo": repository.name},
+            "columns": {"revision": "commit"},
+        },
+    }
+    table = _lines_table(repository.name, revision, file, blame)
+    if arguments.start_line is not None or arguments.end_line is not None:
+        table = _range_of(table, arguments, path)
+    is_incomplete = bool(repository.incomplete) and any(line_commit.boundary for line_commit in blame.commits)
+    notices = (f"This is a {repository.incomplete} clone: boundary lines may be older.",) if is_incomplete else ()
+    return ToolResult("blame_lines", table, attributes, not is_incomplete, notices)
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file at a commit: its path as text and as git has it, and its lines."""
+
+    path: str
+    raw_path: bytes
+    lines: list[bytes]
+
+
+def _read(repository: Repository, commit: CommitId, path: str, revision: str) -> _File:
+    """Read a file whose size git can blame."""
     with ObjectReader(repository) as reader:
         entry = find_entry(reader, commit, path, revision)
         if entry.kind in {"directory", "submodule"}:
             raise ToolError(f"blame: {path or '/'} is not a file but a {entry.kind}", tool="blame", argument="path")
         size = reader.size(entry.object_id)
         data = reader.read(entry.object_id, MAX_BLAME_BYTES)
-        raw = _raw_path(reader, commit, entry.path)
+        raw_path = _raw_path(reader, commit, entry.path)
     if size is not None and size > MAX_BLAME_BYTES:
         raise ToolError(_too_large(path, f"{size:,} bytes", f"{MAX_BLAME_BYTES:,}"), tool="blame", argument="path")
     if data is None:
@@ -57,56 +98,42 @@ def _blame(arguments: BlameArguments, context: ToolContext) -> ToolResult:
     lines = data.split(b"\n")
     if not lines[-1]:
         lines.pop()
-    observer = context.observer
+    return _File(entry.path, raw_path, lines)
 
-    def tell(done: int, of: int) -> None:
-        if observer is not None:
-            observer(ToolProgress("blaming", done, of, path))
 
-    blame = blame_file(repository, commit, raw, len(lines), progress=tell, cancellation=context.cancellation)
+def _lines_table(repository: str, revision: str, file: _File, blame: FileBlame) -> Any:
+    """Return a row per line; columns of commits have one value per commit, looked up by line."""
     commits = blame.commits
     codes = np.array(blame.commit, np.int64)
-    people = [(line_commit.author, line_commit.author_email) for line_commit in commits]
-    table = tables.table(
+
+    def texts(values: list[str]) -> Any:
+        return tables.dictionary_column(values, codes)
+
+    def flags(values: list[bool]) -> Any:
+        return pa.array(np.array(values or [False], np.bool_)[codes])
+
+    return tables.table(
         "blame_lines",
         {
-            "repository": repository.name,
+            "repository": repository,
             "revision": revision,
-            "path": entry.path,
-            "line_number": list(range(1, len(lines) + 1)),
-            "line": [line.decode("utf-8", "replace") for line in lines],
-            "commit": tables.dictionary_column([line_commit.oid for line_commit in commits], codes),
-            "author": tables.dictionary_column([name for name, _ in people], codes),
-            "author_email": tables.dictionary_column([email for _, email in people], codes),
-            "author_date": tables.times([line_commit.author_time for line_commit in commits]).take(pa.array(codes)),
-            "commit_date": tables.times([line_commit.commit_time for line_commit in commits]).take(pa.array(codes)),
-            "subject": tables.dictionary_column([line_commit.summary for line_commit in commits], codes),
-            "original_path": [line_commit.decode("utf-8", "replace") for line_commit in blame.path],
+            "path": file.path,
+            "line_number": list(range(1, len(file.lines) + 1)),
+            "line": [line.decode("utf-8", "replace") for line in file.lines],
+            "commit": texts([commit.oid for commit in commits]),
+            "author": texts([commit.author for commit in commits]),
+            "author_email": texts([commit.author_email for commit in commits]),
+            "author_date": tables.times([commit.author_time for commit in commits]).take(pa.array(codes)),
+            "commit_date": tables.times([commit.commit_time for commit in commits]).take(pa.array(codes)),
+            "subject": texts([commit.summary for commit in commits]),
+            "original_path": [path.decode("utf-8", "replace") for path in blame.path],
             "original_line_number": blame.line_number,
-            "agent": tables.dictionary_column([line_commit.agents for line_commit in commits], codes),
-            "boundary": pa.array(
-                np.array([line_commit.boundary for line_commit in commits] or [False], np.bool_)[codes]
-            ),
-            "bot": pa.array(np.array([is_bot(*person) for person in people] or [False], np.bool_)[codes]),
+            "agent": texts([commit.agents for commit in commits]),
+            "boundary": flags([commit.boundary for commit in commits]),
+            "bot": flags([is_bot(commit.author, commit.author_email) for commit in commits]),
         },
-        len(lines),
+        len(file.lines),
     )
-    attributes = {
-        "repository": repository.name,
-        "revision": revision,
-        "commit": commit,
-        "path": entry.path,
-        "drill_down": {
-            "call": "commit_details",
-            "arguments": {"repo": repository.name},
-            "columns": {"revision": "commit"},
-        },
-    }
-    if arguments.start_line is not None or arguments.end_line is not None:
-        table = _range_of(table, arguments, path)
-    incomplete = bool(repository.incomplete) and any(line_commit.boundary for line_commit in commits)
-    notices = (f"This is a {repository.incomplete} clone: boundary lines may be older.",) if incomplete else ()
-    return ToolResult("blame_lines", table, attributes, not incomplete, notices)
 
 
 def _range_of(table: Any, arguments: BlameArguments, path: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -66,31 +66,7 @@ def _compare_revisions(arguments: CompareRevisionsArguments, context: ToolContex
     # The cursor names both commits: a branch that moved between two pages would skip or repeat files.
     start = read_cursor(cursor, base, head) if cursor else 0
     comparison = compare(repository, base, head, context.cancellation, history=_stored_history(repository, context))
-    first = arguments.limit
-    if first is None and context.served:
-        first = DEFAULT_STAT if arguments.stat else DEFAULT_FIRST
-    total = len(comparison.changes)
-    if first is None and not start:
-        diffs = _with_progress(comparison.all_diffs(context.cancellation), total, context)
-    else:
-        selected = comparison.changes[start:] if first is None else comparison.changes[start : start + first]
-        diffs = _with_progress(comparison.diffs(selected, context.cancellation), len(selected), context)
-    is_cut = [False] * len(diffs)
-    if context.served and not arguments.stat:
-        diffs, is_cut = _fitting(diffs)
-    end = start + len(diffs)
-    notices = list(comparison.notices)
-    # Pages read each of their files, however large all are together; only a whole comparison leaves files out.
-    left_out = comparison.left_out if first is None and not start else 0
-    missing = sum(diff.patch is None for diff in diffs) - left_out
-    if left_out:
-        notices.append(f"{left_out:,} files are too large together, and have no patch; ask for them by pages.")
-    if missing:
-        notices.append(f"The contents of {count_of(missing, 'file')} are missing from this clone and have no patch.")
-    is_complete = end >= total
-    notices += _cut_notices(sum(is_cut))
-    if not is_complete:
-        notices.append(f"Files {start + 1:,} to {end:,} of {total:,} are shown; pass endCursor as after for the next.")
+    page = _read_page(comparison, arguments, start, context)
     attributes: dict[str, Any] = {
         "repository": repository.name,
         "base": base,
@@ -98,24 +74,83 @@ def _compare_revisions(arguments: CompareRevisionsArguments, context: ToolContex
         "base_revision": arguments.base,
         "head_revision": arguments.head,
         "relation": comparison.relation,
-        "total_files": total,
-        "end_cursor": None if is_complete else write_cursor(base, head, end),
+        "total_files": page.total,
+        "end_cursor": None if page.is_last else write_cursor(base, head, page.end),
     }
-    if left_out:
+    notices = [*comparison.notices, *_page_notices(page)]
+    if page.left_out:
         attributes["total_additions"] = attributes["total_deletions"] = None
-    elif is_complete and not start:
-        attributes["total_additions"] = sum(diff.additions or 0 for diff in diffs)
-        attributes["total_deletions"] = sum(diff.deletions or 0 for diff in diffs)
+    elif page.is_last and not start:
+        attributes["total_additions"] = sum(diff.additions or 0 for diff in page.diffs)
+        attributes["total_deletions"] = sum(diff.deletions or 0 for diff in page.diffs)
     elif context.served:
         totals = comparison.totals(context.cancellation)
         attributes["total_additions"], attributes["total_deletions"] = totals or (None, None)
         if totals is None:
             notices.append("The changed files are too large together for their lines to be counted.")
-    complete = is_complete and not missing and not left_out and not any(is_cut)
-    if arguments.stat:
-        # After counting missing patches: these are dropped because they were not requested.
-        diffs = [replace(diff, patch=None) for diff in diffs]
-    return ToolResult("file_diffs", diff_table(comparison, diffs, is_cut), attributes, complete, tuple(notices))
+    complete = page.is_last and not page.missing and not page.left_out and not any(page.is_cut)
+    # After counting missing patches: these are dropped because they were not requested.
+    diffs = [replace(diff, patch=None) for diff in page.diffs] if arguments.stat else page.diffs
+    return ToolResult("file_diffs", diff_table(comparison, diffs, page.is_cut), attributes, complete, tuple(notices))
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """Files of a comparison from `start`, and which of their patches are truncated.
+
+    `left_out` counts files without a patch because all are too large together, `missing` those without content.
+    """
+
+    diffs: list[FileDiff]
+    is_cut: list[bool]
+    start: int
+    total: int
+    left_out: int
+    missing: int
+
+    @property
+    def end(self) -> int:
+        """Position after the last file."""
+        return self.start + len(self.diffs)
+
+    @property
+    def is_last(self) -> bool:
+        """Whether no file follows."""
+        return self.end >= self.total
+
+
+def _read_page(comparison: Comparison, arguments: CompareRevisionsArguments, start: int, context: ToolContext) -> _Page:
+    limit = arguments.limit
+    if limit is None and context.served:
+        limit = DEFAULT_STAT if arguments.stat else DEFAULT_FIRST
+    total = len(comparison.changes)
+    is_whole = limit is None and not start
+    if is_whole:
+        diffs = _with_progress(comparison.all_diffs(context.cancellation), total, context)
+    else:
+        selected = comparison.changes[start:] if limit is None else comparison.changes[start : start + limit]
+        diffs = _with_progress(comparison.diffs(selected, context.cancellation), len(selected), context)
+    is_cut = [False] * len(diffs)
+    if context.served and not arguments.stat:
+        diffs, is_cut = _fitting(diffs)
+    # Pages read each of their files, however large all are together; only a whole comparison leaves files out.
+    left_out = comparison.left_out if is_whole else 0
+    missing = sum(diff.patch is None for diff in diffs) - left_out
+    return _Page(diffs, is_cut, start, total, left_out, missing)
+
+
+def _page_notices(page: _Page) -> list[str]:
+    notices = []
+    if page.left_out:
+        notices.append(f"{page.left_out:,} files are too large together, and have no patch; ask for them by pages.")
+    if page.missing:
+        files = count_of(page.missing, "file")
+        notices.append(f"The contents of {files} are missing from this clone and have no patch.")
+    notices += _cut_notices(sum(page.is_cut))
+    if not page.is_last:
+        shown = f"Files {page.start + 1:,} to {page.end:,} of {page.total:,} are shown"
+        notices.append(f"{shown}; pass endCursor as after for the next.")
+    return notices
 
 
 def _cut_notices(count: int) -> list[str]:

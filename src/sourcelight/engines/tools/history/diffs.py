@@ -62,21 +62,9 @@ class _DiffMatches:
 
 
 def _gather_diffs(arguments: DiffSearchArguments, context: ToolContext) -> PartialResult:
-    regexp = bool(arguments.use_regex)
     after, before, echoed = dates_of(CALL, arguments.after, arguments.before)
-    pattern = pattern_of(CALL, "pattern", arguments.pattern, regexp=regexp, one_line=True)
-    added, removed = bool(arguments.added), bool(arguments.removed)
-    sides: tuple[Side, ...] = ("added", "removed") if added == removed else ("added",) if added else ("removed",)
-    authors = [*(arguments.authors or ()), *([arguments.author] if arguments.author else [])]
-    query = DiffQuery(
-        CommitFilter(
-            authors=any_of(CALL, "authors", authors, regexp=regexp, one_line=True), after=after, before=before
-        ),
-        files_of(CALL, arguments.files, regexp=regexp),
-        PatternTerm(pattern),
-        sides,
-        "count" if arguments.changes == "count" else "lines",
-    )
+    pattern = pattern_of(CALL, "pattern", arguments.pattern, regexp=bool(arguments.use_regex), one_line=True)
+    query = _query(arguments, pattern, after, before)
     histories = open_histories(CALL, context, arguments.repos, *revisions_of(arguments.revisions))
     matches: list[tuple[OpenedHistory, DiffMatches, CommitNumbers]] = []
     for snapshot in histories.selections:
@@ -93,24 +81,54 @@ def _gather_diffs(arguments: DiffSearchArguments, context: ToolContext) -> Parti
     of_each: dict[str, _DiffMatches] = {}
     for (snapshot, diff_matches, all_commits), count in zip(matches, counts, strict=True):
         commits = CommitNumbers(all_commits[:count])
-        is_shown = np.zeros(len(snapshot.history.commits), np.bool_)
-        is_shown[commits] = True
-        is_kept = is_shown[snapshot.history.changes.commit[diff_matches.row_changes]]
-        rows, changes = RowNumbers(diff_matches.rows[is_kept]), ChangeNumbers(diff_matches.row_changes[is_kept])
-        batches = []
-        for start in range(0, len(rows), _ROWS_AT_ONCE):
-            batch = slice(start, start + _ROWS_AT_ONCE)
-            batches.append(
-                diff_rows(snapshot, RowNumbers(rows[batch]), ChangeNumbers(changes[batch]), diff_matches.patterns)
-            )
+        rows, changes = _rows_of_commits(snapshot, diff_matches, commits)
         of_each[snapshot.name] = _DiffMatches(
-            columns.join("diff_lines", batches),
+            _diff_lines(snapshot, rows, changes, diff_matches.patterns),
             [] if limit is None else columns.oids(snapshot.history, commits),
             snapshot.history.commits.commit_time[commits],
             len(all_commits),
-            list(_results(snapshot, changes, pattern, sides)) if context.served else [],
+            list(_results(snapshot, changes, pattern, query.sides)) if context.served else [],
         )
     return histories.part(of_each, echoed)
+
+
+def _query(
+    arguments: DiffSearchArguments, pattern: CompiledPattern, after: int | None, before: int | None
+) -> DiffQuery:
+    regexp = bool(arguments.use_regex)
+    added, removed = bool(arguments.added), bool(arguments.removed)
+    sides: tuple[Side, ...] = ("added", "removed") if added == removed else ("added",) if added else ("removed",)
+    authors = [*(arguments.authors or ()), *([arguments.author] if arguments.author else [])]
+    return DiffQuery(
+        CommitFilter(
+            authors=any_of(CALL, "authors", authors, regexp=regexp, one_line=True), after=after, before=before
+        ),
+        files_of(CALL, arguments.files, regexp=regexp),
+        PatternTerm(pattern),
+        sides,
+        "count" if arguments.changes == "count" else "lines",
+    )
+
+
+def _rows_of_commits(
+    snapshot: OpenedHistory, matches: DiffMatches, commits: CommitNumbers
+) -> tuple[RowNumbers, ChangeNumbers]:
+    """Return the matching rows of these commits, and the change of each."""
+    is_shown = np.zeros(len(snapshot.history.commits), np.bool_)
+    is_shown[commits] = True
+    mask = is_shown[snapshot.history.changes.commit[matches.row_changes]]
+    return RowNumbers(matches.rows[mask]), ChangeNumbers(matches.row_changes[mask])
+
+
+def _diff_lines(
+    snapshot: OpenedHistory, rows: RowNumbers, changes: ChangeNumbers, patterns: tuple[CompiledPattern, ...]
+) -> Any:
+    """Return the table ``diff_lines``, made in batches that bound the memory."""
+    batches = []
+    for start in range(0, len(rows), _ROWS_AT_ONCE):
+        batch = slice(start, start + _ROWS_AT_ONCE)
+        batches.append(diff_rows(snapshot, RowNumbers(rows[batch]), ChangeNumbers(changes[batch]), patterns))
+    return columns.join("diff_lines", batches)
 
 
 def _combine_diffs(arguments: DiffSearchArguments, context: ToolContext, part: PartialResult) -> ToolResult:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -13,13 +14,18 @@ from sourcelight.engines.interfaces.model import is_test
 from sourcelight.engines.tools.context import ToolContext, clean_path
 from sourcelight.engines.tools.handler import Handler
 from sourcelight.engines.tools.history import tables
-from sourcelight.engines.tools.history.histories import open_history
+from sourcelight.engines.tools.history.histories import OpenedHistory, open_history
 from sourcelight.engines.tools.history.hotspots import commits_beside
 from sourcelight.engines.tools.navigation import notices_of, workspace_of
 from sourcelight.engines.tools.navigation_analyses import project_of
 from sourcelight.engines.tools.pages.items import TableItems
 from sourcelight.engines.tools.row_texts import TEXTS
 from sourcelight.repos import ObjectReader, find_entry
+
+if TYPE_CHECKING:
+    from sourcelight.engines.navigation.file_uses import FileUse
+    from sourcelight.engines.navigation.model import Project
+    from sourcelight.engines.navigation.workspace import Workspace
 
 CALL = "related_tests"
 _MIN_COMMITS = 2
@@ -36,7 +42,6 @@ def _related_tests(arguments: RelatedTestsArguments, context: ToolContext) -> To
     Those that import or use it come first, then those with most commits in common. Paths decide what is a test.
     """
     from sourcelight.engines.navigation.file_uses import uses_of_file
-    from sourcelight.engines.navigation.graphs import imports_in
 
     path = clean_path(arguments.path)
     histories = open_history(CALL, context, arguments.repo, arguments.revision)
@@ -50,23 +55,55 @@ def _related_tests(arguments: RelatedTestsArguments, context: ToolContext) -> To
         names = [raw.decode("utf-8", "replace") for raw in reader.tree(snapshot.commits[0]).paths]
     tests = [name for name in names if is_test(name) and name != path]
     workspace = workspace_of(context)
-    lines: dict[str, list[int]] = {}
     project = project_of(arguments.repo, arguments.revision, context, workspace)
-    for file_imports in imports_in(project, workspace):
-        name = file_imports[0].document.shown_path
-        if is_test(name):
-            import_lines = [file_import.statement.line for file_import in file_imports
-                     if file_import.target is not None and file_import.target.shown_path == path
-                     and file_import.target.project.name == snapshot.name]  # fmt: skip
-            if import_lines:
-                lines[name] = sorted(import_lines)
+    lines = _import_lines(project, workspace, path)
     document = project.document(path.encode("utf-8", "surrogateescape"))
     uses = {use.document.shown_path: use for use in uses_of_file(document, workspace, is_test)} if document else {}
     counts = commits_beside(snapshot, path, tests, context)
     min_commits = arguments.min_commits or _MIN_COMMITS
     related = [name for name in tests if name in lines or name in uses or counts[name][0] >= min_commits]
     related.sort(key=lambda name: (name not in lines and name not in uses, -counts[name][0], name))
-    table = tables.table(
+    table = _table(snapshot, related, lines, uses, counts)
+    attributes |= {
+        "commit": snapshot.commits[0],
+        "total": len(related),
+        "min_commits": min_commits,
+        "drill_down": _drill_down(path, snapshot.commits[0]),
+    }
+    notices = (*histories.notices, *notices_of(workspace), _RULE)
+    is_complete = histories.complete and not workspace.unparsed and not workspace.notices
+    return ToolResult("related_tests", table, attributes, is_complete, notices)
+
+
+def _import_lines(project: Project, workspace: Workspace, path: str) -> dict[str, list[int]]:
+    """Return the lines on which each test imports a file of its own project."""
+    from sourcelight.engines.navigation.graphs import imports_in
+
+    lines: dict[str, list[int]] = {}
+    for file_imports in imports_in(project, workspace):
+        name = file_imports[0].document.shown_path
+        if not is_test(name):
+            continue
+        import_lines = [
+            file_import.statement.line
+            for file_import in file_imports
+            if file_import.target is not None
+            and file_import.target.shown_path == path
+            and file_import.target.project.name == project.name
+        ]
+        if import_lines:
+            lines[name] = sorted(import_lines)
+    return lines
+
+
+def _table(
+    snapshot: OpenedHistory,
+    related: list[str],
+    lines: Mapping[str, list[int]],
+    uses: Mapping[str, FileUse],
+    counts: Mapping[str, tuple[int, int]],
+) -> Any:
+    return tables.table(
         "related_tests",
         {
             "repository": snapshot.name,
@@ -82,17 +119,12 @@ def _related_tests(arguments: RelatedTestsArguments, context: ToolContext) -> To
         },
         len(related),
     )
-    notices = (*histories.notices, *notices_of(workspace), _RULE)
-    coupling = {"of": "coupling", "path": path, "revisions": [snapshot.commits[0]], "maxFiles": _ANY_SIZE}
-    drill = {"call": "commits_behind", "arguments": coupling, "columns": {"repos": "repository", "otherPath": "path"}}
-    attributes |= {
-        "commit": snapshot.commits[0],
-        "total": len(related),
-        "min_commits": min_commits,
-        "drill_down": drill,
-    }
-    is_complete = histories.complete and not workspace.unparsed and not workspace.notices
-    return ToolResult("related_tests", table, attributes, is_complete, notices)
+
+
+def _drill_down(path: str, commit: str) -> dict[str, Any]:
+    """Return the call that gives the commits of a row: those that changed both the file and the test."""
+    coupling = {"of": "coupling", "path": path, "revisions": [commit], "maxFiles": _ANY_SIZE}
+    return {"call": "commits_behind", "arguments": coupling, "columns": {"repos": "repository", "otherPath": "path"}}
 
 
 HANDLERS: tuple[Handler[Any], ...] = (

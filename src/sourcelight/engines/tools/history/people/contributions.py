@@ -263,42 +263,46 @@ def _combine_churn(arguments: ChurnArguments, context: ToolContext, part: Partia
     period = period_of(CALL, by)
     people = PersonNumbers(CALL, arguments.mailmap, join_addresses=arguments.join_addresses)
     rows = join_groups(part, people)
-    unknown = sum(sums.unknown for sums in part.results.values())
+    unknown = sum(result.unknown for result in part.results.values())
     keys = [rows.person if "author" in by else np.zeros(len(rows.person), np.int64)]
     keys += [rows.start] if period else []
     keys += [rows.repository] if "repository" in by else []
-    placed = bool({*_PLACES, "commit"} & set(by))
-    keys += [rows.group_index] if placed else []
+    has_places = bool({*_PLACES, "commit"} & set(by))
+    keys += [rows.group_index] if has_places else []
     codes, groups = group(keys)
     count = len(groups[0])
-    summed = {name: total(codes, rows.values[name], count) for name in rows.values} or dict.fromkeys(
+    sums = {name: total(codes, rows.values[name], count) for name in rows.values} or dict.fromkeys(
         ("additions", "deletions", "changes", "commits", "agent_commits"), np.zeros(0, np.int64)
     )
     table: dict[str, Any] = key_columns(by, period, groups, part.names, people)
-    if placed:
+    if has_places:
         table |= _place_columns(by, rows.group_names, groups[-1])
     if "author" not in by:
         table.pop("author"), table.pop("author_email")
     # A commit has one author and one date, and belongs to one repository: so its counts add up.
-    table |= {name: pa.array(values) for name, values in summed.items()}
+    table |= {name: pa.array(values) for name, values in sums.items()}
     # A person can be in several of the summed rows, so people are counted again.
     table["authors"] = pa.array(count_distinct(codes, rows.person, count))
     starts = groups[1] if period else np.zeros(count, np.int64)
-    order = group_order((starts, -(summed["additions"] + summed["deletions"])), table)
-    notices = [*part.notices, MERGES_LEFT_OUT]
-    notices += kind_notices(arguments.file_kinds)
-    notices += (
-        [f"The lines of {count_of(unknown, 'change')} are not counted, because contents are missing."]
-        if unknown
-        else []
-    )
+    order = group_order((starts, -(sums["additions"] + sums["deletions"])), table)
+    notices = [*part.notices, MERGES_LEFT_OUT, *kind_notices(arguments.file_kinds)]
+    if unknown:
+        notices.append(f"The lines of {count_of(unknown, 'change')} are not counted, because contents are missing.")
     notices += people.join_notices(groups[0].tolist()) if "author" in by else []
     # A commit is in the rows of all its files, so their numbers don't add up.
-    notices += agent_notices(sum(sums.by_agents for sums in part.results.values()))
+    notices += agent_notices(sum(result.by_agents for result in part.results.values()))
+    shown_table = tables.table("churn", table, count).take(pa.array(order))
+    attributes = _churn_attributes(arguments, by, period, part, people)
+    return ToolResult("churn", shown_table, attributes, part.complete and not unknown, tuple(notices))
+
+
+def _churn_attributes(
+    arguments: ChurnArguments, by: list[str], period: str | None, part: PartialResult, people: PersonNumbers
+) -> dict[str, Any]:
     drill = {"authors": "author"} if "author" in by else {}
     drill |= {argument: name for name, argument in _ROW_PLACES.items() if name in by}
     attributes = facts_of(arguments.revisions, part, people, by, period, drill)
-    attributes["changed_paths"] = {name: sums.touched for name, sums in part.results.items()}
+    attributes["changed_paths"] = {name: result.touched for name, result in part.results.items()}
     # Services list commits without files, so requests that need no files are sent as a search.
     if _PLACES & set(by) or arguments.file_kinds:
         wire_arguments = arguments.to_wire()
@@ -307,8 +311,7 @@ def _combine_churn(arguments: ChurnArguments, context: ToolContext, part: Partia
         attributes["drill_down"]["arguments"] |= {"of": CALL, **fixed}
     if "commit" in by:
         del attributes["drill_down"]  # the row names its commit
-    shown_table = tables.table("churn", table, count).take(pa.array(order))
-    return ToolResult("churn", shown_table, attributes, part.complete and not unknown, tuple(notices))
+    return attributes
 
 
 def _place_columns(by: list[str], group_names: list[str], which: Int64Array) -> dict[str, Any]:
