@@ -162,16 +162,7 @@ def suggest_identities(usages: Sequence[IdentityUsage]) -> list[IdentitySuggesti
     addresses that many share are left out.
     """
     people = [usage for usage in usages if not is_bot(usage.name, usage.email)]
-    # Union-find with path halving: identities that share any key, also through others, end in one group.
-    parent = list(range(len(people)))
-    reasons: dict[int, str] = {}
-
-    def root(index: int) -> int:
-        while parent[index] != index:
-            parent[index] = parent[parent[index]]
-            index = parent[index]
-        return index
-
+    groups = _Groups(len(people))
     for reason, member_lists in (
         ("same address", _keys(people, _address)),
         ("same name", _keys(people, _full_name)),
@@ -185,33 +176,56 @@ def suggest_identities(usages: Sequence[IdentityUsage]) -> list[IdentitySuggesti
             # the word is a login.
             if reason == _LOGIN and not any(_NOREPLY.fullmatch(people[position].email.strip()) for position in members):
                 continue
-            first = members[0]
-            for member in members[1:]:
-                if root(first) != root(member):
-                    reasons.setdefault(member, reason)
-                    reasons.setdefault(first, reason)
-                    parent[root(member)] = root(first)
-    groups = defaultdict(list)
-    for position in range(len(people)):
-        groups[root(position)].append(position)
-    shared_groups = [members for members in groups.values() if len(members) > 1]
+            groups.join(members, reason)
+    shared_groups = groups.with_several()
     shared_groups.sort(key=lambda members: -sum(people[position].commits for position in members))
     suggestions = []
     for number, members in enumerate(shared_groups):
-        # The last keys make the order, and so the proper identity, the same in each run.
-        members.sort(
-            key=lambda position: (
-                -people[position].commits,
-                -people[position].last,
-                people[position].name,
-                people[position].email,
-            )
-        )
+        members.sort(key=lambda position: _proper_first(people[position]))
         proper = people[members[0]]
         suggestions += [
-            IdentitySuggestion(number, people[position], proper, reasons.get(position, "")) for position in members
+            IdentitySuggestion(number, people[position], proper, groups.reasons.get(position, ""))
+            for position in members
         ]
     return suggestions
+
+
+def _proper_first(usage: IdentityUsage) -> tuple[object, ...]:
+    """Return the sort key of a group: most commits first, then the newest."""
+    # The last keys make the order, and so the proper identity, the same in each run.
+    return -usage.commits, -usage.last, usage.name, usage.email
+
+
+class _Groups:
+    """Union-find with path halving: members that share any key, also through others, end in one group."""
+
+    def __init__(self, size: int) -> None:
+        self._parent = list(range(size))
+        self.reasons: dict[int, str] = {}
+        """The first reason that put a member into a group with others."""
+
+    def join(self, members: Sequence[int], reason: str) -> None:
+        """Put members into one group, for a reason."""
+        first = members[0]
+        for member in members[1:]:
+            if self._root(first) != self._root(member):
+                self.reasons.setdefault(member, reason)
+                self.reasons.setdefault(first, reason)
+                self._parent[self._root(member)] = self._root(first)
+
+    def with_several(self) -> list[list[int]]:
+        """Return the groups of two or more members."""
+        groups = defaultdict(list)
+        for member in range(len(self._parent)):
+            groups[self._root(member)].append(member)
+        return [members for members in groups.values() if len(members) > 1]
+
+    def _root(self, member: int) -> int:
+        parent = self._parent
+        while parent[member] != member:
+            parent[member] = parent[parent[member]]
+            member = parent[member]
+        return member
 
 
 def _keys(people: Sequence[IdentityUsage], keys: Callable[[IdentityUsage], Iterable[str]]) -> Iterator[list[int]]:

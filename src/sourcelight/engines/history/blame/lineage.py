@@ -295,31 +295,20 @@ class _Tracing:
 
     def _change(self, state: State, number: int, *, proven: bool) -> None:
         """Apply the changes of a commit that isn't a merge to `state`."""
-        changes = self._history.changes
-        start, end = self._history.commits.change_starts[number : number + 2].tolist()
         removed_paths: list[int] = []
         new_states: State = {}
-        columns = zip(
-            range(start, end),
-            changes.path[start:end].tolist(),
-            changes.old_path[start:end].tolist(),
-            changes.status[start:end].tobytes().decode("ascii"),
-            (changes.new_mode[start:end] & _KINDS).tolist(),
-            changes.additions[start:end].tolist(),
-            changes.binary[start:end].tolist(),
-            strict=True,
-        )
         lineage = self._lineage
         add = lineage.add
         unsure, origins = self._unsure, lineage.origins
-        for change, path, old_path, status, file_type, additions, binary in columns:
+        new_blobs = self._history.changes.new_blob
+        for change, path, old_path, status, file_type, additions, binary in self._changes_of(number):
             # A rename removes its old path; a copy (C) leaves it in place.
             if status in "DR":
                 removed_paths.append(old_path)
             if status == "D" or file_type != _FILE:
                 removed_paths.append(path)
                 continue
-            blob = changes.new_blob[change].tobytes()
+            blob = new_blobs[change].tobytes()
             source = state.get(old_path)
             # Blame may follow another file than the stored rename, unless git was asked or there is only one candidate.
             is_proven = proven and (change not in unsure or change in origins)
@@ -350,6 +339,21 @@ class _Tracing:
         for path in removed_paths:
             state.pop(path, None)
         state.update(new_states)
+
+    def _changes_of(self, number: int) -> Iterator[tuple[int, int, int, str, int, int, bool]]:
+        """Return the changes of a commit: number, paths, status, type of file, added lines, and whether binary."""
+        changes = self._history.changes
+        start, end = self._history.commits.change_starts[number : number + 2].tolist()
+        return zip(
+            range(start, end),
+            changes.path[start:end].tolist(),
+            changes.old_path[start:end].tolist(),
+            changes.status[start:end].tobytes().decode("ascii"),
+            (changes.new_mode[start:end] & _KINDS).tolist(),
+            changes.additions[start:end].tolist(),
+            changes.binary[start:end].tolist(),
+            strict=True,
+        )
 
     def _merge(
         self,

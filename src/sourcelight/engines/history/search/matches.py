@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -147,78 +148,129 @@ def _diff_batch(
     previews: DiffPreviews | None,
     cells: CellColumns | None,
 ) -> Any:
-    lines, of_row = tables.distinct_lines(history, rows)
-    if matches.spans is None:
-        starts, ends = tables.line_spans(lines, matches.patterns, stopped)
-        spans_of_row = of_row
-    else:
-        # Structures are places in a file: the same text elsewhere holds none, or another part of one.
-        starts, ends = tables.spans_to_columns(lines.take(of_row), [matches.spans[row] for row in rows.tolist()])
-        spans_of_row = pa.array(np.arange(len(rows), dtype=np.int32))
-    counts = np.diff(tables.int32_of(starts.offsets))[tables.int32_of(spans_of_row)]
-    # A row may be selected without a span, as for an empty match: it has nothing to show and is dropped.
-    with_match = np.flatnonzero(counts)
-    rows, changes, counts, of_row, spans_of_row = (
-        RowNumbers(rows[with_match]),
-        ChangeNumbers(changes[with_match]),
-        counts[with_match],
-        of_row.take(pa.array(with_match)),
-        spans_of_row.take(pa.array(with_match)),
-    )
-    of_commit = history.changes.commit[changes].astype(np.int64)
-    # `commits` is newest first, so it is sorted by number to be searched.
-    by_number = np.argsort(commits, kind="stable")
-    commit_of_row = by_number[np.searchsorted(commits[by_number], of_commit)]
-    without_match = np.setdiff1d(np.arange(len(commits)), drop_repeats(np.sort(commit_of_row)))
-    # Rows of matches and rows of commits without any, in the order of the commits.
-    order = np.argsort(np.concatenate((commit_of_row, without_match)), kind="stable")
-    no_rows = pa.array([None] * len(without_match), pa.int32())
+    matched = _MatchedRows.find(history, rows, changes, matches, stopped)
+    rows, changes = matched.rows, matched.changes
+    order = _RowOrder.by_commit(history, commits, changes)
     removed = removed_rows(history, rows)
-    sides = pa.array(np.where(removed, "removed", "added").tolist() + [None] * len(without_match), pa.string())
-    take = pa.array(order)
+    numbers = tables.line_numbers(history, rows, removed)
+    counts = np.concatenate((matched.counts, np.ones(order.empty_count)))[order.order]
+    sides = pa.array(np.where(removed, "removed", "added").tolist(), pa.string())
     # One dictionary entry a commit: rows of the same commit share the message.
     messages = tables.message_texts(history, commits)
-    columns = _columns(
-        history, repository_info, "diff", commits, messages, np.concatenate((commit_of_row, without_match))[order]
-    )
-    numbers = tables.line_numbers(history, rows, removed)
-    # Rows of commits without a match point to null, so one `take` fills all columns in the final order.
-    row_or_null = pa.concat_arrays([pa.array(np.arange(len(rows), dtype=np.int32)), no_rows]).take(take)
-    empty = pa.array([[]] * len(without_match), arrow_type("list"))
+    columns = _columns(history, repository_info, "diff", commits, messages, order.commits)
     columns |= {
-        "path": tables.paths(history, history.changes.path[changes]).take(row_or_null),
-        "line_number": pa.array(numbers.astype(np.int32)).take(row_or_null),
-        "line": tables.as_text(tables.without_newlines(lines)).take(of_row).take(row_or_null),
-        "start": pa.concat_arrays([starts.take(spans_of_row), empty]).take(take),
-        "end": pa.concat_arrays([ends.take(spans_of_row), empty]).take(take),
-        "match_count": pa.array(np.concatenate((counts, np.ones(len(without_match))))[order].astype(np.int32)),
-        "side": sides.take(take).dictionary_encode().cast(arrow_type("dict8")),
+        "path": order.arrange(tables.paths(history, history.changes.path[changes])),
+        "line_number": order.arrange(pa.array(numbers.astype(np.int32))),
+        "line": order.arrange(tables.as_text(tables.without_newlines(matched.lines)).take(matched.line_of_row)),
+        "start": order.arrange_spans(matched.starts.take(matched.spans_of_row)),
+        "end": order.arrange_spans(matched.ends.take(matched.spans_of_row)),
+        "match_count": pa.array(counts.astype(np.int32)),
+        "side": order.arrange(sides).dictionary_encode().cast(arrow_type("dict8")),
     }
     if cells is not None:
-
-        def first_byte(row: int) -> int:
-            line = lines[of_row[row].as_py()].as_py().decode("utf-8", "surrogateescape")
-            point = starts[spans_of_row[row].as_py()][0].as_py()
-            return len(line[:point].encode("utf-8", "surrogateescape"))
-
-        of_cells = cells(history, (changes, removed, numbers), first_byte)
-        columns |= {name: column.take(row_or_null) for name, column in of_cells.items()}
+        of_cells = cells(history, (changes, removed, numbers), matched.first_byte)
+        columns |= {name: order.arrange(column) for name, column in of_cells.items()}
     if previews is not None:
-        by_commit = np.argsort(commit_of_row, kind="stable")
+        by_commit = np.argsort(order.commit_of_row, kind="stable")
         preview_columns = previews.columns(
             history,
             commits,
             lambda: matches.changes,
-            (commit_of_row[by_commit], changes[by_commit], removed[by_commit], numbers[by_commit]),
+            (order.commit_of_row[by_commit], changes[by_commit], removed[by_commit], numbers[by_commit]),
             stopped,
         )
-        commit_of_all = np.concatenate((commit_of_row, without_match))[order]
-        in_order = np.empty(len(by_commit), np.int32)
-        in_order[by_commit] = np.arange(len(by_commit), dtype=np.int32)
-        row_lines = preview_columns["preview_line"].take(pa.array(in_order))
-        columns["preview"] = preview_columns["preview"].dictionary_encode().take(pa.array(commit_of_all))
-        columns["preview_line"] = row_lines.take(row_or_null)
+        positions = np.empty(len(by_commit), np.int32)
+        positions[by_commit] = np.arange(len(by_commit), dtype=np.int32)
+        columns["preview"] = preview_columns["preview"].dictionary_encode().take(pa.array(order.commits))
+        columns["preview_line"] = order.arrange(preview_columns["preview_line"].take(pa.array(positions)))
     return pa.record_batch(columns)
+
+
+@dataclass(frozen=True, slots=True)
+class _MatchedRows:
+    """Changed lines with a span, and their spans; equal texts share a value of `lines`, and mostly of the spans."""
+
+    rows: RowNumbers
+    changes: ChangeNumbers
+    counts: Int64Array
+    lines: Any
+    line_of_row: Any
+    starts: Any
+    ends: Any
+    spans_of_row: Any
+
+    @classmethod
+    def find(
+        cls, history: History, rows: RowNumbers, changes: ChangeNumbers, matches: DiffMatches, stopped: Stopped
+    ) -> _MatchedRows:
+        """Find the spans of some rows, and drop rows without one, as of an empty match: they have nothing to show."""
+        lines, line_of_row = tables.distinct_lines(history, rows)
+        if matches.spans is None:
+            starts, ends = tables.line_spans(lines, matches.patterns, stopped)
+            spans_of_row = line_of_row
+        else:
+            # Structures are places in a file: the same text elsewhere holds none, or another part of one.
+            spans = [matches.spans[row] for row in rows.tolist()]
+            starts, ends = tables.spans_to_columns(lines.take(line_of_row), spans)
+            spans_of_row = pa.array(np.arange(len(rows), dtype=np.int32))
+        counts = np.diff(tables.int32_of(starts.offsets))[tables.int32_of(spans_of_row)]
+        with_match = np.flatnonzero(counts)
+        selected = pa.array(with_match)
+        return cls(
+            RowNumbers(rows[with_match]),
+            ChangeNumbers(changes[with_match]),
+            counts[with_match],
+            lines,
+            line_of_row.take(selected),
+            starts,
+            ends,
+            spans_of_row.take(selected),
+        )
+
+    def first_byte(self, row: int) -> int:
+        """Return the byte offset of the first span of a row in its line."""
+        line = self.lines[self.line_of_row[row].as_py()].as_py().decode("utf-8", "surrogateescape")
+        start = self.starts[self.spans_of_row[row].as_py()][0].as_py()
+        return len(line[:start].encode("utf-8", "surrogateescape"))
+
+
+@dataclass(frozen=True, slots=True)
+class _RowOrder:
+    """The order of a batch: its rows of matches, and one row for each commit without any, by commit.
+
+    `commit_of_row` is the commit of each row of matches, `commits` that of each row of the batch. `order` counts
+    the rows of matches from 0, and after them those without; `rows` has null for these.
+    """
+
+    commit_of_row: Int64Array
+    commits: Int64Array
+    order: Int64Array
+    rows: Any
+    empty_count: int
+
+    @classmethod
+    def by_commit(cls, history: History, commits: CommitNumbers, changes: ChangeNumbers) -> _RowOrder:
+        """Order rows, whose changes are given, as `commits` are ordered."""
+        # `commits` is newest first, so it is sorted by number to be searched.
+        by_number = np.argsort(commits, kind="stable")
+        of_commit = history.changes.commit[changes].astype(np.int64)
+        commit_of_row = by_number[np.searchsorted(commits[by_number], of_commit)]
+        without_match = np.setdiff1d(np.arange(len(commits)), drop_repeats(np.sort(commit_of_row)))
+        all_commits = np.concatenate((commit_of_row, without_match))
+        order = np.argsort(all_commits, kind="stable")
+        row_or_null = pa.concat_arrays(
+            [pa.array(np.arange(len(changes), dtype=np.int32)), pa.nulls(len(without_match), pa.int32())]
+        )
+        return cls(commit_of_row, all_commits[order], order, row_or_null.take(pa.array(order)), len(without_match))
+
+    def arrange(self, values: Any) -> Any:
+        """Bring values of the rows of matches into the order, with null for the rows without."""
+        return values.take(self.rows)
+
+    def arrange_spans(self, spans: Any) -> Any:
+        """Bring spans of the rows of matches into the order, with no span for the rows without."""
+        no_spans = pa.array([[]] * self.empty_count, arrow_type("list"))
+        return pa.concat_arrays([spans, no_spans]).take(pa.array(self.order))
 
 
 def cell_diff_matches(
