@@ -12,7 +12,7 @@ from sourcelight.core.boolean import And, Not, Or
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search import FileFilter, FileTerm, LanguageFilter, SearchOptions, TextQuery
-from sourcelight.engines.search.index import posting_builder, shard
+from sourcelight.engines.search.index import document_buffer, posting_builder, shard
 from sourcelight.engines.search.model import MatchTree
 from sourcelight.engines.search.scan import batches
 
@@ -88,7 +88,8 @@ def _pattern(text: str, kind: str, case_sensitive: bool) -> CompiledPattern:  # 
 @pytest.fixture(autouse=True)
 def small_units(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make units, shards and batches so small that a few hundred bytes have many of each."""
-    monkeypatch.setattr(shard, "UNIT_BYTES", 40)
+    for module in (document_buffer, shard):
+        monkeypatch.setattr(module, "UNIT_BYTES", 40)
     monkeypatch.setattr(shard, "SHARD_BYTES", 900)
     monkeypatch.setattr(batches, "_MAX_BATCH_UNITS", 8)
     monkeypatch.setattr(batches, "_FIRST_BATCH_UNITS", 2)

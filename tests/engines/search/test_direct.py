@@ -215,16 +215,16 @@ def test_a_repository_that_is_gone_is_named_and_the_others_are_searched(both: Bo
 
 def test_a_process_that_ends_early_costs_no_match(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
     both.direct.clear()
-    read = BlobProcess.read
+    read = BlobProcess.views
 
-    def end(self: BlobProcess, sizes: Any) -> Iterator[tuple[bytes, bytes | None]]:
+    def end(self: BlobProcess, sizes: Any) -> Iterator[tuple[bytes, memoryview | None]]:
         for number, item in enumerate(read(self, sizes)):
             if number:
                 self.kill()
                 raise GitFailed(["git"], -9, "it ended")
             yield item
 
-    monkeypatch.setattr(BlobProcess, "read", end)
+    monkeypatch.setattr(BlobProcess, "views", end)
     answer = summary(list(both.direct.search(both.targets, word(), SearchOptions(), Cancellation())))
     assert answer == summary(list(both.indexed.search(both.targets, word(), SearchOptions(), Cancellation())))
 

@@ -28,7 +28,7 @@ from sourcelight.engines.search import (
     TextQuery,
     open_index,
 )
-from sourcelight.engines.search.index import shard
+from sourcelight.engines.search.index import document_buffer, shard
 from sourcelight.engines.search.model import GroupBy, MatchTree, SearchPart
 from sourcelight.engines.search.open_index import CorpusCache
 from sourcelight.engines.search.scan import batches, evaluate
@@ -89,7 +89,8 @@ queries = st.builds(
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make fleets, shards and batches so small that a few files have several of each."""
-    monkeypatch.setattr(shard, "UNIT_BYTES", 40)
+    for module in (document_buffer, shard):
+        monkeypatch.setattr(module, "UNIT_BYTES", 40)
     monkeypatch.setattr(shard, "SHARD_BYTES", 400)
     monkeypatch.setattr(batches, "_MAX_BATCH_UNITS", 8)
     monkeypatch.setattr(batches, "_FIRST_BATCH_UNITS", 2)

@@ -21,6 +21,7 @@ from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import IndexDamaged, SearchIndexError, SourcelightError
 from sourcelight.engines.search.index.build import recent_views
+from sourcelight.engines.search.index.document_buffer import DocumentBuffer
 from sourcelight.engines.search.index.folder import TextIndexFolder
 from sourcelight.engines.search.index.shard import LooseShard, Shard, is_loose
 from sourcelight.engines.search.index.view import CommitView
@@ -140,7 +141,7 @@ def open_loose(repository: Repository, view: CommitView) -> LooseShard:
     contents = [(blob_id, text) for blob_id, text in texts if text is not None]
     if len(contents) < len(texts):
         raise SearchIndexError(str(view.file.path), "a file of this revision is gone from the repository")
-    return LooseShard(view.shards[number], contents)
+    return LooseShard(view.shards[number], DocumentBuffer.of(contents))
 
 
 def loose_bytes(snapshot: OpenedCommit) -> int:

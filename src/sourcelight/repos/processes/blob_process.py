@@ -81,7 +81,12 @@ class BlobProcess:
         _widen(self._output)
 
     def read(self, sizes: Mapping[bytes, int]) -> Iterator[tuple[bytes, bytes | None]]:
-        """Yield contents in the order given; None for one that git can't read.
+        """Yield contents as `views` does, each a copy."""
+        for name, view in self.views(sizes):
+            yield name, None if view is None else bytes(view)
+
+    def views(self, sizes: Mapping[bytes, int]) -> Iterator[tuple[bytes, memoryview | None]]:
+        """Yield contents in the order given, each valid until the next; None for one that git can't read.
 
         Parameters
         ----------
@@ -108,7 +113,11 @@ class BlobProcess:
                     break
                 content, start = answer
                 answered += 1
-                yield name, content
+                if content is None:
+                    yield name, None
+                else:
+                    with content:
+                        yield name, content
 
     def kill(self) -> None:
         """End the process; a thread that waits for it gets `GitFailed`."""
@@ -145,7 +154,7 @@ class BlobProcess:
             raise self._failure("it ended")
         return size + received
 
-    def _answer(self, name: bytes, size: int, start: int, end: int) -> tuple[bytes | None, int] | None:
+    def _answer(self, name: bytes, size: int, start: int, end: int) -> tuple[memoryview | None, int] | None:
         """Return a content and the end of its answer, which begins at `start`; None if a part is still to come."""
         data, digits = self._data, name.hex().encode()
         header = b"%s blob %d\n" % (digits, size)
@@ -153,7 +162,7 @@ class BlobProcess:
         # A newline follows each content (git-cat-file, "Batch output").
         answer_end = first + size + 1
         if data.startswith(header, start, end):
-            return (bytes(memoryview(data)[first : answer_end - 1]), answer_end) if answer_end <= end else None
+            return (memoryview(data)[first : answer_end - 1], answer_end) if answer_end <= end else None
         missing = digits + _MISSING
         if data.startswith(missing, start, end):
             return None, start + len(missing)

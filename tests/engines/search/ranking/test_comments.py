@@ -9,6 +9,7 @@ import pytest
 from sourcelight.backends.embedded import open_engine
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.execution.natural_language import RankedSearch, rank
+from sourcelight.engines.search.index.document_buffer import DocumentBuffer
 from sourcelight.engines.search.index.shard import LooseShard
 from sourcelight.engines.search.ranking import Ranking
 from sourcelight.repos import Viewer
@@ -49,7 +50,9 @@ def test_code_and_texts_with_the_words_say_nothing(tmp_path: Path) -> None:
 
 def test_lines_of_a_document_are_those_of_its_text() -> None:
     texts = [b"one\ntwo\nthree", b"", b"alone\n", b"\n\nend\n"]
-    shard = LooseShard("loose-0", [(bytes([number]) * 20, text) for number, text in enumerate(texts)])
+    shard = LooseShard(
+        "loose-0", DocumentBuffer.of([(bytes([number]) * 20, text) for number, text in enumerate(texts)])
+    )
     for document, text in enumerate(texts):
         lines = text.removesuffix(b"\n").split(b"\n") if text else []
         for first in range(1, len(lines) + 1):

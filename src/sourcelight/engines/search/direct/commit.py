@@ -12,6 +12,7 @@ import numpy as np
 from sourcelight.core.arrays import BoolArray
 from sourcelight.core.batches import CommitId
 from sourcelight.engines.search.index.build import document_limit, languages_of_paths
+from sourcelight.engines.search.index.document_buffer import DocumentBuffer
 from sourcelight.engines.search.index.shard import LooseShard, loose_name
 from sourcelight.engines.search.index.view import NO_SHARD, REASONS, LooseView, ViewContent
 from sourcelight.engines.search.model import Target
@@ -31,7 +32,37 @@ _MIN_OBJECTS = 10_000
 
 _BINARY, _TOO_LARGE, _MISSING = (REASONS.index(reason) for reason in ("binary", "too-large", "missing"))
 
+_NO_TEXT, _UNREADABLE = -1, -2
+"""Entries of `RangeTexts.numbers` for contents that are no document."""
+
+_NOT_READ = -3
+
 ReadSizes = Callable[[bytes], int | None]
+
+
+class RangeTexts:
+    """Contents of a file range that were read: documents, and those that are binary or can't be read.
+
+    Parameters
+    ----------
+    sizes
+        Bytes of each content that will be read, by blob id.
+    """
+
+    def __init__(self, sizes: Mapping[bytes, int]) -> None:
+        self.sizes = sizes
+        self.documents = DocumentBuffer(sum(sizes.values()), len(sizes))
+        self.numbers: dict[bytes, int] = {}
+        """The document of each content by blob id, or why there is none."""
+
+    def add(self, blob_id: bytes, content: bytes | memoryview | None) -> None:
+        """Add a content of `sizes`, each once; None for one that can't be read."""
+        if content is None or len(content) != self.sizes[blob_id]:
+            self.numbers[blob_id] = _UNREADABLE
+        elif self.documents.add(blob_id, content):
+            self.numbers[blob_id] = len(self.documents.blob_ids) - 1
+        else:
+            self.numbers[blob_id] = _NO_TEXT
 
 
 @dataclass(slots=True)
@@ -80,7 +111,7 @@ class UnindexedCommit:
         self._language, self._languages = languages_of_paths(self._paths)
         self._file_ranges: list[FileRange] = []
         self._guard = threading.Lock()
-        self.names = self._open(FileRange(0, len(self._ids), []), {}, {})
+        self.names = self._open(FileRange(0, len(self._ids), [0] * len(self._ids)), RangeTexts({}))
         """All files without their contents, for filters by path and language."""
 
     def file_ranges(self) -> Iterator[FileRange]:
@@ -108,10 +139,9 @@ class UnindexedCommit:
             if 0 <= size <= limit and (mask is None or mask[index])
         }
 
-    def open(self, file_range: FileRange, contents: Mapping[bytes, bytes | None]) -> OpenedCommit:
-        """Return a file range with the texts in `contents`; files whose blobs aren't there must not be searched."""
-        sizes = dict(zip(self._ids[file_range.first : file_range.end], file_range.sizes, strict=True))
-        return self._open(file_range, contents, sizes)
+    def open(self, file_range: FileRange, texts: RangeTexts | None = None) -> OpenedCommit:
+        """Return a file range with these texts; files whose contents aren't there must not be searched."""
+        return self._open(file_range, RangeTexts({}) if texts is None else texts)
 
     def open_file(self, path: bytes) -> OpenedCommit | None:
         """Return one file with its text, as file 0; None when there is none at the path."""
@@ -123,7 +153,10 @@ class UnindexedCommit:
             size = reader.size(blob_id)
             content = reader.read(blob_id, self.limit)
         file_range = FileRange(number, number + 1, [_MISSING_SIZE if size is None else size])
-        return self.open(file_range, {blob_id: content})
+        texts = RangeTexts(self.sizes(file_range, None))
+        if blob_id in texts.sizes:
+            texts.add(blob_id, content)
+        return self.open(file_range, texts)
 
     def _measure_range(self, read_size: ReadSizes) -> FileRange | None:
         first = self._file_ranges[-1].end if self._file_ranges else 0
@@ -141,49 +174,34 @@ class UnindexedCommit:
                     break
         return FileRange(first, first + len(sizes), sizes) if sizes else None
 
-    def _open(
-        self, file_range: FileRange, contents: Mapping[bytes, bytes | None], sizes: Mapping[bytes, int]
-    ) -> OpenedCommit:
+    def _open(self, file_range: FileRange, texts: RangeTexts) -> OpenedCommit:
         ids = self._ids[file_range.first : file_range.end]
-        files = len(ids)
-        shard = np.full(files, NO_SHARD, dtype=np.uint16)
-        document = np.zeros(files, dtype=np.uint32)
-        reason = np.zeros(files, dtype=np.uint8)
-        size = np.zeros(files, dtype=np.int64)
+        size = np.array(file_range.sizes, dtype=np.int64)
         # A content that several files of a file range have is one document, as in an index.
-        numbers: dict[bytes, int] = {}
-        documents: list[tuple[bytes, bytes]] = []
-        for file, blob_id in enumerate(ids if sizes else ()):
-            content, number = contents.get(blob_id), numbers.get(blob_id)
-            size[file] = sizes[blob_id]
-            if number is not None:
-                shard[file], document[file] = 0, number
-            elif sizes[blob_id] > self.limit:
-                reason[file] = _TOO_LARGE
-            elif sizes[blob_id] < 0 or (content is None and blob_id in contents):
-                reason[file] = _MISSING
-            elif content is not None and b"\0" in content:
-                reason[file] = _BINARY
-            elif content is not None:
-                shard[file], document[file] = 0, len(documents)
-                numbers[blob_id] = len(documents)
-                documents.append((blob_id, content))
-        name = loose_name(numbers)
+        number_of, is_read = texts.numbers.get, bool(texts.numbers)
+        document = np.array([number_of(blob_id, _NOT_READ) for blob_id in ids] if is_read else [_NOT_READ] * len(ids))
+        reason = np.zeros(len(ids), dtype=np.uint8)
+        reason[document == _NO_TEXT] = _BINARY
+        reason[size > self.limit] = _TOO_LARGE
+        reason[(size < 0) | (document == _UNREADABLE)] = _MISSING
+        has_text = document >= 0
+        blob_ids = texts.documents.blob_ids
+        name = loose_name(blob_ids)
         view = LooseView(
             ViewContent(
                 commit=self.commit,
                 paths=self._paths[file_range.first : file_range.end],
                 blob_ids=b"".join(ids),
-                shards=[name] if documents else [],
-                shard=shard,
-                document=document,
+                shards=[name] if blob_ids else [],
+                shard=np.where(has_text, 0, NO_SHARD),
+                document=np.where(has_text, document, 0),
                 reason=reason,
                 size=size,
                 language=self._language[file_range.first : file_range.end],
                 languages=self._languages,
             )
         )
-        return OpenedCommit(view, [LooseShard(name, documents)] if documents else [])
+        return OpenedCommit(view, [LooseShard(name, texts.documents)] if blob_ids else [])
 
 
 class UnindexedCommits:

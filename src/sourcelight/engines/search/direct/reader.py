@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from sourcelight.core.arrays import BoolArray
 from sourcelight.core.errors import Cancelled, GitFailed
-from sourcelight.engines.search.direct.commit import FileRange, UnindexedCommit, UnindexedCommits
+from sourcelight.engines.search.direct.commit import FileRange, RangeTexts, UnindexedCommit, UnindexedCommits
 from sourcelight.engines.search.scan.corpus import OpenedCommit
 from sourcelight.engines.storage import worker_pool
 from sourcelight.repos import ObjectReader, Repository
@@ -56,19 +55,16 @@ class FileRangeReader:
             process.close()
 
     def _read(self, commit: UnindexedCommit, file_range: FileRange, mask: BoolArray | None) -> OpenedCommit:
-        sizes = commit.sizes(file_range, mask)
-        contents: dict[bytes, bytes | None] = {}
-        if _HAS_LIMITS and commit.repository.kind == "git" and sum(sizes.values()) >= _MIN_PROCESS_BYTES:
-            self._read_with_git(commit.repository, sizes, contents)
-        self._read_in_process(commit, sizes, contents)
-        snapshot = commit.open(file_range, contents)
+        texts = RangeTexts(commit.sizes(file_range, mask))
+        if _HAS_LIMITS and commit.repository.kind == "git" and sum(texts.sizes.values()) >= _MIN_PROCESS_BYTES:
+            self._read_with_git(commit.repository, texts)
+        self._read_in_process(commit, texts)
+        snapshot = commit.open(file_range, texts)
         if mask is None or bool(mask.all()):
             self._commits.keep(commit, file_range, snapshot)
         return snapshot
 
-    def _read_with_git(
-        self, repository: Repository, sizes: Mapping[bytes, int], contents: dict[bytes, bytes | None]
-    ) -> None:
+    def _read_with_git(self, repository: Repository, texts: RangeTexts) -> None:
         """Add what git can read; after a failure, libgit2 reads the rest, and reports the reason for each object."""
         try:
             process = self._take(repository)
@@ -77,7 +73,9 @@ class FileRangeReader:
         is_complete = True
         # Not kept after a failure: what is left in its pipe would be taken for the next answer.
         try:
-            contents.update((name, content) for name, content in process.read(sizes) if content is not None)
+            for name, content in process.views(texts.sizes):
+                if content is not None:
+                    texts.add(name, content)
             is_complete = False
         except GitFailed:
             pass
@@ -89,15 +87,13 @@ class FileRangeReader:
             if is_complete:
                 process.close()
 
-    def _read_in_process(
-        self, commit: UnindexedCommit, sizes: Mapping[bytes, int], contents: dict[bytes, bytes | None]
-    ) -> None:
-        missing = [name for name in sizes if name not in contents]
+    def _read_in_process(self, commit: UnindexedCommit, texts: RangeTexts) -> None:
+        missing = [name for name in texts.sizes if name not in texts.numbers]
         if missing:
             with ObjectReader(commit.repository) as reader:
                 for name in missing:
                     self._check()
-                    contents[name] = reader.read(name, commit.limit)
+                    texts.add(name, reader.read(name, commit.limit))
 
     def _take(self, repository: Repository) -> BlobProcess:
         """Return an idle process of the repository, or start one; those of the repository before are ended."""

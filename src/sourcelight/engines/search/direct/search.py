@@ -178,7 +178,7 @@ def _file_ranges(
             yield reader.submit(commit, file_range, range_mask)
         else:
             ready: Future[OpenedCommit] = Future()
-            ready.set_result(file_range.snapshot or commit.open(file_range, {}))
+            ready.set_result(file_range.snapshot or commit.open(file_range))
             yield ready
 
 

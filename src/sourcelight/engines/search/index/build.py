@@ -434,7 +434,9 @@ def languages_of_paths(
         # A language depends on the whole file name, or on its extensions: one look-up per distinct extension.
         name = path[path.rfind(b"/") + 1 :]
         if name.lower() not in file_names:
-            name = name[max(name.find(b"."), 0) :]
+            dot = name.find(b".")
+            # All other names without an extension are of no language.
+            name = name[dot:] if dot >= 0 else b""
         code = by_name.get(name)
         if code is None:
             text = name.decode(errors="replace")

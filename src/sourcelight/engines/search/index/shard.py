@@ -20,12 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.arrays import AnyArray, Int64Array
+from sourcelight.engines.search.index.document_buffer import UNIT_BYTES, DocumentBuffer, cut_units
 from sourcelight.engines.search.index.posting_builder import PostingBuilder
 from sourcelight.engines.search.index.postings import TRIGRAM_BITS, Postings
-from sourcelight.engines.storage.sections import TAIL, SectionFile, write_sections
+from sourcelight.engines.storage.sections import SectionFile, write_sections
 
-# Smaller units leave less text to scan per candidate, and make the posting lists longer.
-UNIT_BYTES = 16 * 1024
 SHARD_BYTES = 64 * 1024 * 1024
 SHARD_UNITS = (1 << 16) - 1  # posting lists are uint16
 BLOB_ID_BYTES = 20
@@ -37,24 +36,10 @@ MAX_DOCUMENT_BYTES = 1 << 29
 """Bytes above which a file is never searchable, whatever the setting: a shard numbers its units with 16 bits."""
 
 
-def cut_units(text: bytes) -> list[int]:
-    """Return the ends of the units of a document, ascending; none for an empty document."""
-    ends: list[int] = []
-    start, size = 0, len(text)
-    while size - start > UNIT_BYTES + UNIT_BYTES // 2:
-        # A unit has UNIT_BYTES or more, and the rest up to half as much again: no tiny unit at the end.
-        newline = text.find(b"\n", start + UNIT_BYTES - 1)
-        if newline < 0 or newline + 1 >= size:
-            break  # no line ends further on, and a unit never cuts a line
-        start = newline + 1
-        ends.append(start)
-    return [*ends, size] if size else []
-
-
 class ShardBuilder:
-    """Collects documents in memory and writes them as one shard; without `postings` it can only do `layout`."""
+    """Collects documents in memory and writes them as one shard."""
 
-    def __init__(self, *, postings: bool = True) -> None:
+    def __init__(self) -> None:
         # With a newline first, every line is between two newlines, and look-ups need no special case.
         self._blocks: list[bytes] = [b"\n"]
         self._size = 1
@@ -63,7 +48,7 @@ class ShardBuilder:
         self._sizes: list[int] = []
         self._first_units: list[int] = []
         self._unit_starts: list[int] = []
-        self._postings = PostingBuilder() if postings else None
+        self._postings = PostingBuilder()
 
     @property
     def documents(self) -> int:
@@ -89,10 +74,9 @@ class ShardBuilder:
         self._sizes.append(len(text))
         self._first_units.append(len(self._unit_starts))
         start = 0
-        for end in cut_units(text):
+        for end in cut_units(0, len(text), functools.partial(text.find, b"\n")):
             self._unit_starts.append(self._size + start)
-            if self._postings is not None:
-                self._postings.add(text[start:end])
+            self._postings.add(text[start:end])
             start = end
         self._blocks.append(text)
         self._size += len(text)
@@ -103,39 +87,26 @@ class ShardBuilder:
             self._size += 1
         return len(self._blobs) - 1
 
-    def layout(self, tail: bytes = b"") -> dict[str, AnyArray]:
-        """Return the sections of text and offsets, without lines and posting lists; nothing can be added afterwards.
-
-        `tail` follows the content in memory, and isn't part of it.
-        """
-        content = np.frombuffer(b"".join([*self._blocks, tail]), np.uint8)[: self._size]
-        self._blocks.clear()
-        # A unit ends where the next begins, so a newline that was added after a document is in its last unit.
-        units = len(self._unit_starts)
-        return {
-            "content": content,
-            "blobs": np.frombuffer(b"".join(self._blobs), np.uint8),
-            "doc_start": np.array(self._starts, dtype=np.uint32),
-            "doc_size": np.array(self._sizes, dtype=np.uint32),
-            "doc_unit": np.array([*self._first_units, units], dtype=np.uint32),
-            "unit_start": np.array([*self._unit_starts, self._size], dtype=np.uint32),
-        }
-
     def write(self, folder: Path) -> str:
         """Write the shard into `folder` and return the name of its file; nothing can be added afterwards."""
-        texts = self.layout()
-        newlines = _newlines_of(texts["content"])
-        lines = {"newlines": newlines, "doc_line": _line_before(newlines, texts["doc_start"])}
-        sections: dict[str, AnyArray | list[AnyArray]] = {name: (texts | lines)[name] for name in _SECTIONS}
+        content = np.frombuffer(b"".join(self._blocks), np.uint8)
+        self._blocks.clear()
         units = len(self._unit_starts)
-        if self._postings is not None:
-            sections |= self._postings.sections(self._size)
+        newlines, doc_start = _newlines_of(content), np.array(self._starts, dtype=np.uint32)
+        sections: dict[str, AnyArray | list[AnyArray]] = {
+            "content": content,
+            "newlines": newlines,
+            "blobs": np.frombuffer(b"".join(self._blobs), np.uint8),
+            "doc_start": doc_start,
+            "doc_size": np.array(self._sizes, dtype=np.uint32),
+            "doc_line": _line_before(newlines, doc_start),
+            "doc_unit": np.array([*self._first_units, units], dtype=np.uint32),
+            # A unit ends where the next begins, so a newline that was added after a document is in its last unit.
+            "unit_start": np.array([*self._unit_starts, self._size], dtype=np.uint32),
+            **self._postings.sections(self._size),
+        }
         metadata = {"documents": len(self._blobs), "units": units, "text_bytes": sum(self._sizes)}
         return write_sections(folder, "shard", metadata, sections)
-
-
-_SECTIONS = ("content", "newlines", "blobs", "doc_start", "doc_size", "doc_line", "doc_unit", "unit_start")
-"""The order of sections in a file, before the posting lists."""
 
 
 def _newlines_of(content: AnyArray) -> AnyArray:
@@ -276,19 +247,15 @@ class LooseShard(Shard):
     name
         From `loose_name`.
     documents
-        Blob ids and texts, in document order.
+        What it holds; nothing can be added to them afterwards.
     """
 
-    def __init__(self, name: str, documents: Sequence[tuple[bytes, bytes]]) -> None:
-        builder = ShardBuilder(postings=False)
-        for blob_id, text in documents:
-            builder.add(blob_id, text)
-        # With the same tail of zeros as a file has: readers may read eight bytes from any offset.
-        sections: dict[str, Any] = builder.layout(b"\0" * TAIL)
+    def __init__(self, name: str, documents: DocumentBuffer) -> None:
+        sections: dict[str, Any] = documents.sections()
         self.name = name
-        self.documents = len(documents)
+        self.documents = len(documents.blob_ids)
         self.units = len(sections["unit_start"]) - 1
-        self.text_bytes = sum(len(text) for _, text in documents)
+        self.text_bytes = documents.text_bytes
         self.content = memoryview(sections["content"])
         self.content_bytes = len(self.content)
         self.doc_start = sections["doc_start"]
@@ -296,7 +263,7 @@ class LooseShard(Shard):
         self.doc_unit = sections["doc_unit"]
         self.unit_start = sections["unit_start"]
         self.postings = _NoPostings()
-        self._blob_ids = [blob_id for blob_id, _ in documents]
+        self._blob_ids = documents.blob_ids
 
     # Made on first use: a search without a match needs no lines, and finding them takes longer than the scan.
     @functools.cached_property

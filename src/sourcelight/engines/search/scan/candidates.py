@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from sourcelight.core.arrays import Int64Array
 from sourcelight.core.boolean import fold
 from sourcelight.core.patterns import RequiredText, RequiredTree
+from sourcelight.engines.search.index.document_buffer import UNIT_BYTES
 from sourcelight.engines.search.index.postings import intersect_lists, literal_keys
-from sourcelight.engines.search.index.shard import UNIT_BYTES, LooseShard
+from sourcelight.engines.search.index.shard import LooseShard
 from sourcelight.engines.search.model import DocumentNumbers, TermPattern, UnitNumbers
 from sourcelight.engines.search.scan.corpus import Corpus, FileSelection
 from sourcelight.engines.search.scan.paths import unique_sorted

@@ -15,7 +15,7 @@ import numpy as np
 from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.cancellation import Stopped, check_stopped
 from sourcelight.core.patterns.compiled import CompiledPattern
-from sourcelight.engines.search.index.shard import UNIT_BYTES
+from sourcelight.engines.search.index.document_buffer import UNIT_BYTES
 from sourcelight.engines.search.model import DocumentNumbers, FileNumbers, PreparedQuery, TermPattern, UnitNumbers
 from sourcelight.engines.search.scan.batches import (
     LAST_BATCH_FACTOR,
