@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sourcelight.engines import deepsearch
-from sourcelight.engines.deepsearch.evidence.claims import CLAIMS, UNREAD, claim_of, is_proven
+from sourcelight.engines.deepsearch.evidence.claims import CLAIMS, UNREAD, claim_of, is_proven, numbers_of
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Finding, Statement
 
 _FOLDER = Path(deepsearch.__file__).parent
@@ -64,10 +64,28 @@ def _line(text: str) -> FileEvidence:
         ("Nothing calls `Grind`", "func Grind() {}", False),
         ("`Grind` is never used", "func Grind() {}", False),
         (f"{UNREAD}`Grind` is called by `Run` (1 call in 1 file)", "\tGrind()", True),
+        ("`Grind` is called by `Run` (2 calls in 1 file)", "\tGrind()", False),
     ],
 )
 def test_a_sentence_needs_a_known_form_and_its_proof(sentence: str, proof: str, is_stated: bool) -> None:  # noqa: FBT001
-    assert is_proven(Finding(Statement(sentence, (_line(proof),)), "definition")) == is_stated
+    finding = Finding(Statement(sentence, (_line(proof),)), "definition", recounts=frozenset({1}))
+    assert is_proven(finding) == is_stated
+
+
+@pytest.mark.parametrize(
+    ("sentence", "numbers"),
+    [
+        ("`Grind` is called by `Run2` (2 calls in 1 file)", {2, 1}),
+        (
+            "Line 1,200 of `src/mill.go` was last changed by Ada 3 on 2020-01-02 in “Use 4 stones”, 1234567 of `mill`",
+            set(),
+        ),
+        ("`limit` is set to `12`, in `src/mill.go`, line 30", set()),
+        ("1,200 lines of 3 test files have the name `Grind`, such as in `a_test.go`", {1_200, 3}),
+    ],
+)
+def test_numbers_that_count_are_told_from_others(sentence: str, numbers: set[int]) -> None:
+    assert numbers_of(sentence) == numbers
 
 
 def test_what_is_nowhere_needs_a_whole_search() -> None:

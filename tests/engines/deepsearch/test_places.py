@@ -115,3 +115,29 @@ def test_how_often_something_checks_is_no_count(engine: LocalEngine) -> None:
         "counted"
         not in research(engine, "how often does the tide timeout check run by default?").text.split("\n## ")[0]
     )
+
+
+TEXTS: dict[str | bytes, str | bytes | None] = {
+    "a.py": "class Oar:\n    pass\n\n\nTEXT = '''\nclass Fake:\n'''\n",
+    "b.py": "class Sail:\n    pass\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("files", "sentence"),
+    [
+        (TEXTS, "**2** classes"),
+        # Text that looks like a class, and that no simple reader takes for text.
+        ({**TEXTS, "c.py": 'x = "a \\\nclass Mast: b"\n'}, "At least **2** classes"),
+    ],
+)
+def test_a_count_of_types_says_at_least_if_the_words_of_lines_give_another(
+    tmp_path_factory: pytest.TempPathFactory, files: dict[str | bytes, str | bytes | None], sentence: str
+) -> None:
+    root = tmp_path_factory.mktemp("counts")
+    RepositoryBuilder(root / "oars").commit(files, "Add oars")
+    engine = open_engine([root], index=root / "index", workers=1)
+    try:
+        assert research(engine, "how many classes are defined?").text.startswith(sentence)
+    finally:
+        engine.close()

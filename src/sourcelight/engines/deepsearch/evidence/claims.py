@@ -265,7 +265,7 @@ CLAIMS: Sequence[Claim] = (
         ("ownership.find_owners",),
     ),
     Claim(
-        ("**…** …",),
+        ("**…** …", "At least **…** …"),
         "count",
         "The number of rows of the query in the answer, by the rule in the answer. The sentence says what was not "
         'read: languages without a grammar, or "In what could be read". It names the convention for tests. Classes '
@@ -322,7 +322,7 @@ def is_proven(finding: Finding) -> bool:
     that was whole.
     """
     claim = claim_of(finding.headline.text, ("lines", "commit", "search"))
-    if claim is None:
+    if claim is None or not numbers_of(finding.headline.text) <= finding.recounts:
         return False
     if claim.proof == "search":
         return finding.is_negative and not finding.notes and bool(finding.queries)
@@ -330,6 +330,21 @@ def is_proven(finding: Finding) -> bool:
     if claim.proof == "commit":
         return any(isinstance(item, CommitEvidence) for item in evidence)
     return bool(evidence) and _has_subject(finding.headline.text, evidence)
+
+
+_NO_COUNT = re.compile(
+    r"(`+).*?\1|“[^”]*”|\b[Ll]ines?\s+[\d,]+(?:\s*(?:to|-|and)\s*[\d,]+)?"
+    r"|\d{4}-\d{2}-\d{2}|[Cc]ommit\s+\w+|\b[0-9a-f]{7,40}\b"
+    r"|\bby\s.*?\son\s(?=\d{4}-)",
+    re.DOTALL,
+)
+"""Numbers that count nothing: in code, of lines, dates and commits."""
+
+
+def numbers_of(sentence: str) -> frozenset[int]:
+    """Return the numbers by which a sentence counts something."""
+    text = _NO_COUNT.sub(" ", sentence)
+    return frozenset(int(number.replace(",", "")) for number in re.findall(r"(?<![\w.])\d[\d,]*(?![\w.])", text))
 
 
 def _has_subject(sentence: str, evidence: Sequence[Evidence]) -> bool:

@@ -168,6 +168,8 @@ class Finding:
         Searches or calls that give the same again.
     notes
         What could not be read, so that there may be more.
+    recounts
+        Numbers of the headline that a second, simpler count gives, too. A headline with another number isn't stated.
     is_negative
         Whether it states that something doesn't exist.
     """
@@ -180,4 +182,5 @@ class Finding:
     method: list[str] = field(default_factory=list)
     queries: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    recounts: frozenset[int] = frozenset()
     is_negative: bool = False

@@ -13,7 +13,16 @@ from sourcelight.core.errors import QueryError, RepositoryError, ToolError, Unsu
 from sourcelight.core.markup import code
 from sourcelight.core.markup.counts import list_names
 from sourcelight.engines.deepsearch.evidence.claims import claim_of
-from sourcelight.engines.deepsearch.facts import changes, commits, definitions, files, imports, subclasses, texts
+from sourcelight.engines.deepsearch.facts import (
+    changes,
+    commits,
+    definitions,
+    files,
+    imports,
+    recount,
+    subclasses,
+    texts,
+)
 from sourcelight.engines.deepsearch.facts.events import find_event
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.paths import PathNames
@@ -82,7 +91,8 @@ def find_facts(inquiry: ResearchRequest, emit: Emit) -> tuple[FactRequest, Fact 
     if fact is not None:
         fact.notes += paths.notes
         _apply_group(work, fact)
-        sentence = fact.subject if fact.number is None else f"**{fact.number:,}** {fact.subject}"
+        least = "At least " if fact.is_least else ""
+        sentence = fact.subject if fact.number is None else f"{least}**{fact.number:,}** {fact.subject}"
         if claim_of(sentence, ("count", "commit")) is None:
             return work.request, None
     return work.request, fact
@@ -114,6 +124,8 @@ def _count(work: Work, paths: PathNames) -> Fact | None:  # noqa: PLR0911 - one 
         # "What does the app target depend on" asks for another list.
         return None
     fact = counter(work)
+    if counter is definitions.count_definitions:
+        recount.confirm_definitions(work, fact)
     # No definition in the index is none in a language with a grammar: zero would be said of all.
     if not fact.number and (fact.unread or counter is definitions.count_definitions):
         return None

@@ -79,6 +79,8 @@ class Fact:
         Languages whose files the count had to leave out.
     is_open
         Whether its sentence says that there are more, in a number that nothing tells.
+    is_least
+        Whether a second count differs, so that the number is said to be a least one.
     unit, per
         What `number` counts, and what `repositories` count where that is something else.
     """
@@ -97,6 +99,7 @@ class Fact:
     adds_up: bool = True
     unread: list[str] = field(default_factory=list)
     is_open: bool = False
+    is_least: bool = False
     unit: str = ""
     per: str = ""
 

@@ -11,6 +11,7 @@ from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts import recount
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import is_unread_code
@@ -42,8 +43,17 @@ def find_absence(work: Work, name: str, notes: list[str], *, noun: str = "") -> 
             text += f" ({join_words(unread)} were not read)"
         if nearest := nearest_spelling(work, simple):
             text += f". The nearest spelling there is {code(nearest)}"
+        if not recount.are_absent(work, [simple]):
+            return None
         method = ["Upper and lower case were taken as equal; binary files were not read.", *dict.fromkeys(left_out)]
-        return Finding(Statement(text), "absence", method=method, queries=[join_queries(queries)], is_negative=True)
+        return Finding(
+            Statement(text),
+            "absence",
+            method=method,
+            queries=[join_queries(queries)],
+            recounts=frozenset({len(work.names)}),
+            is_negative=True,
+        )
     texts = FileTexts(work.context)
     rows.sort(key=lambda row: (rank_of(row["path"]), row["path"], row["line_number"]))
     exact = [row for row in rows if re.search(rf"(?<!\w){re.escape(simple)}(?!\w)", row["line"])]
@@ -58,6 +68,7 @@ def find_absence(work: Work, name: str, notes: list[str], *, noun: str = "") -> 
         target = work.inquiry.pins.of(row["repository"])
         if target is not None:
             evidence.append(texts.evidence(target, row["path"], row["line_number"], row["line_number"], "usage"))
+    again = [row for row in rows if simple.casefold() in (row["line"] or "").casefold()]
     text = (
         f"No{of_kind} definition of {code(simple)} was found in {searched_repositories}; "
         f"{count_of(len(rows), 'line')} {'has' if len(rows) == 1 else 'have'} the text{qualifier}, such as"
@@ -66,6 +77,7 @@ def find_absence(work: Work, name: str, notes: list[str], *, noun: str = "") -> 
         Statement(text, tuple(evidence)),
         "absence",
         queries=[join_queries(queries)],
+        recounts=frozenset({len(again), len(work.names)}),
         is_negative=True,
         method=["Definitions are those that the grammars of the languages know; the text may be made at run time."],
     )
@@ -111,7 +123,7 @@ def absent_words(work: Work, words: Sequence[str]) -> tuple[str, ...]:
         paths = run_searches(work, make_queries(work, f"type:path /{escape_regexp(word)}/"), notes)
         if not notes and not paths and not nearest_spelling(work, word):
             absent.append(word)
-    return tuple(absent)
+    return tuple(absent) if recount.are_absent(work, absent) else ()
 
 
 def _repositories_text(work: Work) -> str:

@@ -16,6 +16,7 @@ from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import Finding, Statement, join_evidence
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts import recount
 from sourcelight.engines.deepsearch.facts.kinds import KEYWORDS
 from sourcelight.engines.deepsearch.facts.model import Work, format_call
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
@@ -84,6 +85,8 @@ def _other_lines(
     They may pass it to another function, or call it where no grammar reads it, which is the second value of each.
     """
     other_lines: list[tuple[tuple[str, str, int], bool]] = []
+    # No owner before it: a member of something else may have the name, which navigation tells apart.
+    call = re.compile(rf"(?<![\w$.>:'\"]){re.escape(name)}\(")
     for row in run_searches(work, make_queries(work, f"case:yes type:file /\\b{escape_regexp(name)}\\b/"), notes):
         target, key = work.inquiry.pins.of(row["repository"]), (row["repository"], row["path"], row["line_number"])
         if row["type"] != "content" or target is None or key in calls or DOCUMENTS.search(row["path"]):
@@ -91,7 +94,8 @@ def _other_lines(
         if COMMENT.match(row["line"]) or IMPORT.match(row["line"]) or _defines(row, name):
             continue
         if definition_at(texts, target, row["path"], name, row["line_number"]) is None:
-            other_lines.append((key, is_unread_code(texts, target, row["path"])))
+            is_call = not rank_of(row["path"]) and call.search(row["line"] or "") is not None
+            other_lines.append((key, is_call or is_unread_code(texts, target, row["path"])))
     return other_lines
 
 
@@ -201,7 +205,13 @@ def _state(
     names = [_caller(row) for row in visible]
     name_list = join_words(list(dict.fromkeys(names)))
     by_name = any(row["how"] in {"name", "text"} for row in main)
-    call_noun = count_of(sum(row["calls"] for row in main), "call")
+    calls = sum(row["calls"] for row in main)
+    pattern = re.compile(rf"(?<![\w$]){re.escape(callables[0].definition.name)}(?![\w$])")
+    # The name must be on the lines as often as they call it.
+    written = sum(len(pattern.findall(row["line"] or "")) for row in main)
+    is_whole = is_whole and written == calls
+    calls = min(calls, written) or calls
+    call_noun = count_of(calls, "call")
     file_count = count_of(len({(row["caller_repository"], row["caller_path"]) for row in main}), "file")
     if len(by_caller) > len(visible):
         name_list = f"{len(by_caller):,} places, among them {name_list}"
@@ -214,6 +224,8 @@ def _state(
         counts += "; further lines have the name"
     text = f"{code(name)} is {by} {name_list} ({counts})"
     finding = Finding(Statement(text, evidence), "callers", queries=list(queries), heading="Used by")
+    files_again = recount.files_in({(row["caller_repository"], row["caller_path"], row["line_number"]) for row in main})
+    finding.recounts = frozenset({calls, len(files_again), len(by_caller)})
     finding.details = [_statement(work, texts, row) for row in main[:MAX_DETAILS]]
     if len(main) > MAX_DETAILS:
         finding.method.append(f"The first {MAX_DETAILS} of {len(main):,} lines with calls are listed.")

@@ -34,6 +34,13 @@ _BY_FUNCTIONS = re.compile(rf"(?:^|/)(?:{_FUNCTIONS})$")
 """Manifests whose calls name packages, in lists or not."""
 _AS_CODE = re.compile(rf"(?:^|/)(?:{_FUNCTIONS}|[\w.-]+\.gemspec|Gemfile)$")
 """Manifests that are programs: code may add to the lists that are read."""
+_DECLARATION = re.compile(
+    r"^[ \t]*(?:(?:api|implementation|compileOnly|runtimeOnly|\w+Implementation|\w+Api|kapt|ksp|classpath"
+    r"|gem)\b[ \t(]+\S"
+    r"|\w+\.add_\w*dependency\b|\{[ \t]*:\w+[ \t]*,|\"[\w.-]+\"[ \t]*%{1,3})",
+    re.MULTILINE,
+)
+"""Lines by which a build program names a package."""
 _GROUPS = {"dev": "development", "tes": "test", "pee": "peer", "opt": "optional", "bui": "build"}
 _MAX_LISTED, _MAX_DETAILS = 12, 60
 
@@ -243,13 +250,20 @@ def list_dependencies(work: Work, group: str, notes: list[str]) -> Finding | Non
         of_group = f" ({', '.join(groups[:SHOWN])})" if groups else ""
         count = count_of(len({requirement.name for requirement in required}), "dependency")
         # For "runtime dependencies?" of a package without any, development dependencies alone are no answer.
-        has_none = not group and groups and all("dev" in name.lower() for name in groups)
+        texts_again = "\n".join(texts.lines(target, path)).casefold()
+        written = [name for name in distinct if re.split(r"[:/]", name)[-1].casefold() in texts_again]
+        # A program may list more than what is read of it, by variables or in another form.
+        lines = texts.lines(target, path)
+        is_least = len(_DECLARATION.findall("\n".join(lines))) > len(read_requirements(path, lines) or ())
+        count = f"at least {count}" if is_least and _AS_CODE.search(path) else count
+        has_none = not group and groups and not is_least and all("dev" in name.lower() for name in groups)
         none_text = "no dependencies to run with, and " if has_none else ""
         other_requirements = [requirement for requirement in requirements if requirement not in required]
         of_others = _of_others(other_requirements)
         verb = "names" if _BY_FUNCTIONS.search(path) else "lists"
         text = f"{code(path)} {verb} {none_text}{count}{of_group}{among} {names}{of_others}"
         finding = Finding(Statement(text, proofs), "dependencies", queries=[join_queries(queries)], notes=notes)
+        finding.recounts = frozenset({len(written), len(other_requirements)})
         finding.heading = "All that it lists"
         finding.details = statements[:_MAX_DETAILS]
         if len(statements) > _MAX_DETAILS:

@@ -11,6 +11,7 @@ from sourcelight.core.markup.highlighting import line_tokens
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts import recount
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import PROGRAMMING_LANGUAGES
@@ -55,12 +56,26 @@ def find_throws(work: Work, name: str, notes: list[str]) -> Finding | None:
     # What is left out belongs into the sentence, or its number is another one than a reader counts.
     has_others = any(_throws(work, texts, row, pattern) for row in other_rows)
     outside = "outside of tests and examples " if has_others else ""
-    text = f"{code(simple)} is {verb} by name {outside}on {count_of(len(throwing), 'line')} of {files}"
+    # A plain search for the keyword before the name must give the same lines, or there may be more.
+    keyword = re.compile(rf"\b(?:throw|raise|rethrow|THROW)\b.*{exception}")
+    written = {
+        (repository, path, number)
+        for repository, path in recount.files_in({(row["repository"], row["path"], 0) for row in rows})
+        for number, line in recount.code_lines(texts, work, repository, path)
+        if simple in line and keyword.search(_STRINGS.sub('""', re.split(r"\s(?:#|//)\s", line)[0])) is not None
+    }
+    stated = {(row["repository"], row["path"], row["line_number"]) for row in throwing}
+    least = "at least " if written - stated else ""
+    text = f"{code(simple)} is {verb} by name {outside}on {least}{count_of(len(throwing), 'line')} of {files}"
     text += f"{', such as in' if len(locations) > SHOWN else ':'} {join_words(locations[:SHOWN])}"
     evidence = tuple(item for statement in statements[:SHOWN] for item in statement.evidence)
     finding = Finding(
         Statement(text, evidence), "throws", queries=[join_queries(queries)], notes=notes, heading="Lines"
     )
+    lines_again = sum(
+        len(recount.lines_with(texts, work, *file, exception) & stated) for file in recount.files_in(stated)
+    )
+    finding.recounts = frozenset({lines_again, len(recount.files_in(stated))})
     finding.quotes = [quote_around(work, texts, throwing[0])]
     finding.details = statements
     finding.method.append(

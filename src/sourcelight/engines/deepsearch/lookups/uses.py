@@ -12,6 +12,7 @@ from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.evidence.units import fit_to_units
+from sourcelight.engines.deepsearch.facts import recount
 from sourcelight.engines.deepsearch.facts.kinds import KEYWORDS
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import TEST_FILES, is_test
@@ -85,9 +86,15 @@ def find_tests(work: Work, locations: Sequence[DefinitionLocation], name: str, n
         f"{beside}{count_of(len(using), 'line')} of {files} {verb} the name {code(simple)}, such as in {holder_names}"
     )
     evidence = tuple(item for statement in statements[:SHOWN] for item in statement.evidence)
+    stated = {(row["repository"], row["path"], row["line_number"]) for row in using}
+    again = sum(
+        len(recount.lines_with(texts, work, *file, rf"(?<!\w){re.escape(simple)}(?!\w)") & stated)
+        for file in recount.files_in(stated)
+    )
     finding = Finding(
         Statement(text, evidence), "tests", queries=[join_queries(queries)], heading="In tests", notes=notes
     )
+    finding.recounts = frozenset({again, len(recount.files_in(stated))})
     finding.details = statements
     finding.quotes = [quote_around(work, texts, using[first_uses[0]])]
     finding.method.append("Imports and comments don't count; another thing of the same name would.")
@@ -251,6 +258,12 @@ def find_configured(work: Work, name: str, notes: list[str]) -> Finding | None:
     finding = Finding(
         Statement(text, evidence), "configured", queries=[join_queries(queries)], notes=notes, heading="Other lines"
     )
+    stated = {(row["repository"], row["path"], row["line_number"]) for _, row in values}
+    again = (
+        recount.lines_with(texts, work, *file, rf"(?<![\w$]){re.escape(simple)}(?![\w$])") & stated
+        for file in recount.files_in(stated)
+    )
+    finding.recounts = frozenset({sum(map(len, again))})
     finding.details = statements[SHOWN:MAX_DETAILS]
     return finding
 

@@ -64,15 +64,18 @@ def lay_out(request: FactRequest, fact: Fact, inquiry: ResearchRequest, draft: D
         listed_words = ", ".join(code(word) for word in changed_words)
         verb = "was" if len(changed_words) == 1 else "were"
         draft.parts.append(Paragraph(f"This can't be counted as asked: {listed_words} {verb} not read.", about))
-        draft.parts.append(Paragraph(f"Without that: {fact.number:,} {fact.subject}{links}.", about))
+        least = "at least " if fact.is_least else ""
+        draft.parts.append(Paragraph(f"Without that: {least}{fact.number:,} {fact.subject}{links}.", about))
     elif fact.number is None and (missing := _missing(unapplied, inquiry)):
         # A person and a date for a wider subject would be taken for the answer.
         words = join_words([code(word) for word in missing])
         was = "was" if len(missing) == 1 else "were"
-        text = f"This can't be answered as asked, because {words} {was} not understood. Most relevant: {fact.subject}"
+        text = f"This can't be answered as asked, because {words} {was} not understood. Most relevant: "
+        text += _in_sentence(fact.subject)
         draft.parts.append(Paragraph(f"{text}{links}.", about))
     else:
-        number = "" if fact.number is None else f"**{fact.number:,}** "
+        least = "At least " if fact.is_least else ""
+        number = "" if fact.number is None else f"{least}**{fact.number:,}** "
         names = _first_names(fact, inquiry, draft) if request.is_list and not unapplied else ""
         unread = f"; {join_words(fact.unread)} files were not read" if fact.unread else ""
         in_part = UNREAD if fact.notes else ""
@@ -97,11 +100,16 @@ def lay_out(request: FactRequest, fact: Fact, inquiry: ResearchRequest, draft: D
         "tool_calls": 1,
         "unit": fact.unit,
         "changes": _may_change(request, inquiry.scope),
-        "complete": not (unapplied or fact.notes),
+        "complete": not (unapplied or fact.notes or fact.is_least),
         "not_applied": list(unapplied),
         **({"count": fact.number} if fact.number is not None and not changed_words else {}),
     }
     draft.confident = not unapplied
+
+
+def _in_sentence(text: str) -> str:
+    """Return a sentence as it follows a colon."""
+    return f"{text[:1].lower()}{text[1:]}" if re.match(r"(?:An?|The|No|There)\b", text) else text
 
 
 def _missing(unapplied: Sequence[str], inquiry: ResearchRequest) -> list[str]:
@@ -159,7 +167,7 @@ def _format_claim(request: FactRequest, fact: Fact, unapplied: Sequence[str]) ->
             f"{'were' if is_several else 'was'}: {'they were' if is_several else 'it was'} looked for as text."
         )
     if not sentences:
-        if fact.is_open:
+        if fact.is_open or fact.is_least:
             return "All that could be counted is; the first sentence says what could not."
         return (
             "The count is complete for what was searched."

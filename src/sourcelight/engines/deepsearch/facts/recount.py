@@ -1,0 +1,173 @@
+"""Count again by reading lines one by one: a number is stated as exact only if this gives it, too.
+
+Nothing here asks the index or a grammar, so that one mistake can't be in both counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from sourcelight.core.query.languages import language_of
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts.model import Fact, Work
+from sourcelight.engines.deepsearch.facts.paths import PathNames, is_of_files
+from sourcelight.engines.deepsearch.redaction import is_hidden_file
+from sourcelight.engines.symbols.grammars import LANGUAGES
+
+MAX_FILES = 3_000
+"""Files beyond which nothing is counted again, and a number is said to be a least one."""
+_MODIFIERS = (
+    r"(?:(?:@[\w.]+(?:\([^()]*\))?|\[[^\]]*\]|pub(?:\([^)]*\))?|export|default|public|private|protected|internal|static"
+    r"|final|abstract|sealed|non-sealed|open|data|inner|value|annotation|partial|readonly|unsafe|async|override|inline"
+    r"|suspend|operator|infix|tailrec|external|extern(?:\s+\"[^\"]*\")?|const|virtual|declare|case|implicit|lazy|local"
+    r"|fileprivate|file|new|ref|strictfp|mutating|typedef)\s+)*"
+)
+_KEYWORDS = {
+    "class": "class", "interface": "interface", "struct": "struct", "enum": r"enum(?:\s+(?:class|struct))?",
+}  # fmt: skip
+_WITH_KEYWORD = {
+    "class": frozenset({"Python", "Ruby", "PHP", "Java", "Kotlin", "C#", "JavaScript", "TypeScript", "TSX"}),
+    "interface": frozenset({"Java", "Kotlin", "C#", "TypeScript", "TSX", "PHP"}),
+    "struct": frozenset({"Rust", "C#"}), "enum": frozenset({"Rust", "C#", "Java", "TypeScript", "PHP", "Kotlin"}),
+}  # fmt: skip
+"""Languages in which a line that defines such a thing begins with a word for it."""
+_COMMENT = re.compile(r"\s*(?:#(?!\[)|//|/\*|\*(?:[\s/]|$)|--\s|;|<!--)")
+
+
+def files_of(work: Work, languages: Collection[str] = ()) -> list[tuple[str, str]] | None:
+    """Return repository and path of each file that a request counts in; None for too many."""
+    paths = PathNames(work.inquiry)
+    files = [
+        (repository, path)
+        for (repository, _), names in paths.paths.items()
+        for path in names
+        if repository in work.names and is_of_files(work.request, path)
+        if not languages or language_of(path) in languages
+    ]
+    return files if len(files) <= MAX_FILES else None
+
+
+def code_lines(texts: FileTexts, work: Work, repository: str, path: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a file, from 1, without those in comments and in texts of several lines."""
+    target = work.inquiry.pins.of(repository)
+    until = ""
+    for number, line in enumerate(() if target is None else texts.lines(target, path), 1):
+        if until:
+            until = "" if until in line else until
+            continue
+        if _COMMENT.match(line) is None:
+            yield number, line
+        until = _opened(line)
+
+
+def _opened(line: str) -> str:
+    """Return what ends the comment or text that a line opens and leaves open; empty for none."""
+    if line.count("/*") > line.count("*/") and re.search(r"[\"'`][^\"'`]*/\*", line) is None:
+        return "*/"
+    return next((mark for mark in ('"""', "'''") if line.count(mark) % 2), "")
+
+
+def defining_lines(work: Work, kinds: Sequence[str]) -> set[tuple[str, str, int]] | None:
+    """Return the lines that define something of some kinds, by their words alone; None where words don't tell.
+
+    Parameters
+    ----------
+    work
+        The request under way.
+    kinds
+        Kinds such as ``class`` or ``enum``.
+    """
+    if not kinds or not all(kind in _KEYWORDS for kind in kinds):
+        return None
+    files = files_of(work)
+    if files is None:
+        return None
+    texts = FileTexts(work.context)
+    lines: set[tuple[str, str, int]] = set()
+    for repository, path in files:
+        language = language_of(path)
+        if language not in LANGUAGES:
+            continue
+        if not all(language in _WITH_KEYWORD[kind] for kind in kinds):
+            return None
+        work.inquiry.context.cancellation.check()
+        words = "|".join(_KEYWORDS[kind] for kind in kinds)
+        pattern = re.compile(rf"\s*{_MODIFIERS}(?:{words})\s+[\w$]")
+        lines |= {
+            (repository, path, number)
+            for number, line in code_lines(texts, work, repository, path)
+            if pattern.match(line) is not None
+        }
+    return lines
+
+
+Location: TypeAlias = tuple[str, str, int]
+"""Repository, path and line."""
+
+
+def files_in(lines: Collection[Location]) -> set[tuple[str, str]]:
+    """Return the files of some lines."""
+    return {(repository, path) for repository, path, _ in lines}
+
+
+def lines_with(texts: FileTexts, work: Work, repository: str, path: str, pattern: str) -> set[Location]:
+    """Return the lines of a file in which a pattern is, read one by one."""
+    target = work.inquiry.pins.of(repository)
+    lines = [] if target is None else texts.lines(target, path)
+    return {(repository, path, number) for number, line in enumerate(lines, 1) if re.search(pattern, line) is not None}
+
+
+def are_absent(work: Work, words: Sequence[str]) -> bool:
+    """Return whether no line of any file has one of some words, in any case; True for too many files to read again."""
+    files = files_of(replace(work, request=replace(work.request, paths=(), languages=())))
+    if files is None or not words:
+        return True
+    texts = FileTexts(work.context)
+    lowered = [word.casefold() for word in words]
+    for repository, path in files:
+        target = work.inquiry.pins.of(repository)
+        work.inquiry.context.cancellation.check()
+        if target is not None and not is_hidden_file(path):
+            text = "\n".join(texts.lines(target, path)).casefold()
+            if any(word in text for word in lowered):
+                return False
+    return True
+
+
+def has_unparsed_part(work: Work) -> bool:
+    """Return whether a grammar lost its way in a file that a request counts in, so that definitions may be missing."""
+    files = files_of(work, LANGUAGES)
+    if files is None:
+        return True
+    store = FileTexts(work.context).engine.store
+    for repository, path in files:
+        target = work.inquiry.pins.of(repository)
+        definitions = None if target is None else store.definitions_of(target, path)
+        if definitions is not None and definitions.incomplete:
+            return True
+    return False
+
+
+def confirm_definitions(work: Work, fact: Fact) -> None:
+    """Say a number of definitions as a least one unless the words of the lines give the same lines."""
+    request = work.request
+    if not fact.number or request.kind != "definitions":
+        return
+    table = fact.tables[0]
+    counted = {(row[0], row[1], row[2]) for row in table.rows}
+    written = None if request.relation or request.terms else defining_lines(work, request.symbol_kinds)
+    if written is None or table.total > len(table.rows):
+        # Names are found by the index alone; then only a file that is not parsed can hide one.
+        fact.is_least = has_unparsed_part(work)
+    elif written != counted:
+        fact.is_least = True
+        fact.sentences.append(
+            "Lines were counted a second time by their words alone, and the two counts differ: only what both have is "
+            "counted for sure."
+        )
+        both = counted & written
+        fact.number, fact.repositories = len(both), Counter(repository for repository, _, _ in both)
