@@ -57,21 +57,24 @@ TIMED = """
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("explorer")
     with slow_service() as service:
         connect = f"import sourcelight as sl\ncode = sl.connect({service!r}, token='none')"
         last_cell = "print('kept', len(code.last), code.last.status)"
         cells = [SETUP, "result.explore()", f"{connect}\ncode.explore('match')", last_cell]
         lab.write_notebook(folder / "explore.ipynb", cells)
-        with (
-            lab.jupyter_lab(folder, {"SOURCELIGHT_PROGRESS": "on"}, dark=True) as address,
-            lab.chromium_page(width=1200, height=900) as browser_page,
-        ):
-            lab.open_notebook(browser_page, address, "explore.ipynb")
-            lab.run_cell(browser_page, 0)
-            lab.wait_for_cell(browser_page, 0)
-            yield browser_page
+        with lab.jupyter_lab(folder, {"SOURCELIGHT_PROGRESS": "on"}, dark=True) as lab_address:
+            yield lab_address
+
+
+@pytest.fixture(scope="module")
+def page(address: str) -> Iterator[Any]:
+    with lab.chromium_page(width=1200, height=900) as browser_page:
+        lab.open_notebook(browser_page, address, "explore.ipynb")
+        lab.run_cell(browser_page, 0)
+        lab.wait_for_cell(browser_page, 0)
+        yield browser_page
 
 
 def test_a_hundred_thousand_rows_are_filtered_as_one_types(page: Any) -> None:
@@ -138,3 +141,17 @@ def test_stop_ends_a_search_that_streams_into_the_explorer(page: Any) -> None:
     lab.wait_for_cell(page, 3)
     output = str(page.locator(".jp-CodeCell").nth(3).locator(".jp-OutputArea-output").first.text_content())
     assert re.search(r"kept ([5-9]|1\d) interrupted", output), output
+
+
+def test_a_reopened_notebook_shows_the_page_and_no_error(page: Any, address: str) -> None:
+    is_saved = lambda response: response.request.method == "PUT" and "/api/contents/" in response.url  # noqa: E731
+    with page.expect_response(is_saved):
+        page.keyboard.press("Control+s")
+    server, _, parameters = address.partition("/doc/tree/")
+    token = parameters.rpartition("token=")[2]
+    for session in page.request.get(f"{server}/api/sessions?token={token}").json():
+        page.request.delete(f"{server}/api/sessions/{session['id']}?token={token}")
+    lab.open_notebook(page, address, "explore.ipynb")
+    page.locator(".jp-OutputArea-output.jupyter-widgets", has_text="model not found").first.wait_for(state="attached")
+    assert page.get_by_text("model not found").filter(visible=True).count() == 0
+    page.locator(".sl-static").first.get_by_text("example.org/r0").first.wait_for()

@@ -1,7 +1,7 @@
 """Pages of plain HTML: as files, beside a widget, and of progress; and which front end displays them.
 
 The page is an output of its own, since an export takes the widget of an output and drops its HTML. The widget's program
-hides the page once its kernel has answered.
+hides the page once its kernel has answered. If the kernel is gone, the page hides the widget's error message.
 """
 
 from __future__ import annotations
@@ -26,6 +26,13 @@ a{overflow-wrap:anywhere}
 @media (prefers-color-scheme:dark){:root{--jp-content-link-color:#90caf9;--jp-brand-color1:#90caf9;
 --jp-ui-font-color2:#bdbdbd;--jp-success-color1:#66bb6a;--jp-warn-color0:#ffb74d;--jp-warn-color1:#ffb74d;
 --jp-error-color1:#ef9a9a}}"""
+
+# Without a kernel, JupyterLab writes "model not found" into a widget's output, and only then gives it this class. A
+# style that hides such an output keeps a live widget, also if its page is reloaded; replacing the output wouldn't.
+_HIDE_LOST_WIDGET = (
+    "<style>.jp-OutputArea-child:has(> .jp-OutputArea-output.jupyter-widgets)"
+    ":has(+ .jp-OutputArea-child .sl-static){display:none}</style>"
+)
 
 PROGRESS_TEXT = "sourcelight progress"
 """The box as plain text. Stored notebooks compare it, so it never changes."""
@@ -59,7 +66,7 @@ def replace_page(handle: Any, text: str, html: str) -> None:
 
 
 def _page(text: str, html: str) -> dict[str, str]:
-    return {"text/html": f'<div class="sl-static">{html}</div>', "text/plain": text}
+    return {"text/html": f'<div class="sl-static">{_HIDE_LOST_WIDGET}{html}</div>', "text/plain": text}
 
 
 def html_page(title: str, body: str, *, width: str = "60rem") -> str:
