@@ -88,7 +88,7 @@ def _nothing_more(arguments: dict[str, Any]) -> Any:
     [
         (_always_first, "returns line 1 when line 200 is requested"),
         (_refuses_to_go_on, "can't read on: read_file: quota exceeded"),
-        (_nothing_more, "nothing for those after it"),
+        (_nothing_more, "but no line when"),
     ],
 )
 def test_an_end_that_is_not_proven_limits_the_answer(reply: Any, reason: str, through: str) -> None:

@@ -112,7 +112,7 @@ def test_a_name_given_twice_is_told_apart(two: Path) -> None:
         ("[repositories.app]\ntopics = [1]\n", 2, "a list of strings"),
         ("[repositories.app]\nmetadata = { a = 1 }\n", 2, "a table of strings"),
         ("[repositories]\napp = 1\n", 2, "must be a table"),
-        ("repositories = 1\n", 1, "must hold tables"),
+        ("repositories = 1\n", 1, "must contain tables"),
         ("[contexts.a]\n", 1, "needs either repositories or query"),
         ("[contexts.a]\nquery = 'x'\nrepositories = []\n", 1, "needs either repositories or query"),
         ("[contexts.a]\nquery = 1\n", 2, "a string"),

@@ -96,7 +96,7 @@ def examine() -> int:
     for problem in problems:
         print_line(f"{'broken' if problem.broken else 'slow'}: {problem.text}")
     if not problems:
-        print_line("Nothing here is broken or slow.")
+        print_line("No problems found.")
     return FAILED if any(problem.broken for problem in problems) else DONE
 
 

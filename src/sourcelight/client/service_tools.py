@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sourcelight.core.backend import Backend
 
 _TYPES = {"string": str, "integer": int, "number": float, "boolean": bool, "array": list, "object": dict}
-_UNKNOWN = "This client doesn't know the tool: only the answer itself can say whether it is complete."
+_UNKNOWN = "This client doesn't know the tool, so only the answer can report that it is incomplete."
 
 
 class AsyncServiceTools:
@@ -66,7 +66,7 @@ class AsyncServiceTools:
         structured, texts, other = await service.call_advertised(name, bound)
         frame: DataFrame
         frame, complete = payload_frame(structured, texts)
-        reasons = [] if complete else ["the service says that there is more"]
+        reasons = [] if complete else ["the service has more results"]
         if other:
             reasons.append(f"the answer has {', '.join(sorted(set(other)))} content, which isn't read")
         elif not structured and not any(text.strip() for text in texts):

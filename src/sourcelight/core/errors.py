@@ -365,7 +365,7 @@ class ClusterError(SourcelightError):
     details of an unexpected error.
     """
 
-    for_callers = "a worker failed in an unforeseen way: the log of the service says more"
+    for_callers = "a worker failed unexpectedly; see the log of the service"
 
     def __init__(self, text: str, for_callers: str = "") -> None:
         super().__init__(text)
@@ -384,7 +384,7 @@ class ShardDamaged(ClusterError):
     """Raised when storage lacks or corrupts a file of a generation."""
 
     def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"{path} is not what the generation names: {reason}", "a shard that this needs is damaged")
+        super().__init__(f"{path} is not the file that the generation names: {reason}", "a required shard is damaged")
         self.path, self.reason = path, reason
 
 

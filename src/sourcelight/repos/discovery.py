@@ -193,7 +193,7 @@ class Discovery:
                 return True
             if "HEAD" not in names:
                 if names:
-                    self.skipped.append(SkippedRepository(folder, "corrupt", f"{dot} holds no HEAD"))
+                    self.skipped.append(SkippedRepository(folder, "corrupt", f"{dot} has no HEAD"))
                 return bool(names)
             self._add(dot, folder, is_named=is_named)
             return True

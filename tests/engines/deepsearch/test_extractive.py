@@ -272,7 +272,7 @@ def test_a_follow_up_keeps_the_scope_of_the_answer_before(engine: LocalEngine) -
     assert OPEN in answer.text
     assert SECRET not in answer.text
     assert not answer.draft.stats["confident"]
-    assert f"the scope of the one before holds: `{OPEN}`" in answer.text
+    assert f"the previous scope applies: `{OPEN}`" in answer.text
     count_answer = research(engine, "How many files are there?", previous=before)
     assert count_answer.finished.stats["count"] == len(SHOP)
     for question in ("How many files are there in vault?", "How many files are there in all repositories?"):

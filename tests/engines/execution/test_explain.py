@@ -139,7 +139,7 @@ def test_a_filter_without_effect_is_an_alert_beside_the_results(engine: LocalEng
 @pytest.mark.parametrize(
     ("query", "part"),
     [
-        ("repo:( handleError", "`repo:` is followed by a parenthesis that is never closed, so it is left out"),
+        ("repo:( handleError", "`repo:` is followed by a parenthesis that is never closed, so it is ignored"),
         ("-file:a(b handleError", "only `a` is its value"),
         ("patternType:keyword (repo:web handleError", "`(repo:web` is read as text"),
     ],

@@ -99,7 +99,7 @@ class RemoteAnalyses:
                         _note(reader.read(event), observer)
                         if reader.answer is not None:
                             return reader.answer
-            raise StreamBroken(f"{self._address} ended the answer to {name} before its end")
+            raise StreamBroken(f"{self._address} closed the response to {name} before its end")
         request = {"name": name, "arguments": dict(arguments)}
         events = await current.ask(
             "tool", self._address + PREFIX + name, request, self._record(name, arguments), lambda note: _note(
@@ -129,7 +129,7 @@ class RemoteAnalyses:
                         events.append(text)
                         if reader.answer is not None:
                             return events
-            raise StreamBroken(f"{self._address} ended the answer to {name} before its end")
+            raise StreamBroken(f"{self._address} closed the response to {name} before its end")
 
         return call_live
 

@@ -183,7 +183,7 @@ class EventReader:
             yield Skipped(
                 "matches-not-sent",
                 f"{count_of(expected - arrived, 'match')} of {expected:,} not sent",
-                f"The service counts {count_of(expected, 'match')} and sent {arrived:,}. Services leave out what is "
+                f"The service counts {count_of(expected, 'match')} and sent {arrived:,}. Services omit files that are "
                 "too large for an event; search its repositories or paths one by one.",
                 "warn",
             )

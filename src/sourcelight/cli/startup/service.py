@@ -73,8 +73,8 @@ def serve(options: ServeOptions, open_cluster_engine: Callable[[Limits], Engine]
                 )
                 if not is_loopback(options.host):
                     say(
-                        f"listening on {options.host}: everyone who reaches this machine can try to use it, and tokens "
-                        "travel unencrypted; put a TLS proxy in front of it"
+                        f"listening on {options.host} without TLS: anyone who reaches this machine can send requests, "
+                        "and tokens are not encrypted; put a TLS proxy in front of it"
                     )
                 for name in settings.unserved:
                     say(f"this version ignores the setting {name}: it lacks the feature; remove the setting")

@@ -78,7 +78,7 @@ async def explanation_of(services: Sequence[Service], request: SearchRequest) ->
     if first is None:
         return None
     texts = [
-        f"{service.name}:\n{data['text'] if data else 'does not say how it reads a query'}"
+        f"{service.name}:\n{data['text'] if data else 'no explanation of queries'}"
         for service, data in zip(services, replies, strict=True)
     ]
     warnings = [warning for data in replies if data for warning in data.get("warnings", ())]

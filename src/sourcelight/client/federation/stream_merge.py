@@ -186,8 +186,8 @@ def alerts_of(parts: Sequence[ServiceStream], duplicates: DuplicateFilter) -> It
         many = f"{len(conflicting):,} repositor{'y' if len(conflicting) == 1 else 'ies'}"
         yield Alert(
             f"{many} at different commits",
-            "Services have them at different commits, so rows of each are included: `commit` and `service` tell them "
-            "apart.\n" + "\n".join([*lines[:_MAX_NAMED], *omitted]),
+            "Services have them at different commits, so rows of each are included: `commit` and `service` distinguish "
+            "them.\n" + "\n".join([*lines[:_MAX_NAMED], *omitted]),
             "info",
         )
 

@@ -16,7 +16,7 @@ from sourcelight.core.query.syntax.nodes import tree_text
 from sourcelight.core.wire.events import SuggestedFilter
 from sourcelight.core.wire.request import SearchRequest
 
-_UNTOLD = "{name} doesn't say which repositories and files the query selects; this is how this client reads it."
+_UNTOLD = "{name} doesn't report which repositories and files the query selects; this is how the client parses it."
 
 
 class QueryExplanation:

@@ -320,7 +320,7 @@ FIELDS: Mapping[str, Field] = {
         Field("case", FilterScope.TEXT, "whether case matters", value_first=True, check=_check_case,
               values=("yes", "no")),
         Field("type", FilterScope.RESULT, "kinds of results", repeat=True, values=RESULT_TYPES),
-        Field("select", FilterScope.RESULT, "what to reduce results to", check=_check_select, examples=_SELECTIONS),
+        Field("select", FilterScope.RESULT, "what results are reduced to", check=_check_select, examples=_SELECTIONS),
         Field("count", FilterScope.RESULT, "maximum number of matches", value_first=True, check=_check_count,
               values=("all",), examples=("100", "1000")),
         Field("timeout", FilterScope.RESULT, "time limit of the search", check=_check_timeout,

@@ -168,7 +168,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("commits", "int64", "commits written, merges included", unit="commits"),
         Column("canonical_name", "string", "name under which the set would be counted: the one with most commits"),
         Column("canonical_email", "string", "address under which it would be counted"),
-        Column("reason", "string", "what the identity shares with others of the set"),
+        Column("reason", "string", "what it has in common with the other identities of the set"),
         Column("mailmap_line", "string", "line of a mailmap that accepts it; empty for the proper identity"),
     ),
 }

@@ -25,7 +25,7 @@ DIRECTORY = (
     "directory with all below it (`src/`; `/` is the whole repository), or the files of one alone (`src/*`; `/*`: the "
     "files at the top)"
 )
-_EXACT = Column("exact", "bool", "whether `git blame` without options is proven to say the same of every line")
+_EXACT = Column("exact", "bool", "whether every line provably equals `git blame` without options")
 _AGENT_LINES = Column(
     "agent_lines",
     "int64",

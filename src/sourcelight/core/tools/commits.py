@@ -81,7 +81,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("co_authors", "strings", "Co-authored-by trailers, as Name <address>"),
         BOT,
         AGENT,
-        Column("agent_traces", "strings", "what names them: author, trailers and lines of the message", UNSAID),
+        Column("agent_traces", "strings", "evidence: author, trailers and lines of the message", UNSAID),
         Column("reviewers", "strings", "Reviewed-by, Acked-by and Approved-by trailers, as Name <address>", UNSAID),
         Column("url", "string", "address of the commit at the service, or relative to it"),
     ),

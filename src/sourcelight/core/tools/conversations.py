@@ -18,7 +18,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("question_number", "int32", "1-based number of the question in the conversation"),
         Column("question", "dict32", "the question"),
         Column("type", "dict8", "search, repository, file, commit, or unknown for a source without a match"),
-        Column("label", "string", "what the source is, for a reader"),
+        Column("label", "string", "name of the source to display"),
         Column("link", "string", "its address, relative to the service where that is not known"),
         Column("repository", "dict32", "name of the repository", _OTHER),
         Column("commit", "dict32", "commit, 40 hex digits", _OTHER),

@@ -80,7 +80,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column(
             "module",
             "dict32",
-            "what other code imports: Python module, directory of a Go package, Java package, TypeScript file",
+            "unit that other code imports: Python module, directory of a Go package, Java package, TypeScript file",
         ),
         Column("symbol", "string", "qualified name in the module, with dots"),
         Column("kind", "dict8", "kind of definition"),

@@ -25,7 +25,7 @@ from sourcelight.core.tools.tool import (
 )
 
 Seconds: TypeAlias = Annotated[float, Meta(ge=0)]
-_ABSENT = "the citation does not say, or is rejected"
+_ABSENT = "not in the citation, or rejected"
 COUNT_BY = ("repository", "language", "path")
 
 COLUMNS: Mapping[str, tuple[Column, ...]] = {
@@ -40,7 +40,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("alternative", "int32", "number of the alternative of the query, from 1", "a warning about the query"),
         Column("part", "dict8", "filter, pattern, scope or warning"),
         Column("text", "string", "the part as it is read"),
-        Column("meaning", "string", "what it does, or what to do about it"),
+        Column("meaning", "string", "its effect, or for a warning the advice"),
         Column("matching_files", "int64", "files that it passes by itself", "not known", unit="files", summable=False),
         Column(
             "matching_repositories",
@@ -81,11 +81,11 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("path", "string", "path of the file", _ABSENT),
         Column("start_line", "int32", "1-based first line", _ABSENT),
         Column("end_line", "int32", "1-based last line", _ABSENT),
-        Column("status", "dict8", "verified; moved: what it cites is elsewhere; rejected"),
+        Column("status", "dict8", "verified, moved (the cited text is elsewhere) or rejected"),
         Column("reason", "string", "why it was moved or rejected; empty for a verified one"),
-        Column("new_path", "string", "where a moved citation is: its file", "not moved"),
-        Column("new_start_line", "int32", "where a moved citation is: its first line", "not moved, or a whole file"),
-        Column("new_end_line", "int32", "where a moved citation is: its last line", "not moved, or a whole file"),
+        Column("new_path", "string", "new file of a moved citation", "not moved"),
+        Column("new_start_line", "int32", "new first line of a moved citation", "not moved, or a whole file"),
+        Column("new_end_line", "int32", "new last line of a moved citation", "not moved, or a whole file"),
     ),
 }
 

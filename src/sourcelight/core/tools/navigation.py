@@ -20,7 +20,9 @@ _LINE = Column("line", "string", "text of that line without its newline; invalid
 _START = Column("start", "int32", "start of the name, code points into line", "not provided by the service")
 _END = Column("end", "int32", "end of the name (exclusive), code points into line", "not provided by the service")
 _KIND = Column("kind", "dict8", "kind of definition, such as function, class, method or module", "unknown")
-_CONTAINER = Column("container", "string", "name of what contains it, such as its class; empty for none", "unknown")
+_CONTAINER = Column(
+    "container", "string", "name of the enclosing definition, such as its class; empty for none", "unknown"
+)
 _SIGNATURE = Column("signature", "string", "head of the definition on one line; empty where it has none", "unknown")
 _DOC = Column("documentation", "string", "docstring, or comment above; empty for none; at most 50 lines", "unknown")
 _BEGIN = Column("start_line", "int32", "1-based first line of the whole definition, decorators included")

@@ -46,8 +46,8 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
             unit="commits",
         ),
         Column("hotspot", "int64", "cognitive times commits", _OF_FILES),
-        Column("oldest_date", "timestamp", "committer date of the oldest of these lines, UTC", "`dates` is not asked"),
-        Column("newest_date", "timestamp", "committer date of the newest of these lines, UTC", "`dates` is not asked"),
+        Column("oldest_date", "timestamp", "committer date of the oldest of these lines, UTC", "without `dates`"),
+        Column("newest_date", "timestamp", "committer date of the newest of these lines, UTC", "without `dates`"),
     ),
     "complexity_trend": (
         REPOSITORY,

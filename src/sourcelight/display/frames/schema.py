@@ -15,7 +15,7 @@ from sourcelight.core.tools.catalog import COLUMNS
 
 PROGRESS: tuple[Column, ...] = (
     Column("done", "bool", "whether this is the final statement"),
-    Column("match_count", "int64", "matches found so far, whether or not they were sent", unit="matches"),
+    Column("match_count", "int64", "matches so far, sent or not", unit="matches"),
     Column(
         "repositories_count",
         "int64",
@@ -31,29 +31,29 @@ FILTERS: tuple[Column, ...] = (
     Column("kind", "string", "repo, lang, type, utility, or another kind of the service"),
     Column("value", "string", "text to add to the query"),
     Column("label", "string", "text to show"),
-    Column("count", "int64", "what unit says: matches of the search with this filter, mostly"),
-    Column("unit", "string", "what count counts: matches, commits, matches left out, repositories left out"),
-    Column("exhaustive", "bool", "whether count is the whole truth"),
+    Column("count", "int64", "number of `unit`: usually matches of the search with this filter"),
+    Column("unit", "string", "unit of `count`: matches, commits, matches left out, repositories left out"),
+    Column("exhaustive", "bool", "whether `count` is exact; otherwise it is a minimum"),
 )
 SKIPPED: tuple[Column, ...] = (
-    Column("reason", "string", "why work was left out, such as shard-match-limit or excluded-archive"),
+    Column("reason", "string", "reason for skipping, such as shard-match-limit or excluded-archive"),
     Column("title", "string", "short text to show"),
     Column("message", "string", "long text, Markdown"),
     Column("severity", "string", "info, warn or error"),
-    Column("suggested_title", "string", "what the suggestion does", "no suggestion"),
+    Column("suggested_title", "string", "effect of the suggestion", "no suggestion"),
     Column("suggested_query", "string", "text to add to the query to include skipped items", "no suggestion"),
 )
 ALERTS: tuple[Column, ...] = (
-    Column("kind", "string", "info, warning or error; empty from services that don't say"),
+    Column("kind", "string", "info, warning or error; empty if the service doesn't send it"),
     Column("title", "string", "short text to show"),
     Column("description", "string", "long text, Markdown"),
     Column("proposed_queries", "strings", "queries to try instead, best first"),
-    Column("proposed_descriptions", "strings", "what each proposed query does"),
+    Column("proposed_descriptions", "strings", "effect of each proposed query"),
 )
 OTHER: tuple[Column, ...] = (
     Column("type", "string", "type of the match, as the service names it"),
     Column("repository", "string", "name of the repository", "the match names none"),
-    Column("reason", "string", "why the match is no row of matches"),
+    Column("reason", "string", "reason why `matches` has no row for it"),
     Column("payload", "string", "the match as it was sent, as JSON"),
 )
 REPOSITORIES: tuple[Column, ...] = (
@@ -96,14 +96,14 @@ SERVICES: tuple[Column, ...] = (
     Column("service", "string", "name of the service"),
     Column("endpoint", "string", "its address; embedded in this process"),
     Column("status", "string", "complete, partial, limited, interrupted or failed"),
-    Column("matches", "int64", "matches of the answer that are of it", unit="matches"),
-    Column("rows", "int64", "rows of the answer that are of it", unit="rows"),
+    Column("matches", "int64", "matches in the result that come from it", unit="matches"),
+    Column("rows", "int64", "rows in the result that come from it", unit="rows"),
     Column("duplicates", "int64", "rows that another service also had", unit="rows"),
     Column("elapsed_s", "float64", "seconds until it had ended", unit="seconds"),
     Column("error", "string", "why the status is not complete; empty when it is"),
 )
 COMPARISON: tuple[Column, ...] = (
-    Column("change", "dict8", "removed, kept or added: on which sides the row is"),
+    Column("change", "dict8", "whether the row was removed, kept or added"),
     Column("name", "dict32", "name of the search", "of a single search"),
     Column("type", "dict8", "content, path, repo, symbol, commit or diff", "by file or repository"),
     Column("repository", "dict32", "name of the repository"),
@@ -113,7 +113,7 @@ COMPARISON: tuple[Column, ...] = (
     Column("line_number", "int32", "1-based line after", "removed rows, and rows that aren't lines"),
     Column("line", "string", "text of the line without its newline", "rows without line, and by file or repository"),
     Column("symbol_kind", "dict32", "kind of the definition, lower case", "other rows"),
-    Column("side", "dict8", "added, removed or context: what a diff line is", "other rows"),
+    Column("side", "dict8", "kind of the diff line: added, removed or context", "other rows"),
     Column("match_count_before", "int32", "matches that start in the row, before", "added rows", unit="matches"),
     Column("match_count", "int32", "matches that start in the row, after", "removed rows", unit="matches"),
     Column("revision_before", "dict32", "requested revision, before", "added rows"),

@@ -94,7 +94,7 @@ def answer_markdown(view: AnswerView) -> str:
         source_list = _source_list(question)
         parts.append(f"## Sources\n\n{source_list}" if source_list else "")
         rejected = "".join(f"- {code(text)}\n" for text in _removed_questions(question))
-        parts.append(f"## Citations taken out\n\n{rejected}" if rejected else "")
+        parts.append(f"## Removed citations\n\n{rejected}" if rejected else "")
     if view.turns and not any(question.get("answer") for question in view.questions):
         parts.append("## So far\n\n" + "".join(f"- {one_line(f'{a}: {b}', 300)}\n" for a, b in view.turns))
     return "\n".join(filter(None, parts))
@@ -207,7 +207,7 @@ def _body(view: AnswerView, top: int, *, in_notebook: bool = False) -> str:
         source_list = _source_list(question)
         parts.append(f"<p>Sources:</p>{to_html(source_list, resolve, top=top)}" if source_list else "")
         rejected = "".join(f"<li>{escape(text)}</li>" for text in _removed_questions(question))
-        parts.append(f"<p>Citations taken out:</p><ul>{rejected}</ul>" if rejected else "")
+        parts.append(f"<p>Removed citations:</p><ul>{rejected}</ul>" if rejected else "")
     if view.turns and not any(question.get("answer") for question in view.questions):
         steps = "".join(f"<li>{escape(one_line(f'{a}: {b}', 300))}</li>" for a, b in view.turns)
         parts.append(f"<p>So far:</p><ul>{steps}</ul>")
@@ -278,8 +278,7 @@ def _lines(alternative: Mapping[str, Any]) -> tuple[list[str], ...]:
         for item in alternative["filters"]
     ]
     patterns = [
-        f"{item['kind']} {item['text']}: {item['required'] or 'nothing that the index knows'}"
-        for item in alternative["patterns"]
+        f"{item['kind']} {item['text']}: {item['required'] or 'no text required'}" for item in alternative["patterns"]
     ]
     index = [
         f"{item['candidate_units']:,} of {item['units']:,} blocks, {item['candidate_bytes']:,} bytes"

@@ -146,7 +146,7 @@ def _keep_scope(
         if earlier:
             scope_names = [*earlier.repositories[:_NAMED_VALUES], *([earlier.revision] if earlier.revision else [])]
             values = ", ".join(map(code, scope_names))
-            note = f"The question names no repository, so the scope of the one before holds: {values}."
+            note = f"The question names no repository, so the previous scope applies: {values}."
             return replace(scope, named_scope=earlier, notes=(*scope.notes, note))
         if _WIDER.search(turn.question):
             break

@@ -155,7 +155,7 @@ def _note_left_out(count: int, workspace: Workspace) -> None:
     if count:
         count_text = count_of(count, "further place")
         workspace.notice(
-            "left-out", f"{count_text} left out: what is called there is unknown, or in no repository here."
+            "left-out", f"{count_text} left out, because the called function is unknown, or in no repository here."
         )
 
 

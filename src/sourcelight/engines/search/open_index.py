@@ -140,7 +140,7 @@ def open_loose(repository: Repository, view: CommitView) -> LooseShard:
         texts = list(reader.blobs(blob_by_document[document] for document in sorted(blob_by_document)))
     contents = [(blob_id, text) for blob_id, text in texts if text is not None]
     if len(contents) < len(texts):
-        raise SearchIndexError(str(view.file.path), "a file of this revision is gone from the repository")
+        raise SearchIndexError(str(view.file.path), "the repository no longer has a file of this revision")
     return LooseShard(view.shards[number], DocumentBuffer.of(contents))
 
 

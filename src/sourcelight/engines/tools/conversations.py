@@ -85,7 +85,7 @@ def _source_lines(attributes: Mapping[str, Any]) -> str:
     )
     rejected = "".join(f"- {code(str(source.get('label', '')))}\n" for source in attributes.get("rejected", ()))
     section = f"\n## Sources\n\n{lines}" if lines else ""
-    return f"{section}\n## Citations taken out\n\n{rejected}" if rejected else section
+    return f"{section}\n## Removed citations\n\n{rejected}" if rejected else section
 
 
 def _with_places(value: Any, context: ToolContext) -> Any:

@@ -228,7 +228,7 @@ class _Checker:
         if len(locations) == 1:
             return locations, ""
         if locations:
-            return locations, f"{len(locations):,} files have this path: name the repository and the whole path"
+            return locations, f"{len(locations):,} files have this path: name the repository and the full path"
         return [], next(iter(sorted(reasons)), "no such file at the commit that was checked")
 
     def _candidates(self, reference: CodeReference) -> list[Repository]:
@@ -281,7 +281,7 @@ _NAMES = tuple(column.name for column in COLUMNS["citations"])
 
 def _verify(arguments: VerifyArguments, context: ToolContext) -> ToolResult:
     if len(arguments.markdown) > MAX_CHARACTERS:
-        message = f"verify: the text has {len(arguments.markdown):,} characters; at most {MAX_CHARACTERS:,} are taken"
+        message = f"verify: the text has {len(arguments.markdown):,} characters; the limit is {MAX_CHARACTERS:,}"
         raise ToolError(message, tool="verify", argument="markdown")
     if arguments.repo:
         context.engine.catalog.get(arguments.repo.strip("/"), context.viewer)

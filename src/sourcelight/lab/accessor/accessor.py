@@ -187,4 +187,4 @@ class CodeAccessor:
             present.add("line_number")
         missing = [name for name in columns if name not in present]
         if missing:
-            raise ToolError(f"{call}: the frame has no column {', '.join(missing)}", tool=call)
+            raise ToolError(f"{call}: the DataFrame has no column {', '.join(missing)}", tool=call)

@@ -68,7 +68,7 @@ ASK = (
 OPEN = (_OUT, MagicOption("worktree", "", "", "search work trees as they are on disk, instead of HEAD"))
 CONNECT = (
     _OUT,
-    MagicOption("token-var", "", "name", "take the access token from this variable, so that no notebook holds it"),
+    MagicOption("token-var", "", "name", "read the access token from this variable, to keep it out of the notebook"),
     MagicOption("sign-in", "", "", "sign in by OAuth in the browser"),
 )
 OPTIONS = {"search": SEARCH, "commits": COMMITS, "ask": ASK}

@@ -94,7 +94,7 @@ def changes(
         `exclude`. Commits count if they change such a file, with the lines of these files; merges change none.
     other_files
         Vendored, generated and lock files: ``apart`` (the default) counts them in the summary and gives them a table of
-        their own, ``with`` does not tell them apart, ``without`` counts no line and no file of them.
+        their own, ``with`` treats them like other files, ``without`` excludes them.
     title
         Heading of the report.
     progress
@@ -199,7 +199,7 @@ def _rules(request: Request, data: ChangeData) -> list[str]:
             f"{their} changes show as undone."
         )
     if request.other_files == "without":
-        rules.append("Vendored, generated and lock files are left out; commits are all.")
+        rules.append("Vendored, generated and lock files are left out, but no commits.")
     return rules
 
 
@@ -215,7 +215,7 @@ def _time_section(commits: Frame, period: str, base_date: Any) -> Section:
     table, figure = activity(commits, period, _span(commits, base_date))
     hours, clock_figure = clock(commits)
     figures = (figure, clock_figure, change_sizes(commits))
-    return Section("Time", "When the commits were made.", (table, hours), figures)
+    return Section("Time", "Commits over time, and by weekday and hour.", (table, hours), figures)
 
 
 def _unique(notices: list[str]) -> tuple[str, ...]:

@@ -118,7 +118,7 @@ def contributors(  # noqa: PLR0913 - its parameters, each by name
         Whether identities with one address are one person, as in `Client.contributors`.
     other_files
         Vendored, generated and lock files: ``apart`` (the default) counts their lines in the summary and gives them
-        tables of their own, ``with`` does not tell them apart, ``without`` counts no line and no file of them.
+        tables of their own, ``with`` treats them like other files, ``without`` excludes them.
     only, exclude
         Directories and globs, as `files` of `Client.commit_search`: count only files in `only`, and none in
         `exclude`. Commits count if they change such a file, with the lines of these files; merges change none. A

@@ -206,7 +206,7 @@ class _TomlChecker:
 
     def table(self, section: str, tables: object, keys: Mapping[str, type]) -> dict[str, dict[str, Any]]:
         if not isinstance(tables, dict):
-            self.fail("", section, f"{section} must hold tables such as [{section}.name]")
+            self.fail("", section, f"{section} must contain tables, such as [{section}.name]")
         for name, table in tables.items():
             if not isinstance(table, dict):
                 self.fail(section, name, f"{name!r} must be a table: [{section}.{name}]")
@@ -263,7 +263,7 @@ class SettingsFiles:
     @property
     def warnings(self) -> list[str]:
         """Warnings about the files, unreadable ones last."""
-        reason = "is tracked by the repository around it: it is content, and says nothing about repositories"
+        reason = "is tracked by the repository around it, so it is content and has no effect"
         return [*(f"{path} {reason}" for path in sorted(self._ignored)), *self.problems]
 
     @property
@@ -313,7 +313,7 @@ class SettingsFiles:
             if config is None or config.is_empty:
                 if self._register is not None and previous is not None and not previous.is_empty:
                     # A removed or emptied file must not make private repositories public.
-                    self._use_previous(path, previous, f"{path} is {'gone' if config is None else 'empty'}")
+                    self._use_previous(path, previous, f"{path} is {'missing' if config is None else 'empty'}")
                 else:
                     self._current[path] = config or ReposConfig()
                 continue

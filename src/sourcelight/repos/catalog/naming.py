@@ -237,7 +237,7 @@ def _assign_names(items: Sequence[_Item], absent: Mapping[str, RepositoryRecord]
 def _clash_warning(holder: str, folder: str, name_in_common: str, name: str) -> str:
     if not holder:
         return f"{folder} keeps the name {name!r}"
-    return f"{holder} and {folder} are both named {name_in_common}; the second is called {name!r}"
+    return f"{holder} and {folder} are both named {name_in_common}; the second gets the name {name!r}"
 
 
 def _undecided_warning(items: Sequence[_Item], visibilities: Sequence[Visibility]) -> list[str]:

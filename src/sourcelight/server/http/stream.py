@@ -307,7 +307,7 @@ class SearchStream:
     def _free_engine(self, producer: Producer) -> None:
         """End the search of a reader that reads nothing, so that others can use the engine."""
         if producer.is_waiting and not producer.finished:
-            producer.end(f"the reader read nothing for {self._limits.unread_s:g} s; this answer is not complete")
+            producer.end(f"the client read nothing for {self._limits.unread_s:g} s; this answer is incomplete")
 
     async def _pump(
         self, producer: Producer, pacer: Pacer, response: StreamResponse, reader: RequestReader, access: Access

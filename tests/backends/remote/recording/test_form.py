@@ -91,7 +91,10 @@ def test_no_other_line_is_read(value: Any) -> None:
         (b"{}\n", "is not a recording"),
         (b'{"sourcelight":"recording","form":%d}\n' % (FORM + 1), "update sourcelight"),
         (head() + b"nonsense\n", "line 2 can't be read"),
-        (head() + encode_line(RecordedReply(1, 1, 0, "end", "done")), "answers request 1, which it doesn't have"),
+        (
+            head() + encode_line(RecordedReply(1, 1, 0, "end", "done")),
+            "answers request 1, which isn't in the recording",
+        ),
     ],
 )
 def test_a_damaged_file_says_where(data: bytes, reason: str) -> None:

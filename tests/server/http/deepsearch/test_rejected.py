@@ -96,9 +96,9 @@ def test_pages_and_markdown_name_them(service: Service) -> None:
         page = client.get(answer.url).text
         text = client.get(f"{answer.url}.md").text
     assert f'{INVENTED} <span class="bad">rejected</span>' in page
-    listing = text.partition("## Citations taken out\n\n")[2]
+    listing = text.partition("## Removed citations\n\n")[2]
     assert f"- `{INVENTED}`\n" in listing
-    assert INVENTED not in text.partition("## Citations taken out")[0]
+    assert INVENTED not in text.partition("## Removed citations")[0]
 
 
 @pytest.mark.parametrize(("researcher", "expected"), [("extractive", [OPEN]), ("model", [])])

@@ -161,7 +161,7 @@ class _FileReader:
         if self._is_at_end() or part.first == last:
             return ""
         if not part.lines:
-            return f"The service returns lines up to {last:,} and nothing for those after it, not even line {last:,}."
+            return f"The service returns lines up to {last:,}, but no line when {last:,} and later ones are requested."
         return f"The service returns line {part.first:,} when line {last:,} is requested; lines after it may exist."
 
     async def _read_one(self, number: int) -> str | None:
@@ -172,7 +172,7 @@ class _FileReader:
             return f"The service returns lines up to {number - 1:,} and can't read the next one: {exc}"
         if self._add(part):
             return None
-        return f"The service returns lines up to {number - 1:,} and says that it left something out."
+        return f"The service returns lines up to {number - 1:,}, and reports that it truncated the text."
 
     async def _ask(self, first: int, end: int) -> _FilePart:
         end = end if self._end is None else min(end, self._end)

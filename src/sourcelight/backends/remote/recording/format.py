@@ -181,7 +181,7 @@ def lines_of(data: bytes, path: str) -> Iterator[Line]:
             request_numbers.add(line.number)
         elif line.number not in request_numbers:
             raise errors.RecordingInvalid(
-                path, f"line {line_number} answers request {line.number}, which it doesn't have"
+                path, f"line {line_number} answers request {line.number}, which isn't in the recording"
             )
         yield line
 

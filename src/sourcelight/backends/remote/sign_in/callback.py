@@ -14,7 +14,7 @@ _MAX_HEAD_BYTES = 16_384
 _PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title></head>
 <body style="font-family:sans-serif;max-width:40rem;margin:4rem auto"><h1>{title}</h1><p>{text}</p></body></html>"""
 _DONE = _PAGE.format(title="Signed in", text="You can close this tab and go back to your notebook.")
-_FAILED = _PAGE.format(title="Not signed in", text="Your notebook says why. You can close this tab.")
+_FAILED = _PAGE.format(title="Not signed in", text="Your notebook shows the reason. You can close this tab.")
 _HEAD = (
     "HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {size}\r\nConnection: close\r\n"
     "Cache-Control: no-store\r\nReferrer-Policy: no-referrer\r\n"

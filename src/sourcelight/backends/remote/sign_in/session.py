@@ -202,7 +202,7 @@ class OAuthCredential:
                     )
                 except OSError as exc:
                     if options.client_id or options.redirect_uri:
-                        raise SignInFailed(f"the port of {redirect_uri} is taken: {exc.strerror or exc}") from None
+                        raise SignInFailed(f"the port of {redirect_uri} is in use: {exc.strerror or exc}") from None
                     # The port of an earlier registration is taken: any other port will do, with a new registration.
                     callback = await stack.enter_async_context(listening(_ANY_PORT_REDIRECT, state.reveal()))
                 client = await self._register(http, server, client, callback.redirect_uri)

@@ -33,7 +33,7 @@ from sourcelight.engines.tools import ToolContext
 _log = logging.getLogger(__name__)
 
 CANCELED = {"kind": "Canceled", "title": "Canceled", "message": "The question was canceled."}
-_INTERNAL = {"kind": "Internal", "title": "Internal error", "message": "Something went wrong; the log has more."}
+_INTERNAL = {"kind": "Internal", "title": "Internal error", "message": "Something went wrong. The log has details."}
 
 
 @dataclass(slots=True)

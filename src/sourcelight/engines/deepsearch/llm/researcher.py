@@ -139,8 +139,8 @@ def reason_of(exc: Exception) -> str:
         "ModelAuthenticationError": "its server did not accept the key",
         "ModelNotFoundError": "its server does not know it",
         "ModelRequestRejectedError": "its server refused the request",
-        "UnexpectedModelBehavior": "it answered with nothing that could be used",
-        "ModelContextWindowExceededError": "what it was to read is more than it takes",
+        "UnexpectedModelBehavior": "its response was unusable",
+        "ModelContextWindowExceededError": "its context window is too small for the input",
     }
     name = type(exc).__name__
     text = reasons.get(name, name)
@@ -220,7 +220,7 @@ class _ModelRun:
                 except Exception as exc:  # noqa: BLE001 - raised below: a task group would wrap it
                     error = exc
             if self.cut_short:
-                self.emit(ResearchEvent("turn", {"tool": "model", "result": f"told to end: {self.cut_short}"}))
+                self.emit(ResearchEvent("turn", {"tool": "model", "result": f"stopped: {self.cut_short}"}))
                 try:
                     result = await self._last(list(messages), token)
                 except Exception as exc:  # noqa: BLE001 - as above
@@ -364,12 +364,14 @@ class _ModelRun:
         suffix = f" and {count_of(len(pins) - 10, 'further repository')}" if len(pins) > 10 else ""
         lines = [f"- {pin_list}{suffix}, with {self.toolbox.calls} tool call{'' if self.toolbox.calls == 1 else 's'}."]
         if self.cut_short:
-            lines.append(f"- The model was told to end: {self.cut_short}.")
+            lines.append(f"- The model was stopped: {self.cut_short}.")
         if self.toolbox.refused:
-            lines.append(f"- {self.toolbox.refused} tool calls were refused: {self.budget.tool_calls} may be made.")
+            lines.append(
+                f"- {count_of(self.toolbox.refused, 'tool call')} refused; the limit is {self.budget.tool_calls}."
+            )
         if self.budget.cost is not None and self.cost is None:
             limit = f"{self.budget.cost:g} dollars"
-            lines.append(f"- What the model costs is in no price list: the limit of {limit} could not be held.")
+            lines.append(f"- The price list lacks this model, so the cost limit of {limit} couldn't be applied.")
         provider = code(self.choice.host)
         lines.append(
             f"- Written by {code(self.choice.name)}; the question and the code it read were sent to {provider}."

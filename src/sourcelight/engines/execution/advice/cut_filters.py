@@ -80,7 +80,7 @@ def _cut_values(text: str, pattern_type: str) -> Iterator[tuple[str, str]]:
             leaf = filtered[0]
             if not leaf.quoted and leaf.predicate is None:
                 dash = "-" if leaf.negated else ""
-                effect = f"only `{leaf.value}` is its value" if leaf.value else "it is left out"
+                effect = f"only `{leaf.value}` is its value" if leaf.value else "it is ignored"
                 message = (
                     f"is followed by a parenthesis that is never closed, so {effect} and the rest is searched as text"
                 )

@@ -223,7 +223,7 @@ def _contradictions(alternative: Alternative, query: Query) -> Iterator[Advice]:
     yield from _kinds(alternative)
     if not alternative.types:
         yield Advice(
-            "contradiction", "type: names no kind of result, so nothing is searched", "use file, path, repo or symbol"
+            "contradiction", "type: has no kind of result, so nothing is searched", "use file, path, repo or symbol"
         )
 
 
@@ -287,7 +287,7 @@ def _pattern(leaf: Pattern, query: Query, *, sensitive: bool) -> Iterator[Advice
         yield Advice(
             "quotes",
             f"the quotes in {leaf.value} are part of the text to find",
-            "use patternType:keyword, where quotes hold a phrase together",
+            "use patternType:keyword, where quotes mark a phrase",
             _in_keyword(query.text),
         )
     if _LOOKS_REGEXP.search(leaf.value) and query.pattern_type != "literal":

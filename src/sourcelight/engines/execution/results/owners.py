@@ -130,7 +130,7 @@ class OwnerPredicate:
         sentences = []
         if self.unknown:
             sentences.append(
-                f"{len(self.unknown):,} of {searched:,} searched repositories have no CODEOWNERS file (looked for at "
+                f"{len(self.unknown):,} of {searched:,} searched repositories have no CODEOWNERS file (in "
                 f"{', '.join(PLACES)}), so none of their files has an owner:\n{names(list(self.unknown))}"
             )
         if unowned := self.unowned.total():

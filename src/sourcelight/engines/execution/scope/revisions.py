@@ -269,7 +269,7 @@ def _check(alternative: Alternative, name: str, query: str) -> None:
             refused_item = "a glob of refs"
     if refused_item:
         *names, last = (f"{name}:" for name in _FIELDS if name not in {"content", "patterntype"})
-        hint = f"its query may hold {', '.join(names)} and {last}"
+        hint = f"its query may contain {', '.join(names)} and {last}"
         raise QueryError(
             f'the query of search context "{name}" has {refused_item}, which is not allowed', query=query, hint=hint
         )

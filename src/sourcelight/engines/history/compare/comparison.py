@@ -38,7 +38,7 @@ PAGE_FILES = 300
 _NO_FILES = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # git knows the empty tree without storing it
 _RELATION_NOTICES = {
     "ahead": "",
-    "behind": "base is newer than head: the comparison shows what leads back to head",
+    "behind": "base is newer than head, so the comparison shows the changes back to head",
     "diverged": DIVERGED,
     "unrelated": "base and head have no common history",
 }

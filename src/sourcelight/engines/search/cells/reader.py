@@ -38,7 +38,7 @@ CELL_NOTICES: Mapping[str, tuple[str, str, str, str]] = {
     MALFORMED: (
         MALFORMED,
         "files with malformed cells",
-        "have cells that are no objects, or whose source is no text; their other cells were searched",
+        "have cells that aren't objects, or whose source isn't text; their other cells were searched",
         "warn",
     ),
     PAIRED: (

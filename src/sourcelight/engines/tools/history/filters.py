@@ -83,6 +83,6 @@ def dates_of(call: str, after: str | None, before: str | None) -> tuple[int | No
     start, end = bounds
     if start is not None and end is not None and start + 1 >= end:
         raise ToolError(
-            f"{call}: nothing is after {echoed['after']} and before {echoed['before']}", tool=call, argument="after"
+            f"{call}: no time is after {echoed['after']} and before {echoed['before']}", tool=call, argument="after"
         )
     return start, end, echoed

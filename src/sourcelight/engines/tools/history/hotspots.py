@@ -209,7 +209,7 @@ def _combine_hotspots(arguments: HotspotsArguments, context: ToolContext, part: 
     table = table.set_column(column_index, table.schema.field(column_index), pa.array(scores / maximum))
     order = group_order((-scores,), columns_of(table))
     limit = arguments.limit
-    left_out = Rule("Merges and files that are gone are left out; renamed files keep their commits.", "merges")
+    left_out = Rule("Merges and deleted files are left out; renamed files keep their commits.", "merges")
     notices = [*part.notices, left_out]
     notices += kind_notices(arguments.file_kinds)
     attributes = {

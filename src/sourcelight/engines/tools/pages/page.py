@@ -257,7 +257,7 @@ def _read_cursor(call: str, cursor: str, result: ToolResult, items: Items) -> It
         message = f"{call}: {CURSOR_ARGUMENT} is not a cursor; pass the one of an earlier answer unchanged"
         raise ToolError(message, tool=call, argument=CURSOR_ARGUMENT)
     if mark.item >= items.count(result) or _digest(result, items, mark) != digest:
-        message = f"{call}: the answer has changed since the cursor was given, or the arguments differ; call without it"
+        message = f"{call}: the answer has changed since this cursor, or the arguments differ; call without a cursor"
         raise ToolError(message, tool=call, argument=CURSOR_ARGUMENT)
     return mark
 

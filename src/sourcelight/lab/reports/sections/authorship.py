@@ -146,9 +146,9 @@ def _integrators(commits: Frame) -> ReportTable:
         return commits[is_merged].reset_index(drop=True)
 
     about = (
-        "merges are merges that the person wrote; commits_of_others are commits without merges that the person "
-        "committed and that have an author with another address: applied, rebased or squashed. A code host commits for "
-        "people who press a button there, and a bot by its rules: kind says so, and they come last."
+        "merges counts merge commits by the person. commits_of_others counts other commits that the person committed "
+        "for an author with another address: applied, rebased or squashed ones. Code hosts, which commit when people "
+        "press a button there, and bots come last; kind names them."
     )
     return ReportTable("integrators", "Who integrated", frame, about, "", "", ("integrator",), behind=behind)
 
@@ -168,7 +168,9 @@ def time_section(commits: Frame, period: str, span: Span, *, is_full_history: bo
     # Who wrote before the time would seem to have joined in it.
     retention, curves = _retention(commits) if is_full_history else (None, ())
     tables = (table, hours, _time_zones(commits), *(() if retention is None else (retention,)))
-    return Section("Time", "When commits were made.", tables, (figure, card, *curves, change_sizes(commits)))
+    return Section(
+        "Time", "Commits over time, and by weekday and hour.", tables, (figure, card, *curves, change_sizes(commits))
+    )
 
 
 def _time_zones(commits: Frame) -> ReportTable:
@@ -177,8 +179,8 @@ def _time_zones(commits: Frame) -> ReportTable:
     frame = human.groupby("author_utc_offset_min").agg(commits=("commit", "size"), people=("person", "nunique"))
     frame = frame.reset_index().sort_values("author_utc_offset_min").reset_index(drop=True)
     about = (
-        "Commits by people, by how many minutes the author's clock was east of UTC. Summer time moves a person by an "
-        "hour, and who writes from two places counts as one of people in each."
+        "Commits by people, by the minutes that the author's clock was east of UTC. Daylight saving time moves a "
+        "person by an hour, and people counts a person in each time zone of their commits."
     )
     return ReportTable("time_zones", "Time zones", frame, about, "bots.", "commits", ("author_utc_offset_min",))
 
@@ -203,8 +205,9 @@ def _retention(commits: Frame) -> tuple[ReportTable, tuple[Figure, ...]]:
     frame = pd.DataFrame(rows, columns=["cohort", "years_later", "people", "active"]).astype("int64")
     frame["share"] = frame["active"] / frame["people"]
     about = (
-        "people are those whose first commit is of the year cohort, by committer date (UTC); active are those of them "
-        "with a commit in the year that is so many years later, whatever they did between. The newest year is not over."
+        "people counts people whose first commit is in the year cohort, by committer date (UTC). active counts those "
+        "of them with a commit years_later years later, whether or not they had one in between. The newest year is "
+        "incomplete."
     )
     table = ReportTable("retention", "Retention by year of joining", frame, about, "bots.", max_rows=30)
     # The newest year has one point and no line.

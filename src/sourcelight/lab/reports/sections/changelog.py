@@ -18,8 +18,8 @@ KINDS = {
 """Kinds in the order in which a changelog has them, with their headings."""
 
 RULE = (
-    "Kinds are told by titles: the type of a conventional commit (feat, fix, docs, test, deps and others; an "
-    "exclamation mark or a BREAKING CHANGE footer is breaking), else the words that the title begins with"
+    "Titles decide the kind: the type of a conventional commit (feat, fix, docs, test, deps and others; an "
+    "exclamation mark or a BREAKING CHANGE footer is breaking), otherwise the first words of the title"
 )
 
 _CONVENTIONAL = re.compile(r"^(?P<type>[A-Za-z]{2,20})(?:\((?P<scope>[^()]{1,60})\))?(?P<mark>!)?:\s+\S")

@@ -21,7 +21,7 @@ MOVED = ("renamed", "moved", "file renamed")
 """Statuses of a change after which the thing has another name, or another file."""
 # Other tables of the page have this, and these columns would take space from its texts.
 _FILES_ONLY = ("status", "references", "path", "line_number", "url")
-_MERGED_RENAMES = "renames that a merge made."
+_MERGED_RENAMES = "renames in a merge."
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def metrics(story_subject: Thing, changes: Frame, commits: Frame) -> list[Metric
         Metric("commits", len(commits), f"Commits that changed {subject} under any of its names.", merges, "commits"),
         Metric("people", int(people.nunique()), f"Authors of these commits. {JOINED}", "bots.", "commits",
                {"bot": False}),
-        Metric("commits by bots", int(commits["bot"].sum()), "Those of the commits whose author is a bot.", "",
+        Metric("commits by bots", int(commits["bot"].sum()), "Commits whose author is a bot.", "",
                "commits", {"bot": True}),
     ]  # fmt: skip
     for column, name in (("additions", "lines added"), ("deletions", "lines removed")):
@@ -105,7 +105,7 @@ def metrics(story_subject: Thing, changes: Frame, commits: Frame) -> list[Metric
                 "commits",
             )
         )
-    counts = f"Changes by which {_a_part(story_subject)} got another {_place(story_subject)}."
+    counts = f"Changes that gave {_a_part(story_subject)} a new {_place(story_subject)}."
     numbers.append(Metric("moves", int(moves.sum()), counts, _MERGED_RENAMES, "changes", {"status": list(MOVED)}))
     if story_subject.noun == "directory":
         numbers.append(Metric("paths", len(names), "Distinct paths of the changed files, former ones included."))
@@ -161,7 +161,7 @@ def sections(story_subject: Thing, changes: Frame, commits: Frame, period: str, 
         parts.append(_files(changes, links))
     parts += [_references(commits), _log(story_subject, commits, links)]
     table, figure = activity(commits, period)
-    parts.append(Section("Time", "When the commits were made.", (table,), (figure, change_sizes(commits))))
+    parts.append(Section("Time", "Commits over time.", (table,), (figure, change_sizes(commits))))
     return [part for part in parts if part.tables or part.figures or part.lists]
 
 
@@ -242,13 +242,11 @@ def _moves(subject: Thing, changes: Frame, links: Links) -> Section:
     frame = rows[[name for name in columns if name in rows]].reset_index(drop=True)
     if not len(frame):
         return Section("Moves", "")
-    likeness = (
-        "lines that both texts share" if subject.noun == "definition" else "the likeness of both contents, by git"
-    )
-    about = f"Changes by which {_a_part(subject)} got another {_place(subject)}; score is {likeness}, in percent."
+    likeness = "the share of common lines" if subject.noun == "definition" else "git's similarity of both contents"
+    about = f"Changes that gave {_a_part(subject)} a new {_place(subject)}; score is {likeness}, in percent."
     table = ReportTable(
         "moves", "Moves, newest first", frame, about,
-        "renames that a merge made.", "changes", ("commit", "path"), hidden=("url",), link=links.of_commits(),
+        "renames in a merge.", "changes", ("commit", "path"), hidden=("url",), link=links.of_commits(),
     )  # fmt: skip
     return Section("Moves", "", (table,))
 
