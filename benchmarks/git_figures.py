@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import combinations
 from typing import Any
 
+from git_files import FileChanges
 from git_history import Change, Commit, GitHistory, Kinds, Layout, Person
 
 Rows = dict[Any, Any]
@@ -78,11 +79,7 @@ class Figures:
             if (after is None or commit.time > after) and (before is None or commit.time < before)
         }
         self.raw_changes = [change for change in history.changes() if change.commit in self.commits]
-        self.changes = [
-            Change(c.commit, c.status, self._layout(c.commit, c.old_path), self._layout(c.commit, c.path), c.additions,
-                   c.deletions, c.binary)
-            for c in self.raw_changes
-        ]  # fmt: skip
+        self.changes = [self._by_layout(change) for change in self.raw_changes]
         self._display = self._names((full_history or history).commits().values())
         self._kinds: Kinds | None = None
 
@@ -147,35 +144,24 @@ class Figures:
             for group, changes in groups.items()
         }  # fmt: skip
 
-    def newest_names(self) -> dict[str, str]:
-        """For each path its name today: the newest rename of a name that is not in use, and so on."""
-        today = self.history.tree(self.history.revision)
-        position = {oid: index for index, oid in enumerate(self.history.commits())}
-        every = self.history.commits()
-        renames = [c for c in self.history.changes() if c.status == "R"]
-        renames.sort(key=lambda change: (-every[change.commit].time, position[change.commit]))
-        following: dict[str, str] = {}
-        for c in renames:
-            old, new = self._layout(c.commit, c.old_path), self._layout(c.commit, c.path)
-            if old not in today:
-                following.setdefault(old, new)
-        results = {}
-        for old in following:
-            name, seen = old, {old}
-            while name in following and following[name] not in seen:
-                name = following[name]
-                seen.add(name)
-            results[old] = name
-        return results
+    def changes_of_files(self) -> dict[str, list[Change]]:
+        """The changes of each of today's files under all of its names."""
+        all_changes = [self._by_layout(change) for change in self.history.changes()]
+        files = FileChanges(self.history.commits(), all_changes)
+        changes = {path: files.of(path) for path in self.history.tree(self.history.revision)}
+        return {
+            path: counted
+            for path, of_file in changes.items()
+            if (counted := [change for change in of_file if change.commit in self.commits])
+        }
+
+    def _by_layout(self, c: Change) -> Change:
+        paths = self._layout(c.commit, c.old_path), self._layout(c.commit, c.path)
+        return Change(c.commit, c.status, *paths, c.additions, c.deletions, c.binary)
 
     def hotspots(self) -> Rows:
         """Commits, authors, added and removed lines, lines today, score, first and last second of today's files."""
-        today, newest = self.history.tree(self.history.revision), self.newest_names()
-        groups: dict[str, list[Change]] = defaultdict(list)
-        for change in self.changes:
-            path = newest.get(change.path, change.path)
-            if path in today:
-                groups[path].append(change)
+        today, groups = self.history.tree(self.history.revision), self.changes_of_files()
         contents = self.history.contents(today[path] for path in groups)
         lines = {path: line_count(contents[today[path]]) for path in groups}
         commits = {path: {c.commit for c in changes} for path, changes in groups.items()}
@@ -191,18 +177,20 @@ class Figures:
 
     def coupling(self, min_commits: int, min_degree: float, max_files: int) -> Rows:
         """Commits together, commits of each, degree, and the newest second of pairs of today's files."""
-        today, newest = self.history.tree(self.history.revision), self.newest_names()
-        changed: dict[str, list[Change]] = defaultdict(list)
-        for change in self.changes:
-            changed[change.commit].append(change)
+        files: dict[str, dict[str, set[Change]]] = defaultdict(lambda: defaultdict(set))
+        for path, changes in self.changes_of_files().items():
+            for change in changes:
+                files[change.commit][path].add(change)
+        sizes = Counter(change.commit for change in self.changes)
         commit_counts: Counter[str] = Counter()
         together: dict[tuple[str, str], list[int]] = defaultdict(list)
-        for oid, commit_changes in changed.items():
-            paths = sorted({newest.get(c.path, c.path) for c in commit_changes} & set(today))
-            commit_counts.update(paths)
-            if len(commit_changes) <= max_files:
-                for pair in combinations(paths, 2):
-                    together[pair].append(self.commits[oid].time)
+        for oid, paths in files.items():
+            commit_counts.update(paths.keys())
+            if sizes[oid] <= max_files:
+                for item, other in combinations(sorted(paths), 2):
+                    # One change may belong to two files: a renamed one, and a later one with its former path.
+                    if len(paths[item] | paths[other]) > 1:
+                        together[item, other].append(self.commits[oid].time)
         results = {}
         for (item, other), times in together.items():
             degree = 2 * len(times) / (commit_counts[item] + commit_counts[other])

@@ -25,10 +25,10 @@ def test_every_figure_is_that_of_git(fleet: Path, tmp_path: Path) -> None:
     assert "0 differ" in run.stdout.splitlines()[-1]
 
 
-@pytest.mark.parametrize("module", ["git_figures", "git_history"])
+@pytest.mark.parametrize("module", ["git_figures", "git_files", "git_history"])
 def test_the_figures_of_git_know_nothing_of_ours(module: str) -> None:
     tree = ast.parse((SCRIPT.parent / f"{module}.py").read_text("utf-8"))
     imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     imported |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    local_modules = {"git_history"}
+    local_modules = {"git_files", "git_history"}
     assert {name.partition(".")[0] for name in imported} <= set(sys.stdlib_module_names) | local_modules
