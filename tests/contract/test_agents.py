@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pandas.testing import assert_frame_equal
 
 import sourcelight as sl
 from backends.cluster.processes import Cell, wait_until
+from equal_frames import assert_frame_equal
 from server.served import serving
 from sourcelight.backends.cluster.build.generations import build_generation
 from sourcelight.backends.cluster.storage import ShardStorage

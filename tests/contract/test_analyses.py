@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from pandas.testing import assert_frame_equal
 
 import sourcelight as sl
 from contract.test_tools import ALL, GAUGE, HUB, PYTIDE, frame, ids
+from equal_frames import assert_frame_equal
 from sourcelight.client import Client
 from sourcelight.core.notices import subjects_of
 from sourcelight.core.tools.catalog import analysis_tools

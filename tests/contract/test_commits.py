@@ -6,9 +6,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from pandas.testing import assert_frame_equal
 
 import sourcelight as sl
+from equal_frames import assert_frame_equal
 
 QUERIES = [
     "type:commit fix",

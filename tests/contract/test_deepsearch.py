@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
-from pandas.testing import assert_frame_equal
 
 import sourcelight as sl
+from equal_frames import assert_frame_equal
 
 PYTIDE = "example.org/tidewatch/pytide"
 QUESTIONS = [

@@ -8,10 +8,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from pandas.testing import assert_frame_equal
 
 import sourcelight as sl
 from contract.test_tools import ALL, CALLS, GAUGE, HANDBOOK, HUB, PYTIDE, frame, ids
+from equal_frames import assert_frame_equal
 from sourcelight.client.portal import call
 
 QUERIES = [

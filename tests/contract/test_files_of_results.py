@@ -10,13 +10,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import sourcelight as sl
+from equal_frames import assert_frame_equal
 
 
 def assert_equal(actual: pd.DataFrame, frame: pd.DataFrame) -> None:
     assert [str(dtype) for dtype in actual.dtypes] == [str(dtype) for dtype in frame.dtypes]
     # pandas reads no categories as objects, whatever they were: only their dtype differs then.
     is_full = all(len(frame[name].cat.categories) for name in frame.select_dtypes("category"))
-    pd.testing.assert_frame_equal(actual, frame, check_index_type=True, check_categorical=is_full)
+    assert_frame_equal(actual, frame, check_index_type=True, check_categorical=is_full)
 
 
 QUERIES = ["retry", "type:symbol a", "type:commit a", "type:diff retry", "nothing_of_the_kind"]

@@ -13,12 +13,12 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pytest
-from pandas.testing import assert_frame_equal
 
 import sourcelight as sl
 from contract.test_analyses import CLIENT_PY, normalize
 from contract.test_searches import SENT as STREAM_COLUMNS
 from contract.test_tools import ALL, HUB, PYTIDE
+from equal_frames import assert_frame_equal
 from sourcelight.client import AsyncClient, Client
 from sourcelight.core.batches import MatchBatch
 

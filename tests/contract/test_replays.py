@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pandas.testing import assert_frame_equal
 
 import sourcelight as sl
 from contract.conftest import TOKEN
+from equal_frames import assert_frame_equal
 from sourcelight.client.portal import call
 from sourcelight.core.batches import MatchBatch
 from sourcelight.core.wire.request import SearchRequest

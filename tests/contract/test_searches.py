@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pandas.testing import assert_frame_equal
 
 import sourcelight as sl
 from contract.oracles import Atom, Both, Case, Either, Found, Without, expected, ripgrep
+from equal_frames import assert_frame_equal
 from sourcelight.core.wire.events import Progress
 
 CASES = [

@@ -9,10 +9,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from pandas.testing import assert_frame_equal
 
 import sourcelight as sl
 from contract.conftest import TOKEN
+from equal_frames import assert_frame_equal
 from git_output import git
 from server.mcp.calling import call as mcp_call
 from sourcelight.client.portal import call

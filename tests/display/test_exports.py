@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import sourcelight as sl
 from display.batches_for_tests import record_batch
+from equal_frames import assert_frame_equal
 from sourcelight.core.batches.schema import MATCHES, Column
 from sourcelight.display.frames.encoders import FORMATS, FORMULA_SIGNS
 from sourcelight.display.frames.export import MatchWriter, write_frame
@@ -67,7 +68,7 @@ def test_matches_read_back_equal(kind: str, rows: list[dict[str, Any]], tmp_path
     result = sl.read_matches(writer.finish())
     expected = to_pandas(matches_table(batches))
     assert [str(dtype) for dtype in result.dtypes] == [str(dtype) for dtype in expected.dtypes]
-    pd.testing.assert_frame_equal(result, expected)
+    assert_frame_equal(result, expected)
     for name in ("line", "revision", "path", "message", "start"):  # a missing text is not an empty one
         assert result[name].isna().tolist() == expected[name].isna().tolist()
 
@@ -126,7 +127,7 @@ def test_a_repository_of_hostile_bytes_is_exported_as_its_frame(tmp_path: Path) 
             getattr(many, f"to_{kind}")(tmp_path / f"c.{kind}")
             for name, frame in (("a", expected), ("b", expected), ("c", many.matches)):
                 actual = sl.read_matches(tmp_path / f"{name}.{kind}")
-                pd.testing.assert_frame_equal(actual, frame)
+                assert_frame_equal(actual, frame)
         code.export("needle", tmp_path / "people.csv", spreadsheet=True, progress=False)
         result.to_csv(tmp_path / "people2.csv", spreadsheet=True)
     for path in (tmp_path / "people.csv", tmp_path / "people2.csv"):
@@ -147,7 +148,7 @@ def test_every_kind_of_result_reads_back_with_its_categories(query: str, tmp_pat
         result = code.search(f"{query} patternType:regexp count:3", progress=False)
         for kind in FORMATS:
             getattr(result, f"to_{kind}")(tmp_path / f"a.{kind}")
-            pd.testing.assert_frame_equal(sl.read_matches(tmp_path / f"a.{kind}"), result.matches)
+            assert_frame_equal(sl.read_matches(tmp_path / f"a.{kind}"), result.matches)
     for name in result.matches.select_dtypes("category"):
         values = result.matches[name]
         assert list(values.cat.categories) == list(values.dropna().unique())

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from equal_frames import assert_frame_equal
 from sourcelight.core.batches.schema import Column, arrow_type
 from sourcelight.core.tools.catalog import COLUMNS
 from sourcelight.display.frames import columns_of, pandas_dtype
@@ -60,7 +61,7 @@ def assert_equal(actual: pd.DataFrame, frame: pd.DataFrame) -> None:
     assert [str(dtype) for dtype in actual.dtypes] == [str(dtype) for dtype in frame.dtypes]
     # pandas reads no categories as objects, whatever they were: only their dtype differs then.
     is_full = all(len(frame[name].cat.categories) for name in frame.select_dtypes("category"))
-    pd.testing.assert_frame_equal(actual, frame, check_index_type=True, check_categorical=is_full)
+    assert_frame_equal(actual, frame, check_index_type=True, check_categorical=is_full)
 
 
 @pytest.mark.parametrize("rows", [0, 1, 40])

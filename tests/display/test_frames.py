@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from display.batches_for_tests import lines, paths, record_batch, repos
+from equal_frames import assert_frame_equal
 from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.batches.results import group_order, most_frequent, tie_key
 from sourcelight.core.errors import MissingExtra
@@ -242,7 +243,7 @@ def test_ties_are_broken_by_value_whatever_the_order_of_arrival() -> None:
         for batch in order:
             counter.add(batch)
         frames.append(counts_frame(counter.table(), {}))
-    pd.testing.assert_frame_equal(*frames)
+    assert_frame_equal(*frames)
     assert list(frames[0]["repository"] + frames[0]["path"]) == [f"{r}{p}.go" for r in "abc" for p in "yz"]
     counts = dict.fromkeys("dbca", 1)
     assert most_frequent(counts, 2) == most_frequent(dict(reversed(counts.items())), 2) == [("a", 1), ("b", 1)]

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pandas.testing import assert_frame_equal
 
 import sourcelight as sl
+from equal_frames import assert_frame_equal
 from sourcelight.backends.cluster import tool_calls
 from sourcelight.client.portal import call
 from sourcelight.core.errors import ClusterError

@@ -8,11 +8,11 @@ from shutil import copytree
 from typing import Any
 
 import pytest
-from pandas.testing import assert_frame_equal
 
 import sourcelight as sl
 from backends.cluster.processes import Cell, wait_until
 from backends.cluster.test_calls import ALL, BOARD, PYTIDE, frame
+from equal_frames import assert_frame_equal
 from server.running_service import TOKEN, running
 from sourcelight.core.errors import ClusterError, ToolError
 

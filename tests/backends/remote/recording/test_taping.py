@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pandas.testing import assert_frame_equal
 
 import sourcelight as sl
 from backends.remote.scripted_tools import ScriptedTools, schema, text, typed
+from equal_frames import assert_frame_equal
 from sourcelight.backends.remote.recording import LIVE, route
 from sourcelight.core.batches import MatchBatch
 from sourcelight.core.wire.events import Done
