@@ -233,14 +233,31 @@ def test_hunks_are_those_of_a_diff_without_context(tmp_path: Path) -> None:
     blobs = [bytes.fromhex(repo.git("rev-parse", f"HEAD:{index:02}")) for index in range(len(texts))]
     pairs = [(blobs[dice.randrange(len(texts))], blobs[dice.randrange(len(texts))]) for _ in range(1500)]
     result = read_hunks(open_repository(repo), pairs)
-    for old, new in dict.fromkeys(pairs):
-        reply = repo.git("diff", "-U0", "--text", old.hex(), new.hex()).encode() if old != new else b""
-        heads = [_numbers(line) for line in reply.split(b"\n") if line.startswith(b"@@ -")]
-        assert result[old, new].tolist() == heads
+    distinct = list(dict.fromkeys(pairs))
+    heads = _heads_of_git(repo, distinct)
+    for number, (old, new) in enumerate(distinct):
+        assert result[old, new].tolist() == heads.get(number, [])
         first, second = (texts[blobs.index(blob)].split(b"\n") for blob in (old, new))
         positions = unchanged_lines(result[old, new], line_count(texts[blobs.index(old)])).tolist()
         assert len(positions) == line_count(texts[blobs.index(new)])
         assert all(first[location] == second[index] for index, location in enumerate(positions) if location >= 0)
+
+
+def _heads_of_git(repo: RepositoryBuilder, pairs: list[tuple[bytes, bytes]]) -> dict[int, list[list[int]]]:
+    """The hunks of each pair that differs, of one diff for all: a process for each took ten times as long."""
+    sides = (
+        "".join(f"100644 blob {pair[side].hex()}\t{number:06}\n" for number, pair in enumerate(pairs))
+        for side in (0, 1)
+    )
+    trees = [repo.git("mktree", stdin=side.encode()) for side in sides]
+    heads: dict[int, list[list[int]]] = {}
+    current: list[list[int]] = []
+    for line in repo.git("diff", "-U0", "--text", "--no-renames", *trees).encode().split(b"\n"):
+        if line.startswith(b"diff --git "):
+            current = heads.setdefault(int(line[-6:]), [])
+        elif line.startswith(b"@@ -"):
+            current.append(_numbers(line))
+    return heads
 
 
 def _numbers(head: bytes) -> list[int]:
