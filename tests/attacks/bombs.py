@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from sourcelight.testing import RepositoryBuilder
@@ -12,13 +12,37 @@ from sourcelight.testing import RepositoryBuilder
 Entry = tuple[bytes, bytes, bytes]  # mode, name, 40 hex digits
 
 
+def deflate_repeated(parts: Iterable[bytes], level: int = 1) -> bytes:
+    """Deflate parts each by itself, and what is repeated only once: to pack gigabytes takes seconds of a core."""
+    deflated, former, packed = bytearray(), None, b""
+    for part in parts:
+        if part is not former:
+            packer = zlib.compressobj(level, wbits=-15)
+            former, packed = part, packer.compress(part) + packer.flush(zlib.Z_FULL_FLUSH)
+        deflated += packed
+    return bytes(deflated) + b"\x03\0"
+
+
+def deflate(parts: Iterable[bytes]) -> bytes:
+    """Deflate parts, with the head and the checksum of zlib."""
+    check = 1
+
+    def checked() -> Iterator[bytes]:
+        nonlocal check
+        for part in parts:
+            check = zlib.adler32(part, check)
+            yield part
+
+    return b"\x78\x01" + deflate_repeated(checked()) + check.to_bytes(4, "big")
+
+
 def write_object(repo: RepositoryBuilder, kind: bytes, parts: Iterable[bytes], size: int) -> str:
     """Write a loose object piece by piece; gives its name."""
-    packer, name, packed = zlib.compressobj(1), hashlib.sha1(usedforsecurity=False), bytearray()
-    for part in (b"%s %d\0" % (kind, size), *parts):
+    everything = [b"%s %d\0" % (kind, size), *parts]
+    name = hashlib.sha1(usedforsecurity=False)
+    for part in everything:
         name.update(part)
-        packed += packer.compress(part)
-    packed += packer.flush()
+    packed = deflate(everything)
     oid = name.hexdigest()
     location = repo.path / ".git" / "objects" / oid[:2] / oid[2:]
     location.parent.mkdir(exist_ok=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import struct
 import sys
 import time
 import zlib
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 import sourcelight as sl
+from attacks.bombs import deflate_repeated
 from attacks.memory import peak_bytes
 from backends.remote.loopback_app import served
 from sourcelight.core.errors import ProtocolError, SourcelightError, StreamBroken
@@ -24,9 +26,12 @@ BOMB_BYTES = 512 << 20
 
 
 def packed(size: int, head: bytes = b"") -> bytes:
-    packer = zlib.compressobj(9, wbits=31)
-    block = b" " * (1 << 20)
-    return b"".join([packer.compress(head), *(packer.compress(block) for _ in range(size >> 20)), packer.flush()])
+    """A head and blanks, by gzip."""
+    parts, check, length = [head, *[b" " * (1 << 20)] * (size >> 20)], 0, 0
+    for part in parts:
+        check, length = zlib.crc32(part, check), length + len(part)
+    head_of_gzip, end = b"\x1f\x8b\x08\0\0\0\0\0\2\xff", struct.pack("<II", check, length)
+    return head_of_gzip + deflate_repeated(parts, level=9) + end
 
 
 def answering(body: bytes, kind: str, coding: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import random
 import struct
@@ -16,7 +17,7 @@ from pathlib import Path
 import pygit2
 import pytest
 
-from attacks.bombs import append_commit
+from attacks.bombs import append_commit, deflate
 from attacks.memory import peak_bytes
 from sourcelight.repos import Catalog, ObjectReader
 from sourcelight.repos.handles import open_handle
@@ -60,8 +61,7 @@ def _copy(size: int) -> bytes:
 @cache
 def _large(kind: int) -> tuple[bytes, bytes]:
     """An entry of 400 MB, and a name that it claims: nobody works it out before the content is whole."""
-    packer, block = zlib.compressobj(1), b"\0" * (1 << 20)
-    packed = b"".join([*(packer.compress(block) for _ in range(LARGE >> 20)), packer.flush()])
+    packed = deflate(itertools.repeat(b"\0" * (1 << 20), LARGE >> 20))
     return hashlib.sha1(b"large %d" % kind, usedforsecurity=False).digest(), _size(kind, LARGE) + packed
 
 

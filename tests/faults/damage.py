@@ -9,12 +9,14 @@ Usage: damage.py FOLDER SEED COUNT
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
 import random
 import shutil
 import sys
+import threading
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -24,18 +26,6 @@ import sourcelight as sl
 from sourcelight.core.errors import SourcelightError
 from sourcelight.testing import RepositoryBuilder
 
-# Loaded once, before the forks; none of them starts a thread.
-_LOADED = (
-    "pandas",
-    "pyarrow.compute",
-    "sourcelight.backends.embedded",
-    "sourcelight.client.client",
-    "sourcelight.client.search.search_run",
-    "sourcelight.display.frames",
-    "sourcelight.engines.history.blame.git_blame",
-    "sourcelight.engines.search.ranking.terms.term_files",
-    "sourcelight.engines.tools",
-)
 QUERIES = (
     "needle count:all",
     r"/nee+dle \d+$/ count:all",
@@ -66,6 +56,7 @@ def make(folder: Path) -> None:
                 message=f"word {step}\n\nneedle",
             )
     truth = answers(folder, folder / "home")
+    (folder / "modules.json").write_text(json.dumps(list(sys.modules)))
     (folder / "truth.json").write_text(json.dumps(truth))
 
 
@@ -172,8 +163,6 @@ def _judge(folder: Path, home: Path, seed: int) -> tuple[int, str]:
 def main() -> None:
     """Damage and ask."""
     folder, seed, count = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-    for module in _LOADED:
-        importlib.import_module(module)
     if not (folder / "truth.json").exists():
         # In a process of its own: a fork of one with threads may hang.
         child = os.fork()
@@ -186,6 +175,13 @@ def main() -> None:
             os._exit(0)
         if os.waitpid(child, 0)[1]:
             sys.exit("the sample could not be made")
+    # What an answer needs is loaded once, before the forks: each took .3 s of a core to load it. The order matters to
+    # `_asyncio`, which must not come before `asyncio`.
+    for module in json.loads((folder / "modules.json").read_text()):
+        with contextlib.suppress(ImportError):  # what a package keeps in `sys.modules` need not be a module
+            importlib.import_module(module)
+    if threading.active_count() > 1:
+        sys.exit("a module starts a thread, and a fork of a process with threads may hang")
     for number in range(seed, seed + count):
         verdict, message = attempt(folder, number)
         print(json.dumps({"seed": number, "verdict": _VERDICTS[min(verdict, _CRASH)], "said": message}), flush=True)  # noqa: T201 - a script's answer
