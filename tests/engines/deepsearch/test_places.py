@@ -141,3 +141,22 @@ def test_a_count_of_types_says_at_least_if_the_words_of_lines_give_another(
         assert research(engine, "how many classes are defined?").text.startswith(sentence)
     finally:
         engine.close()
+
+
+def test_two_names_to_compare_and_a_variable_of_the_environment_are_places(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    root = tmp_path_factory.mktemp("compared")
+    files: dict[str | bytes, str | bytes | None] = {
+        "a.py": "class Reef(Exception):\n    pass\n\n\nclass Furl(Exception):\n    pass\n",
+        "b.py": 'import os\n\n\ndef pick():\n    return os.environ.get("LOOKOUT", "")\n',
+    }
+    RepositoryBuilder(root / "sea").commit(files, "Add sails")
+    engine = open_engine([root], index=root / "index", workers=1)
+    try:
+        text = research(engine, "which environment variable picks the lookout").text
+        assert 'os.environ.get("LOOKOUT", "")' in text.split("\n## ")[0]
+        text = research(engine, "how do Reef and Furl differ?").text.split("\n## ")[0]
+        assert text.index("Reef") < text.index("Furl")
+    finally:
+        engine.close()

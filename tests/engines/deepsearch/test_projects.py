@@ -162,7 +162,7 @@ def test_the_repository_is_still_named_in_prose(project: LocalEngine) -> None:
 
 def test_a_word_before_the_noun_makes_it_another_noun(project: LocalEngine) -> None:
     text = lead_of(project, "List all base classes in tallyboard")
-    assert text.startswith("This can't be counted as asked: `base` was not read.")
+    assert text.startswith("This can't be listed as asked: `base` was not read.")
 
 
 def test_what_decides_how_many_is_no_count(project: LocalEngine) -> None:

@@ -34,6 +34,8 @@ _BY_FUNCTIONS = re.compile(rf"(?:^|/)(?:{_FUNCTIONS})$")
 """Manifests whose calls name packages, in lists or not."""
 _AS_CODE = re.compile(rf"(?:^|/)(?:{_FUNCTIONS}|[\w.-]+\.gemspec|Gemfile)$")
 """Manifests that are programs: code may add to the lists that are read."""
+_OWN_WORK = re.compile(r"dev|build|docs?\b|test|lint|typ|\bci\b|style|bench|release|pre-commit", re.IGNORECASE)
+_RUNTIME = re.compile(r"\b(?:runtime|production)\b", re.IGNORECASE)
 _DECLARATION = re.compile(
     r"^[ \t]*(?:(?:api|implementation|compileOnly|runtimeOnly|\w+Implementation|\w+Api|kapt|ksp|classpath"
     r"|gem)\b[ \t(]+\S"
@@ -256,7 +258,9 @@ def list_dependencies(work: Work, group: str, notes: list[str]) -> Finding | Non
         lines = texts.lines(target, path)
         is_least = len(_DECLARATION.findall("\n".join(lines))) > len(read_requirements(path, lines) or ())
         count = f"at least {count}" if is_least and _AS_CODE.search(path) else count
-        has_none = not group and groups and not is_least and all("dev" in name.lower() for name in groups)
+        has_none = not group and groups and not is_least and _are_for_development(path, lines, groups)
+        if not has_none and groups and len(required) == len(requirements) and _RUNTIME.search(work.inquiry.question):
+            return None
         none_text = "no dependencies to run with, and " if has_none else ""
         other_requirements = [requirement for requirement in requirements if requirement not in required]
         of_others = _of_others(other_requirements)
@@ -271,6 +275,14 @@ def list_dependencies(work: Work, group: str, notes: list[str]) -> Finding | Non
         finding.method.append("Other manifests, lock files and what is installed were not looked at.")
         return finding
     return _no_dependencies(work, texts, every, group, queries, notes)
+
+
+def _are_for_development(path: str, lines: Sequence[str], groups: Sequence[str]) -> bool:
+    """Return whether all groups of a manifest are for its own work, and no program adds others."""
+    if all("dev" in name.lower() for name in groups):
+        return True
+    is_data = _AS_CODE.search(path) is None and not any(re.match(r"\s*dynamic\b", line) for line in lines)
+    return is_data and all(_OWN_WORK.search(name) for name in groups)
 
 
 def _of_others(requirements: Sequence[Requirement]) -> str:

@@ -88,6 +88,8 @@ target project cross compile oldest lowest install works
 """
 _GENERIC = frozenset(map(stem, _GENERIC_TEXT.split()))
 """Words of questions for a version beside what has it."""
+_REQUIRES = re.compile(r"engines|requires?\b|environment\b.*sdk", re.IGNORECASE)
+_OF_BLOCK = 0.2
 _SAYS_VERSION = re.compile(r"minimum|requir|version|engines|target|toolchain|min_|(?:^|[\"'_-])ver\b", re.IGNORECASE)
 
 
@@ -170,6 +172,8 @@ def _lines_of(texts: FileTexts, target: Target, path: str, subject: Subject, *, 
             bool(terms) and text.endswith(("(", "[")) and _VERSION.search(following) is not None
         )
         score = _score(subject, text, (terms, context, comment, of_path), is_version=is_version)
+        if score > 0.0 and is_version and subject.asks_version and blocks and _REQUIRES.search(blocks[-1][2]):
+            score += _OF_BLOCK
         if score > 0.0:
             opens = 0.2 if _OPENS.search(text) and not is_version else 0.0
             yield BuildLine(

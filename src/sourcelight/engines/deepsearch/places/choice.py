@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sourcelight.core.markup import code
@@ -18,8 +19,8 @@ from sourcelight.engines.deepsearch.places.build_files import (
     find_settings,
     may_be_built,
 )
-from sourcelight.engines.deepsearch.places.code_lines import find_named
-from sourcelight.engines.deepsearch.places.subject import read_subject
+from sourcelight.engines.deepsearch.places.code_lines import find_environment, find_named
+from sourcelight.engines.deepsearch.places.subject import Subject, asks_environment, names_to_compare, read_subject
 from sourcelight.engines.deepsearch.redaction import is_hidden_file, redact
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking.question import RankQuery
@@ -47,10 +48,9 @@ def find_places(work: Work, texts: FileTexts, question: RankQuery, idf: Mapping[
         How rare each of its terms is.
     """
     subject = read_subject(work.inquiry.question, question, idf)
-    if subject.relation:
-        named = _passages(texts, work, find_named(work, texts, subject, question.files))
-        if named:
-            return named
+    named = _find_named(work, texts, subject, question.files)
+    if named:
+        return named
     if _SKIPPED.match(subject.text) is not None or not subject.weights:
         return []
     if asks_own_version(subject, work.names):
@@ -63,6 +63,18 @@ def find_places(work: Work, texts: FileTexts, question: RankQuery, idf: Mapping[
     # "How many classes" counts, "how many retries by default" asks for a value.
     is_value = subject.asks_default or (subject.asks_value and _COUNTS.match(subject.text) is None)
     return _passages(texts, work, find_values(work, subject, question.names, _LEAST_VALUE)) if is_value else []
+
+
+def _find_named(work: Work, texts: FileTexts, subject: Subject, files: Sequence[str]) -> list[RelevantPassage]:
+    """Return the lines with the names of a question: variables of the environment, two to compare, or one."""
+    if asks_environment(subject.text):
+        return _passages(texts, work, find_environment(work, subject))
+    if compared := names_to_compare(subject.text)[:PLACES]:
+        rows_by_name = (find_named(work, texts, replace(subject, relation="define", name=name)) for name in compared)
+        heads = [head for rows in rows_by_name if (head := next(iter(rows), None)) is not None]
+        if len(heads) > 1:
+            return _passages(texts, work, heads)
+    return _passages(texts, work, find_named(work, texts, subject, files)) if subject.relation else []
 
 
 def _built(texts: FileTexts, lines: Iterable[BuildLine]) -> list[RelevantPassage]:

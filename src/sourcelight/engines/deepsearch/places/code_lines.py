@@ -14,7 +14,7 @@ from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import NO_CODE, reader_of
 from sourcelight.engines.deepsearch.lookups.names import definition_at, rank_of, split_name
-from sourcelight.engines.deepsearch.lookups.uses import COMMENT, DOCUMENTS, IMPORT
+from sourcelight.engines.deepsearch.lookups.uses import COMMENT, DOCUMENTS, IMPORT, VARIABLE
 from sourcelight.engines.deepsearch.places.subject import Subject
 
 _HEAD = re.compile(
@@ -31,6 +31,7 @@ _PROTOTYPE = (
     r"^\s*(?!(?:return|throw|new|delete|await|else|yield|co_await|goto"
     r"|case)\b)(?:[\w:<>,]+[\s*&]+)+{name}\s*\([^;{{}}=]*\)[\s\w]*;\s*$"
 )
+_MAX_CHARACTERS = 2_000
 _RAISE = (
     r"\b(?:raise|throw|throws|rethrow|panic!?|Err|return|fail|bail!?|abort|die|reject|errors?\.New|rescue"
     r"|catch|except)\b"
@@ -56,7 +57,7 @@ def find_named(
     ranked = []
     for row in rows:
         line = row["line"] or ""
-        if len(line) > 2_000 or (DOCUMENTS.search(row["path"]) and subject.relation != "define"):
+        if len(line) > _MAX_CHARACTERS or (DOCUMENTS.search(row["path"]) and subject.relation != "define"):
             continue
         is_head = _is_head(work, texts, row, simple)
         order = rank(line, is_head)
@@ -72,6 +73,26 @@ def find_named(
     ranked.sort(key=lambda item: item[0])
     reason = _REASONS[subject.relation]
     yield from ((row, reason) for _, row in ranked)
+
+
+def find_environment(work: Work, subject: Subject) -> Iterator[tuple[dict[str, Any], str]]:
+    """Yield the rows of lines that read a variable of the environment, those with most words of a question first."""
+    pattern = (
+        r"environ\b|[gG]et_?[eE]nv|LookupEnv|\bENV(?:\[|\.fetch)|process\.env\b|env::var"
+        r"|GetEnvironmentVariable|fetch_env"
+    )
+    queries = make_queries(work, f"case:yes type:file /{pattern}/")
+    ranked = []
+    for row in run_searches(work, queries, []):
+        line = (row["line"] or "")[:_MAX_CHARACTERS]
+        if row["type"] != "content" or DOCUMENTS.search(row["path"]) or rank_of(row["path"]) > 1:
+            continue
+        names = " ".join(match[1] for match in VARIABLE.finditer(line))
+        share = subject.share_of(subject.terms_in(line)) + subject.share_of(subject.terms_in(names))
+        if names and subject.terms_in(names):
+            ranked.append(((-round(share, 3), row["path"], row["line_number"]), row))
+    ranked.sort(key=lambda item: item[0])
+    yield from ((row, "reads the environment") for _, row in ranked)
 
 
 def _in_code_cell(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> bool:

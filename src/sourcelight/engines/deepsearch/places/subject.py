@@ -120,6 +120,10 @@ _QUANTITIES: Mapping[str, tuple[str, ...]] = {
 """Nouns of names for what a question measures."""
 
 
+_DIFFERENCE = re.compile(r"\bdiffer(?:s|ent|ences?)?\b|\bvs\b|\bversus\b|\bcompared?\b", re.IGNORECASE)
+_ENVIRONMENT = re.compile(r"\benv(?:ironment)?\s+var(?:iable)?s?\b|\bfrom\s+the\s+env(?:ironment)?\b", re.IGNORECASE)
+
+
 @dataclass(frozen=True, slots=True)
 class Subject:
     """What a question is about.
@@ -201,6 +205,19 @@ def read_subject(text: str, question: RankQuery, idf: Mapping[str, float]) -> Su
             break
     asks_value, asks_default = _VALUE.search(text) is not None, _DEFAULT.search(text) is not None
     return Subject(text, weights, relation, name, _VERSION.search(text) is not None, asks_default, asks_value, aliases)
+
+
+def names_to_compare(text: str) -> list[str]:
+    """Return the names that a question wants told apart; none for another question."""
+    if _DIFFERENCE.search(text) is None:
+        return []
+    words = re.findall(r"(?<![\w.])[A-Za-z_$@][\w$]*(?:(?:\.|::)\w+)*[!?]?(?!\w)", text.rstrip(" ?"))[1:]
+    return [word for word in dict.fromkeys(words) if is_name(word, text, of_code=True) and not word.startswith("What")]
+
+
+def asks_environment(text: str) -> bool:
+    """Return whether a question is about a variable of the environment."""
+    return _ENVIRONMENT.search(text) is not None
 
 
 def is_name(name: str, text: str, *, of_code: bool) -> bool:

@@ -128,6 +128,15 @@ _CLIPPED: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
         ),
         lambda match: match[1] if match[1].lower().startswith(("what", "list")) else f"what are the {match[1]}",
     ),
+    (
+        re.compile(
+            r"^(?:what|which)\s+((?:(?:direct|runtime|production|dev(?:elopment)?|test|peer|optional|build)[ -])?"
+            r"dependencies)\s+"
+            r"(?:does|do|are)(?:\s+(?:it|we|there|the\s+\w+))?(?:\s+(?:have|need|needed|required|there|listed))?$",
+            re.IGNORECASE,
+        ),
+        lambda match: f"what are the {match[1].replace('production', 'runtime')}",
+    ),
     (re.compile(rf"^where is (?:the )?({_CODE_NAME})$", re.IGNORECASE), lambda match: f"where is {match[1]} defined"),
     (
         re.compile(rf"^(what|who|which code) uses ({_CODE_NAME})$", re.IGNORECASE),

@@ -30,7 +30,7 @@ _NEUTRAL = frozenset({
 _HOW_OFTEN = re.compile(r"\W*how\s+(?:often|frequently)\s+(?:does|do|is|are|will|can)\b", re.IGNORECASE)
 _CITED_ROWS = 20
 _NAMED_REPOSITORIES = 10
-_NAMED_ROWS = 5
+_NAMED_ROWS = 8
 _PLACE_COLUMNS = frozenset({"repository", "path", "line_number", "commit"})
 
 
@@ -63,7 +63,8 @@ def lay_out(request: FactRequest, fact: Fact, inquiry: ResearchRequest, draft: D
     if changed_words:
         listed_words = ", ".join(code(word) for word in changed_words)
         verb = "was" if len(changed_words) == 1 else "were"
-        draft.parts.append(Paragraph(f"This can't be counted as asked: {listed_words} {verb} not read.", about))
+        action = "listed" if request.is_list else "counted"
+        draft.parts.append(Paragraph(f"This can't be {action} as asked: {listed_words} {verb} not read.", about))
         least = "at least " if fact.is_least else ""
         draft.parts.append(Paragraph(f"Without that: {least}{fact.number:,} {fact.subject}{links}.", about))
     elif fact.number is None and (missing := _missing(unapplied, inquiry)):
@@ -244,7 +245,8 @@ def _format_refusal(request: FactRequest) -> str:
     if request.kind == "unknown":
         return "This can't be counted exactly: the question names nothing that git or the index counts."
     listed_words = ", ".join(code(word) for word in request.ignored)
-    reason = f": nothing that is counted is called {listed_words}" if listed_words else ""
+    was = "was" if len(request.ignored) == 1 else "were"
+    reason = f", because {listed_words} {was} not understood" if listed_words else ""
     return f"This can't be counted exactly{reason}."
 
 
