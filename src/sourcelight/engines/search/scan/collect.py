@@ -6,40 +6,34 @@ those of the next. Rows of type ``content`` and ``path`` share a batch; a ``path
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, arrow_array
+from sourcelight.core.arrays import BoolArray, Int64Array, arrow_array
 from sourcelight.core.batches.codecs.raw_matches import RawMatches
 from sourcelight.engines.search.model import DocumentNumbers, FileNumbers, LineNumbers, SearchOptions
-from sourcelight.engines.search.scan.chunks import Chunks, chunk_columns, chunks_of
+from sourcelight.engines.search.scan.chunks import chunks_of
 from sourcelight.engines.search.scan.columns import (
     BatchSource,
     CollectedBatches,
     FileRows,
     file_columns,
-    line_bytes,
-    line_values,
     path_span_columns,
     raw_matches_of,
 )
-from sourcelight.engines.search.scan.corpus import Corpus
 from sourcelight.engines.search.scan.evaluate import FileMatches
+from sourcelight.engines.search.scan.line_columns import ROW_TYPES, LineRows, line_columns, row_types
 from sourcelight.engines.search.scan.paths import runs
 from sourcelight.engines.search.scan.spans import NO_ROWS, MatchedLines, concatenate_lines, matched_lines
-from sourcelight.engines.search.scan.text import arrow_binary, code_points, text_column
 
 # Beyond this size a batch costs per row and not per batch, and its reader waits longer than it gains.
 _MAX_BATCH_ROWS = 8192
 _MAX_BATCH_BYTES = 1 << 20
 
 _EMPTY = np.zeros(0, dtype=np.int64)
-_ROW_TYPES = ("content", "path")
 
 
 @dataclass(slots=True)
@@ -233,10 +227,10 @@ class MatchCollector:
         if rows.row_count:
             # 0 is a row with a line, 1 a path match. None spares the column in the common case.
             row_type = None if rows.has_lines.all() else np.repeat(~rows.has_lines, rows.row_counts).astype(np.int8)
-            columns = file_columns(files, *_row_types(row_type))
-            columns |= _line_columns(rows, None if row_type is None else row_type == 0)
+            columns = file_columns(files, *row_types(row_type))
+            columns |= line_columns(rows, None if row_type is None else row_type == 0)
         else:
-            columns = file_columns(files, _ROW_TYPES[1:], None)
+            columns = file_columns(files, ROW_TYPES[1:], None)
             columns["match_count"] = arrow_array(np.ones(len(files.files), dtype=np.int32))
         columns |= path_span_columns(files)
         return pa.RecordBatch.from_pydict(columns)
@@ -250,10 +244,10 @@ class MatchCollector:
         file_rows = FileRows(self._source, files, row_counts)
         return raw_matches_of(file_rows, in_content, lines, lambda: self._record_batch(group, selected))
 
-    def _select(self, group: _GroupedMatches, selected: Int64Array | None) -> _BatchRows:
+    def _select(self, group: _GroupedMatches, selected: Int64Array | None) -> LineRows:
         """Take the selected files of a group, in that order; None: all of them as they are."""
         files, in_content, all_row_counts, content_index, order = _select_rows(group, selected)
-        batch = _BatchRows(files, all_row_counts, in_content)
+        batch = LineRows(files, all_row_counts, in_content)
         if group.lines is None:
             return batch
         row_counts = group.row_counts[content_index]
@@ -336,85 +330,6 @@ def _offsets(sizes: list[int]) -> list[int]:
     return [0, *accumulate(sizes)][:-1]
 
 
-class _BatchRows:
-    """The rows of a batch; `row_count` is 0 if all of them are path matches."""
-
-    def __init__(self, files: FileNumbers, row_counts: Int64Array, has_lines: BoolArray) -> None:
-        self.files = files
-        self.row_counts = row_counts
-        self.has_lines = has_lines
-        self.row_count = 0
-        self.chunks: Chunks | None = None
-
-    def fill(self, corpus: Corpus, lines: MatchedLines, documents: Int64Array) -> None:
-        """Set the columns of lines, whose documents are given."""
-        self.span_starts, self.span_ends, self.match_counts = lines.span_start, lines.span_end, lines.match_count
-        self.row_count = len(lines)
-        self.span_counts = np.diff(lines.first_span)
-        self.line_numbers = lines.line - corpus.doc_line[documents] + 1
-        self.line_offsets = lines.line_start - corpus.doc_start[documents]
-        sizes = lines.line_end - lines.line_start
-        self.texts = text_column(arrow_binary(sizes, line_bytes(corpus, lines.line_start, lines.line_end)))
-        self.values = line_values(corpus, lines)
-
-
-def _line_columns(batch_rows: _BatchRows, valid: BoolArray | None) -> dict[str, Any]:
-    """Make the columns of lines; they are null in rows that are not `valid` (None: all are)."""
-    texts, counts = batch_rows.texts, batch_rows.span_counts
-
-    def spread(values: AnyArray, dtype: Any, default: int = 0) -> AnyArray:
-        if valid is None:
-            return values.astype(dtype)
-        column = np.full(len(valid), default, dtype=dtype)
-        column[valid] = values
-        return column
-
-    # List columns have one offset more than rows; a row without a line gets an empty list.
-    offsets = np.concatenate(([0], np.cumsum(spread(counts, np.int64)))).astype(np.int32)
-    byte_start = _list_column(offsets, batch_rows.span_starts, valid)
-    byte_end = _list_column(offsets, batch_rows.span_ends, valid)
-    # Bytes are code points in ASCII, which most batches are: then both columns share their arrays.
-    start, end = byte_start, byte_end
-    if len(texts.non_ascii_rows):
-        row = np.repeat(np.arange(len(counts)), counts)
-        start = _list_column(offsets, code_points(texts, row, batch_rows.span_starts), valid)
-        end = _list_column(offsets, code_points(texts, row, batch_rows.span_ends), valid)
-    # Each row with a line takes the next value; a null index gives null.
-    value_index = None if valid is None else arrow_array((np.cumsum(valid) - 1).astype(np.int32), valid)
-    line = texts.strings if value_index is None else texts.strings.take(value_index)
-    columns = {
-        "line_number": arrow_array(spread(batch_rows.line_numbers, np.int32), valid),
-        "line": line,
-        "start": start,
-        "end": end,
-        "match_count": arrow_array(spread(batch_rows.match_counts, np.int32, 1)),
-        "line_offset": arrow_array(spread(batch_rows.line_offsets, np.int64), valid),
-        "byte_start": byte_start,
-        "byte_end": byte_end,
-    }
-    for name, values in batch_rows.values.items():
-        columns[name] = values if value_index is None else values.take(value_index)
-    return columns | (chunk_columns(batch_rows.chunks, valid) if batch_rows.chunks is not None else {})
-
-
 def _path_matches(files: FileNumbers) -> _GroupedMatches:
     no_documents = DocumentNumbers(_EMPTY)
     return _GroupedMatches(files, np.full(len(files), -1), None, no_documents, no_documents, _EMPTY, _EMPTY, 0)
-
-
-def _row_types(row_type: NDArray[np.int8] | None) -> tuple[Sequence[str], NDArray[np.int8] | None]:
-    """Return the row types in order of appearance, and the code of each row's type."""
-    if row_type is None:
-        return _ROW_TYPES[:1], None
-    return (_ROW_TYPES[::-1], np.int8(1) - row_type) if row_type[0] else (_ROW_TYPES, row_type)
-
-
-def _list_column(offsets: NDArray[np.int32], values: Int64Array, valid: BoolArray | None) -> Any:
-    import pyarrow as pa
-
-    values_array = arrow_array(values.astype(np.int32))
-    if valid is None:
-        return pa.ListArray.from_arrays(arrow_array(offsets), values_array)
-    validity = pa.py_buffer(np.packbits(valid, bitorder="little"))
-    list_type = pa.list_(pa.int32())
-    return pa.Array.from_buffers(list_type, len(valid), [validity, pa.py_buffer(offsets)], children=[values_array])
