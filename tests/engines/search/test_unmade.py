@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from sourcelight.engines.execution.results.tally import Tally
 from sourcelight.engines.search import FileTerm, SearchOptions, TextQuery
 from sourcelight.engines.search.model import MatchTree
 from sourcelight.engines.search.scan.corpus import OpenedCommit
+from sourcelight.engines.search.scan.raw_batches import join_matches, record_batch
 from sourcelight.engines.search.searcher import search
 
 FACTS = {"memory": RepositoryInfo("memory", 7, stars=3, last_fetched="2026-01-02T03:04:05Z")}
@@ -67,7 +69,7 @@ trees: list[MatchTree | None] = [
 
 
 def found_in(snapshot: OpenedCommit, commit: str, tree: MatchTree | None, *, ordered: bool) -> list[RawMatches]:
-    options = SearchOptions(raw=True, in_path_order=ordered)
+    options = SearchOptions(raw_rows=sys.maxsize, in_path_order=ordered)
     parts = search(lambda _: (snapshot, commit), [TARGET], TextQuery(tree), options, Cancellation())
     return [batch for part in parts for batch in part.batches]
 
@@ -99,6 +101,10 @@ def test_it_is_written_and_counted_like_its_columns(
             assert as_found.repositories == as_columns.repositories
             of_both = [item.filters(exhaustive=True, forks=0, archived=0) for item in (as_found, as_columns)]
             assert of_both[0] == of_both[1]
+            of_arrays = record_batch(result)
+            assert of_arrays.schema == result.batch.schema
+            assert of_arrays.to_pylist() == result.batch.to_pylist()
+            assert join_matches([result, result]).batch.to_pylist() == 2 * result.batch.to_pylist()
 
 
 @pytest.fixture

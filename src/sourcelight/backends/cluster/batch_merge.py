@@ -3,47 +3,69 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sourcelight.core.arrays import arrow_array
+from sourcelight.core.arrays import Int64Array, arrow_array
+from sourcelight.core.batches.codecs.raw_matches import RawMatches
+from sourcelight.engines.execution.results.raw_ranking import take_files
+from sourcelight.engines.search.scan.paths import runs
+from sourcelight.engines.search.scan.raw_batches import join_matches
 
 LARGE_ROWS = 1024
 """Rows of one repository from which on they are a batch of their own: to copy them costs more than a batch does."""
 
 Cut = tuple[Any, int, int]
-"""A batch, and where its rows that are meant begin and end."""
+"""A record batch or raw matches, and where its rows that are meant begin and end."""
 
 
 def join_cuts(cuts: list[Cut]) -> Any:
-    """Return one batch of all rows, in the order given; the batches have the same columns.
+    """Return one batch of all rows, in the order given; the batches have the same columns, or all are raw matches.
 
     Its dictionaries hold the values that its rows use, in the order in which the rows use them.
     """
+    if isinstance(cuts[0][0], RawMatches):
+        return _join_raw(cuts)
     if len(cuts) == 1:
         batch, start, end = cuts[0]
         return in_order(batch.slice(start, end - start))
-    # Several cuts may be of one batch. Each batch is concatenated once, by identity: comparing contents would read all
-    # rows.
-    numbers: dict[int, int] = {}
-    batches: list[Any] = []
-    for batch, _, _ in cuts:
-        if id(batch) not in numbers:
-            numbers[id(batch)] = len(batches)
-            batches.append(batch)
+    batches, starts, ends = _in_all(cuts)
     rows_of_all = pa.concat_batches(batches) if len(batches) > 1 else batches[0]
-    base = np.concatenate(([0], np.cumsum([batch.num_rows for batch in batches])))
-    starts = np.array([base[numbers[id(batch)]] + start for batch, start, _ in cuts])
-    sizes = np.array([end - start for _, start, end in cuts])
-    before = np.cumsum(sizes) - sizes
-    # Row numbers of all cuts without a loop: a running number, moved by (start in the source - start in the result).
-    rows = np.arange(int(sizes.sum())) + np.repeat(starts - before, sizes)
-    if len(rows) != rows_of_all.num_rows or (rows != np.arange(len(rows))).any():
+    rows = runs(starts, ends - starts)
+    if not _is_range(rows, rows_of_all.num_rows):
         rows_of_all = rows_of_all.take(arrow_array(rows))
     return in_order(rows_of_all)
+
+
+def _join_raw(cuts: list[Cut]) -> RawMatches:
+    parts, starts, ends = _in_all(cuts)
+    matches: RawMatches = parts[0] if len(parts) == 1 else join_matches(parts)
+    # A file comes whole, so the rows of a cut are those of some files.
+    first_rows = np.cumsum(matches.lengths) - matches.lengths
+    first, last = first_rows.searchsorted(starts), first_rows.searchsorted(ends)
+    files = runs(first, last - first)
+    if _is_range(files, len(matches.paths)):
+        return matches
+    # Joined, so that its record batch is made of the files taken, and not of all of them.
+    return join_matches([take_files(matches, files)])
+
+
+def _in_all(cuts: list[Cut]) -> tuple[list[Any], Int64Array, Int64Array]:
+    """Return the distinct batches, and where the rows of each cut begin and end in all of them."""
+    # By identity: comparing contents would read all rows.
+    batches = {id(batch): batch for batch, _, _ in cuts}
+    base = dict(zip(batches, accumulate([batch.num_rows for batch in batches.values()], initial=0), strict=False))
+    starts = np.array([base[id(batch)] + start for batch, start, _ in cuts])
+    return list(batches.values()), starts, starts + np.array([end - start for _, start, end in cuts])
+
+
+def _is_range(indices: Int64Array, size: int) -> bool:
+    """Whether indices are all of so many in order."""
+    return len(indices) == size and bool((indices == np.arange(size)).all())
 
 
 def in_order(batch: Any) -> Any:
@@ -91,6 +113,9 @@ class JoinedRows:
         cuts, self._cuts, self.rows, self.size = self._cuts, [], 0, 0
         together: list[Cut] = []
         last = -1
+        if len({isinstance(cut_rows[0], RawMatches) for _, cut_rows in cuts}) > 1:
+            # Raw matches of a few repositories between record batches of others would divide all of them.
+            cuts = [(kind, _as_record_batch(cut_rows)) for kind, cut_rows in cuts]
         for kind, cut_rows in cuts:
             # Small cuts are joined, because each batch costs some microseconds in every later step. Large ones are
             # passed on, because joining copies them.
@@ -105,4 +130,12 @@ class JoinedRows:
 
 
 def _alike(batch: Any, previous: Any) -> bool:
+    if isinstance(batch, RawMatches) or isinstance(previous, RawMatches):
+        return isinstance(batch, RawMatches) and isinstance(previous, RawMatches)
     return batch is previous or bool(batch.schema.equals(previous.schema))
+
+
+def _as_record_batch(cut_rows: Cut) -> Cut:
+    """Return the same rows of a record batch."""
+    batch, start, end = cut_rows
+    return (batch.batch, start, end) if isinstance(batch, RawMatches) else cut_rows

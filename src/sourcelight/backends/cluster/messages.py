@@ -10,12 +10,13 @@ from typing import Any
 
 import sourcelight
 from sourcelight.core import errors
+from sourcelight.core.batches.codecs.raw_matches import RawMatches
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import ClusterError, SourcelightError, WorkersUnreachable
 from sourcelight.core.notices import restore_rules, subjects_of
 from sourcelight.core.wire.request import SearchRequest
 
-PROTOCOL = 14
+PROTOCOL = 15
 SEARCH, CALL, HELLO = "sourcelight_search", "sourcelight_call", "sourcelight_hello"
 TELL, KEEP = "sourcelight_tell", "sourcelight_keep"
 """Operations of a worker."""
@@ -166,14 +167,27 @@ def _is_plain(value: object) -> bool:
     return value is None or isinstance(value, (str, int, float, bool))
 
 
+_COLUMN_BYTES = 94
+"""Bytes of a row of a record batch besides its text, in 521 rows of a common word."""
+
+
 @dataclass(frozen=True, slots=True)
 class ResultBatch:
-    """Rows of some repositories in one phase, in order of name; `ends` has the row after the last of each."""
+    """Rows of some repositories in one phase, in order of name; `ends` has the row after the last of each.
+
+    `batch` is a record batch, or `RawMatches` where there are few rows.
+    """
 
     phase: int
     repositories: tuple[str, ...]
     ends: tuple[int, ...]
     batch: Any
+
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes a record batch of the rows has."""
+        size: int = self.batch.nbytes
+        return size + _COLUMN_BYTES * self.batch.num_rows if isinstance(self.batch, RawMatches) else size
 
 
 @dataclass(frozen=True, slots=True)

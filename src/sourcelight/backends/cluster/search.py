@@ -19,6 +19,7 @@ from sourcelight.backends.cluster.coordinator.slots import OrderedMerge
 from sourcelight.backends.cluster.coordinator.streams import WorkerStreams
 from sourcelight.backends.cluster.messages import WorkerRequest
 from sourcelight.backends.cluster.worker.search import COMMITS, FILES, REPOSITORIES, SYMBOLS, SearchOutcome
+from sourcelight.core.batches.codecs.raw_matches import RawMatches
 from sourcelight.core.query import Pattern
 from sourcelight.core.wire.events import Skipped
 from sourcelight.engines.execution.advice import notices
@@ -177,6 +178,9 @@ class ClusterSource:
                 place_batches = (rows for batch in batches for rows in by_file(batch))
                 batches = self._ranking(limit).rank(place_batches)
             for batch in batches:
+                if isinstance(batch, RawMatches):
+                    yield batch
+                    continue
                 # Workers add scores for the ranking here; answers have no such column.
                 column = batch.schema.get_field_index(SCORE)
                 yield batch.remove_column(column) if column >= 0 else batch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -127,7 +128,7 @@ class LocalSource:
             return
         # Raw matches can't be cut at a number of matches without making a record batch, so only complete results use
         # them.
-        pipeline = self.make_pipeline(limit, self.note, raw=self.task.request.display < 0)
+        pipeline = self.make_pipeline(limit, self.note, raw_rows=sys.maxsize if self.task.request.display < 0 else 0)
         yield from self.under_way()
         yield from self.read_histories(pipeline.newest_commits)
         if defining := [target for p in self.plans if p.symbols is not None for target in p.targets]:
@@ -159,7 +160,7 @@ class LocalSource:
         *,
         order: Callable[[FileRanker, Iterable[Any]], Iterator[Any]] = FileRanker.rank,
         counts: CountPolicy | None = None,
-        raw: bool = False,
+        raw_rows: int = 0,
         ranked: bool = True,
     ) -> ResultPipeline:
         """Make the pipeline of the plans; the parameters are those of `ResultPipeline`.
@@ -176,7 +177,7 @@ class LocalSource:
             note,
             order=order,
             counts=counts,
-            raw=raw,
+            raw_rows=raw_rows,
             direct=self.repositories.direct
             if self._reads_unindexed and self.repositories.indexing.is_running
             else None,

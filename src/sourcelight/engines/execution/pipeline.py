@@ -56,8 +56,8 @@ class ResultPipeline:
         adds their scores.
     counts
         Policy for alternatives with a ``count:`` of their own; None: surplus rows are dropped here.
-    raw
-        Whether batches may be `RawMatches` if no stage of the pipeline has to read them.
+    raw_rows
+        Rows up to which batches are `RawMatches` if no stage of the pipeline has to read them; 0: none are.
     direct
         Search of text without an index, used instead of `store` while repositories are indexed for the first time.
     request_definitions
@@ -74,7 +74,7 @@ class ResultPipeline:
     note: Callable[[SearchPart], None]
     order: Callable[[FileRanker, Iterable[Any]], Iterator[Any]] = FileRanker.rank
     counts: CountPolicy | None = None
-    raw: bool = False
+    raw_rows: int = 0
     direct: DirectSearch | None = None
     request_definitions: Callable[[Sequence[Target]], object] | None = None
     ownership: OwnerPredicate = field(init=False)
@@ -301,7 +301,7 @@ class ResultPipeline:
             max_matches=max(self.limit, CANDIDATES) if bounded and self.limit < sys.maxsize else None,
             lines=selector.needs_lines,
             in_path_order=True,  # what a limit keeps must not depend on how the work was cut into batches
-            raw=self.raw and self._passes_all(plan),
+            raw_rows=self.raw_rows if self._passes_all(plan) else 0,
         )
         if plan.symbols is None and plan.text is not None and not plan.text.cells:
             return (self.direct or self.store).search(targets, plan.text, options, self.cancellation)

@@ -130,8 +130,8 @@ class SearchOptions:
         or where files repeat), matches wait until all files before them are searched.
     lines
         Return matched lines. False: every matching file is a row of type ``path``, and its lines are not read.
-    raw
-        Return `RawMatches` instead of record batches, except for chunks.
+    raw_rows
+        Return `RawMatches` instead of batches of at most about so many rows, except for chunks; 0: never.
     """
 
     chunk_matches: bool = False
@@ -140,7 +140,7 @@ class SearchOptions:
     max_matches: int | None = None
     lines: bool = True
     in_path_order: bool = False
-    raw: bool = False
+    raw_rows: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ more to read.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,7 +35,7 @@ from sourcelight.engines.search.scan.evaluate import CorpusSearch, FileMatches
 from sourcelight.engines.search.scan.paths import runs, unique_sorted
 from sourcelight.engines.search.scan.spans import NO_SPANS, Spans, find_spans, unit_ranges
 
-_OPTIONS = SearchOptions(in_path_order=True, raw=True)
+_OPTIONS = SearchOptions(in_path_order=True, raw_rows=sys.maxsize)
 """Options for all matches, shown as lines without surroundings."""
 
 _MAX_MATCHES = 4096

@@ -143,7 +143,7 @@ class OrderedMerge:
         with self.changed:
             start = 0
             # Slices share the buffers of the batch, so its bytes are split by rows.
-            share = result.batch.nbytes / max(result.batch.num_rows, 1)
+            share = result.nbytes / max(result.batch.num_rows, 1)
             for name, end in zip(result.repositories, result.ends, strict=True):
                 stream = copies.get(name)
                 if stream is not None:

@@ -13,14 +13,8 @@ import selectors
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 
-from sourcelight.backends.cluster.transport.exchange import (
-    Message,
-    WorkerExchange,
-    broken,
-    error_text,
-    pack,
-    read_message,
-)
+from sourcelight.backends.cluster.transport.exchange import WorkerExchange, broken, error_text, read_message
+from sourcelight.backends.cluster.transport.packing import Message, pack
 from sourcelight.core.errors import ConfigurationError, MissingExtra, WorkersUnreachable
 
 

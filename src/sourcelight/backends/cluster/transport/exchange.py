@@ -1,110 +1,13 @@
-"""Exchange one request with a Dask server, and pack its messages.
-
-Messages are few values, since Dask inspects each of them several times before it sends them.
-"""
+"""Exchange one request with a Dask server."""
 
 from __future__ import annotations
 
 import contextlib
-import pickle
-from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from sourcelight.backends.cluster.messages import (
-    CALL,
-    HELLO,
-    KEEP,
-    SEARCH,
-    TELL,
-    RepositoriesDone,
-    RepositoriesFailed,
-    ResultBatch,
-)
+from sourcelight.backends.cluster.messages import CALL, HELLO, KEEP, SEARCH, TELL
+from sourcelight.backends.cluster.transport.packing import Message, result_from_plain, unpack, wrap_message
 from sourcelight.core.errors import WorkersUnreachable
-
-_SMALL_BYTES = 1 << 16
-"""Bytes of a batch up to which a copy costs less than a frame of its own."""
-
-Message = dict[str, Any]
-
-
-def wrap_message(message: Message) -> Message:
-    """Record batches and tables as frames beside the message."""
-    from distributed.protocol import to_serialize
-
-    # Results are packed by this module and not by Dask: it would walk every tuple and dict of each one to look for
-    # values that need a serializer of their own.
-    if message["kind"] == "results" or "results" in message or "outcome" in message:
-        large: list[Any] = []
-        payloads = [_result_to_plain(result, large) for result in message.get("results", ())]
-        body = pack({"results": payloads, "outcome": message.get("outcome")})
-        return {"kind": message["kind"], "said": body, "large": [to_serialize(batch) for batch in large]}
-    wrapped = dict(message)
-    for name in ("table", "rows"):
-        if wrapped.get(name) is not None:
-            wrapped[name] = to_serialize(wrapped[name])
-    if "answer" in wrapped:
-        answer = wrapped["answer"]
-        attributes = to_serialize({"attributes": answer["attributes"]})
-        wrapped["answer"] = {**answer, "table": to_serialize(answer["table"]), "attributes": attributes}
-    return wrapped
-
-
-def pack(payload: Mapping[str, Any]) -> bytes:
-    """Return values as one block of bytes: Dask looks at each value of a message several times before it is sent."""
-    return pickle.dumps(payload)
-
-
-def unpack(encoded: bytes | Message) -> Message:
-    """Unpack the result of `pack`; other versions send plain orders, and get an error about their version."""
-    if isinstance(encoded, dict):
-        return encoded
-    message: Message = pickle.loads(encoded)  # noqa: S301 - who has a certificate may run code here, as Dask is made for
-    return message
-
-
-def _result_to_plain(result: ResultBatch | RepositoriesDone | RepositoriesFailed, large: list[Any]) -> Message:
-    """Return a result as values; a large batch is put to the others that travel beside the message, without a copy."""
-    if isinstance(result, RepositoriesDone):
-        return {"passed": result.repositories}
-    if isinstance(result, RepositoriesFailed):
-        return {"failed": result.reasons, "unfit": result.unfit}
-    payload: Message = {"phase": result.phase, "repositories": result.repositories, "ends": result.ends}
-    # A large batch travels as a frame, which Dask sends from where it lies. Its index replaces it in the packed
-    # message.
-    if result.batch.nbytes > _SMALL_BYTES:
-        large.append(result.batch)
-        return {**payload, "large": len(large) - 1}
-    return {**payload, "batch": _batch_to_bytes(result.batch)}
-
-
-def result_from_plain(
-    payload: Mapping[str, Any], large: Sequence[Any]
-) -> ResultBatch | RepositoriesDone | RepositoriesFailed:
-    """Restore a result from values; its batch may be among the `large` ones."""
-    if "passed" in payload:
-        return RepositoriesDone(tuple(payload["passed"]))
-    if "failed" in payload:
-        return RepositoriesFailed(payload["failed"], payload["unfit"])
-    batch = large[payload["large"]] if "large" in payload else _batch_from_bytes(payload["batch"])
-    return ResultBatch(payload["phase"], tuple(payload["repositories"]), tuple(payload["ends"]), batch)
-
-
-def _batch_to_bytes(batch: Any) -> bytes:
-    import pyarrow as pa
-
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batch.schema, options=pa.ipc.IpcWriteOptions()) as writer:
-        writer.write_batch(batch)
-    encoded: bytes = sink.getvalue().to_pybytes()
-    return encoded
-
-
-def _batch_from_bytes(encoded: bytes) -> Any:
-    import pyarrow as pa
-
-    with pa.ipc.open_stream(encoded) as reader:
-        return reader.read_next_batch()
 
 
 class ConnectionBroke(WorkersUnreachable):

@@ -164,7 +164,7 @@ class RequestHandler:
                 outbox.put(RepositoriesFailed(dict(missing), unfit=True))
             search = shard_search(engine, order, cancellation)
             for item in search.results(order.limit):
-                outbox.put(item, item.batch.nbytes if isinstance(item, ResultBatch) else 0)
+                outbox.put(item, item.nbytes if isinstance(item, ResultBatch) else 0)
             outcome = search.outcome
             outcome.unfit = dict(missing)
             for name in outcome.failed:

@@ -10,8 +10,11 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
 
-from sourcelight.backends.cluster.batch_merge import Cut, join_cuts
+import numpy as np
+
+from sourcelight.backends.cluster.batch_merge import LARGE_ROWS, Cut, join_cuts
 from sourcelight.backends.cluster.messages import RepositoriesDone, RepositoriesFailed, ResultBatch, WorkerRequest
+from sourcelight.core.batches.codecs.raw_matches import RawMatches
 from sourcelight.core.batches.rows import MatchRows, boundaries, match_count
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ClusterError
@@ -104,7 +107,11 @@ class ShardSearch:
         source, cancellation = self._source, self._task.cancellation
         # The coordinator ranks the rows of all workers, and cuts them where alternatives have counts of their own.
         counts = numbers_or_limits([plan.alternative for plan in plans])
-        pipeline = source.make_pipeline(limit, self._on_part, order=FileRanker.add_scores, counts=counts)
+        # As in `LocalSource.batches`; many rows are record batches, which the coordinator passes on as they are.
+        raw_rows = LARGE_ROWS if self._task.request.display < 0 else 0
+        pipeline = source.make_pipeline(
+            limit, self._on_part, order=FileRanker.add_scores, counts=counts, raw_rows=raw_rows
+        )
         batches: Iterator[Any] = pipeline.batches()
         # Progress of this isn't sent: the coordinator shows that of its own.
         for _ in source.read_histories():
@@ -125,8 +132,13 @@ class ShardSearch:
                     {name: reason for name, reason in source.failed.items() if name not in failed_names}
                 )
                 failed_names.update(source.failed)
-            match_total += match_count(batch)
-            yield from phases.results(batch)
+            if isinstance(batch, RawMatches) and not batch.line_values:
+                match_total += int(batch.file_matches.sum())
+                yield phases.raw_result(batch)
+            else:
+                rows = batch.batch if isinstance(batch, RawMatches) else batch
+                match_total += match_count(rows)
+                yield from phases.results(rows)
             if match_total >= limit_here:
                 self.outcome.limit_hit = True
                 return
@@ -205,6 +217,18 @@ class Phases:
                 ends = {name: end - start for name, (_, end) in zip(names[first:index], runs[first:index], strict=True)}
                 yield ResultBatch(phases[first], tuple(ends), tuple(ends.values()), batch.slice(start, end_row - start))
                 first = index
+
+    def raw_result(self, matches: RawMatches) -> ResultBatch:
+        """Return matches with the repositories that their files are of; all of them are of files."""
+        ends = np.cumsum(matches.lengths).tolist()
+        runs = boundaries(len(ends), [matches.location_index])
+        # A repository at two revisions has two runs, of which the later one ends it.
+        locations = [
+            matches.locations[index] for index in matches.location_index[[start for start, _ in runs]].tolist()
+        ]
+        ends_by_name = {location.repository: ends[end - 1] for location, (_, end) in zip(locations, runs, strict=True)}
+        names = tuple(ends_by_name)
+        return ResultBatch(self._phase("content", names[-1]), names, tuple(ends_by_name.values()), matches)
 
     def _phase(self, kind: str, name: str) -> int:
         if kind == "repo" and name not in self.matching_names:

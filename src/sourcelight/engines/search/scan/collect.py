@@ -25,7 +25,7 @@ from sourcelight.engines.search.scan.columns import (
     raw_matches_of,
 )
 from sourcelight.engines.search.scan.evaluate import FileMatches
-from sourcelight.engines.search.scan.line_columns import ROW_TYPES, LineRows, line_columns, row_types
+from sourcelight.engines.search.scan.line_columns import ROW_TYPES, LineValues, line_columns, row_types
 from sourcelight.engines.search.scan.paths import runs
 from sourcelight.engines.search.scan.spans import NO_ROWS, MatchedLines, concatenate_lines, matched_lines
 
@@ -209,12 +209,14 @@ class MatchCollector:
         """Return the collected rows as a batch, and empty the collector."""
         ready, self._ready = self._ready, []
         matches, files = self.matches, self.files
+        # Raw matches have no chunks, so a search with chunks gets record batches.
+        # Estimates are enough: a few more rows of either kind cost no more than the choice of the other.
+        is_raw = self._rows <= self._options.raw_rows and not self._options.chunk_matches
         self.matches = self.files = self._rows = self._bytes = 0
         if not ready:
             return CollectedBatches((), matches, files)
         group, selected = _join_ready(ready)
-        # Raw matches have no chunks, so a search with chunks gets record batches.
-        if self._options.raw and not self._options.chunk_matches:
+        if is_raw:
             return CollectedBatches((self._raw_matches(group, selected),), matches, files)
         return CollectedBatches((self._record_batch(group, selected),), matches, files)
 
@@ -222,13 +224,14 @@ class MatchCollector:
         """Make a record batch of the selected files of a group."""
         import pyarrow as pa
 
-        rows = self._select(group, selected)
-        files = FileRows(self._source, rows.files, rows.row_counts)
-        if rows.row_count:
+        selected_files, has_lines, row_counts, content_index, order = _select_rows(group, selected)
+        lines = self._lines(group, content_index, order)
+        files = FileRows(self._source, selected_files, row_counts)
+        if lines is not None:
             # 0 is a row with a line, 1 a path match. None spares the column in the common case.
-            row_type = None if rows.has_lines.all() else np.repeat(~rows.has_lines, rows.row_counts).astype(np.int8)
+            row_type = None if has_lines.all() else np.repeat(~has_lines, row_counts).astype(np.int8)
             columns = file_columns(files, *row_types(row_type))
-            columns |= line_columns(rows, None if row_type is None else row_type == 0)
+            columns |= line_columns(lines, None if row_type is None else row_type == 0)
         else:
             columns = file_columns(files, ROW_TYPES[1:], None)
             columns["match_count"] = arrow_array(np.ones(len(files.files), dtype=np.int32))
@@ -244,23 +247,19 @@ class MatchCollector:
         file_rows = FileRows(self._source, files, row_counts)
         return raw_matches_of(file_rows, in_content, lines, lambda: self._record_batch(group, selected))
 
-    def _select(self, group: _GroupedMatches, selected: Int64Array | None) -> LineRows:
-        """Take the selected files of a group, in that order; None: all of them as they are."""
-        files, in_content, all_row_counts, content_index, order = _select_rows(group, selected)
-        batch = LineRows(files, all_row_counts, in_content)
-        if group.lines is None:
-            return batch
-        row_counts = group.row_counts[content_index]
+    def _lines(self, group: _GroupedMatches, content_index: Int64Array, order: Int64Array | None) -> LineValues | None:
+        """Return the lines of some files with content, taken in an order (None: as they are); None without any."""
+        if group.lines is None or not len(content_index):
+            return None
         corpus = self._source.corpus
-        if len(content_index):
-            lines = group.lines if order is None else group.lines.reorder(order)
-            batch.fill(corpus, lines, group.row_document if order is None else group.row_document[order])
-        if self._options.chunk_matches and batch.row_count:
-            file = np.repeat(np.arange(len(content_index)), row_counts)
+        in_order = group.lines if order is None else group.lines.reorder(order)
+        lines = LineValues.of(corpus, in_order, group.row_document if order is None else group.row_document[order])
+        if self._options.chunk_matches:
+            file = np.repeat(np.arange(len(content_index)), group.row_counts[content_index])
             line = group.lines.line if order is None else LineNumbers(group.lines.line[order])
             limits = (self._options.context_lines, self._options.max_line_len)
-            batch.chunks = chunks_of(corpus, line, file, group.documents[content_index], *limits)
-        return batch
+            lines.chunks = chunks_of(corpus, line, file, group.documents[content_index], *limits)
+        return lines
 
 
 def _select_rows(

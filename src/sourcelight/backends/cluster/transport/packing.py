@@ -1,0 +1,160 @@
+"""Pack the messages of a worker as few values.
+
+Dask inspects each value of a message several times before it sends it. And a record batch of a few rows costs more to
+pack and to read than to find, so few rows travel as the arrays of the engine.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from sourcelight.backends.cluster.messages import RepositoriesDone, RepositoriesFailed, ResultBatch
+from sourcelight.core.arrays import Int64Array
+from sourcelight.core.batches.codecs.raw_matches import RawMatches, RepositoryRevision
+from sourcelight.engines.search.scan.raw_batches import record_batch
+
+Message = dict[str, Any]
+
+_ARRAYS = ("lengths", "numbers", "offsets", "sizes", "counts", "matches", "starts", "ends")
+"""Arrays of raw matches that travel as they are."""
+
+_SMALL_BYTES = 1 << 16
+"""Bytes of a batch up to which a copy costs less than a frame of its own."""
+
+
+def wrap_message(message: Message) -> Message:
+    """Record batches and tables as frames beside the message."""
+    from distributed.protocol import to_serialize
+
+    # Results are packed by this module and not by Dask: it would walk every tuple and dict of each one to look for
+    # values that need a serializer of their own.
+    if message["kind"] == "results" or "results" in message or "outcome" in message:
+        large: list[Any] = []
+        payloads = [_result_to_plain(result, large) for result in message.get("results", ())]
+        body = pack({"results": payloads, "outcome": message.get("outcome")})
+        return {"kind": message["kind"], "said": body, "large": [to_serialize(batch) for batch in large]}
+    wrapped = dict(message)
+    for name in ("table", "rows"):
+        if wrapped.get(name) is not None:
+            wrapped[name] = to_serialize(wrapped[name])
+    if "answer" in wrapped:
+        answer = wrapped["answer"]
+        attributes = to_serialize({"attributes": answer["attributes"]})
+        wrapped["answer"] = {**answer, "table": to_serialize(answer["table"]), "attributes": attributes}
+    return wrapped
+
+
+def pack(payload: Mapping[str, Any]) -> bytes:
+    """Return values as one block of bytes: Dask looks at each value of a message several times before it is sent."""
+    return pickle.dumps(payload)
+
+
+def unpack(encoded: bytes | Message) -> Message:
+    """Unpack the result of `pack`; other versions send plain orders, and get an error about their version."""
+    if isinstance(encoded, dict):
+        return encoded
+    message: Message = pickle.loads(encoded)  # noqa: S301 - who has a certificate may run code here, as Dask is made for
+    return message
+
+
+def _result_to_plain(result: ResultBatch | RepositoriesDone | RepositoriesFailed, large: list[Any]) -> Message:
+    """Return a result as values; a large batch is put to the others that travel beside the message, without a copy."""
+    if isinstance(result, RepositoriesDone):
+        return {"passed": result.repositories}
+    if isinstance(result, RepositoriesFailed):
+        return {"failed": result.reasons, "unfit": result.unfit}
+    payload: Message = {"phase": result.phase, "repositories": result.repositories, "ends": result.ends}
+    if isinstance(result.batch, RawMatches):
+        return {**payload, "rows": _rows_to_plain(result.batch)}
+    # A large batch travels as a frame, which Dask sends from where it lies. Its index replaces it in the packed
+    # message.
+    if result.batch.nbytes > _SMALL_BYTES:
+        large.append(result.batch)
+        return {**payload, "large": len(large) - 1}
+    return {**payload, "batch": _batch_to_bytes(result.batch)}
+
+
+def result_from_plain(
+    payload: Mapping[str, Any], large: Sequence[Any]
+) -> ResultBatch | RepositoriesDone | RepositoriesFailed:
+    """Restore a result from values; its batch may be among the `large` ones."""
+    if "passed" in payload:
+        return RepositoriesDone(tuple(payload["passed"]))
+    if "failed" in payload:
+        return RepositoriesFailed(payload["failed"], payload["unfit"])
+    if "rows" in payload:
+        batch: Any = _rows_from_plain(payload["rows"])
+    else:
+        batch = large[payload["large"]] if "large" in payload else _batch_from_bytes(payload["batch"])
+    return ResultBatch(payload["phase"], tuple(payload["repositories"]), tuple(payload["ends"]), batch)
+
+
+def _batch_to_bytes(batch: Any) -> bytes:
+    import pyarrow as pa
+
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema, options=pa.ipc.IpcWriteOptions()) as writer:
+        writer.write_batch(batch)
+    encoded: bytes = sink.getvalue().to_pybytes()
+    return encoded
+
+
+def _batch_from_bytes(encoded: bytes) -> Any:
+    import pyarrow as pa
+
+    with pa.ipc.open_stream(encoded) as reader:
+        return reader.read_next_batch()
+
+
+def _rows_to_plain(matches: RawMatches) -> dict[str, Any]:
+    """Return matches as plain values, their arrays as one block of bytes; they have no columns of lines."""
+    location_codes, locations = _distinct_codes(matches.location_index)
+    values: dict[str, list[Any]] = {}
+    codes = []
+    for name, (of_all, codes_of_all) in matches.file_values.items():
+        value_codes, of_files = _distinct_codes(codes_of_all)
+        values[name] = [of_all[code] for code in value_codes]
+        codes.append(of_files)
+    arrays = [getattr(matches, name) for name in _ARRAYS]
+    arrays += [matches.in_content.astype(np.int64), locations, *codes]
+    return {
+        "locations": [tuple(matches.locations[index]) for index in location_codes],
+        "values": values,
+        "paths": matches.paths,
+        "names": matches.names,
+        "sizes": list(map(len, arrays)),
+        "arrays": np.concatenate(arrays).astype(np.int64, copy=False).tobytes(),
+        "data": matches.data,
+    }
+
+
+def _rows_from_plain(payload: Mapping[str, Any]) -> RawMatches:
+    """Restore the matches from `_rows_to_plain`."""
+    block = np.frombuffer(payload["arrays"], np.int64)
+    ends = np.cumsum(payload["sizes"])
+    arrays = [block[end - size : end] for end, size in zip(ends.tolist(), payload["sizes"], strict=True)]
+    count = len(_ARRAYS)
+    of_files = zip(payload["values"].items(), arrays[count + 2 :], strict=True)
+    matches = RawMatches(
+        locations=[RepositoryRevision(*location) for location in payload["locations"]],
+        in_content=arrays[count].astype(np.bool_),
+        location_index=arrays[count + 1],
+        file_values={name: (values, codes) for (name, values), codes in of_files},
+        paths=payload["paths"],
+        names=payload["names"],
+        line_values={},
+        data=payload["data"],
+        make=lambda: record_batch(matches),
+        **dict(zip(_ARRAYS, arrays, strict=False)),
+    )
+    return matches
+
+
+def _distinct_codes(codes: Int64Array) -> tuple[list[int], Int64Array]:
+    """Return the distinct codes, ascending, and the place of each code among them."""
+    distinct_codes = np.flatnonzero(np.bincount(codes))
+    return distinct_codes.tolist(), distinct_codes.searchsorted(codes)
