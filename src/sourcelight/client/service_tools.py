@@ -143,7 +143,7 @@ class ServiceTools(Mapping[str, Callable[..., Any]]):
             return list(super().__dir__())
 
     def __repr__(self) -> str:
-        return f"ServiceTools({self._tools._backend.name!r})"  # noqa: SLF001 - one module
+        return repr(self._tools).removeprefix("Async")
 
 
 def signature_of(tool: AdvertisedTool) -> inspect.Signature:

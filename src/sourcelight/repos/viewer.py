@@ -53,9 +53,9 @@ class Viewer:
         """Return whether this repository exists for the viewer."""
         if self.only is not None and repository.info.name not in self.only:
             return False
-        return self.sees_private or not repository.info.private or self._is_granted(repository)
+        return self.sees_private or not repository.info.private or self.is_granted(repository)
 
-    def _is_granted(self, repository: Repository) -> bool:
+    def is_granted(self, repository: Repository) -> bool:
         """Return whether a private repository is granted, and every private one whose objects it reads."""
         if repository.info.name in self.granted:
             return self.granted.issuperset(repository.lender_names)
@@ -69,5 +69,5 @@ def visible(repositories: Iterable[Repository], viewer: Viewer) -> tuple[Reposit
         return tuple([repository for repository in repositories if viewer.may_see(repository)])
     if viewer.sees_private:
         return tuple(repositories)
-    granted = viewer._is_granted  # noqa: SLF001 - the rule of this module
+    granted = viewer.is_granted
     return tuple([repository for repository in repositories if not repository.info.private or granted(repository)])

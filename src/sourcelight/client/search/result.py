@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from sourcelight.client.portal import call
 from sourcelight.client.provenance import now, provenance
@@ -34,6 +34,15 @@ if TYPE_CHECKING:
     from sourcelight.display.frames.tables import Frame, Table
     from sourcelight.display.notebook.widgets.explorer import Explorer
     from sourcelight.display.notebook.widgets.facets import FacetPanel
+
+
+class ResultParts(NamedTuple):
+    """What a result has from its search, for a result of several searches."""
+
+    batches: tuple[Any, ...]
+    infos: tuple[RepositoryInfo, ...]
+    source: Backend | None
+    asked_at: str
 
 
 @refuses_former_names("SearchResult")
@@ -100,6 +109,10 @@ class SearchResult:
     def arrow(self) -> Table:
         """Arrow table of matches, with the columns of `matches`."""
         return matches_table(self._batches, served=self._served)
+
+    @property
+    def _parts(self) -> ResultParts:
+        return ResultParts(self._batches, self._infos, self._source, self._asked_at)
 
     @property
     def _served(self) -> bool:

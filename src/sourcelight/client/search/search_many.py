@@ -37,12 +37,13 @@ class ManyResult(SearchResult):
     """
 
     def __init__(self, results: Mapping[str, SearchResult], backend: str, state: ManyState) -> None:
-        batches = tuple(batch for result in results.values() for batch in result._batches)  # noqa: SLF001 - its own kind
-        infos = {item.name: item for result in results.values() for item in result._infos}  # noqa: SLF001
+        parts = [result._parts for result in results.values()]  # noqa: SLF001 - a subclass
+        batches = tuple(batch for part in parts for batch in part.batches)
+        infos = {info.name: info for part in parts for info in part.infos}
         title = f"{count_of(len(results), 'search')}: {', '.join(results)}"
-        started_at = min(result._asked_at for result in results.values())  # noqa: SLF001
+        started_at = min(part.asked_at for part in parts)
         super().__init__(SearchRequest(title), backend, state, batches, tuple(infos.values()), asked_at=started_at)
-        self._source = next(iter(results.values()))._source  # noqa: SLF001
+        self._source = parts[0].source
         self._results = dict(results)
 
     @property

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias, TypeVar
 
@@ -211,6 +211,11 @@ class History:
             self._memory[name] = make()
         value: _Value = self._memory[name]
         return value
+
+    def with_segments(self, segments: tuple[Segment, ...]) -> History:
+        """Return the same commits with other segments of changes."""
+        # Masks of commits stay true; what was computed from changes doesn't.
+        return replace(self, segments=segments, _memory={})
 
     def is_unchanged(self) -> bool:
         """Return whether its files on disk are still the ones that were opened, unchanged."""

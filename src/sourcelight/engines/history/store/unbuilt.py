@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -115,13 +115,7 @@ class CommitReader:
             # Files of parts are mapped when they are read, so that they outlive the folder.
             parts, unread = reader.read(numbers, self._account)
             self._read += len(numbers)
-            history = replace(
-                self.history,
-                segments=(_segment(self._new_commits, parts, unread),),
-                # Masks and texts of commits stay true; what was computed from changes doesn't.
-                _masks=self.history._masks,  # noqa: SLF001 - the same commits under the same numbers
-                _memory={},
-            )
+            history = self.history.with_segments((_segment(self._new_commits, parts, unread),))
             self._last = key, history
             return history
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from sourcelight.engines.navigation.languages.python.fixtures import Fixtures, is_fixture
 from sourcelight.engines.navigation.languages.python.members import (
@@ -43,7 +43,7 @@ class PythonInference(Fixtures):
         """
         if node is None or self.depth >= MAX_DEPTH:
             return []
-        handler = _EXPRESSIONS.get(node.type)
+        handler = self._EXPRESSIONS.get(node.type)
         if handler is None:
             return [PythonValue("outside")] if node.type in _OUTSIDE else []
         self.depth += 1
@@ -393,6 +393,29 @@ class PythonInference(Fixtures):
             return self._method_results(value, b"__enter__") or self._method_results(value, b"__aenter__")
         return []
 
+    # Below the methods, which are plain functions here.
+    _EXPRESSIONS: ClassVar = {
+        "identifier": _identifier,
+        "attribute": _attribute,
+        "call": _call,
+        "subscript": _subscript,
+        "await": _inner_expression,
+        "boolean_operator": _alternatives,
+        "conditional_expression": _alternatives,
+        "parenthesized_expression": _inner_expression,
+        "binary_operator": _operator,
+        "named_expression": _walrus,
+        "list": _literal,
+        "tuple": _literal,
+        "expression_list": _literal,
+        "set": _literal,
+        "dictionary": _literal,
+        "list_comprehension": _comprehension,
+        "set_comprehension": _comprehension,
+        "dictionary_comprehension": _comprehension,
+        "generator_expression": _comprehension,
+    }
+
 
 def is_property(binding: PythonBinding) -> bool:
     """Return whether a member is a property."""
@@ -433,26 +456,3 @@ def _results(function: Node) -> tuple[list[Node], list[Node]]:
         ):
             pending += reversed(node.named_children)
     return returned, yielded
-
-
-_EXPRESSIONS = {
-    "identifier": PythonInference._identifier,  # noqa: SLF001 - the table follows the class it belongs to
-    "attribute": PythonInference._attribute,  # noqa: SLF001 - as above
-    "call": PythonInference._call,  # noqa: SLF001 - as above
-    "subscript": PythonInference._subscript,  # noqa: SLF001 - as above
-    "await": PythonInference._inner_expression,  # noqa: SLF001 - as above
-    "boolean_operator": PythonInference._alternatives,  # noqa: SLF001 - as above
-    "conditional_expression": PythonInference._alternatives,  # noqa: SLF001 - as above
-    "parenthesized_expression": PythonInference._inner_expression,  # noqa: SLF001 - as above
-    "binary_operator": PythonInference._operator,  # noqa: SLF001 - as above
-    "named_expression": PythonInference._walrus,  # noqa: SLF001 - as above
-    "list": PythonInference._literal,  # noqa: SLF001 - as above
-    "tuple": PythonInference._literal,  # noqa: SLF001 - as above
-    "expression_list": PythonInference._literal,  # noqa: SLF001 - as above
-    "set": PythonInference._literal,  # noqa: SLF001 - as above
-    "dictionary": PythonInference._literal,  # noqa: SLF001 - as above
-    "list_comprehension": PythonInference._comprehension,  # noqa: SLF001 - as above
-    "set_comprehension": PythonInference._comprehension,  # noqa: SLF001 - as above
-    "dictionary_comprehension": PythonInference._comprehension,  # noqa: SLF001 - as above
-    "generator_expression": PythonInference._comprehension,  # noqa: SLF001 - as above
-}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from sourcelight.engines.navigation.model import ParsedFile
 
@@ -235,9 +235,10 @@ class _ScopeWalk:
         self.bind("parameter", name, node, 0)
 
     def _statements(self, pending: list[Node]) -> None:
+        handlers = self._HANDLERS
         while pending:
             node = pending.pop()
-            handler = _HANDLERS.get(node.type)
+            handler = handlers.get(node.type)
             if handler is not None:
                 handler(self, node, pending)
             elif node.type in _BLOCKS or (self.deep and node.type not in {"lambda", "class_definition"}):
@@ -379,26 +380,26 @@ class _ScopeWalk:
             elif part.type == "parenthesized_expression" and part.named_children:
                 pending.append((part.named_children[0], steps))
 
-
-_HANDLERS: dict[str, Callable[[_ScopeWalk, Node, list[Node]], None]] = {
-    "function_definition": _ScopeWalk._function,  # noqa: SLF001 - the table follows the class it belongs to
-    "class_definition": _ScopeWalk._function,  # noqa: SLF001 - as above
-    "decorated_definition": _ScopeWalk._decorated_definition,  # noqa: SLF001 - as above
-    "if_statement": _ScopeWalk._if,  # noqa: SLF001 - as above
-    "assignment": _ScopeWalk._assignment,  # noqa: SLF001 - as above
-    "augmented_assignment": _ScopeWalk._assignment,  # noqa: SLF001 - as above
-    "named_expression": _ScopeWalk._walrus,  # noqa: SLF001 - as above
-    "for_statement": _ScopeWalk._for,  # noqa: SLF001 - as above
-    "as_pattern": _ScopeWalk._as_pattern,  # noqa: SLF001 - as above
-    "with_item": lambda _, node, pending: pending.extend(node.named_children),
-    "import_statement": _ScopeWalk._import,  # noqa: SLF001 - as above
-    "import_from_statement": _ScopeWalk._from_import,  # noqa: SLF001 - as above
-    "future_import_statement": lambda *_: None,
-    "global_statement": _ScopeWalk._global,  # noqa: SLF001 - as above
-    "nonlocal_statement": _ScopeWalk._global,  # noqa: SLF001 - as above
-    "type_alias_statement": _ScopeWalk._type_alias,  # noqa: SLF001 - as above
-    "case_pattern": _ScopeWalk._case_pattern,  # noqa: SLF001 - as above
-}
+    # Below the methods, which are plain functions here.
+    _HANDLERS: ClassVar[Mapping[str, Callable[[_ScopeWalk, Node, list[Node]], None]]] = {
+        "function_definition": _function,
+        "class_definition": _function,
+        "decorated_definition": _decorated_definition,
+        "if_statement": _if,
+        "assignment": _assignment,
+        "augmented_assignment": _assignment,
+        "named_expression": _walrus,
+        "for_statement": _for,
+        "as_pattern": _as_pattern,
+        "with_item": lambda _, node, pending: pending.extend(node.named_children),
+        "import_statement": _import,
+        "import_from_statement": _from_import,
+        "future_import_statement": lambda *_: None,
+        "global_statement": _global,
+        "nonlocal_statement": _global,
+        "type_alias_statement": _type_alias,
+        "case_pattern": _case_pattern,
+    }
 
 
 def parse_from_module(source: Node | None) -> tuple[bytes, int]:
