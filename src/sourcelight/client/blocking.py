@@ -102,7 +102,7 @@ class Client(ShowsOverview, BlockingMethods):
             "timeout_s": timeout_s,
         }
         # The search starts on the background loop; the widget is made here, in the thread that draws.
-        return explorer(call(lambda: self._client._start(query, exhaustive=exhaustive, **options)))  # noqa: SLF001
+        return explorer(call(lambda: self._client._start(query, exhaustive=exhaustive, **options)))  # noqa: SLF001 - one room
 
     explore.__doc__ = AsyncClient.explore.__doc__
 

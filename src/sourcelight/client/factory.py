@@ -235,7 +235,7 @@ async def _open_embedded(
     cancellation = Cancellation()
     state = IndexState(", ".join(os.fspath(p) for p in paths))
 
-    def work() -> Any:
+    def open_backend() -> Any:
         # Imported here: it loads the engines, which a client of a service never needs.
         from sourcelight.backends import embedded
         from sourcelight.backends.embedded.factory import mirror
@@ -256,26 +256,12 @@ async def _open_embedded(
             index_now=False,
         )
         engine.embedder = embedder
-
-        def build_more() -> None:
-            if background_index:
-                targets = [engine.target_of(repository) for repository in engine.catalog.repositories]
-                engine.definitions.start(targets)
-                engine.term_updates.start(targets)
-
-        # The user of a notebook can wait for an index and interrupt it; a client of a service can't.
-        engine.indexing.wait_s = math.inf
-        # A small index is built at once: a search that had to read files directly would be slower than the build.
-        if engine.index_takes_a_moment():
-            engine.update(progress=state.update, cancellation=cancellation)
-            build_more()
-        else:
-            engine.start_indexing(build_more)
+        _index(engine, state, cancellation, background_index=background_index)
         return embedded.EmbeddedBackend(engine)
 
     async with painting(state, progress, cancellation.cancel):
         try:
-            backend = await asyncio.to_thread(work)
+            backend = await asyncio.to_thread(open_backend)
         except asyncio.CancelledError:
             # The thread doesn't see that its task was canceled; it stops at its next check of the signal.
             cancellation.cancel()
@@ -291,6 +277,25 @@ async def _open_embedded(
     for text in backend.engine.catalog.unread_settings:
         warn(UserWarning(text))
     return backend
+
+
+def _index(engine: Any, state: IndexState, cancellation: Cancellation, *, background_index: bool) -> None:
+    """Build a small index, or start to build a large one."""
+
+    def build_more() -> None:
+        if background_index:
+            targets = [engine.target_of(repository) for repository in engine.catalog.repositories]
+            engine.definitions.start(targets)
+            engine.term_updates.start(targets)
+
+    # The user of a notebook can wait for an index and interrupt it; a client of a service can't.
+    engine.indexing.wait_s = math.inf
+    # A small index is built at once: a search that had to read files directly would be slower than the build.
+    if engine.index_takes_a_moment():
+        engine.update(progress=state.update, cancellation=cancellation)
+        build_more()
+    else:
+        engine.start_indexing(build_more)
 
 
 def _check_paths(paths: Iterable[object]) -> None:

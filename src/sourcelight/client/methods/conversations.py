@@ -108,40 +108,23 @@ class ConversationMethods:
         """
         if not isinstance(question, str) or not question.strip():
             raise ToolError("the question is empty: say what you want to know", tool="deepsearch", argument="question")
+        question = question.strip()
         scope = _scope(repos, revision)
         follows = conversation.identifier if isinstance(conversation, DeepSearchAnswer) else conversation
         backend = self.backend
         base_url = "" if backend.local else backend.name
-        cache = cache and not backend.features.is_recorded()
-        asked_text = json.dumps([question.strip(), scope]) if scope else question.strip()
-        answer_cache = AnswerCache(_asker(backend), asked_text) if cache and follows is None else None
+        is_cached = cache and follows is None and not backend.features.is_recorded()
+        cache_key = json.dumps([question, scope]) if scope else question
+        answer_cache = AnswerCache(_asker(backend), cache_key) if is_cached else None
         commits = await _pins(backend, revision) if answer_cache is not None and backend.local else None
         if answer_cache is not None and commits is not None and (stored := answer_cache.load(commits)) is not None:
             cached = DeepSearchAnswer(stored, base_url=base_url, asker=self, cached=True)
             self._last_answer, self._read_last = cached, lambda: cached
             return cached
-        arguments = {"question": question.strip(), **scope, **({} if follows is None else {"identifier": follows})}
-        state, attributes = AskState(question.strip()), dict[str, Any]()
-
-        async def work() -> None:
-            try:
-                name = "deepsearch" if follows is None else "deepsearch_follow_up"
-                answer = await backend.call(name, arguments, state.update)
-                attributes.update(conversation_facts(answer, question.strip()))
-                state.address = attributes["url"] if attributes["status"] == "running" else ""
-                if attributes["status"] == "running":
-                    answer = await _poll(backend, attributes, timeout_s, len(attributes["questions"]))
-            except asyncio.CancelledError:
-                state.interrupt()
-                attributes["status"] = "interrupted"
-                raise
-            except Exception as exc:
-                state.fail(str(exc))
-                raise
-            state.finish(_countable(attributes, answer))
-
+        arguments = {"question": question, **scope, **({} if follows is None else {"identifier": follows})}
+        state, attributes = AskState(question), dict[str, Any]()
         try:
-            await watch(state, work(), progress, 0.3, client=self)
+            await watch(state, _ask(backend, arguments, state, attributes, timeout_s), progress, 0.3, client=self)
         except TransportError as error:
             stored = None if answer_cache is None else answer_cache.newest()
             if stored is None or attributes:
@@ -150,11 +133,7 @@ class ConversationMethods:
             stored = {**stored, "notices": [*stored.get("notices", ()), notice]}
             return DeepSearchAnswer(stored, base_url=base_url, asker=self, cached=True)
         finally:
-            nothing = {
-                "status": "interrupted",
-                "title": question.strip(),
-                "questions": [{"question": question.strip()}],
-            }
+            nothing = {"status": "interrupted", "title": question, "questions": [{"question": question}]}
             self._last_answer = DeepSearchAnswer(
                 {**nothing, **attributes}, base_url=base_url, asker=self, turns=state.turns
             )  # fmt: skip
@@ -384,6 +363,31 @@ def _answered_of(attributes: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the repositories and commits that an answer names as its source."""
     pins = [pin for question in attributes["questions"] for pin in question.get("pins") or ()]
     return sorted({(str(pin.get("repository")), str(pin.get("commit"))) for pin in pins})
+
+
+async def _ask(
+    backend: Backend,
+    arguments: Mapping[str, Any],
+    state: AskState,
+    attributes: dict[str, Any],
+    timeout_s: float | None,
+) -> None:
+    """Ask a question, and wait for its answer; `attributes` gets what is known of it, also if this is interrupted."""
+    try:
+        name = "deepsearch_follow_up" if "identifier" in arguments else "deepsearch"
+        answer = await backend.call(name, arguments, state.update)
+        attributes.update(conversation_facts(answer, arguments["question"]))
+        state.address = attributes["url"] if attributes["status"] == "running" else ""
+        if attributes["status"] == "running":
+            answer = await _poll(backend, attributes, timeout_s, len(attributes["questions"]))
+    except asyncio.CancelledError:
+        state.interrupt()
+        attributes["status"] = "interrupted"
+        raise
+    except Exception as exc:
+        state.fail(str(exc))
+        raise
+    state.finish(_countable(attributes, answer))
 
 
 async def _poll(

@@ -28,33 +28,59 @@ def repository_hits(
     alternative: Alternative, targets: Sequence[Target]
 ) -> tuple[tuple[Target, tuple[tuple[int, int], ...]], ...]:
     """Return repositories whose name matches the pattern; the pattern ends at its first ``@``."""
+    if _no_name_matches(alternative, targets):
+        return ()
+    matcher = _NameMatcher(alternative.case_sensitive())
+    matches = []
+    for target in targets:
+        name = target.repository.info.name.encode()
+        name_spans = matcher.spans(alternative.pattern, name)
+        if name_spans is not None:
+            in_characters = ((_characters(name[:start]), _characters(name[:end])) for start, end in name_spans)
+            matches.append((target, tuple(disjoint_spans(in_characters))))
+    return tuple(matches)
+
+
+def _no_name_matches(alternative: Alternative, targets: Sequence[Target]) -> bool:
+    """Return whether one look at all names together shows that none matches."""
     pattern = alternative.pattern
-    if isinstance(pattern, Pattern) and not pattern.negated and pattern.kind == "literal" and pattern.value.isascii():
-        # Of a text that no name holds, in whatever case, nothing more is asked: one look for all names.
+    if not isinstance(pattern, Pattern) or pattern.negated:
+        return False
+    if pattern.kind == "literal":
         text = "" if pattern.content else pattern.value.split("@", 1)[0]
+        if not text:
+            return True
         names = "\n".join([target.repository.info.name for target in targets])
-        if not text or (names.isascii() and text.lower() not in names.lower()):
-            return ()
-    sensitive = alternative.case_sensitive()
-    if isinstance(pattern, Pattern) and not pattern.negated and pattern.kind == "regexp" and "@" not in pattern.value:
-        # What no name satisfies, all of them together don't either. The expression is compiled for files anyway; for
-        # names, where ^ and $ have another meaning, only if they may match.
-        names = "\n".join([target.repository.info.name for target in targets])
-        if names.isascii() and not satisfies(
-            compile_term(pattern, sensitive=sensitive).required, names.lower().encode()
-        ):
-            return ()
-    compiled: dict[Pattern, CompiledPattern | None] = {}
+        return text.isascii() and names.isascii() and text.lower() not in names.lower()
+    if "@" in pattern.value:
+        return False
+    # The expression is compiled for files anyway; for names, where ^ and $ mean something else, only if they may match.
+    names = "\n".join([target.repository.info.name for target in targets])
+    if not names.isascii():
+        return False
+    required = compile_term(pattern, sensitive=alternative.case_sensitive()).required
+    return not satisfies(required, names.lower().encode())
 
-    def name_pattern(node: Pattern, text: str) -> CompiledPattern | None:
-        try:
-            return compile_term(replace(node, value=text), sensitive=sensitive, whole_text=True)
-        except QueryError:
-            if text == node.value:
-                raise
-            return None  # the text before an @ inside a group or class isn't an expression, and names no repository
 
-    def of_pattern(node: Pattern, name: bytes) -> list[tuple[int, int]] | None:
+class _NameMatcher:
+    """Finds the pattern of a query in names; each expression is compiled once, for the first name that needs it."""
+
+    def __init__(self, case_sensitive: bool) -> None:  # noqa: FBT001 - its only argument
+        self._case_sensitive = case_sensitive
+        self._compiled: dict[Pattern, CompiledPattern | None] = {}
+
+    def spans(self, node: Node | None, name: bytes) -> list[tuple[int, int]] | None:
+        """Return the spans in a name that matches; None if it doesn't."""
+        if isinstance(node, Pattern):
+            return self._pattern_spans(node, name)
+        if not isinstance(node, And | Or):
+            return []
+        arg_spans = [self.spans(arg, name) for arg in node.args]
+        present_spans = [part for part in arg_spans if part is not None]
+        enough = len(present_spans) == len(arg_spans) if isinstance(node, And) else bool(present_spans)
+        return [span for part in present_spans for span in part] if enough else None
+
+    def _pattern_spans(self, node: Pattern, name: bytes) -> list[tuple[int, int]] | None:
         text = "" if node.content else node.value.split("@", 1)[0]
         if not text:
             return None
@@ -63,32 +89,21 @@ def repository_hits(
         # than the match.
         is_ascii = text.isascii() and name.isascii()
         if node.kind == "regexp" or not is_ascii or text.encode().lower() in name.lower():
-            if node not in compiled:
-                compiled[node] = name_pattern(node, text)
-            pattern = compiled[node]
+            if node not in self._compiled:
+                self._compiled[node] = self._compile(node, text)
+            pattern = self._compiled[node]
             name_spans = [] if pattern is None else pattern.find(name)
         if node.negated:
             return None if name_spans else []
         return name_spans or None
 
-    def spans(node: Node | None, name: bytes) -> list[tuple[int, int]] | None:
-        if isinstance(node, Pattern):
-            return of_pattern(node, name)
-        if not isinstance(node, And | Or):
-            return []
-        arg_spans = [spans(arg, name) for arg in node.args]
-        present_spans = [part for part in arg_spans if part is not None]
-        enough = len(present_spans) == len(arg_spans) if isinstance(node, And) else bool(present_spans)
-        return [span for part in present_spans for span in part] if enough else None
-
-    matches = []
-    for target in targets:
-        name = target.repository.info.name.encode()
-        name_spans = spans(alternative.pattern, name)
-        if name_spans is not None:
-            in_characters = ((_characters(name[:start]), _characters(name[:end])) for start, end in name_spans)
-            matches.append((target, tuple(disjoint_spans(in_characters))))
-    return tuple(matches)
+    def _compile(self, node: Pattern, text: str) -> CompiledPattern | None:
+        try:
+            return compile_term(replace(node, value=text), sensitive=self._case_sensitive, whole_text=True)
+        except QueryError:
+            if text == node.value:
+                raise
+            return None  # the text before an @ inside a group or class isn't an expression, and names no repository
 
 
 def _characters(text: bytes) -> int:

@@ -64,25 +64,8 @@ class _GroupKey:
 async def _contributors(request: ToolRequest) -> ToolResult:
     by = _grouping(request, (), ("repository",))
     commits = await _commits(request)
-    sums: dict[_GroupKey, _Sum] = {}
     people = _People(request, commits)
-    for row in commits.table.to_pylist():
-        moment, writer = row["commit_date"], people.person(row["author"], row["author_email"])
-        group = sums.setdefault(_key(row, by, writer), _Sum())
-        group.extend(moment)
-        group.commits += 1
-        group.agent_commits += bool(row["agent"])
-        group.merges += len(row["parents"]) > 1
-        group.additions += row["additions"] or 0
-        group.deletions += row["deletions"] or 0
-        group.bot = people.bots.get(writer, row["bot"])
-        for helper in people.co_authors(row["co_authors"]):
-            person = people.person(*helper)
-            # Squashed commits may name their author as a co-author, too.
-            if person != writer:
-                helper_group = sums.setdefault(_key(row, by, person), _Sum())
-                helper_group.extend(moment)
-                helper_group.co_authored += 1
+    sums = _contributions(commits, by, people)
     says_agents = _says_agents(commits)
     order = sorted(
         sums.items(),
@@ -111,6 +94,29 @@ async def _contributors(request: ToolRequest) -> ToolResult:
         "Commits alone don't say which files a person changed.",
     )
     return _answer("contributors", rows, commits, notices_text, people)
+
+
+def _contributions(commits: ToolResult, by: tuple[str, ...], people: _People) -> dict[_GroupKey, _Sum]:
+    """Add up the commits of each author, and those that name a co-author."""
+    sums: dict[_GroupKey, _Sum] = {}
+    for row in commits.table.to_pylist():
+        moment, writer = row["commit_date"], people.person(row["author"], row["author_email"])
+        group = sums.setdefault(_key(row, by, writer), _Sum())
+        group.extend(moment)
+        group.commits += 1
+        group.agent_commits += bool(row["agent"])
+        group.merges += len(row["parents"]) > 1
+        group.additions += row["additions"] or 0
+        group.deletions += row["deletions"] or 0
+        group.bot = people.bots.get(writer, row["bot"])
+        for helper in people.co_authors(row["co_authors"]):
+            person = people.person(*helper)
+            # Squashed commits may name their author as a co-author, too.
+            if person != writer:
+                helper_group = sums.setdefault(_key(row, by, person), _Sum())
+                helper_group.extend(moment)
+                helper_group.co_authored += 1
+    return sums
 
 
 async def _churn(request: ToolRequest) -> ToolResult:

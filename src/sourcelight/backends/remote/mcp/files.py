@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sourcelight.backends.remote.mcp.arguments import accepted_name, limits_of
@@ -25,34 +25,12 @@ _MAX_PAGES = 10_000
 
 async def _list_files(request: ToolRequest) -> ToolResult:
     arguments = request.arguments
-    schema = await request.schema()
-    page_arguments = dict(arguments)
-    rows: list[Mapping[str, Any]] = []
-    info: Mapping[str, Any] = {}
-    messages: tuple[str, ...] = ()
-    is_truncated = False
-    for _ in range(_MAX_PAGES):
-        value = (await request.ask(page_arguments)).read(("files",))
-        if isinstance(value, str):
-            paths_on_page, messages = paths(value)
-            if is_no_list(value) or (not paths_on_page and messages):
-                return keep_text(request.name, value, repository=arguments["repo"], path=arguments.get("path", ""))
-            rows += [{"path": line, "isDirectory": line.endswith("/")} for line in paths_on_page]
-            is_truncated = bool(messages)
-            break
-        info = info or value
-        entries = list(value.get("files") or ())
-        rows += entries
-        messages, page = notices(value), value.get("pageInfo") or {}
-        is_truncated = is_cut(value) or bool(page.get("hasNextPage"))
-        cursor = page.get("endCursor")
-        # An empty page with a cursor would be requested again and again.
-        if not is_truncated or not cursor or not entries or "after" not in schema.get("properties", {}):
-            break
-        page_arguments["after"] = cursor
-        if "revision" in schema["properties"] and info.get("commit"):
-            page_arguments["revision"] = info["commit"]  # the branch may move between two pages
+    listing = await _read_listing(request)
+    if isinstance(listing, ToolResult):
+        return listing
+    rows, messages, is_truncated = listing.rows, listing.messages, listing.is_truncated
     # Services without a stated limit usually have a round one; then completeness isn't proven.
+    info = listing.info
     if not is_truncated and len(rows) in _LISTED_PAGES and "total" not in info and "limitHit" not in info:
         is_truncated = True
         messages = (*messages, f"The service lists {len(rows):,} entries, which may be as many as it lists at once.")
@@ -78,9 +56,65 @@ async def _list_files(request: ToolRequest) -> ToolResult:
         "commit": commit or "",
         "path": "/".join(part for part in arguments.get("path", "").split("/") if part not in {"", "."}),
         "total": info.get("total", None if is_truncated else len(rows)),
-        "end_cursor": page_arguments.get("after") if is_truncated else None,
+        "end_cursor": listing.cursor if is_truncated else None,
     }
     return ToolResult("files", table, attributes, not is_truncated, messages)
+
+
+@dataclass(slots=True)
+class _Listing:
+    """Entries of a list, from all of its pages.
+
+    Attributes
+    ----------
+    rows
+        The entries.
+    messages
+        What the service says about the list.
+    info
+        The first page, with facts about the whole list.
+    is_truncated
+        Whether entries are missing.
+    cursor
+        Cursor of the last page that was requested; None for the first.
+    """
+
+    rows: list[Mapping[str, Any]] = field(default_factory=list)
+    messages: tuple[str, ...] = ()
+    info: Mapping[str, Any] = field(default_factory=dict)
+    is_truncated: bool = False
+    cursor: str | None = None
+
+
+async def _read_listing(request: ToolRequest) -> _Listing | ToolResult:
+    """Read all pages of a list of files; an answer that is no list is kept as a text."""
+    arguments = request.arguments
+    properties = (await request.schema()).get("properties", {})
+    page_arguments = dict(arguments)
+    listing = _Listing(cursor=arguments.get("after"))
+    for _ in range(_MAX_PAGES):
+        value = (await request.ask(page_arguments)).read(("files",))
+        if isinstance(value, str):
+            paths_on_page, listing.messages = paths(value)
+            if is_no_list(value) or (not paths_on_page and listing.messages):
+                return keep_text(request.name, value, repository=arguments["repo"], path=arguments.get("path", ""))
+            listing.rows += [{"path": line, "isDirectory": line.endswith("/")} for line in paths_on_page]
+            listing.is_truncated = bool(listing.messages)
+            break
+        listing.info = listing.info or value
+        entries = list(value.get("files") or ())
+        listing.rows += entries
+        page = value.get("pageInfo") or {}
+        listing.messages = notices(value)
+        listing.is_truncated = is_cut(value) or bool(page.get("hasNextPage"))
+        cursor = page.get("endCursor")
+        # An empty page with a cursor would be requested again and again.
+        if not listing.is_truncated or not cursor or not entries or "after" not in properties:
+            break
+        page_arguments["after"] = listing.cursor = cursor
+        if "revision" in properties and listing.info.get("commit"):
+            page_arguments["revision"] = listing.info["commit"]  # the branch may move between two pages
+    return listing
 
 
 def _usual_kinds(info: Mapping[str, Any], directories: list[bool]) -> list[str | None]:
@@ -104,21 +138,10 @@ async def _list_repos(request: ToolRequest) -> ToolResult:
     for _ in range(_MAX_PAGES):
         arguments = {**page_arguments, **({} if size is None or page_size is None else {size: page_size})}
         value = (await request.ask(arguments)).read(("repos",))
-        if isinstance(value, str):
-            names, messages = repositories(value)
-            if is_no_list(value) or (not names and messages):
-                return keep_text(request.name, value, query=request.arguments.get("query", ""))
-            entries: list[Mapping[str, Any]] = [
-                {"name": name, "stars": stars, "description": text} for name, stars, text in names
-            ]
-            # A sentence beside the list states missing entries; its wording differs between services.
-            page = {"hasNextPage": bool(messages) or len(entries) == (page_size or _USUAL_PAGE)}
-        else:
-            entries = list(value.get("repos") or ())
-            # A full page may be the first of several, unless the service has a field that would say so.
-            is_full = len(entries) == (page_size or _USUAL_PAGE) and not _COMPLETENESS_KEYS & set(value)
-            page = {**(value.get("pageInfo") or {"hasNextPage": is_cut(value) or is_full}), "total": value.get("total")}
-            messages = notices(value)
+        repository_page = _read_repositories(value, page_size or _USUAL_PAGE)
+        if repository_page is None:
+            return keep_text(request.name, str(value), query=request.arguments.get("query", ""))
+        entries, page, messages = repository_page
         first_page = page if first_page is None else first_page
         rows += entries
         request.report("listing repositories", len(rows))
@@ -138,6 +161,26 @@ async def _list_repos(request: ToolRequest) -> ToolResult:
         not is_limited,
         messages,
     )
+
+
+def _read_repositories(
+    value: str | Mapping[str, Any], page_size: int
+) -> tuple[list[Mapping[str, Any]], Mapping[str, Any], tuple[str, ...]] | None:
+    """Return the entries of a page, its facts, and its messages; None for a text that is no list."""
+    if isinstance(value, str):
+        names, messages = repositories(value)
+        if is_no_list(value) or (not names and messages):
+            return None
+        entries: list[Mapping[str, Any]] = [
+            {"name": name, "stars": stars, "description": text} for name, stars, text in names
+        ]
+        # A sentence beside the list states missing entries; its wording differs between services.
+        return entries, {"hasNextPage": bool(messages) or len(entries) == page_size}, messages
+    entries = list(value.get("repos") or ())
+    # A full page may be the first of several, unless the service has a field that would say so.
+    is_full = len(entries) == page_size and not _COMPLETENESS_KEYS & set(value)
+    page = {**(value.get("pageInfo") or {"hasNextPage": is_cut(value) or is_full}), "total": value.get("total")}
+    return entries, page, notices(value)
 
 
 def _with(
