@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from sourcelight.core.batches import RepositoryInfo
+from sourcelight.core.batches import CommitId, RepositoryInfo
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.repos.boundary import Boundary, object_sources, read_small_file
 from sourcelight.repos.discovery import DiscoveredRepository
@@ -136,22 +136,10 @@ def _describe(discovered: DiscoveredRepository, sources: tuple[str, ...]) -> Rep
         shallow = handle.is_shallow
     except (pygit2.GitError, KeyError, ValueError) as error:
         raise UnusableRepository("corrupt", f"its configuration can't be read: {error}") from error
-    # Git marks a partial clone by the extension, by a promisor remote, or by both.
-    partial = "extensions.partialclone" in settings or any(
-        name.startswith("remote.") and name.endswith(".promisor") and value.lower() in {"true", "1", "yes", "on"}
-        for name, value in settings.items()
-    )
     folder = discovered.worktree or discovered.git_common_dir
-    info = RepositoryInfo(
-        name=name_from_origin(origin)
-        or (name_from_folder(folder) if discovered.worktree else name_from_git_dir(folder)),
-        last_fetched=_last_change(discovered),
-        description=_own_description(discovered.git_common_dir),
-        commit=commit,
-        url=web_address(origin),
-        replaced_objects=replaced_objects(discovered.git_common_dir) if _follows_replacements(settings) else 0,
-    )
-    incomplete = ", ".join(word for word, is_so in (("shallow", shallow), ("partial clone", partial)) if is_so)
+    info = _info(discovered, settings, folder, origin, commit)
+    reasons = (("shallow", shallow), ("partial clone", _is_partial_clone(settings)))
+    incomplete = ", ".join(reason for reason, applies in reasons if applies)
     repository = Repository(
         info,
         key_of(discovered.git_common_dir),
@@ -175,6 +163,28 @@ def _describe(discovered: DiscoveredRepository, sources: tuple[str, ...]) -> Rep
         os.path.realpath(folder),
         _is_own_folder(discovered, handle),
         sources,
+    )
+
+
+def _info(
+    discovered: DiscoveredRepository, settings: Mapping[str, str], folder: str, origin: str, commit: CommitId
+) -> RepositoryInfo:
+    name_of_folder = name_from_folder if discovered.worktree else name_from_git_dir
+    return RepositoryInfo(
+        name=name_from_origin(origin) or name_of_folder(folder),
+        last_fetched=_last_change(discovered),
+        description=_own_description(discovered.git_common_dir),
+        commit=commit,
+        url=web_address(origin),
+        replaced_objects=replaced_objects(discovered.git_common_dir) if _follows_replacements(settings) else 0,
+    )
+
+
+def _is_partial_clone(settings: Mapping[str, str]) -> bool:
+    """Return whether git marks a clone as partial: by the extension, by a promisor remote, or by both."""
+    return "extensions.partialclone" in settings or any(
+        name.startswith("remote.") and name.endswith(".promisor") and value.lower() in {"true", "1", "yes", "on"}
+        for name, value in settings.items()
     )
 
 

@@ -226,8 +226,7 @@ def _definitions_of(query: SymbolQuery, workspace: Workspace) -> list[ResolvedDe
         workspace.notice(
             "voters", f"{query.name} occurs {len(voters):,} times here; the first {MAX_VOTERS} were resolved."
         )
-    votes: dict[object, list[float]] = {}
-    answers_by_key: dict[object, ResolvedDefinition] = {}
+    ballot = _Ballot()
     unresolved: Occurrence | None = None
     # Bounded: a generated file may have a name a hundred thousand times, and each vote resolves a scope.
     for occurrence in voters[:MAX_VOTERS]:
@@ -241,37 +240,54 @@ def _definitions_of(query: SymbolQuery, workspace: Workspace) -> list[ResolvedDe
                 query.document, occurrence, workspace
             )
         except TimeSpent:
-            if not answers_by_key:
+            if not ballot.answers:
                 raise
             workspace.notice(
                 "time", _TIME_NOTICE.format(query.document.shown_path, "not every occurrence was resolved")
             )
             break
-        if not answers:
+        if answers:
+            ballot.add(occurrence, answers)
+        else:
             unresolved = unresolved or occurrence
-            continue
-        # A binding resolves to itself, so it is a weaker vote for the meaning of the other uses.
-        weight = 0.5 if occurrence.is_binding else 1.0
-        for rank, answer in enumerate(answers[:3]):
-            existing = answers_by_key.get(answer.key)
-            if existing is None or existing.score < answer.score:
-                answers_by_key[answer.key] = answer
-            # Without a column all occurrences vote: the query probably asks for the most common meaning of the name.
-            votes.setdefault(answer.key, []).append(weight * (_LATER_ANSWER_WEIGHT if rank else 1.0))
-    ordered = sorted(
-        answers_by_key.values(),
-        key=lambda answer: (-sum(votes[answer.key]) * _WEIGHTS.get(answer.kind, 1.0), -answer.score),
-    )
+    ordered = ballot.ordered()
     if unresolved is not None and len(ordered) < MAX_CANDIDATES:
-        seen_places = set(answers_by_key)
         ordered += [
             answer
             for answer in resolve_by_rank(query.document, unresolved, name, workspace)
-            if answer.key not in seen_places
+            if answer.key not in ballot.answers
         ]
     if query.column is None and len(ordered) > 1:
-        ordered = [_share_score(answer, votes) for answer in ordered]
+        ordered = [_share_score(answer, ballot.votes) for answer in ordered]
     return _bodies_first(ordered[:MAX_CANDIDATES], workspace)[:MAX_CANDIDATES]
+
+
+class _Ballot:
+    """Votes of occurrences for definitions, by the key of the definition.
+
+    Without a column all occurrences vote: the query probably asks for the most common meaning of the name.
+    """
+
+    def __init__(self) -> None:
+        self.votes: dict[object, list[float]] = {}
+        self.answers: dict[object, ResolvedDefinition] = {}
+
+    def add(self, occurrence: Occurrence, answers: Sequence[ResolvedDefinition]) -> None:
+        """Count the votes of an occurrence for its three most likely definitions."""
+        # A binding resolves to itself, so it is a weaker vote for the meaning of the other uses.
+        weight = 0.5 if occurrence.is_binding else 1.0
+        for rank, answer in enumerate(answers[:3]):
+            existing = self.answers.get(answer.key)
+            if existing is None or existing.score < answer.score:
+                self.answers[answer.key] = answer
+            self.votes.setdefault(answer.key, []).append(weight * (_LATER_ANSWER_WEIGHT if rank else 1.0))
+
+    def ordered(self) -> list[ResolvedDefinition]:
+        """Return the definitions, the one with the most votes first."""
+        return sorted(
+            self.answers.values(),
+            key=lambda answer: (-sum(self.votes[answer.key]) * _WEIGHTS.get(answer.kind, 1.0), -answer.score),
+        )
 
 
 def _bodies_first(ordered: Sequence[ResolvedDefinition], workspace: Workspace) -> list[ResolvedDefinition]:

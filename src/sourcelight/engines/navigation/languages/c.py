@@ -355,15 +355,40 @@ class CRules:
         members = self._of_class_around(names, document, name, use, offset)
         if members:
             return members
-        seen = included_files(names.session, document)
+        included = included_files(names.session, document)
+        visible_refs, hidden_refs = self._top_level_refs(names, document, name, use, included)
+        is_announced = bool(visible_refs) or use.preferred_nodes == _TAGGED
+        # A visible definition is what the compiler would use, so others of that name are unrelated.
+        if not is_announced or any(not ref.declaration.is_prototype for ref in visible_refs):
+            hidden_refs = []
+        # A `static` function is visible in its own file only (C standard, linkages of identifiers).
+        bodies = [ref for ref in hidden_refs if not ref.declaration.is_prototype and not _static(ref.declaration.node)]
+        return sorted(
+            [*bodies, *visible_refs],
+            key=lambda ref: (
+                misfit(ref.declaration, use, separate_function_names=False)
+                if use.is_type
+                else ref.declaration.kind in TYPES,
+                ref.declaration.is_prototype,
+                ref.document != document,
+                # Of several definitions, the one in the nearest directory is most likely linked with this file.
+                -_common(ref.document.path, document.path),
+                ref.document.path,
+                ref.declaration.start,
+            ),
+        ) or self._of_other_repositories(names, document, name, included)
+
+    def _top_level_refs(
+        self, names: NameResolver, document: Document, name: bytes, use: NameUse, included: Mapping[object, Document]
+    ) -> tuple[list[DeclarationRef], list[DeclarationRef]]:
+        """Return the declarations of a name in visible files, and those in others, which a header may announce."""
         visible_refs: list[DeclarationRef] = []
         hidden_refs: list[DeclarationRef] = []
-        is_announced = False
         for other, start, kind, _, _ in names.definitions_in(document.project, name):
             # A check by kind before the file is parsed: common names have thousands of definitions.
             if (use.is_type and kind in CODE) or (use.is_called and kind in {"field", "method"} and other != document):
                 continue
-            is_visible = other.key in seen or other == document
+            is_visible = other.key in included or other == document
             # A header may name a struct without its body, which can be in any file.
             completes = use.preferred_nodes == _TAGGED and kind in TYPES
             if not is_visible and kind not in {"function", "variable"} and not completes:
@@ -376,30 +401,11 @@ class CRules:
                 or (other == document and declaration.scope.parent)
             ):
                 continue
-            is_announced |= is_visible
             reason = "in an included file" if is_visible else "announced in an included file"
             (visible_refs if is_visible else hidden_refs).append(
                 DeclarationRef(other, declaration, "scope" if other == document else "import", reason)
             )
-        # A visible definition is what the compiler would use, so others of that name are unrelated.
-        if any(not ref.declaration.is_prototype for ref in visible_refs):
-            hidden_refs = []
-        # A `static` function is visible in its own file only (C standard, linkages of identifiers).
-        bodies = [ref for ref in hidden_refs if not ref.declaration.is_prototype and not _static(ref.declaration.node)]
-        return sorted(
-            [*(bodies if is_announced or use.preferred_nodes == _TAGGED else ()), *visible_refs],
-            key=lambda ref: (
-                misfit(ref.declaration, use, separate_function_names=False)
-                if use.is_type
-                else ref.declaration.kind in TYPES,
-                ref.declaration.is_prototype,
-                ref.document != document,
-                # Of several definitions, the one in the nearest directory is most likely linked with this file.
-                -_common(ref.document.path, document.path),
-                ref.document.path,
-                ref.declaration.start,
-            ),
-        ) or self._of_other_repositories(names, document, name, seen)
+        return visible_refs, hidden_refs
 
     def _of_class_around(
         self, names: NameResolver, document: Document, name: bytes, use: NameUse, offset: int

@@ -145,17 +145,8 @@ class CSharpRules:
             # `new Options { Name = … }`: a member of the new object, not a variable in scope.
             if creation is not None and creation.type == "object_creation_expression":
                 return NameUse(role="keyword", fields_of=creation.child_by_field_name("type"))
-        call = expression.parent
-        is_called = call is not None and call.type == "invocation_expression" and is_field(call, "function", expression)
-        count = -1
-        if is_called and call is not None:
-            arguments = call.child_by_field_name("arguments")
-            count = sum(child.type == "argument" for child in arguments.named_children) if arguments is not None else -1
-        holder = expression.parent
-        is_type = holder is not None and (
-            is_field(holder, "type", expression) or is_field(holder, "returns", expression) or holder.type in
-            {"base_list", "type_argument_list", "attribute", "nullable_type", "array_type"}
-        )  # fmt: skip
+        is_called, count = _call_of(expression)
+        is_type = _is_type(expression)
         if receiver is None:
             return NameUse(is_called=is_called, argument_count=count, is_type=is_type)
         return NameUse(
@@ -341,6 +332,24 @@ def _member(
         owner=owner,
         owner_name=owner_name,
     )
+
+
+def _call_of(expression: Node) -> tuple[bool, int]:
+    """Return whether an expression is called, and with how many arguments; -1 if that is unknown."""
+    call = expression.parent
+    if call is None or call.type != "invocation_expression" or not is_field(call, "function", expression):
+        return False, -1
+    arguments = call.child_by_field_name("arguments")
+    count = sum(child.type == "argument" for child in arguments.named_children) if arguments is not None else -1
+    return True, count
+
+
+def _is_type(expression: Node) -> bool:
+    holder = expression.parent
+    return holder is not None and (
+        is_field(holder, "type", expression) or is_field(holder, "returns", expression) or holder.type in
+        {"base_list", "type_argument_list", "attribute", "nullable_type", "array_type"}
+    )  # fmt: skip
 
 
 def _dotted_parts(node: Node, leaf: Node) -> tuple[bytes, ...]:

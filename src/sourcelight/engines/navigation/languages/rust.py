@@ -42,6 +42,7 @@ _PATTERNS = frozenset({
     "tuple_pattern", "tuple_struct_pattern", "struct_pattern", "field_pattern", "ref_pattern", "mut_pattern",
     "reference_pattern", "slice_pattern", "or_pattern", "captured_pattern", "match_pattern", "remaining_field_pattern",
 })  # fmt: skip
+_PARTS = frozenset({"tuple_struct_pattern", "tuple_pattern", "struct_pattern", "slice_pattern"})
 _BINDERS = frozenset({"let_declaration", "let_condition", "parameter", "for_expression", "match_arm",
                       "closure_parameters"})  # fmt: skip
 _POINTERS = frozenset(
@@ -120,7 +121,7 @@ class RustRules:
             owner=owner, owner_name=owner_name, is_prototype=is_prototype,
         )  # fmt: skip
 
-    def _pattern_declaration(self, path: Sequence[Node]) -> Declaration | None:  # noqa: PLR0911 - a case a return
+    def _pattern_declaration(self, path: Sequence[Node]) -> Declaration | None:
         """Return the declaration of a pattern variable: a lower-case name in a pattern."""
         leaf = path[-1]
         # The grammar can't tell a variable from a constant in a pattern; by convention constants are upper case.
@@ -128,24 +129,10 @@ class RustRules:
             return None
         if path[-2].type == "token_tree":
             return macro_declaration(leaf, path[-2])
-        index, child, is_element = len(path) - 2, leaf, False
-        while index > 0 and path[index].type in _PATTERNS:
-            node = path[index]
-            # The name of a struct in its pattern, or part of a guard: both are uses.
-            if is_field(node, "type", child) or is_field(node, "condition", child):
-                return None
-            # In `Point { x: a }`, `x` names the field and `a` is the variable; in `Point { x }`, the one node is both.
-            if node.type == "field_pattern" and is_field(node, "name", child) and child.type == "field_identifier":
-                return None
-            # The value is a whole, and the variable gets a part of it.
-            is_element = is_element or node.type in {
-                "tuple_struct_pattern",
-                "tuple_pattern",
-                "struct_pattern",
-                "slice_pattern",
-            }
-            child = node
-            index -= 1
+        place = _pattern_place(path)
+        if place is None:
+            return None
+        index, child, is_element = place
         node = path[index]
         if node.type not in _BINDERS:
             return None
@@ -546,3 +533,24 @@ class RustRules:
     def exports(self, project: Project) -> Mapping[str, Any]:
         """Return the crates of a repository."""
         return {name.decode(errors="replace"): number for name, number in crates(project).items()}
+
+
+def _pattern_place(path: Sequence[Node]) -> tuple[int, Node, bool] | None:
+    """Return where the pattern around a variable ends, and whether the variable is only a part of its value.
+
+    The position in the path is that of the node that has the pattern; the second value is the pattern. None if the name
+    is a use.
+    """
+    index, child, is_element = len(path) - 2, path[-1], False
+    while index > 0 and path[index].type in _PATTERNS:
+        node = path[index]
+        # The name of a struct in its pattern, or part of a guard: both are uses.
+        if is_field(node, "type", child) or is_field(node, "condition", child):
+            return None
+        # In `Point { x: a }`, `x` names the field and `a` is the variable; in `Point { x }`, the one node is both.
+        if node.type == "field_pattern" and is_field(node, "name", child) and child.type == "field_identifier":
+            return None
+        is_element = is_element or node.type in _PARTS
+        child = node
+        index -= 1
+    return index, child, is_element
