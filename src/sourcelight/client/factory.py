@@ -240,12 +240,11 @@ async def _open_embedded(
         from sourcelight.backends import embedded
         from sourcelight.backends.embedded.factory import mirror
 
-        local = [
-            mirror(str(p), progress=state.update, cancellation=cancellation) if _URL.match(os.fspath(p)) else p
-            for p in paths
-        ]
         engine = embedded.open_engine(
-            local,
+            [
+                mirror(str(p), progress=state.update, cancellation=cancellation) if _URL.match(os.fspath(p)) else p
+                for p in paths
+            ],
             index=index_dir,
             config=config,
             worktree=worktree,

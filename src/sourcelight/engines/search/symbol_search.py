@@ -327,34 +327,20 @@ def _query_names(query: TextQuery) -> TextQuery:
 def _record_batch(rows: _SymbolRows, symbol_search: _SymbolSearch, source: BatchSource) -> Any:
     """Make a record batch of definitions."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    corpus, symbols, size = symbol_search.corpus, symbol_search.symbols, len(rows)
+    corpus, size = symbol_search.corpus, len(rows)
     # Look-ups in tables and lines must ascend, so rows are handled in table order and put back into file order.
     order = np.argsort(rows.row, kind="stable")
     inverse = np.argsort(order, kind="stable")
-    row = rows.row[order]
-    document = rows.document[order]
-    offset, line_number, kind, length = (np.zeros(size, dtype=np.int64) for _ in range(4))
-    names: list[bytes] = []
-    containers: list[bytes] = []
-    for table, batch_rows, table_rows in symbols.parts(row):
-        name = table.name[table_rows].astype(np.int64)
-        offset[batch_rows] = table.offset[table_rows]
-        line_number[batch_rows] = table.line[table_rows]
-        kind[batch_rows] = table.kind[table_rows]
-        # Each name ends with a newline in the table, which is not part of it.
-        length[batch_rows] = table.name_start[name + 1] - table.name_start[name] - 1
-        names += table.texts(name)
-        containers += table.texts(table.container[table_rows])
-    doc_start = corpus.doc_start[document]
-    name_offset = doc_start + offset
+    definitions = _read_tables(symbol_search.symbols, rows.row[order])
+    doc_start = corpus.doc_start[rows.document[order]]
+    name_offset = doc_start + definitions.offset
     # Several definitions may be on one line; its text is read once.
     lines, of_row = np.unique(corpus.lines_of(name_offset), return_inverse=True)
     line_starts, line_ends = corpus.line_bounds(LineNumbers(lines))
     texts = text_column(arrow_binary(line_ends - line_starts, corpus.data(line_starts, line_ends)))
     byte_start = name_offset - line_starts[of_row]
-    byte_end = byte_start + length
+    byte_end = byte_start + definitions.name_bytes
     is_visible = (line_ends - line_starts <= MAX_LINE_BYTES)[of_row]
     start, end = (code_points(texts, of_row, byte_offsets) for byte_offsets in (byte_start, byte_end))
     line_offset = line_starts[of_row] - doc_start
@@ -364,7 +350,7 @@ def _record_batch(rows: _SymbolRows, symbol_search: _SymbolSearch, source: Batch
     distinct_files, first = np.unique(rows.file, return_index=True)
     files = FileNumbers(distinct_files)
     columns: dict[str, Any] = {
-        "line_number": arrow_array(line_number[inverse].astype(np.int32)),
+        "line_number": arrow_array(definitions.line[inverse].astype(np.int32)),
         "line": line,
         "start": _single_lists(start, is_missing),
         "end": _single_lists(end, is_missing),
@@ -372,24 +358,60 @@ def _record_batch(rows: _SymbolRows, symbol_search: _SymbolSearch, source: Batch
         "byte_end": _single_lists(byte_end, is_missing),
         "line_offset": arrow_array(line_offset[inverse]),
         "match_count": arrow_array(np.ones(size, dtype=np.int32)),
-        "symbol": _texts(names).take(arrow_array(inverse)),
+        "symbol": _texts(definitions.names).take(arrow_array(inverse)),
         "symbol_kind": pa.DictionaryArray.from_arrays(
-            arrow_array(kind[inverse].astype(np.int32)), arrow_strings(KINDS)
+            arrow_array(definitions.kind[inverse].astype(np.int32)), arrow_strings(KINDS)
         ),
-        "container": _texts(containers).take(arrow_array(inverse)),
+        "container": _texts(definitions.containers).take(arrow_array(inverse)),
     }
     of_files = FileRows(source, files, np.diff(np.append(first, size)))
     batch = pa.RecordBatch.from_pydict(
         file_columns(of_files, ("symbol",), None) | columns | path_span_columns(of_files)
     )
     members = np.repeat(corpus.member_of(files), of_files.row_counts)
+    return batch.append_column("url", _urls(batch, source, members, start, end))
+
+
+@dataclass(frozen=True, slots=True)
+class _Definitions:
+    """Columns of definitions, in the order of their tables; `offset` is that of the name in its document."""
+
+    offset: Int64Array
+    line: Int64Array
+    kind: Int64Array
+    name_bytes: Int64Array
+    names: list[bytes]
+    containers: list[bytes]
+
+
+def _read_tables(symbols: SymbolCorpus, rows: Int64Array) -> _Definitions:
+    """Read definitions from their tables; `rows` ascend."""
+    offset, line, kind, name_bytes = (np.zeros(len(rows), dtype=np.int64) for _ in range(4))
+    names: list[bytes] = []
+    containers: list[bytes] = []
+    for table, batch_rows, table_rows in symbols.parts(rows):
+        name = table.name[table_rows].astype(np.int64)
+        offset[batch_rows] = table.offset[table_rows]
+        line[batch_rows] = table.line[table_rows]
+        kind[batch_rows] = table.kind[table_rows]
+        # Each name ends with a newline in the table, which is not part of it.
+        name_bytes[batch_rows] = table.name_start[name + 1] - table.name_start[name] - 1
+        names += table.texts(name)
+        containers += table.texts(table.container[table_rows])
+    return _Definitions(offset, line, kind, name_bytes, names, containers)
+
+
+def _urls(batch: Any, source: BatchSource, members: Int64Array, start: Int64Array, end: Int64Array) -> Any:
+    """Return the address of each definition; `start` and `end` are the columns of its name, from 0."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     prefixes = arrow_strings([_prefix(target) for target in source.targets]).take(arrow_array(members))
-    number_text = columns["line_number"].cast(pa.string())
-    url = pc.binary_join_element_wise(
+    number_text = batch.column("line_number").cast(pa.string())
+    return pc.binary_join_element_wise(
         prefixes, batch.column("path").cast(pa.string()), "?L", number_text, ":",
         arrow_array(start + 1).cast(pa.string()), "-", number_text, ":", arrow_array(end + 1).cast(pa.string()), "",
     )  # fmt: skip
-    return batch.append_column("url", url)
 
 
 def _prefix(target: Target) -> str:

@@ -165,12 +165,8 @@ class StructurePool:
 
     def find(self, pattern: str, texts: Sequence[SourceText], stopped: Stopped = never) -> list[StructureSpans]:
         """Return the matches in each text; raises `ScanStopped` when `stopped` returns True."""
-        results: dict[int, StructureSpans] = {}
         keys = [(pattern, text.language, xxhash.xxh3_64_intdigest(text.data)) for text in texts]
-        for index, (key, text) in enumerate(zip(keys, texts, strict=True)):
-            problem = "too-large" if len(text.data) > MAX_TEXT_BYTES else self._failures.get(key)
-            if problem:
-                results[index] = StructureSpans(_NO_OFFSETS, _NO_OFFSETS, problem)
+        results = self._known_problems(keys, texts)
         orders = deque(_orders([index for index in range(len(texts)) if index not in results], texts))
         running: dict[_Process, deque[int]] = {}
         events: queue.SimpleQueue[_Event] = queue.SimpleQueue()
@@ -213,6 +209,17 @@ class StructurePool:
             for process in running:
                 self._release(process, reusable=False)
         return [results[index] for index in range(len(texts))]
+
+    def _known_problems(
+        self, keys: Sequence[tuple[str, str, int]], texts: Sequence[SourceText]
+    ) -> dict[int, StructureSpans]:
+        """Return the texts, by index, that are too large, or that failed before with the pattern."""
+        problems: dict[int, StructureSpans] = {}
+        for index, (key, text) in enumerate(zip(keys, texts, strict=True)):
+            problem = "too-large" if len(text.data) > MAX_TEXT_BYTES else self._failures.get(key)
+            if problem:
+                problems[index] = StructureSpans(_NO_OFFSETS, _NO_OFFSETS, problem)
+        return problems
 
     def _wait(self, stopped: Stopped) -> _Process:
         while (process := self._take()) is None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sourcelight.core.arrays import BoolArray, Float64Array, Int64Array, UInt8Array
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.search.ranking.buffers import ScratchBuffer
-from sourcelight.engines.search.ranking.collection import ChunkCollection
+from sourcelight.engines.search.ranking.collection import ChunkCollection, CollectionScores
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,59 +194,93 @@ def score(
     buffer = buffer or ScratchBuffer(collection.chunks)
     # Only what the last question used is cleared, so a rare term doesn't pay for the whole collection.
     buffer.clear(sum(sizes), max(sizes, default=0))
-    chunks, in_path, by_path = buffer.scores, buffer.marks, np.zeros(collection.files)
-    norm = collection.norms(weights.b)[0]
-    gain, k1, of_all = weights.k1 + 1.0, weights.k1, collection.of_all[0]
-    idf: dict[str, float] = {}
-    postings: dict[str, TermPosting] = {}
+    scorer = _TermScorer(collection, weights, buffer, global_counts)
     for term, weight in terms.items():
         cancellation.check()
+        scorer.add(term, weight, entries[term])
+    return scorer.scores()
+
+
+class _TermScorer:
+    """Adds the score of one term after another to the scores of chunks."""
+
+    def __init__(
+        self,
+        collection: ChunkCollection,
+        weights: Weights,
+        buffer: ScratchBuffer,
+        global_counts: Mapping[str, int] | None,
+    ) -> None:
+        self._collection = collection
+        self._weights = weights
+        self._buffer = buffer
+        self._global_counts = global_counts
+        self._norm = collection.norms(weights.b)[0]
+        self._by_path = np.zeros(collection.files)
+        self._idf: dict[str, float] = {}
+        self._postings: dict[str, TermPosting] = {}
+
+    def add(self, term: str, weight: float, entry: CollectionScores) -> None:
+        """Add the score of a term to all chunks that have it in their text, and to all files with it in the path."""
+        collection, weights, k1 = self._collection, self._weights, self._weights.k1
         paths = collection.in_paths(term) if weights.path else None
-        entry = entries[term]
         if not entry.size and paths is None:
-            continue
+            return
         # Views into the buffer: valid until the next term, which overwrites them, except for what a `TermPosting`
         # refers to.
-        numbers, often, defined = buffer.entries(entry.size)
+        numbers, often, defined = self._buffer.entries(entry.size)
         entry.write(numbers, often, defined)
-        frequency, denominator = buffer.floats(entry.size)
-        files, in_path_of = _NO_PATHS if paths is None else paths
+        frequency, denominator = self._buffer.floats(entry.size)
         # numpy buffers `out` in the mode "raise"; every number is in range.
-        norm.take(numbers, out=frequency, mode="clip")
+        self._norm.take(numbers, out=frequency, mode="clip")
         np.divide(often, frequency, out=frequency)
         defining = (defined > 0).nonzero()[0]
         # Tables store weights of definitions in halves.
         frequency[defining] += (weights.definition / 2.0) * defined.take(defining)
+        files, in_path_of = _NO_PATHS if paths is None else paths
         chunk_count, in_path_entries, path_index = len(numbers), _NONE, _NONE
         if len(files):
-            # Looked up by chunk, since to find the file of each entry costs as much as all the rest.
-            path_chunks = chunks_of(collection, files)
-            in_path[path_chunks] = True
-            in_path_entries = in_path.take(numbers).nonzero()[0]
-            # The marks are shared by all terms and questions; clearing only those that were set is cheap.
-            in_path[path_chunks] = False
-            path_index = files.searchsorted(collection.file_of.take(numbers.take(in_path_entries)))
+            chunk_count, in_path_entries, path_index = self._entries_in_paths(numbers, files)
             frequency[in_path_entries] += weights.path * in_path_of.take(path_index)
-            chunk_count += len(path_chunks) - len(in_path_entries)
-        inverse_frequency = idf[term] = idf_of(of_all, chunk_count if global_counts is None else global_counts[term])
-        factor = weight * inverse_frequency * gain
-        postings[term] = TermPosting(factor, numbers, often, files, numbers.take(defining[defined.take(defining) > 1]))
+        if self._global_counts is not None:
+            chunk_count = self._global_counts[term]
+        inverse_frequency = self._idf[term] = idf_of(collection.of_all[0], chunk_count)
+        factor = weight * inverse_frequency * (k1 + 1.0)
+        mostly_defining = numbers.take(defining[defined.take(defining) > 1])
+        self._postings[term] = TermPosting(factor, numbers, often, files, mostly_defining)
         np.add(frequency, k1, out=denominator)
         gains = np.divide(frequency, denominator, out=frequency)
         if len(files):
-            # What a path gives is added below for all chunks of a file at once; here, what the text adds to it.
+            # What a path gives is added in `scores` for all chunks of a file at once; here, what the text adds to it.
             path_score = weights.path * in_path_of
             path_score /= k1 + path_score
-            by_path[files] += factor * path_score
+            self._by_path[files] += factor * path_score
             gains[in_path_entries] -= path_score.take(path_index)
         gains *= factor
-        np.add.at(chunks, numbers, gains)
-    files = (by_path > 0.0).nonzero()[0]
-    if len(files):
-        chunks[chunks_of(collection, files)] += by_path.take(files).repeat(collection.counts.take(files))
-    if global_counts is not None:
-        idf = {term: idf_of(of_all, chunk_count) for term, chunk_count in global_counts.items() if chunk_count}
-    return WordScores(collection, weights, chunks, idf, postings)
+        np.add.at(self._buffer.scores, numbers, gains)
+
+    def _entries_in_paths(self, numbers: Int64Array, files: Int64Array) -> tuple[int, Int64Array, Int64Array]:
+        """Return the number of chunks with a term in text or path, the entries with it in both, and their files."""
+        collection, in_path = self._collection, self._buffer.marks
+        # Looked up by chunk, since to find the file of each entry costs as much as all the rest.
+        path_chunks = chunks_of(collection, files)
+        in_path[path_chunks] = True
+        entries = in_path.take(numbers).nonzero()[0]
+        # The marks are shared by all terms and questions; clearing only those that were set is cheap.
+        in_path[path_chunks] = False
+        path_index = files.searchsorted(collection.file_of.take(numbers.take(entries)))
+        return len(numbers) + len(path_chunks) - len(entries), entries, path_index
+
+    def scores(self) -> WordScores:
+        """Return the scores of all terms that were added."""
+        collection, chunks = self._collection, self._buffer.scores
+        files = (self._by_path > 0.0).nonzero()[0]
+        if len(files):
+            chunks[chunks_of(collection, files)] += self._by_path.take(files).repeat(collection.counts.take(files))
+        idf = self._idf
+        if self._global_counts is not None:
+            idf = {term: idf_of(collection.of_all[0], count) for term, count in self._global_counts.items() if count}
+        return WordScores(collection, self._weights, chunks, idf, self._postings)
 
 
 def chunks_of(collection: ChunkCollection, files: Int64Array) -> Int64Array:

@@ -233,31 +233,13 @@ def join_rankings(
     Ranking, list of (int, int)
         The ranking of all files, and for each of its chunks the part that it came from and its index there.
     """
-    # The best chunks of all files are among the best of their parts, so the limits of the parts lose none.
-    entries = [
-        ((-score, *_sort_key(chunk)), part, position)
-        for part, ranking in enumerate(parts)
-        for position, (chunk, score) in enumerate(zip(ranking.chunks, _stats_of(ranking).chunk_scores, strict=True))
-    ]
-    entries.sort()  # chunks of one file with equal scores keep the order of their part
-    selected: list[tuple[int, int]] = []
-    chunks_per_file: dict[tuple[int, int], int] = {}
-    for _, part, position in entries:
-        file = part, parts[part].chunks[position].file
-        if len(selected) == limits.chunks:
-            break
-        if limits.files is not None and file not in chunks_per_file and len(chunks_per_file) >= limits.files:
-            continue
-        if limits.per_file is not None and chunks_per_file.get(file, 0) >= limits.per_file:
-            continue
-        chunks_per_file[file] = chunks_per_file.get(file, 0) + 1
-        selected.append((part, position))
+    selected = _best_chunks(parts, limits)
 
     def by_score(file: tuple[int, int]) -> tuple[float, tuple[str, str, str]]:
         ranking = parts[file[0]]
         return -_stats_of(ranking).file_scores[file[1]], _sort_key(ranking.files[file[1]])
 
-    ordered = sorted(chunks_per_file, key=by_score)
+    ordered = sorted({(part, parts[part].chunks[position].file) for part, position in selected}, key=by_score)
     positions = {file: index for index, file in enumerate(ordered)}
     chunks = []
     for part, position in selected:
@@ -284,6 +266,30 @@ def join_rankings(
         searched,
     )
     return joined_ranking, selected
+
+
+def _best_chunks(parts: Sequence[Ranking], limits: RankLimits) -> list[tuple[int, int]]:
+    """Return the best chunks of all parts: the part of each, and its index there."""
+    # The best chunks of all files are among the best of their parts, so the limits of the parts lose none.
+    entries = [
+        ((-score, *_sort_key(chunk)), part, position)
+        for part, ranking in enumerate(parts)
+        for position, (chunk, score) in enumerate(zip(ranking.chunks, _stats_of(ranking).chunk_scores, strict=True))
+    ]
+    entries.sort()  # chunks of one file with equal scores keep the order of their part
+    selected: list[tuple[int, int]] = []
+    chunks_per_file: dict[tuple[int, int], int] = {}
+    for _, part, position in entries:
+        file = part, parts[part].chunks[position].file
+        if len(selected) == limits.chunks:
+            break
+        if limits.files is not None and file not in chunks_per_file and len(chunks_per_file) >= limits.files:
+            continue
+        if limits.per_file is not None and chunks_per_file.get(file, 0) >= limits.per_file:
+            continue
+        chunks_per_file[file] = chunks_per_file.get(file, 0) + 1
+        selected.append((part, position))
+    return selected
 
 
 def _stats_of(ranking: Ranking) -> PartStats:

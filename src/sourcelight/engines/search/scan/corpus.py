@@ -268,19 +268,16 @@ class Corpus(Memo):
         # All bases: member or shard i has the numbers from base[i] up to base[i + 1].
         self.file_base = _sums([view.files for view in views])
         self.files = int(self.file_base[-1])
-        shards: list[Shard] = []
-        placements: list[DocumentPlacement] = []
-        first_shards = [0]
-        self.member_shards: list[tuple[int, int]] = []
         # The order depends on the member alone, so it is kept there and shared by all corpora.
-        for member_index, member in enumerate(self.members):
-            for shard_index in member.remember("order", lambda member=member: _shard_order(member)):  # type: ignore[misc]
-                self.member_shards.append((member_index, shard_index))
-                shards.append(member.shards[shard_index])
-                placements.append(member.placement(shard_index))
-            first_shards.append(len(shards))
+        self.member_shards: list[tuple[int, int]] = [
+            (member_index, shard_index)
+            for member_index, member in enumerate(self.members)
+            for shard_index in member.remember("order", functools.partial(_shard_order, member))
+        ]
+        shards = [self.members[member_index].shards[shard_index] for member_index, shard_index in self.member_shards]
+        placements = [self.members[member_index].placement(shard) for member_index, shard in self.member_shards]
         self.shards = shards
-        member_of_shard = np.repeat(np.arange(len(self.members)), np.diff(first_shards))
+        member_of_shard = np.array([member_index for member_index, _ in self.member_shards], np.int64)
         self.unit_base = _sums([shard.units for shard in shards])
         self.doc_base = _sums([shard.documents for shard in shards])
         # The gap between two shards is wider than the cost of a range, so no scan joins ranges across it; the extra

@@ -185,16 +185,7 @@ class CorpusSearch:
             if self._is_single_term
             else self.prepared.may_match(self.has_path_matches.__getitem__)
         )
-        if not self._is_single_term:
-            no_files = np.zeros(len(self.selection.files), dtype=np.bool_)
-            self._path_masks = [
-                self.matches_by_path(term_index, self.selection.files) if has_path_matches else no_files
-                for term_index, has_path_matches in enumerate(self.has_path_matches)
-            ]
-            units = self._drop_impossible(units)
-        elif not self.selection.covers_all:
-            in_documents = self.selection.in_documents
-            units = [UnitNumbers(term_units[in_documents[corpus.unit_doc[term_units]]]) for term_units in units]
+        units = self._selected_units(units)
         all_units, documents, cumulative_bytes, total_bytes = self._all_units(units)
         corpus.check_content(all_units)
         highest_file = self._highest_file
@@ -202,16 +193,7 @@ class CorpusSearch:
         sizer.start(len(all_units))
         while first_document < corpus.documents:
             check_stopped(self.stopped)
-            max_bytes = (int(cumulative_bytes[position - 1]) if position else 0) + sizer.units * _EXPECTED_UNIT_BYTES
-            # At least one unit: a unit larger than the limit must still be read.
-            units_within_bytes = max(position + 1, int(cumulative_bytes.searchsorted(max_bytes, side="right")))
-            end_position = min(position + sizer.units, units_within_bytes)
-            # What remains is one batch where it is little: no second round of fixed costs for the last few units.
-            if (
-                len(all_units) - position <= LAST_BATCH_FACTOR * sizer.units
-                and total_bytes <= max_bytes + (LAST_BATCH_FACTOR - 1) * sizer.units * _EXPECTED_UNIT_BYTES
-            ):
-                end_position = len(all_units)
+            end_position = _batch_end(position, cumulative_bytes, total_bytes, sizer.units)
             # The last batch reaches to the end of the corpus. That finishes the documents behind the last unit, so that
             # files which wait for them in path order are released.
             end_document = corpus.documents if end_position >= len(all_units) else int(documents[end_position - 1]) + 1
@@ -240,6 +222,20 @@ class CorpusSearch:
             # Every file that is still wanted has been searched.
             if highest_file is not None and self.selection.lowest_file_from(first_document) > highest_file:
                 return
+
+    def _selected_units(self, units: list[UnitNumbers]) -> list[UnitNumbers]:
+        """Return the candidate units of each term in documents that are selected and may match."""
+        if self._is_single_term:
+            if self.selection.covers_all:
+                return units
+            in_documents, unit_doc = self.selection.in_documents, self.corpus.unit_doc
+            return [UnitNumbers(term_units[in_documents[unit_doc[term_units]]]) for term_units in units]
+        no_files = np.zeros(len(self.selection.files), dtype=np.bool_)
+        self._path_masks = [
+            self.matches_by_path(term_index, self.selection.files) if has_path_matches else no_files
+            for term_index, has_path_matches in enumerate(self.has_path_matches)
+        ]
+        return self._drop_impossible(units)
 
     def _used_s(self) -> float:
         # CPU time of this thread, not wall time: a busy machine must not shrink the batches.
@@ -573,6 +569,22 @@ class CorpusSearch:
             content_documents = DocumentNumbers(content_documents[order])
             path_files = FileNumbers(np.sort(path_files))
         return FileMatches(spans, content_files, content_documents, path_files, finished_up_to)
+
+
+def _batch_end(position: int, cumulative_bytes: Int64Array, total_bytes: int, max_units: int) -> int:
+    """Return where a batch of units from `position` ends, limited by its units and their bytes."""
+    start_bytes = int(cumulative_bytes[position - 1]) if position else 0
+    expected_bytes = max_units * _EXPECTED_UNIT_BYTES
+    max_bytes = start_bytes + expected_bytes
+    # What remains is one batch where it is little: no second round of fixed costs for the last few units.
+    if (
+        len(cumulative_bytes) - position <= LAST_BATCH_FACTOR * max_units
+        and total_bytes <= max_bytes + (LAST_BATCH_FACTOR - 1) * expected_bytes
+    ):
+        return len(cumulative_bytes)
+    # At least one unit: a unit larger than the limit must still be read.
+    units_within_bytes = max(position + 1, int(cumulative_bytes.searchsorted(max_bytes, side="right")))
+    return min(position + max_units, units_within_bytes)
 
 
 def _units_of_documents(corpus: Corpus, units: UnitNumbers, first_document: int, end_document: int) -> UnitNumbers:
