@@ -44,8 +44,9 @@ from corpus import Corpus
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import SourcelightError
 from sourcelight.engines.search.ranking.paths import kind_of
+from sourcelight.engines.search.ranking.terms.chunker import lead_start
 from sourcelight.engines.search.ranking.terms.term_files import OpenedTerms
-from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS, lead_start, parts_of
+from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS, parts_of
 from sourcelight.engines.symbols import KINDS, LANGUAGES, FileDefinitions, definitions
 
 SHORT = ("symbol", "term", "topic", "words", "name")

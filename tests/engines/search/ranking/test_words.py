@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sourcelight.engines.search.ranking.question import analyze
-from sourcelight.engines.search.ranking.terms import tokenizer
+from sourcelight.engines.search.ranking.terms import chunker, tokenizer
 from sourcelight.engines.search.ranking.terms.tokenizer import parts_of, terms_of
 
 
@@ -101,16 +101,16 @@ def test_neighbouring_words_meet_joined_names() -> None:
 def test_chunks_cover_every_line_once(lines: list[bytes], starts: set[int], prose: bool) -> None:  # noqa: FBT001 - hypothesis gives it
     """Whatever the definitions are, the chunks of a file join up, and none is too long."""
     chunk_starts = [start for start in sorted(starts) if start < len(lines)]
-    ranges = tokenizer.cut_chunks(lines, chunk_starts, prose=prose)
+    ranges = chunker.cut_chunks(lines, chunk_starts, prose=prose)
     count = len(lines) - (1 if lines and not lines[-1] else 0)
     assert [line for low, high in ranges for line in range(low, high)] == list(range(count))
-    assert all(0 < high - low <= tokenizer.MAX_CHUNK_LINES for low, high in ranges)
+    assert all(0 < high - low <= chunker.MAX_CHUNK_LINES for low, high in ranges)
 
 
 def test_comments_stay_with_their_definition() -> None:
     """A chunk begins where the comment above a definition does."""
     lines = [b"x = 1"] * 10 + [b"", b"# Says why.", b"# Twice.", b"def f():", *[b"    y()"] * 9]
-    assert tokenizer.cut_chunks(lines, [13]) == [(0, 11), (11, 23)]
+    assert chunker.cut_chunks(lines, [13]) == [(0, 11), (11, 23)]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.evidence.units import DOCSTRING, comment_start, head_end
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking import RankedChunk
-from sourcelight.engines.search.ranking.terms.tokenizer import lead_start, terms_of
+from sourcelight.engines.search.ranking.terms.chunker import lead_start
+from sourcelight.engines.search.ranking.terms.tokenizer import terms_of
 from sourcelight.engines.symbols.definition_parser import Definition
 
 MAX_DEFINITION_LINES = 10

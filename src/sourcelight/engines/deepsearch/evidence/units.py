@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from sourcelight.core.markup.highlighting import line_tokens
-from sourcelight.engines.search.ranking.terms.tokenizer import lead_start
+from sourcelight.engines.search.ranking.terms.chunker import lead_start
 from sourcelight.engines.symbols.definition_parser import Definition
 
 WHOLE_LINES = 24

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array
 from sourcelight.core.cells.json_lines import source_lines
-from sourcelight.engines.search.ranking.terms import tokenizer
+from sourcelight.engines.search.ranking.terms import chunker, tokenizer
 from sourcelight.engines.symbols import KINDS, PARSED_LANGUAGES, FileDefinitions
 from sourcelight.engines.symbols.table import KEY_BYTES, SectionSource
 
@@ -98,7 +98,7 @@ class TermTableBuilder:
                 lines, text, name, prose = sources.lines, b"\n".join(sources.lines), "", False
                 span_starts = [line - 1 for line, (_, cell_line) in sources.cells.items() if cell_line == 1]
             starts = [0, *accumulate(len(line) + 1 for line in lines)]
-            chunks = tokenizer.cut_chunks(lines, span_starts, prose=prose and not spans, language=name)
+            chunks = chunker.cut_chunks(lines, span_starts, prose=prose and not spans, language=name)
             if spans and chunks:
                 self._define(chunks, spans)
             self._start_lines += [start + 1 for start, _ in chunks]
