@@ -39,7 +39,6 @@ from sourcelight.engines.execution.advice.proposals import advise
 from sourcelight.engines.execution.indexes.repositories import IndexedRepositories
 from sourcelight.engines.execution.local_source import LocalSource
 from sourcelight.engines.execution.plan import Plan, can_vary, finds_repositories, is_brief, vary
-from sourcelight.engines.execution.plan_cache import CachedPlan
 from sourcelight.engines.execution.results.ranking import CANDIDATES, FileRanker
 from sourcelight.engines.execution.results.raw_ranking import rank_raw
 from sourcelight.engines.execution.results.tally import Tally
@@ -278,37 +277,26 @@ class FastPath:
         prepared = None if text is None or (is_alternation and plan.alternative.boost) else prepare(text)
         if prepared is None or not (is_alternation or all(_is_literal(term) for term in prepared.terms)):
             return
-        query = None if is_alternation else shape
-        known_shape = self._shape_of(source, cached, prepared, searchable[1], query, shape.plan[0].boost)
-        self._shapes.put(_key(task.request, parts[0], task.viewer), known_shape)
-
-    def _shape_of(
-        self,
-        source: LocalSource,
-        cached: CachedPlan,
-        prepared: PreparedQuery,
-        corpus: Corpus,
-        query: Query | None,
-        boost: str | None,
-    ) -> KnownShape:
-        """Return what a search over one plan prepared; `query` is None for an alternation."""
-        plan, summary = cached.plans[0], source.summary
         names = ""
         if finds_repositories(plan.alternative):
             names = "\n".join(target.repository.info.name for target in plan.targets).lower()
-        return KnownShape(
-            plan,
-            prepared,
-            self._repositories.catalog.repositories,
-            self._state(),
-            weakref.ref(corpus),
-            names,
-            summary.infos,
-            cached.worktrees,
-            tuple(source.missing_work()),
-            tuple(protocol.left_out(summary.forks, summary.archived)),
-            query,
-            boost,
+        summary = source.summary
+        self._shapes.put(
+            _key(task.request, parts[0], task.viewer),
+            KnownShape(
+                plan,
+                prepared,
+                self._repositories.catalog.repositories,
+                self._state(),
+                weakref.ref(searchable[1]),
+                names,
+                summary.infos,
+                cached.worktrees,
+                tuple(source.missing_work()),
+                tuple(protocol.left_out(summary.forks, summary.archived)),
+                None if is_alternation else shape,
+                shape.plan[0].boost,
+            ),
         )
 
     def _is_valid(self, shape: KnownShape) -> bool:

@@ -250,7 +250,7 @@ def _definitions_of(query: SymbolQuery, workspace: Workspace) -> list[ResolvedDe
             ballot.add(occurrence, answers)
         else:
             unresolved = unresolved or occurrence
-    ordered = ballot.ordered()
+    ordered = ballot.by_votes()
     if unresolved is not None and len(ordered) < MAX_CANDIDATES:
         ordered += [
             answer
@@ -282,7 +282,7 @@ class _Ballot:
                 self.answers[answer.key] = answer
             self.votes.setdefault(answer.key, []).append(weight * (_LATER_ANSWER_WEIGHT if rank else 1.0))
 
-    def ordered(self) -> list[ResolvedDefinition]:
+    def by_votes(self) -> list[ResolvedDefinition]:
         """Return the definitions, the one with the most votes first."""
         return sorted(
             self.answers.values(),

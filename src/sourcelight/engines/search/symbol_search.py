@@ -7,12 +7,12 @@ outside NOT. Declarations without a body are left out: the definition is elsewhe
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from sourcelight.core.arrays import BoolArray, Int64Array, arrow_array, arrow_strings
+from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.boolean import And, Not, Or
 from sourcelight.core.cancellation import Cancellation, ScanStopped, Stopped, check_stopped
 from sourcelight.core.errors import Cancelled, SourcelightError
@@ -23,7 +23,6 @@ from sourcelight.engines.search.model import (
     FileNumbers,
     FileTerm,
     GroupBy,
-    LineNumbers,
     MatchTree,
     SearchOptions,
     SearchPart,
@@ -35,17 +34,14 @@ from sourcelight.engines.search.open_index import CorpusCache, OpenedTargets, op
 from sourcelight.engines.search.scan.columns import (
     BatchSource,
     CollectedBatches,
-    FileRows,
-    file_columns,
-    path_span_columns,
 )
 from sourcelight.engines.search.scan.corpus import MAX_NAMED_MISSING, OpenedCommit
 from sourcelight.engines.search.scan.evaluate import CorpusSearch
 from sourcelight.engines.search.scan.paths import runs
-from sourcelight.engines.search.scan.text import arrow_binary, code_points, text_column
 from sourcelight.engines.search.searcher import MatchCounts, OnNotes, PendingPart
 from sourcelight.engines.search.symbol_corpus import SymbolCorpus
-from sourcelight.engines.symbols import KINDS, SymbolTable, kind_code
+from sourcelight.engines.search.symbol_rows import SymbolRows, symbol_batch
+from sourcelight.engines.symbols import SymbolTable, kind_code
 
 PENDING = "symbols-pending"
 """Reason in `SearchPart.skipped` for files whose definitions are not parsed yet."""
@@ -56,29 +52,9 @@ INCOMPLETE = "symbols-incomplete"
 MISSING = "missing"
 """Reason in `SearchPart.skipped` for files with a grammar whose content a partial clone lacks."""
 
-MAX_LINE_BYTES = 4096
-"""Bytes above which a definition has no line: a bundled file has thousands of definitions in one line."""
-
 _FIRST_BATCH_ROWS, _MAX_BATCH_ROWS, _GROWTH = 256, 4096, 4
 
 Opener = Callable[[Target], tuple[OpenedCommit, str, list[SymbolTable | None]]]
-
-
-@dataclass(frozen=True, slots=True)
-class _SymbolRows:
-    """Definitions, sorted by file, with the file, document and table row of each."""
-
-    file: FileNumbers
-    document: DocumentNumbers
-    row: Int64Array
-
-    def __len__(self) -> int:
-        return len(self.file)
-
-    def slice(self, start: int, end: int) -> _SymbolRows:
-        """Return some of the rows."""
-        files, documents = FileNumbers(self.file[start:end]), DocumentNumbers(self.document[start:end])
-        return _SymbolRows(files, documents, self.row[start:end])
 
 
 class _SymbolSearch:
@@ -105,7 +81,7 @@ class _SymbolSearch:
             self.corpus.symbol_corpus = SymbolCorpus(self.corpus, self.tables)
         self.symbols: SymbolCorpus = self.corpus.symbol_corpus
 
-    def definitions(self, kinds: Collection[str]) -> _SymbolRows:
+    def definitions(self, kinds: Collection[str]) -> SymbolRows:
         """Find the definitions that match."""
         symbols, selection, prepared = self.symbols, self.search.selection, self.search.prepared
         if prepared.tree is None:
@@ -138,7 +114,7 @@ class _SymbolSearch:
         if not selection.is_ordered or not bool((file_counts <= 1).all()):
             order = np.argsort(file, kind="stable")
             file, document, rows = file[order], document[order], rows[order]
-        return _SymbolRows(FileNumbers(file), DocumentNumbers(document), rows)
+        return SymbolRows(FileNumbers(file), DocumentNumbers(document), rows)
 
     def _matching_documents(self, documents_by_name: list[Int64Array]) -> BoolArray:
         """Return for which documents the tree holds."""
@@ -184,7 +160,7 @@ class _SymbolSearch:
 
 
 _EMPTY: Int64Array = np.zeros(0, dtype=np.int64)
-_NO_ROWS = _SymbolRows(FileNumbers(_EMPTY), DocumentNumbers(_EMPTY), _EMPTY)
+_NO_ROWS = SymbolRows(FileNumbers(_EMPTY), DocumentNumbers(_EMPTY), _EMPTY)
 
 
 def _open_searches(
@@ -236,7 +212,7 @@ def search(
                 )
                 rows = definitions.slice(position, end)
                 matches += len(rows)
-                batch = _record_batch(rows, symbol_search, source)
+                batch = symbol_batch(rows, symbol_search.corpus, symbol_search.symbols, source)
                 next_file = int(definitions.file[end]) if end < len(definitions) else symbol_search.corpus.files
                 reported = _tell(
                     pending,
@@ -322,115 +298,3 @@ def _query_names(query: TextQuery) -> TextQuery:
         return And(args) if isinstance(node, And) else Or(args)
 
     return query if query.tree is None else replace(query, tree=convert(query.tree))
-
-
-def _record_batch(rows: _SymbolRows, symbol_search: _SymbolSearch, source: BatchSource) -> Any:
-    """Make a record batch of definitions."""
-    import pyarrow as pa
-
-    corpus, size = symbol_search.corpus, len(rows)
-    # Look-ups in tables and lines must ascend, so rows are handled in table order and put back into file order.
-    order = np.argsort(rows.row, kind="stable")
-    inverse = np.argsort(order, kind="stable")
-    definitions = _read_tables(symbol_search.symbols, rows.row[order])
-    doc_start = corpus.doc_start[rows.document[order]]
-    name_offset = doc_start + definitions.offset
-    # Several definitions may be on one line; its text is read once.
-    lines, of_row = np.unique(corpus.lines_of(name_offset), return_inverse=True)
-    line_starts, line_ends = corpus.line_bounds(LineNumbers(lines))
-    texts = text_column(arrow_binary(line_ends - line_starts, corpus.data(line_starts, line_ends)))
-    byte_start = name_offset - line_starts[of_row]
-    byte_end = byte_start + definitions.name_bytes
-    is_visible = (line_ends - line_starts <= MAX_LINE_BYTES)[of_row]
-    start, end = (code_points(texts, of_row, byte_offsets) for byte_offsets in (byte_start, byte_end))
-    line_offset = line_starts[of_row] - doc_start
-    line = texts.strings.take(arrow_array(of_row[inverse].astype(np.int64), is_visible[inverse]))
-    is_missing = ~is_visible[inverse]
-    start, end, byte_start, byte_end = (values[inverse] for values in (start, end, byte_start, byte_end))
-    distinct_files, first = np.unique(rows.file, return_index=True)
-    files = FileNumbers(distinct_files)
-    columns: dict[str, Any] = {
-        "line_number": arrow_array(definitions.line[inverse].astype(np.int32)),
-        "line": line,
-        "start": _single_lists(start, is_missing),
-        "end": _single_lists(end, is_missing),
-        "byte_start": _single_lists(byte_start, is_missing),
-        "byte_end": _single_lists(byte_end, is_missing),
-        "line_offset": arrow_array(line_offset[inverse]),
-        "match_count": arrow_array(np.ones(size, dtype=np.int32)),
-        "symbol": _texts(definitions.names).take(arrow_array(inverse)),
-        "symbol_kind": pa.DictionaryArray.from_arrays(
-            arrow_array(definitions.kind[inverse].astype(np.int32)), arrow_strings(KINDS)
-        ),
-        "container": _texts(definitions.containers).take(arrow_array(inverse)),
-    }
-    of_files = FileRows(source, files, np.diff(np.append(first, size)))
-    batch = pa.RecordBatch.from_pydict(
-        file_columns(of_files, ("symbol",), None) | columns | path_span_columns(of_files)
-    )
-    members = np.repeat(corpus.member_of(files), of_files.row_counts)
-    return batch.append_column("url", _urls(batch, source, members, start, end))
-
-
-@dataclass(frozen=True, slots=True)
-class _Definitions:
-    """Columns of definitions, in the order of their tables; `offset` is that of the name in its document."""
-
-    offset: Int64Array
-    line: Int64Array
-    kind: Int64Array
-    name_bytes: Int64Array
-    names: list[bytes]
-    containers: list[bytes]
-
-
-def _read_tables(symbols: SymbolCorpus, rows: Int64Array) -> _Definitions:
-    """Read definitions from their tables; `rows` ascend."""
-    offset, line, kind, name_bytes = (np.zeros(len(rows), dtype=np.int64) for _ in range(4))
-    names: list[bytes] = []
-    containers: list[bytes] = []
-    for table, batch_rows, table_rows in symbols.parts(rows):
-        name = table.name[table_rows].astype(np.int64)
-        offset[batch_rows] = table.offset[table_rows]
-        line[batch_rows] = table.line[table_rows]
-        kind[batch_rows] = table.kind[table_rows]
-        # Each name ends with a newline in the table, which is not part of it.
-        name_bytes[batch_rows] = table.name_start[name + 1] - table.name_start[name] - 1
-        names += table.texts(name)
-        containers += table.texts(table.container[table_rows])
-    return _Definitions(offset, line, kind, name_bytes, names, containers)
-
-
-def _urls(batch: Any, source: BatchSource, members: Int64Array, start: Int64Array, end: Int64Array) -> Any:
-    """Return the address of each definition; `start` and `end` are the columns of its name, from 0."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    prefixes = arrow_strings([_prefix(target) for target in source.targets]).take(arrow_array(members))
-    number_text = batch.column("line_number").cast(pa.string())
-    return pc.binary_join_element_wise(
-        prefixes, batch.column("path").cast(pa.string()), "?L", number_text, ":",
-        arrow_array(start + 1).cast(pa.string()), "-", number_text, ":", arrow_array(end + 1).cast(pa.string()), "",
-    )  # fmt: skip
-
-
-def _prefix(target: Target) -> str:
-    revision = f"@{target.revision}" if target.revision else ""
-    return f"/{target.repository.name}{revision}/-/blob/"
-
-
-def _texts(texts: Sequence[bytes]) -> Any:
-    sizes = np.fromiter(map(len, texts), np.int64, len(texts))
-    return text_column(arrow_binary(sizes, b"".join(texts))).strings
-
-
-def _single_lists(values: Int64Array, is_missing: BoolArray) -> Any:
-    """Make lists of one number each, null if there is no line."""
-    import pyarrow as pa
-
-    offsets = np.concatenate(([0], np.cumsum(~is_missing))).astype(np.int32)
-    values_array = arrow_array(values[~is_missing].astype(np.int32))
-    validity = pa.py_buffer(np.packbits(~is_missing, bitorder="little"))
-    return pa.Array.from_buffers(
-        pa.list_(pa.int32()), len(values), [validity, pa.py_buffer(offsets)], children=[values_array]
-    )

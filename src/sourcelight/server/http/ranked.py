@@ -82,7 +82,7 @@ def ranked_events(
             )
         if tally.matches >= count:
             break
-    skipped = _skipped(answer, len(files), tally.matches, count, request.display)
+    skipped = _skipped_parts(answer, len(files), tally.matches, count, request.display)
     yield from _last_events(answer, tally, skipped, time.monotonic() - started)
 
 
@@ -113,7 +113,7 @@ class _Description:
         return min((seconds for seconds in (timeout_s, self.timeout_s) if seconds is not None), default=None)
 
 
-def _skipped(answer: ToolResult, file_count: int, match_count: int, count: int, display: int) -> list[Skipped]:
+def _skipped_parts(answer: ToolResult, file_count: int, match_count: int, count: int, display: int) -> list[Skipped]:
     """Return what the answer leaves out, with reasons."""
     skipped = []
     if not answer.complete:

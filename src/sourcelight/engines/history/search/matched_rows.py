@@ -1,0 +1,105 @@
+"""Changed lines that match, with their spans, and the order in which a batch has them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sourcelight.core.arrays import Int64Array
+from sourcelight.core.batches import arrow_type
+from sourcelight.core.cancellation import Stopped
+from sourcelight.engines.history.history import History
+from sourcelight.engines.history.model import ChangeNumbers, CommitNumbers, RowNumbers
+from sourcelight.engines.history.search import tables
+from sourcelight.engines.history.search.find import DiffMatches
+from sourcelight.engines.history.search.lines import drop_repeats
+
+
+@dataclass(frozen=True, slots=True)
+class MatchedRows:
+    """Changed lines with a span, and their spans; equal texts share a value of `lines`, and mostly of the spans."""
+
+    rows: RowNumbers
+    changes: ChangeNumbers
+    counts: Int64Array
+    lines: Any
+    line_of_row: Any
+    starts: Any
+    ends: Any
+    spans_of_row: Any
+
+    @classmethod
+    def find(
+        cls, history: History, rows: RowNumbers, changes: ChangeNumbers, matches: DiffMatches, stopped: Stopped
+    ) -> MatchedRows:
+        """Find the spans of some rows, and drop rows without one, as of an empty match: they have nothing to show."""
+        lines, line_of_row = tables.distinct_lines(history, rows)
+        if matches.spans is None:
+            starts, ends = tables.line_spans(lines, matches.patterns, stopped)
+            spans_of_row = line_of_row
+        else:
+            # Structures are places in a file: the same text elsewhere holds none, or another part of one.
+            spans = [matches.spans[row] for row in rows.tolist()]
+            starts, ends = tables.spans_to_columns(lines.take(line_of_row), spans)
+            spans_of_row = pa.array(np.arange(len(rows), dtype=np.int32))
+        counts = np.diff(tables.int32_of(starts.offsets))[tables.int32_of(spans_of_row)]
+        with_match = np.flatnonzero(counts)
+        selected = pa.array(with_match)
+        return cls(
+            RowNumbers(rows[with_match]),
+            ChangeNumbers(changes[with_match]),
+            counts[with_match],
+            lines,
+            line_of_row.take(selected),
+            starts,
+            ends,
+            spans_of_row.take(selected),
+        )
+
+    def first_byte(self, row: int) -> int:
+        """Return the byte offset of the first span of a row in its line."""
+        line = self.lines[self.line_of_row[row].as_py()].as_py().decode("utf-8", "surrogateescape")
+        start = self.starts[self.spans_of_row[row].as_py()][0].as_py()
+        return len(line[:start].encode("utf-8", "surrogateescape"))
+
+
+@dataclass(frozen=True, slots=True)
+class RowOrder:
+    """The order of a batch: its rows of matches, and one row for each commit without any, by commit.
+
+    `commit_of_row` is the commit of each row of matches, `commits` that of each row of the batch. `order` counts
+    the rows of matches from 0, and after them those without; `rows` has null for these.
+    """
+
+    commit_of_row: Int64Array
+    commits: Int64Array
+    order: Int64Array
+    rows: Any
+    empty_count: int
+
+    @classmethod
+    def by_commit(cls, history: History, commits: CommitNumbers, changes: ChangeNumbers) -> RowOrder:
+        """Order rows, whose changes are given, as `commits` are ordered."""
+        # `commits` is newest first, so it is sorted by number to be searched.
+        by_number = np.argsort(commits, kind="stable")
+        of_commit = history.changes.commit[changes].astype(np.int64)
+        commit_of_row = by_number[np.searchsorted(commits[by_number], of_commit)]
+        without_match = np.setdiff1d(np.arange(len(commits)), drop_repeats(np.sort(commit_of_row)))
+        all_commits = np.concatenate((commit_of_row, without_match))
+        order = np.argsort(all_commits, kind="stable")
+        row_or_null = pa.concat_arrays(
+            [pa.array(np.arange(len(changes), dtype=np.int32)), pa.nulls(len(without_match), pa.int32())]
+        )
+        return cls(commit_of_row, all_commits[order], order, row_or_null.take(pa.array(order)), len(without_match))
+
+    def arrange(self, values: Any) -> Any:
+        """Bring values of the rows of matches into the order, with null for the rows without."""
+        return values.take(self.rows)
+
+    def arrange_spans(self, spans: Any) -> Any:
+        """Bring spans of the rows of matches into the order, with no span for the rows without."""
+        no_spans = pa.array([[]] * self.empty_count, arrow_type("list"))
+        return pa.concat_arrays([spans, no_spans]).take(pa.array(self.order))
