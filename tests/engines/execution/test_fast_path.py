@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from backends.cluster.processes import wait_until
 from sourcelight.backends.embedded import open_engine
 from sourcelight.core.batches import Event, MatchBatch
 from sourcelight.core.batches.codecs.encode import encode_matches
@@ -101,7 +102,11 @@ def test_answers_at_once_are_those_of_the_long_way(engine: LocalEngine, seed: in
         pattern = chance.choice(PATTERNS) if chance.random() < 0.6 else "{0}"
         filters = chance.sample(FILTERS, chance.choice((0, 0, 1, 1, 2)))
         count = chance.choice(("count:all", "count:all", "", "", "count:1000"))
-        for _ in range(6):
+        answered = True
+        for turn in range(6):
+            # The first answer teaches the shape. What isn't answered at once then has no such way.
+            if turn == 3 and not answered:
+                break
             text = pattern.format(*(chance.choice(WORDS) for _ in range(3)))
             request = SearchRequest(" ".join([text, *filters, count]).strip(), cells=chance.random() < 0.5)
             engine.refresh()
@@ -109,13 +114,14 @@ def test_answers_at_once_are_those_of_the_long_way(engine: LocalEngine, seed: in
             # A stream takes the fast path too, for a shape that it knows.
             engine.fast_path.clear()
             try:
-                long = frames(list(engine.stream(request, Viewer.owner(), Cancellation())))
+                events = list(engine.stream(request, Viewer.owner(), Cancellation()))
             except QueryError:
                 assert small is None
                 break
+            answered = small is not None
             if small is not None:
                 at_once += 1
-                assert small == long, request.query
+                assert small == frames(events), request.query
     assert at_once > 45, at_once
 
 
@@ -133,7 +139,13 @@ def test_large_answers_take_the_long_way(form: str, tmp_path: Path) -> None:
         engine.refresh()
         return engine.fast_path.answer(request, Viewer.owner())
 
-    list(engine.stream(SearchRequest(form.format("beam")), Viewer.owner(), Cancellation()))
+    def is_known() -> bool:
+        # On a busy machine the first searches don't wait for the index, and teach nothing.
+        teaching = SearchRequest(form.format("beam"))
+        list(engine.stream(teaching, Viewer.owner(), Cancellation()))
+        return engine.fast_path.knows(teaching, Viewer.owner())
+
+    wait_until(is_known, "the shape is known")
     assert answer("single") is not None
     for word in ("copied", "many"):
         assert answer(word) is None, word
