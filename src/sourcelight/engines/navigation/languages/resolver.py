@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sourcelight.engines.navigation.model import Project
     from sourcelight.engines.navigation.workspace import Workspace
 
-MAX_PARSE_S = 2.0
+MAX_PARSE_S = 1.4
 """Seconds after which parsing a file is given up."""
 
 MISSING_SCORE = 0.6
