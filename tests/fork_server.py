@@ -82,6 +82,10 @@ class ForkedProcess:
         if self.poll() is None:  # the server reaps it only when it is asked, so that the number is still its own
             os.kill(self.pid, number)
 
+    def terminate(self) -> None:
+        """Ask it to end."""
+        self.send_signal(signal.SIGTERM)
+
     def kill(self) -> None:
         """End it at once."""
         self.send_signal(signal.SIGKILL)

@@ -19,7 +19,7 @@ TOKEN = "slo_the-owner-of-the-contract"
 @pytest.fixture(scope="session")
 def service(fleet: Path, shut_environment: Path) -> Iterator[str]:
     """Address of `sourcelight serve` on the fleet."""
-    with serving(str(fleet), home=shut_environment / "service", token=TOKEN) as (_, address):
+    with serving(str(fleet), home=shut_environment / "service", token=TOKEN, is_forked=True) as (_, address):
         yield address
 
 

@@ -69,7 +69,9 @@ def backends(
     assert not build_generation(Catalog.open(folder), ShardStorage(str(shards))).failures
     with ExitStack() as stack:
         parts = {name: stack.enter_context(sl.open(folder / name)) for name in ("one", "two")}
-        _, address = stack.enter_context(serving(str(folder), home=shut_environment / "agents", token=TOKEN))
+        _, address = stack.enter_context(
+            serving(str(folder), home=shut_environment / "agents", token=TOKEN, is_forked=True)
+        )
         cell = Cell(str(shards), tmp_path_factory.mktemp("agent-caches"), ("w1",))
         stack.callback(cell.close)
         clustered = stack.enter_context(sl.open_cluster(cell.address, str(shards)))

@@ -64,7 +64,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def address(many: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Address of a service on it."""
-    with serving(str(many), home=tmp_path_factory.mktemp("home"), token=TOKEN) as (_, address):
+    with serving(str(many), home=tmp_path_factory.mktemp("home"), token=TOKEN, is_forked=True) as (_, address):
         yield address
 
 

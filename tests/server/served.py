@@ -9,25 +9,33 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from backends.cluster.processes import CLI, wait_for_line
+from backends.cluster.processes import CLI, Process, close_pipes, start, wait_for_line
 
 
 @contextmanager
 def serving(
-    *arguments: str, home: Path, token: str, pattern: str = r"(https?://\S+)"
-) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Serve with `arguments` on a free port; gives the process, and its address (or `pattern`) once it prints it."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", CLI, "serve", *arguments, "--port", "0"],
-        env={**os.environ, "SOURCELIGHT_OWNER_TOKEN": token, "SOURCELIGHT_HOME": str(home)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    *arguments: str, home: Path, token: str, pattern: str = r"(https?://\S+)", is_forked: bool = False
+) -> Iterator[tuple[Process, str]]:
+    """Serve with `arguments` on a free port; gives the process, and its address (or `pattern`) once it prints it.
+
+    Fork it where the tests of a process fork others anyway, and its start isn't what is tested: it takes seconds.
+    """
+    command = ["serve", *arguments, "--port", "0"]
+    variables = {"SOURCELIGHT_OWNER_TOKEN": token, "SOURCELIGHT_HOME": str(home)}
+    process: Process
+    if is_forked:
+        process = start(f"os.dup2(1, 2)\n{CLI}", *command, variables=variables)
+    else:
+        process = subprocess.Popen(
+            [sys.executable, "-c", CLI, *command],
+            env={**os.environ, **variables},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
     try:
         yield process, wait_for_line(process, pattern)
     finally:
         process.terminate()
         process.wait(15)
-        assert process.stdout is not None
-        process.stdout.close()
+        close_pipes(process)

@@ -128,9 +128,10 @@ def _read(pipe: IO[str], lines: queue.Queue[str]) -> None:
     lines.put("")
 
 
-def start(code: str, *arguments: str) -> ForkedProcess:
+def start(code: str, *arguments: str, variables: Mapping[str, str] | None = None) -> ForkedProcess:
     """Fork a process that runs Python code with arguments; it ends with this one, however this one ends."""
-    return ForkedProcess(fork_server(), _ENDS_WITH_ITS_PARENT + code, arguments, os.environ)
+    environment = {**os.environ, **(variables or {})}
+    return ForkedProcess(fork_server(), _ENDS_WITH_ITS_PARENT + code, arguments, environment)
 
 
 def spawn(code: str, *arguments: str) -> subprocess.Popen[str]:

@@ -229,7 +229,10 @@ def test_a_service_over_a_cluster_gives_the_same_rows(
 ) -> None:
     arguments = ["--cluster", cell.address, "--storage", shards]
     token = "slo_owner-of-the-cluster"
-    with serving(*arguments, home=tmp_path, token=token) as (_, address), sl.connect(address, token) as remote:
+    with (
+        serving(*arguments, home=tmp_path, token=token, is_forked=True) as (_, address),
+        sl.connect(address, token) as remote,
+    ):
         for query in QUERIES[:3]:
             assert sorted(rows(remote.search(query))) == sorted(rows(embedded.search(query)))
         assert list(remote.list_files(HUB)["path"]) == list(embedded.list_files(HUB)["path"])

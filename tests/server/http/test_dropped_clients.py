@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import subprocess
 import sys
 import threading
 import time
@@ -16,6 +15,7 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 
+from backends.cluster.processes import Process
 from server.served import serving
 from sourcelight.testing import RepositoryBuilder
 
@@ -27,7 +27,7 @@ MAX_GROWTH_BYTES = 64 * 2**20
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], str, int]]:
+def server(tmp_path: Path) -> Iterator[tuple[Process, str, int]]:
     """A served repository whose answers are larger than any buffer of a connection."""
     repository = RepositoryBuilder(tmp_path / "src" / "one")
     # Long lines: with ten times as many of a tenth of the length, each search took ten milliseconds more of a core.
@@ -73,7 +73,7 @@ def settled(process: Any) -> tuple[int, int, int]:
 @pytest.mark.skipif(sys.platform == "win32", reason="descriptors are counted by the POSIX way")
 @pytest.mark.slow
 @pytest.mark.timeout(180)
-def test_a_thousand_dropped_clients_leave_nothing_behind(server: tuple[subprocess.Popen[str], str, int]) -> None:
+def test_a_thousand_dropped_clients_leave_nothing_behind(server: tuple[Process, str, int]) -> None:
     served, host, port = server
     process = psutil.Process(served.pid)
     wave(host, port, CLIENTS // 10)  # pools and caches fill
