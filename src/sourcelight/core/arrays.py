@@ -25,6 +25,12 @@ Float64Array: TypeAlias = NDArray[np.float64]
 UInt8Array: TypeAlias = NDArray[np.uint8]
 """Bytes of text, and small codes."""
 
+UInt16Array: TypeAlias = NDArray[np.uint16]
+"""Numbers of units in a block of posting lists."""
+
+UInt32Array: TypeAlias = NDArray[np.uint32]
+"""Keys of posting lists."""
+
 AnyArray: TypeAlias = NDArray[Any]
 """An array with the dtype of its file: sections store the narrowest type that fits."""
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.arrays import AnyArray, BoolArray, UInt8Array
+from sourcelight.core.arrays import AnyArray, BoolArray, UInt8Array, UInt16Array, UInt32Array
 from sourcelight.core.patterns import FOLD_HAZARDS
 from sourcelight.engines.search.index.postings import MAPPING, TRIGRAM_BITS, WINDOW_BITS, all_keys
 
@@ -41,9 +41,6 @@ DENSE_FRACTION = 16
 
 _MAX_MATRIX_BYTES = 8 * 1024 * 1024
 _MIN_WINDOW_BITS = 8
-
-Keys = NDArray[np.uint32]
-Units = NDArray[np.uint16]
 
 
 def window_bits(text_bytes: int) -> int:
@@ -93,10 +90,10 @@ class _PairTable:
     """
 
     def __init__(self, bits: int) -> None:
-        self._slices: list[list[Keys]] = [[] for _ in range(1 << bits - _SLICE_BITS)]
+        self._slices: list[list[UInt32Array]] = [[] for _ in range(1 << bits - _SLICE_BITS)]
         self._starts = np.arange(len(self._slices), dtype=np.uint32) << np.uint32(_SLICE_BITS + _UNIT_BITS)
 
-    def add(self, keys: Keys, first_unit: int) -> None:
+    def add(self, keys: UInt32Array, first_unit: int) -> None:
         """Add the sorted keys of a block whose first unit is `first_unit`."""
         bounds = [*keys.searchsorted(self._starts).tolist(), len(keys)]
         pairs = keys & _UNIT_MASK
@@ -110,7 +107,7 @@ class _PairTable:
             if start < end:
                 pairs_of_slice.append(pairs[start:end])
 
-    def take(self, drop_bits: int = 0) -> Iterator[tuple[int, Keys, Units]]:
+    def take(self, drop_bits: int = 0) -> Iterator[tuple[int, UInt32Array, UInt16Array]]:
         """Yield for each slice its first key, the low bits of its keys, and their units, sorted; empties the table.
 
         Keys lose `drop_bits` low bits: different windows of a small shard may then share a list.
@@ -134,7 +131,7 @@ class _PairTable:
             yield number << _SLICE_BITS >> drop_bits, pairs, lists
 
 
-def _keys_of_units(parts: Sequence[bytes]) -> tuple[Keys, Keys]:
+def _keys_of_units(parts: Sequence[bytes]) -> tuple[UInt32Array, UInt32Array]:
     """Return the distinct trigrams and windows of units, sorted: ``key << _UNIT_BITS | unit``."""
     # Keys never contain a newline, so none crosses from one unit to the next.
     text = b"\n".join(parts)
@@ -146,7 +143,7 @@ def _keys_of_units(parts: Sequence[bytes]) -> tuple[Keys, Keys]:
     return _sorted_keys(text, np.repeat(np.arange(len(parts), dtype=np.uint32), lengths))
 
 
-def _sorted_keys(text: bytes, units: Keys) -> tuple[Keys, Keys]:
+def _sorted_keys(text: bytes, units: UInt32Array) -> tuple[UInt32Array, UInt32Array]:
     """Return the distinct keys of a text; `units` has the unit of each byte."""
     trigrams, is_complete, windows, cuts = all_keys(text.translate(MAPPING))
     # In place: a new array of this size costs as much as the shift.
@@ -162,7 +159,7 @@ def _sorted_keys(text: bytes, units: Keys) -> tuple[Keys, Keys]:
     return trigrams, _distinct(windows)
 
 
-def _keys_of_long_unit(text: bytes) -> tuple[Keys, Keys]:
+def _keys_of_long_unit(text: bytes) -> tuple[UInt32Array, UInt32Array]:
     # Folded before it is cut: a cut may fall within a letter.
     text = _with_folded(text)
     trigrams = windows = np.zeros(0, dtype=np.uint32)
@@ -185,7 +182,7 @@ def _with_folded(text: bytes) -> bytes:
     return text
 
 
-def _distinct(keys: Keys) -> Keys:
+def _distinct(keys: UInt32Array) -> UInt32Array:
     """Sort keys in place, and return each once."""
     # A sort of 32-bit numbers is vectorized (4.5 ns each); stamps in a table of all keys take as long for units of
     # 16 KiB, and twice that for small ones.
@@ -193,7 +190,7 @@ def _distinct(keys: Keys) -> Keys:
     return keys.compress(_is_first(keys))
 
 
-def _is_first(keys: Keys) -> BoolArray:
+def _is_first(keys: UInt32Array) -> BoolArray:
     """Return whether each of sorted keys differs from the one before."""
     is_first = np.ones(len(keys), dtype=np.bool_)
     np.not_equal(keys[1:], keys[:-1], out=is_first[1:])
@@ -227,7 +224,7 @@ def _trigram_sections(table: _PairTable, units: int) -> dict[str, list[AnyArray]
     return sections
 
 
-def _bitmaps(lists: Units, counts: NDArray[np.intp], units: int) -> UInt8Array:
+def _bitmaps(lists: UInt16Array, counts: NDArray[np.intp], units: int) -> UInt8Array:
     # A row is unpacked to a byte per unit before it is packed, so rows are made in portions.
     width = (units + 7) // 8
     rows = max(1, _MAX_MATRIX_BYTES // max(units, 1))

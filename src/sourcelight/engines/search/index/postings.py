@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.arrays import BoolArray, Int64Array
+from sourcelight.core.arrays import BoolArray, Int64Array, UInt32Array
 from sourcelight.core.patterns import lower_ascii
 from sourcelight.engines.storage.sections import SectionFile
 
@@ -65,7 +65,7 @@ def _classes() -> bytes:
 _CLASSES = _classes()
 
 
-def all_keys(mapped: bytes) -> tuple[NDArray[np.uint32], BoolArray, NDArray[np.uint32], NDArray[np.intp]]:
+def all_keys(mapped: bytes) -> tuple[UInt32Array, BoolArray, UInt32Array, NDArray[np.intp]]:
     """Return the keys of mapped text in order, also those that occur several times.
 
     Returns
@@ -110,7 +110,7 @@ def _cuts(mapped: bytes, is_complete: BoolArray) -> NDArray[np.intp]:
     return np.flatnonzero(is_cut)
 
 
-def _hash_windows(windows: NDArray[np.uint32], following: NDArray[np.uint32]) -> NDArray[np.uint32]:
+def _hash_windows(windows: UInt32Array, following: UInt32Array) -> UInt32Array:
     windows *= _HASH_FACTORS[0]
     following *= _HASH_FACTORS[1]
     # uint32 wraps around, as the hash needs. Its top bits are the key: each depends on all bits below.
@@ -122,7 +122,7 @@ def _hash_windows(windows: NDArray[np.uint32], following: NDArray[np.uint32]) ->
 
 
 @functools.lru_cache(maxsize=4096)
-def literal_keys(text: bytes) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+def literal_keys(text: bytes) -> tuple[UInt32Array, UInt32Array]:
     """Return the keys of every text with this literal, case ignored: sorted trigrams and sorted windows.
 
     Trigrams and windows that would contain a newline are left out: keys never cross a line.
@@ -134,7 +134,7 @@ def literal_keys(text: bytes) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     return np.unique(trigrams[is_complete]), np.unique(windows)
 
 
-def _short_keys(mapped: bytes) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+def _short_keys(mapped: bytes) -> tuple[UInt32Array, UInt32Array]:
     """Return the keys of `all_keys`, sorted and without repeats: a text of some bytes needs no array."""
     first, second = map(int, _HASH_FACTORS)
     # None if a trigram would contain a newline.
@@ -181,7 +181,7 @@ class Postings:
         )
 
     @property
-    def trigrams(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    def trigrams(self) -> tuple[UInt32Array, UInt32Array]:
         """All trigrams of the shard: those with lists, and the common ones with bitmaps."""
         # Each trigram is in one of the two tables, as `trigram_sections` divides them by the length of their lists.
         return self._keys, self._dense_keys
@@ -199,7 +199,7 @@ class Postings:
             bounds.append((start, end))
         return bounds
 
-    def units_with(self, trigrams: NDArray[np.uint32]) -> Int64Array | None:
+    def units_with(self, trigrams: UInt32Array) -> Int64Array | None:
         """Return the units that hold all trigrams, ascending; None without a trigram."""
         if not len(trigrams):
             return None
@@ -214,7 +214,7 @@ class Postings:
         units = lists[0].astype(np.intp)
         return self._filter(units, lists[1:], bitmap)
 
-    def filter(self, units: Int64Array, trigrams: NDArray[np.uint32]) -> Int64Array:
+    def filter(self, units: Int64Array, trigrams: UInt32Array) -> Int64Array:
         """Return those of `units`, ascending, that hold all trigrams."""
         lists, bitmap, is_possible = self._lists_of(trigrams)
         if not is_possible:
@@ -229,7 +229,7 @@ class Postings:
             units = units[(bitmap[units >> 3] >> (units & 7).astype(np.uint8)) & 1 == 1]
         return units
 
-    def _lists_of(self, trigrams: NDArray[np.uint32]) -> tuple[list[Any], Any, bool]:
+    def _lists_of(self, trigrams: UInt32Array) -> tuple[list[Any], Any, bool]:
         lists: list[Any] = []
         rows: list[int] = []
         keys, dense, starts = self._key_view, self._dense_view, self._start_view
