@@ -175,7 +175,7 @@ class AnalysisMethods:
         files
             Globs or path prefixes of changed files.
         use_regex
-            Read the pattern as RE2 with regard to case.
+            Read the pattern as a case-sensitive RE2 expression.
         after, before, revisions, mailmap, join_addresses
             As for `contributors`.
         progress

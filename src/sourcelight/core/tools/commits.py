@@ -300,7 +300,7 @@ COMPARE_REVISIONS = Tool(
     Scope.REPOSITORY,
     McpText(
         "Compare two revisions",
-        "Show what differs between two revisions as git diff does; stat: only files and numbers of lines. Use it for "
+        "Show the differences between two revisions, like git diff; stat: only files and numbers of lines. Use it for "
         "a commit (base <commit>~1) or releases (stat first); commit_search finds commits. Example: base v1.0, head "
         "v2.0, stat true.",
     ),
@@ -313,7 +313,7 @@ GET_CONTRIBUTOR_REPOS = Tool(
     Scope.REPOSITORIES,
     McpText(
         "Find where someone contributes",
-        "List repositories in which someone has commits: how many, from when to when. Parts of a name or address, in "
+        "List repositories with commits of a person: how many, first and last date. Parts of a name or address, in "
         "any case. Use it for what a person knows; commit_search lists the commits. Example: author ada.",
         required=("author",),
     ),

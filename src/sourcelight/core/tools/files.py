@@ -105,7 +105,7 @@ class ListFilesArguments(Arguments, frozen=True):
     """Arguments of `list_files`."""
 
     repo: Repo
-    path: Annotated[str | None, describe("Path of the folder. Without it: the top of the repository.")] = None
+    path: Annotated[str | None, describe("Path of the directory. Without it: the top of the repository.")] = None
     revision: Revision = None
     after: Annotated[Cursor | None, Meta(description="endCursor of a page.")] = None
 
@@ -151,8 +151,8 @@ class NlsSearchArguments(Arguments, frozen=True):
     limit: Annotated[
         Annotated[Limit, Meta(le=1000)] | None,
         describe(
-            "Most places to give, the best first, of any files; up to 5 are not cut, and more are cut less than "
-            "without it. Without it: 15 files of 3 places each, cut at 1,024 characters."
+            "Maximum number of places, best first, of any files; up to 5 are complete, more are cut less than without "
+            "it. Without it: 15 files of 3 places each, cut at 1,024 characters."
         ),
     ] = None
 
@@ -176,8 +176,8 @@ LIST_FILES = Tool(
     "files",
     Scope.REPOSITORY,
     McpText(
-        "List a folder",
-        "List one folder: folders first (they end with /), then files, not what is below. Use it to look around; "
+        "List a directory",
+        "List one directory: directories first (they end with /), then files, not recursive. Use it to look around; "
         "keyword_search with file: finds files by name. Example: path src.",
     ),
     immediate=True,
@@ -207,7 +207,7 @@ KEYWORD_SEARCH = Tool(
     Scope.SEARCH,
     McpText(
         "Find exact text",
-        'Find files with all terms of a query in text or path, in any case. "As it stands", /regex/, AND, OR, '
+        'Find files with all terms of a query in text or path, in any case. "Quoted text", /regex/, AND, OR, '
         f"parentheses. {_FILTERS} Use it when words of the code are known; nls_search takes descriptions. Example: "
         'repo:owner/name file:\\.py$ "not found" (raise OR return).',
     ),
@@ -220,8 +220,8 @@ NLS_SEARCH = Tool(
     Scope.RANKING,
     McpText(
         "Find code by a description",
-        f"Find code by a description; words match in all forms, and not all must be there. {_FILTERS} Use it when the "
-        "names in the code are unknown; with limit, few places come whole. keyword_search takes exact text. Example: "
+        f"Find code by a description; words match in all forms, and some may be missing. {_FILTERS} Use it when the "
+        "names in the code are unknown; a small limit gives complete places. keyword_search takes exact text. Example: "
         "query repo:owner/name retry failed requests, limit 5.",
     ),
     merge=Merge(found_chunks),

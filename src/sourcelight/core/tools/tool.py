@@ -68,7 +68,7 @@ Revision: TypeAlias = Annotated[
 ]
 UseRegex: TypeAlias = Annotated[
     bool | None,
-    describe("Read texts as RE2 regular expressions with regard to case; default: literal, in any case."),
+    describe("Texts are case-sensitive RE2 regular expressions; default: literal, in any case."),
 ]
 
 

@@ -23,9 +23,9 @@ from sourcelight import __version__
 INSTRUCTIONS = (
     "Tools to search and read the git repositories of this service. repo: an exact name from list_repos, such as "
     "github.com/owner/name. path: within the repository. revision: a branch, tag or commit, perhaps with ~2 or ^; else "
-    "the default branch. revisions: what is behind them, but not behind those with ^, such as v2.0, ^v1.0. Lines count "
-    "from 1, ends included. files: globs or path prefixes, such as src/**/*.py, docs/. after, before: committer dates, "
-    "such as 2024-06-28, 2 weeks ago. useRegex: RE2, with regard to case; else literal, in any case. Find code with "
+    "the default branch. revisions: commits reachable from them, but not from those with ^, such as v2.0, ^v1.0. Lines "
+    "count from 1, ends included. files: globs or path prefixes, such as src/**/*.py, docs/. after, before: committer "
+    "dates, such as 2024-06-28, 2 weeks ago. useRegex: case-sensitive RE2; else literal, in any case. Find code with "
     "keyword_search (words of the code) or nls_search (a description), then read lines with read_file. An answer says "
     "what a limit left out; call again with its cursor and the same arguments for the rest. maxTokens (300 or more): "
     "length of an answer."
