@@ -108,6 +108,8 @@ class UnindexedCommit:
         files = _list_files(target.repository, commit)
         self._paths, self._ids = files.paths, files.blob_ids
         self._sizes = files.sizes
+        self.text_bytes = sum(size for size in files.sizes if size is not None and size <= self.limit)
+        """Bytes of all files that can be searched, if git listed them; else 0."""
         self._language, self._languages = languages_of_paths(self._paths)
         self._file_ranges: list[FileRange] = []
         self._guard = threading.Lock()

@@ -56,7 +56,9 @@ class FileRangeReader:
 
     def _read(self, commit: UnindexedCommit, file_range: FileRange, mask: BoolArray | None) -> OpenedCommit:
         texts = RangeTexts(commit.sizes(file_range, mask))
-        if _HAS_LIMITS and commit.repository.kind == "git" and sum(texts.sizes.values()) >= _MIN_PROCESS_BYTES:
+        # The first range of a large commit is small, but those behind it need the process too.
+        size = max(sum(texts.sizes.values()), commit.text_bytes if mask is None else 0)
+        if _HAS_LIMITS and commit.repository.kind == "git" and size >= _MIN_PROCESS_BYTES:
             self._read_with_git(commit.repository, texts)
         self._read_in_process(commit, texts)
         snapshot = commit.open(file_range, texts)
