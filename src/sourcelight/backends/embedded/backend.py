@@ -1,4 +1,4 @@
-"""The embedded backend: the engine in this process, no port, no JSON, no copy."""
+"""The embedded backend: calls the engine in this process, without a port, JSON or copies."""
 
 from __future__ import annotations
 
@@ -48,41 +48,41 @@ def open_engine(  # noqa: PLR0913 - its parameters, each by name
     cancellation: Cancellation | None = None,
     index_now: bool = True,
 ) -> LocalEngine:
-    """Find the repositories below `paths`, index what is not indexed yet, and return the engine over them.
+    """Open an engine over the repositories below `paths`, and index those without a current index.
 
     Parameters
     ----------
     paths
-        Folders; every git repository below is taken, and a folder without any as a snapshot of its files.
+        Directories. Each git repository below them counts; a directory without any is a snapshot of its files.
     index
-        Folder of the index; default: `homes.index_folder`.
+        Directory of the index; None: that of the user's cache.
     config
-        A ``repos.toml``; default: the one beside the repositories, if any.
+        A ``repos.toml``; None: the one beside the repositories, if any.
     policy
-        For a service with accounts: what it remembers of privacy, and where repositories may read from.
+        For a service with accounts: stored visibility, and directories that repositories may read from.
     worktree
         Search work trees as they are on disk instead of HEAD.
     limits
-        Bounds of every search.
+        Limits of each search; None: the defaults.
     max_file_size
-        Bytes above which a file is matched by name only; default 2 MiB.
+        Bytes above which a file matches by name only; None: 2 MiB.
     max_bytes
-        Most bytes the index may take on disk; default: no limit.
+        Maximum bytes of the index on disk; None: no limit.
     workers
-        Processes that build the index; default: one per core.
+        Processes that build the index; None: one per core.
     progress
-        Called with the state of indexing, from this thread.
+        Called with the state of indexing, in the caller's thread.
     cancellation
-        Stops indexing; the former index stays.
+        Stops indexing; the previous index stays.
     index_now
         False: don't index; the caller calls `LocalEngine.start_indexing`.
 
     Raises
     ------
     NoRepositories
-        When there is nothing to search below `paths`.
+        `paths` have no repository and no file.
     IndexWriteFailed
-        When the index can't be written.
+        The index can't be written.
     Cancelled
         After ``cancellation.cancel()``.
     """
@@ -113,7 +113,7 @@ def _next(events: Iterator[Event]) -> Event | object:
 
 
 class EmbeddedBackend:
-    """`client.Backend` over an engine of this process, be its repositories here or on the workers of a cluster."""
+    """A `Backend` over an engine of this process; its repositories are here, or on the workers of a cluster."""
 
     local = True
 
@@ -134,8 +134,8 @@ class EmbeddedBackend:
         self.viewer = viewer or Viewer.owner()
         self._conversations = conversations
         self._opening = threading.Lock()
-        # An own pool: with the loop's default one, a few long searches would block the name look-ups and file reads of
-        # others.
+        # A pool of its own: in the loop's default one, a few long searches would block name look-ups and file reads of
+        # other code.
         self._threads = ThreadPoolExecutor(max_workers=16, thread_name_prefix="sourcelight-search")
 
     @property
@@ -244,7 +244,7 @@ class EmbeddedBackend:
         return tuple(repository.name for repository in self.engine.catalog.visible(self.viewer))
 
     def _folder_of(self, repository: str) -> str:
-        """Return nothing for what the viewer may not see."""
+        """Return the work tree of a repository; empty without one, and for a repository that the viewer may not see."""
         for candidate in self.engine.catalog.visible(self.viewer):
             if candidate.name == repository:
                 return candidate.worktree

@@ -29,7 +29,7 @@ from sourcelight.server.http.middleware.credential_uses import CredentialUses
 from sourcelight.server.http.middleware.guards import plain_response
 from sourcelight.server.http.middleware.metrics import PATH as METRICS_PATH
 from sourcelight.server.http.pacing import Cadence
-from sourcelight.server.http.pages.conversations import page
+from sourcelight.server.http.pages.frame import page
 from sourcelight.server.http.pages.routes import Pages
 from sourcelight.server.http.settings import Settings
 from sourcelight.server.http.shortcut import Shortcut

@@ -1,8 +1,7 @@
 """The ``count:`` of each alternative of a query, where alternatives have several.
 
-Only the place that sees the rows of all repositories knows which rows a count leaves. There `CountLimits` cuts them. A
-worker of a cluster sees its own repositories alone: `AlternativeNumbers` says of each row which alternative found it,
-and the coordinator cuts.
+`CountLimits` cuts rows where the rows of all repositories are known. A worker of a cluster knows those of its own
+repositories only: there, `AlternativeNumbers` adds the alternative of each row, and the coordinator cuts.
 """
 
 from __future__ import annotations
@@ -112,7 +111,7 @@ class AlternativeNumbers:
         # Not its own count alone: rows that another alternative gives first take nothing of it.
         remaining = sum(self._counts.values()) if bounded else sys.maxsize
         for batch in filter(len, batches):
-            # Names of repositories are few, and those that a count leaves out are not given by others either.
+            # Rows of repositories aren't cut here: they are few, and the coordinator cuts them.
             limited = batch if MatchRows(batch).first("type") == "repo" else first_matches(batch, remaining)
             remaining -= match_count(limited)
             if limited.num_rows:
@@ -122,7 +121,7 @@ class AlternativeNumbers:
 
 
 def numbers_or_limits(alternatives: Sequence[Alternative]) -> CountPolicy:
-    """Return how a worker treats the rows of alternatives, or None if these have no counts."""
+    """Return the policy of a worker of a cluster: rows are numbered if alternatives have counts of their own."""
     return AlternativeNumbers(alternatives) if own_counts(alternatives) else CountLimits(alternatives)
 
 

@@ -17,7 +17,7 @@ from sourcelight.core.markup import capitalize, escape
 from sourcelight.engines.tools import ToolContext
 from sourcelight.server.http.middleware.access_log import notes_of
 from sourcelight.server.http.pages.browser import is_foreign_link, is_own_request
-from sourcelight.server.http.pages.conversations import error_page, page
+from sourcelight.server.http.pages.frame import error_page, page
 from sourcelight.server.identity import Authenticator, FairQueue, Refusal
 from sourcelight.server.oauth import READER_COOKIE, form_of, is_same_site
 

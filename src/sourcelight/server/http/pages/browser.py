@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from sourcelight.server.http.pages.conversations import HEADERS, STYLE
+from sourcelight.server.http.pages.frame import HEADERS, STYLE
 
 _LINES = re.compile(r"(?:L|lines=)([1-9]\d{0,8})(?:-L?([1-9]\d{0,8}))?")
 _ASSET_HEADERS = {"Cache-Control": "max-age=3600"}

@@ -29,13 +29,8 @@ from sourcelight.engines.tools import ToolContext
 from sourcelight.server.http.middleware.access_log import notes_of
 from sourcelight.server.http.pages.access import PageAccess
 from sourcelight.server.http.pages.browser import EventStream
-from sourcelight.server.http.pages.conversations import (
-    HEADERS,
-    QUESTION_FIELD,
-    conversation_html,
-    is_running,
-    page,
-)
+from sourcelight.server.http.pages.conversations import QUESTION_FIELD, conversation_html, is_running
+from sourcelight.server.http.pages.frame import HEADERS, page
 from sourcelight.server.http.pages.python import call_text, notebook, python_block
 from sourcelight.server.identity import Principal, QueueFull
 

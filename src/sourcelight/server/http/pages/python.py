@@ -10,7 +10,7 @@ from typing import Any
 from starlette.responses import Response
 
 from sourcelight.core.markup import escape
-from sourcelight.server.http.pages.conversations import HEADERS
+from sourcelight.server.http.pages.frame import HEADERS
 
 
 def call_text(method: str, *values: str | None, **keywords: str | int | list[str] | None) -> str:

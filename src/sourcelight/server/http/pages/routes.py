@@ -19,8 +19,8 @@ from sourcelight.server.http.pages import search
 from sourcelight.server.http.pages.access import PageAccess
 from sourcelight.server.http.pages.browser import EventStream, send_script, send_style
 from sourcelight.server.http.pages.code.routes import CodePages
-from sourcelight.server.http.pages.conversations import HEADERS, SCRIPT_PATH, STYLE_PATH, error_page
 from sourcelight.server.http.pages.deepsearch import ConversationPages
+from sourcelight.server.http.pages.frame import HEADERS, SCRIPT_PATH, STYLE_PATH, error_page
 from sourcelight.server.http.pages.python import notebook
 from sourcelight.server.http.pages.saved import SavedPages, save_form
 from sourcelight.server.http.pages.suggestions import suggest

@@ -24,7 +24,7 @@ from sourcelight.repos.state import LIFETIME_S, SavedAnswer, State, TooManyAnswe
 from sourcelight.server.http.middleware.access_log import notes_of
 from sourcelight.server.http.pages import search
 from sourcelight.server.http.pages.access import PageAccess
-from sourcelight.server.http.pages.conversations import page
+from sourcelight.server.http.pages.frame import page
 from sourcelight.server.http.pages.search_view import COLUMNS, MAX_FILES, MAX_ROWS, SearchView, search_url
 from sourcelight.server.identity import QueueFull
 

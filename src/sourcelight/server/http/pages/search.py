@@ -29,7 +29,7 @@ from sourcelight.core.wire.request import SearchRequest
 from sourcelight.display.frames.encoders import write_csv, write_json_lines
 from sourcelight.engines.tools import ToolContext
 from sourcelight.repos import Viewer
-from sourcelight.server.http.pages.conversations import HEADERS, page
+from sourcelight.server.http.pages.frame import HEADERS, page
 from sourcelight.server.http.pages.python import python_block
 from sourcelight.server.http.pages.search_view import SearchView, search_url
 from sourcelight.server.http.ranked import is_ranked, ranked_events

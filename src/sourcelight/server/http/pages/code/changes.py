@@ -16,7 +16,7 @@ from sourcelight.core.markup import escape, one_line
 from sourcelight.core.markup.counts import count_of
 from sourcelight.server.http.pages.code.cells import LINES_VIEW, changed_cells
 from sourcelight.server.http.pages.code.elements import commit_url, tree_url
-from sourcelight.server.http.pages.conversations import page
+from sourcelight.server.http.pages.frame import page
 
 _MAX_PATCH_SIZE, _MAX_PATCHES_SIZE, _LINE_SIZE = 150_000, 1_000_000, 50
 """Maximum characters of a patch and of all patches on a page, and the characters of HTML that each line adds."""

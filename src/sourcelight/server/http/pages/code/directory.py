@@ -28,7 +28,7 @@ from sourcelight.engines.tools import ToolContext
 from sourcelight.server.http.pages.code.changes import compare_form
 from sourcelight.server.http.pages.code.elements import commit_url, head, tree_url
 from sourcelight.server.http.pages.code.readme import readme_html, readme_path
-from sourcelight.server.http.pages.conversations import page
+from sourcelight.server.http.pages.frame import page
 
 ENTRIES_ON_A_PAGE = 1_000
 _MAX_BARS, _MAX_REFS, _MAX_REFS_SHOWN = 8, 500, 60

@@ -12,7 +12,7 @@ from sourcelight.core.batches.results import ToolResult, file_url, repository_ur
 from sourcelight.core.markup import escape, highlight
 from sourcelight.core.markup.counts import size_text
 from sourcelight.core.markup.highlighting import Token, highlight_code
-from sourcelight.server.http.pages.conversations import page
+from sourcelight.server.http.pages.frame import page
 
 MAX_LISTED, _MAX_LINE_SHOWN = 100, 300
 _MAX_LINE_CHARS = 5_000

@@ -19,7 +19,7 @@ from sourcelight.core.markup.highlighting import Token, line_tokens
 from sourcelight.core.query.languages import language_of
 from sourcelight.server.http.pages.code.cells import LINES_VIEW, CellTable, RequestedCells, cell_table
 from sourcelight.server.http.pages.code.elements import MAX_LISTED, commit_url, head, line_html
-from sourcelight.server.http.pages.conversations import page
+from sourcelight.server.http.pages.frame import page
 
 MAX_LINES = 5_000
 _CONTEXT_LINES = 1_000
