@@ -295,13 +295,6 @@ def _say_alerts(alerts: Iterable[Alert], reasons: Iterable[str]) -> None:
             say(f"try: {proposal.query}" + (f"  ({proposal.description})" if proposal.description else ""))
 
 
-def _search_alerts(client: Client, query: str, command: SearchCommand) -> list[Alert]:
-    from sourcelight.core.wire.events import Alert
-
-    events = client.stream(query, pattern_type=command.pattern_type, limit=0, timeout_s=command.timeout_s)
-    return [event for event in events if isinstance(event, Alert)]
-
-
 def _say_partial_file(client: Client, command: SearchCommand) -> None:
     export = client.last
     if command.output and export is not None and export.path:
@@ -340,6 +333,13 @@ def _count(client: Client, query: str, columns: list[str], output_format: str, c
         # A count has no alerts. A search without a match is as cheap, and gives the reason.
         _say_alerts(_search_alerts(client, query, command), ())
     return _finish(command, "limited" if reasons else "complete", reasons, table.num_rows, matches)
+
+
+def _search_alerts(client: Client, query: str, command: SearchCommand) -> list[Alert]:
+    from sourcelight.core.wire.events import Alert
+
+    events = client.stream(query, pattern_type=command.pattern_type, limit=0, timeout_s=command.timeout_s)
+    return [event for event in events if isinstance(event, Alert)]
 
 
 def _finish(command: SearchCommand, status: str, reasons: tuple[str, ...], rows: int, matches: int) -> int:

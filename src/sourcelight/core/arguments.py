@@ -194,6 +194,16 @@ class _AnyDataFrame:
     """Placeholder for a DataFrame, because pandas is loaded late."""
 
 
+@cache
+def _hints_of(function: Callable[..., Any]) -> Mapping[str, Any]:
+    """Return the types of a function's parameters that can be evaluated at run time."""
+    inner = inspect.unwrap(function)
+    try:
+        return get_type_hints(inner, localns=_type_names(inner))
+    except (NameError, AttributeError, TypeError):
+        return {}
+
+
 def _type_names(function: Callable[..., Any]) -> dict[str, Any]:
     """Return the values of the names in a function's annotations; names that only the type checker imports are Any.
 
@@ -204,13 +214,3 @@ def _type_names(function: Callable[..., Any]) -> dict[str, Any]:
     nodes = (node for text in texts for node in ast.walk(ast.parse(text, mode="eval")))
     names = {node.id for node in nodes if isinstance(node, ast.Name)}
     return {name: scope.get(name, _AnyDataFrame if name == "DataFrame" else Any) for name in names}
-
-
-@cache
-def _hints_of(function: Callable[..., Any]) -> Mapping[str, Any]:
-    """Return the types of a function's parameters that can be evaluated at run time."""
-    inner = inspect.unwrap(function)
-    try:
-        return get_type_hints(inner, localns=_type_names(inner))
-    except (NameError, AttributeError, TypeError):
-        return {}

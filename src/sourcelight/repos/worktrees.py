@@ -257,12 +257,6 @@ def _read(path: bytes) -> bytes:
         return file.read()
 
 
-def _sorted_tree(rows: list[tuple[bytes, bytes, int]], hasher: _Hasher, symlinks: int, submodules: int) -> CommitTree:
-    rows.sort()
-    paths, names, modes = [r[0] for r in rows], b"".join([r[1] for r in rows]), [r[2] for r in rows]
-    return CommitTree(paths, names, modes, symlinks, submodules, hasher.missing)
-
-
 def _snapshot(hasher: _Hasher) -> WorktreeState:
     folders = [b""]
     while folders:
@@ -278,6 +272,12 @@ def _snapshot(hasher: _Hasher) -> WorktreeState:
         except OSError:
             hasher.missing += 1
     return hasher.state(b"snapshot", _sorted_tree(hasher.rows, hasher, hasher.symlinks, 0))
+
+
+def _sorted_tree(rows: list[tuple[bytes, bytes, int]], hasher: _Hasher, symlinks: int, submodules: int) -> CommitTree:
+    rows.sort()
+    paths, names, modes = [r[0] for r in rows], b"".join([r[1] for r in rows]), [r[2] for r in rows]
+    return CommitTree(paths, names, modes, symlinks, submodules, hasher.missing)
 
 
 def _worktree(repository: Repository, hasher: _Hasher) -> WorktreeState:

@@ -153,12 +153,12 @@ def _alert(alert: Alert) -> Json:
     )
 
 
-def _location(location: Location) -> Json:
-    return {"offset": location.offset, "line": location.line, "column": location.column}
-
-
 def _ranges(ranges: tuple[Range, ...]) -> list[Json]:
     return [{"start": _location(r.start), "end": _location(r.end)} for r in ranges]
+
+
+def _location(location: Location) -> Json:
+    return {"offset": location.offset, "line": location.line, "column": location.column}
 
 
 def repository_json(
@@ -170,16 +170,16 @@ def repository_json(
     )
 
 
-def _repository(match: ContentMatch | PathMatch | SymbolMatch | RepoMatch | CommitMatch) -> dict[str, Any]:
-    return repository_json(match.repository, match.repository_id, match.repo_stars, match.repo_last_fetched)
-
-
 def _file(match: ContentMatch | PathMatch | SymbolMatch) -> dict[str, Any]:
     return (
         {"type": match.type, "path": match.path}
         | _repository(match)
         | _non_empty(branches=list(match.branches), commit=match.commit, language=match.language)
     )
+
+
+def _repository(match: ContentMatch | PathMatch | SymbolMatch | RepoMatch | CommitMatch) -> dict[str, Any]:
+    return repository_json(match.repository, match.repository_id, match.repo_stars, match.repo_last_fetched)
 
 
 def _content(match: ContentMatch, chunk_text: ChunkText) -> Json:

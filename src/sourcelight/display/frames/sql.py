@@ -181,19 +181,6 @@ def _frame(table: Any) -> Frame:
     return pd.DataFrame(columns, copy=False)
 
 
-def _nest(values: Any) -> Any:
-    """Lists of integers or text in the dtype of frames; what pandas could not read from a file again as objects."""
-    import pandas as pd
-    import pyarrow as pa
-
-    inner = values.type.value_type if pa.types.is_list(values.type) or pa.types.is_large_list(values.type) else None
-    if inner is not None and (inner == pa.int32() or pa.types.is_string(inner) or pa.types.is_large_string(inner)):
-        from sourcelight.display.frames.list_dtype import ListArray
-
-        return ListArray(values.cast(pa.list_(pa.string() if inner != pa.int32() else inner)))
-    return pd.Series(values.to_pylist(), dtype=object).array
-
-
 def _column(values: Any) -> Any:
     import pandas as pd
     import pyarrow as pa
@@ -210,3 +197,16 @@ def _column(values: Any) -> Any:
     if pa.types.is_nested(kind):
         return _nest(values)
     return values.to_pandas().array
+
+
+def _nest(values: Any) -> Any:
+    """Lists of integers or text in the dtype of frames; what pandas could not read from a file again as objects."""
+    import pandas as pd
+    import pyarrow as pa
+
+    inner = values.type.value_type if pa.types.is_list(values.type) or pa.types.is_large_list(values.type) else None
+    if inner is not None and (inner == pa.int32() or pa.types.is_string(inner) or pa.types.is_large_string(inner)):
+        from sourcelight.display.frames.list_dtype import ListArray
+
+        return ListArray(values.cast(pa.list_(pa.string() if inner != pa.int32() else inner)))
+    return pd.Series(values.to_pylist(), dtype=object).array

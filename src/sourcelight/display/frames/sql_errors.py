@@ -54,14 +54,14 @@ def explain_error(  # noqa: PLR0911 - one for each kind of error
     return _KIND.sub("", message.strip().partition("\n")[0])
 
 
+def _columns(query: str, tables: Mapping[str, Sequence[str]]) -> list[str]:
+    return list(dict.fromkeys(column for name in _used_tables(query, tables) for column in tables[name]))
+
+
 def _used_tables(query: str, tables: Mapping[str, Sequence[str]]) -> list[str]:
     """Return the tables that a statement names; all where it names none."""
     tokens = set(re.findall(r"\w+", query.casefold()))
     return [name for name in tables if name.casefold() in tokens] or list(tables)
-
-
-def _columns(query: str, tables: Mapping[str, Sequence[str]]) -> list[str]:
-    return list(dict.fromkeys(column for name in _used_tables(query, tables) for column in tables[name]))
 
 
 def _list_columns(query: str, tables: Mapping[str, Sequence[str]]) -> str:

@@ -148,6 +148,11 @@ def _address_of(url: str, view: AnswerView, *, in_notebook: bool) -> str:
     return next((link.href for link in links if in_notebook or link.kind != "lab"), "")
 
 
+def _source_list(question: Mapping[str, Any]) -> str:
+    """Return the same as a Markdown list."""
+    return "".join(f"- [{code(label)}]({quote(url, safe=_URL_CHARS)})\n" for label, url in _source_links(question))
+
+
 def _source_links(question: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return label and link of the sources that other services list; answers of sourcelight cite them in the text."""
     if question.get("researcher"):
@@ -157,11 +162,6 @@ def _source_links(question: Mapping[str, Any]) -> list[tuple[str, str]]:
         (str(source.get("label") or ""), str(source.get("link") or "")) for source in question.get("sources") or ()
     ]
     return [(one_line(label or url, 300), url) for label, url in links if url and f"]({url})" not in answer]
-
-
-def _source_list(question: Mapping[str, Any]) -> str:
-    """Return the same as a Markdown list."""
-    return "".join(f"- [{code(label)}]({quote(url, safe=_URL_CHARS)})\n" for label, url in _source_links(question))
 
 
 def _removed_questions(question: Mapping[str, Any]) -> list[str]:

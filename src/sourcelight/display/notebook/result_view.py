@@ -225,12 +225,35 @@ def _services(view: ResultView) -> str:
     return f'<ul class="sl-services" aria-label="Services">{items}</ul>'
 
 
-def _mark(row: dict[str, Any], column: str) -> str:
-    if column == "line":
-        text = row_line(row)
-        return highlight(*cut_window(text.text.removesuffix("\r"), text.starts, text.ends))
-    starts, ends = row["name_start"] or [], row["name_end"] or []
-    return highlight(*cut_window(row[column].removesuffix("\r"), starts, ends))
+def _table(rows: list[dict[str, Any]], links: LinkResolver) -> str:
+    if not rows:
+        return "<div>no matches</div>"
+    columns = [c for c in _columns(rows) if any(row[c] not in {None, ""} for row in rows)]
+    classes = {"line_number": " class=sl-count", **dict.fromkeys(_TEXT, " class=sl-text")}
+    classes |= {**dict.fromkeys(_CODE, " class=sl-code"), "path": ' class="sl-code sl-name"'}
+    head = "".join(
+        f'<th scope="col"{" class=sl-count" if c == "line_number" else ""}>{escape(c)}</th>' for c in columns
+    )
+    row_links = [links.of(row) for row in rows]
+    body = "".join(
+        "<tr>" + "".join(f"<td{classes.get(c, '')}>{_cell(row, c, links, there)}</td>" for c in columns) + "</tr>"
+        for row, there in zip(rows, row_links, strict=True)
+    )
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div class="sl-scroll" role="region" tabindex="0" aria-label="First matches">{table}</div>'
+
+
+def _columns(rows: list[dict[str, Any]]) -> list[str]:
+    """Return columns displayed: of history those that a log has, with the text last."""
+    kinds = {row["type"] for row in rows}
+    first = [SERVICE.name] if SERVICE.name in rows[0] else []
+    if kinds <= {"commit", "diff"}:
+        return first + [c for c in _OF_HISTORY if c not in _OF_LINES or "diff" in kinds]
+    hidden = _SPAN_COLUMNS | _CHUNK_COLUMNS | (frozenset() if kinds & {"commit", "diff"} else {"commit"})
+    last_columns = {SERVICE.name, "language", *(["type"] if len(kinds) == 1 else [])}
+    columns = [c for c in rows[0] if c not in hidden and c not in last_columns]
+    # The line comes before its language, so that readers see it without scrolling.
+    return [*first, *columns[: columns.index("line") + 1], "language", *columns[columns.index("line") + 1 :]]
 
 
 def _cell(row: dict[str, Any], column: str, links: LinkResolver, row_links: tuple[Link, ...]) -> str:
@@ -258,35 +281,12 @@ def _with_link(html: str, row_links: tuple[Link, ...], words: str) -> str:
     return blank.replace("></a>", f">{html}</a>") if blank else html
 
 
-def _columns(rows: list[dict[str, Any]]) -> list[str]:
-    """Return columns displayed: of history those that a log has, with the text last."""
-    kinds = {row["type"] for row in rows}
-    first = [SERVICE.name] if SERVICE.name in rows[0] else []
-    if kinds <= {"commit", "diff"}:
-        return first + [c for c in _OF_HISTORY if c not in _OF_LINES or "diff" in kinds]
-    hidden = _SPAN_COLUMNS | _CHUNK_COLUMNS | (frozenset() if kinds & {"commit", "diff"} else {"commit"})
-    last_columns = {SERVICE.name, "language", *(["type"] if len(kinds) == 1 else [])}
-    columns = [c for c in rows[0] if c not in hidden and c not in last_columns]
-    # The line comes before its language, so that readers see it without scrolling.
-    return [*first, *columns[: columns.index("line") + 1], "language", *columns[columns.index("line") + 1 :]]
-
-
-def _table(rows: list[dict[str, Any]], links: LinkResolver) -> str:
-    if not rows:
-        return "<div>no matches</div>"
-    columns = [c for c in _columns(rows) if any(row[c] not in {None, ""} for row in rows)]
-    classes = {"line_number": " class=sl-count", **dict.fromkeys(_TEXT, " class=sl-text")}
-    classes |= {**dict.fromkeys(_CODE, " class=sl-code"), "path": ' class="sl-code sl-name"'}
-    head = "".join(
-        f'<th scope="col"{" class=sl-count" if c == "line_number" else ""}>{escape(c)}</th>' for c in columns
-    )
-    row_links = [links.of(row) for row in rows]
-    body = "".join(
-        "<tr>" + "".join(f"<td{classes.get(c, '')}>{_cell(row, c, links, there)}</td>" for c in columns) + "</tr>"
-        for row, there in zip(rows, row_links, strict=True)
-    )
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    return f'<div class="sl-scroll" role="region" tabindex="0" aria-label="First matches">{table}</div>'
+def _mark(row: dict[str, Any], column: str) -> str:
+    if column == "line":
+        text = row_line(row)
+        return highlight(*cut_window(text.text.removesuffix("\r"), text.starts, text.ends))
+    starts, ends = row["name_start"] or [], row["name_end"] or []
+    return highlight(*cut_window(row[column].removesuffix("\r"), starts, ends))
 
 
 def _chunks(rows: list[dict[str, Any]], links: LinkResolver) -> str:

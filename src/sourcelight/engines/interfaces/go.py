@@ -36,10 +36,6 @@ def read(path: str, root: Node, data: bytes) -> list[PublicSymbol]:
     return [symbol for node in root.named_children for symbol in _symbols_of(module, node, data)]
 
 
-def _is_exported(name: str) -> bool:
-    return name[:1].isupper()
-
-
 def _symbols_of(module: str, node: Node, data: bytes) -> Iterator[PublicSymbol]:
     match node.type:
         case "function_declaration":
@@ -53,6 +49,10 @@ def _symbols_of(module: str, node: Node, data: bytes) -> Iterator[PublicSymbol]:
                 yield from _type(module, spec, data)
         case "const_declaration" | "var_declaration":
             yield from _values(module, node, data)
+
+
+def _is_exported(name: str) -> bool:
+    return name[:1].isupper()
 
 
 def _receiver(node: Node, data: bytes) -> str:

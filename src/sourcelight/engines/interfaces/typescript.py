@@ -33,10 +33,6 @@ _CALLABLES = frozenset({"arrow_function", "function_expression", "generator_func
 _LAYOUT = re.compile(r"(?<=<) |,? (?=>)|[;,](?= })|(?<=[=:(<,?] )[|&] |(?<=[(<])[|&] ")
 
 
-def _one_line(text: str) -> str:
-    return _LAYOUT.sub("", one_line(text))
-
-
 def read(path: str, root: Node, data: bytes) -> list[PublicSymbol]:
     """Return the exported declarations of a module with their public members."""
     name = path.rpartition("/")[2]
@@ -96,6 +92,10 @@ def _clause_exports(
         c.type in {"export_clause", "namespace_export"} for c in statement.named_children
     ):
         yield PublicSymbol(module, f"{container}*{origin}", "namespace", f"*{origin}", line_of(statement))
+
+
+def _one_line(text: str) -> str:
+    return _LAYOUT.sub("", one_line(text))
 
 
 def _alias(

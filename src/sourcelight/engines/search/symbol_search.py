@@ -163,24 +163,6 @@ _EMPTY: Int64Array = np.zeros(0, dtype=np.int64)
 _NO_ROWS = SymbolRows(FileNumbers(_EMPTY), DocumentNumbers(_EMPTY), _EMPTY)
 
 
-def _open_searches(
-    open_target: Opener, targets: Sequence[Target], query: TextQuery, cancellation: Cancellation, corpora: CorpusCache
-) -> Iterator[tuple[OpenedTargets, _SymbolSearch | None]]:
-    """Yield each group of targets and its search; raises `ScanStopped`."""
-    tables: dict[tuple[str, str], Sequence[SymbolTable | None]] = {}
-
-    def opening(target: Target) -> tuple[OpenedCommit, str]:
-        snapshot, commit, definitions = open_target(target)
-        tables[target.repository.key, snapshot.view.name] = definitions
-        return snapshot, commit
-
-    for group in open_targets(opening, targets, cancellation):
-        pairs = zip(group.targets, group.snapshots, strict=True)
-        of_group = [tables[target.repository.key, snapshot.view.name] for target, snapshot in pairs]
-        search = _SymbolSearch(group, of_group, query, lambda: cancellation.stopped, corpora) if group.targets else None
-        yield group, search
-
-
 def search(
     open_target: Opener,
     targets: Sequence[Target],
@@ -233,6 +215,24 @@ def search(
         pass
     if pending.has_notes:
         yield pending.take()
+
+
+def _open_searches(
+    open_target: Opener, targets: Sequence[Target], query: TextQuery, cancellation: Cancellation, corpora: CorpusCache
+) -> Iterator[tuple[OpenedTargets, _SymbolSearch | None]]:
+    """Yield each group of targets and its search; raises `ScanStopped`."""
+    tables: dict[tuple[str, str], Sequence[SymbolTable | None]] = {}
+
+    def opening(target: Target) -> tuple[OpenedCommit, str]:
+        snapshot, commit, definitions = open_target(target)
+        tables[target.repository.key, snapshot.view.name] = definitions
+        return snapshot, commit
+
+    for group in open_targets(opening, targets, cancellation):
+        pairs = zip(group.targets, group.snapshots, strict=True)
+        of_group = [tables[target.repository.key, snapshot.view.name] for target, snapshot in pairs]
+        search = _SymbolSearch(group, of_group, query, lambda: cancellation.stopped, corpora) if group.targets else None
+        yield group, search
 
 
 def _tell(

@@ -97,17 +97,6 @@ def symbol_query_of(
     return SymbolQuery(document, symbol, line, column)
 
 
-def _answer_attributes(query: SymbolQuery, arguments: SymbolArguments) -> dict[str, Any]:
-    project = query.document.project
-    return {
-        "repository": project.name,
-        "revision": arguments.revision or "",
-        "commit": project.commit,
-        "path": query.document.shown_path,
-        "symbol": query.name,
-    }
-
-
 def notices_of(workspace: Workspace) -> tuple[str, ...]:
     """Return the notices about how the answer was found."""
     reasons = {
@@ -140,6 +129,17 @@ def _go_to_definition(arguments: GoToDefinitionArguments, context: ToolContext) 
     return ToolResult(
         "definitions", table("definitions", rows), _answer_attributes(query, arguments), complete, notices
     )
+
+
+def _answer_attributes(query: SymbolQuery, arguments: SymbolArguments) -> dict[str, Any]:
+    project = query.document.project
+    return {
+        "repository": project.name,
+        "revision": arguments.revision or "",
+        "commit": project.commit,
+        "path": query.document.shown_path,
+        "symbol": query.name,
+    }
 
 
 def _render_definitions(answer: ToolResult, context: ToolContext) -> Rendered:

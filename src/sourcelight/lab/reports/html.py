@@ -94,17 +94,17 @@ def _notes(report: ReportContent, notes: Footnotes, level: int) -> str:
     return f'<section class="sl-notes"><h{level} class="sl-part">Notes</h{level}>{html}</section>' if html else ""
 
 
-def _mark(notes: Footnotes, text: str) -> str:
-    number = notes.number(text)
-    return f'<sup title="{escape(text)}">{number}</sup>' if number else ""
-
-
 def _metric(metric: Metric, notes: Footnotes) -> str:
     value = "not known" if metric.value is None else format_cell(metric.value, metric.name)
     return (
         f'<li title="{escape(metric.counts)}">{escape(metric.name)}{_mark(notes, excludes_note(metric.excludes))}'
         f"<b>{escape(value)}</b></li>"
     )
+
+
+def _mark(notes: Footnotes, text: str) -> str:
+    number = notes.number(text)
+    return f'<sup title="{escape(text)}">{number}</sup>' if number else ""
 
 
 def _section(section: Section, level: int, notes: Footnotes) -> str:

@@ -77,29 +77,6 @@ def _as_object(chunk: TextChunk) -> dict[str, Any]:
     return {"startLine": chunk.first, "content": numbered}
 
 
-def _position(request: ToolRequest, entry: Mapping[str, Any]) -> dict[str, Any]:
-    reason, url = str(entry.get("rev") or ""), request.blob(str(entry.get("url") or ""))
-    is_requested_repository = str(entry.get("repo")) == request.arguments["repo"]
-    return {
-        "repository": str(entry.get("repo") or url.repository),
-        "revision": (request.arguments.get("revision") or "") if is_requested_repository else "",
-        "commit": reason if _HEX.fullmatch(reason) else url.commit or None,
-        "path": str(entry.get("path") or url.path),
-        "symbol": request.arguments["symbol"],
-    }
-
-
-def _symbol_on(lines: list[str], first: int, symbol: str, likely: int) -> tuple[int, str, int | None, int | None]:
-    """Return line, text and span of a symbol in some lines, starting with the most likely line."""
-    name = re.compile(rf"(?<!\w){re.escape(symbol)}(?!\w)")
-    order = sorted(range(len(lines)), key=lambda position: (position != likely, position))
-    for position in order:
-        if match := name.search(lines[position]):
-            return first + position, lines[position], match.start(), match.end()
-    position = min(likely, len(lines) - 1)
-    return first + position, lines[position], None, None
-
-
 def _definition(request: ToolRequest, rank: int, entry: Mapping[str, Any]) -> dict[str, Any]:
     chunks: Sequence[Mapping[str, Any]] = entry.get("chunks") or ({},)
     text_chunks = numbered_chunks(str(chunks[0].get("content") or ""))
@@ -127,6 +104,29 @@ def _definition(request: ToolRequest, rank: int, entry: Mapping[str, Any]) -> di
     row |= {name: entry[name] for name in same if name in entry}
     row |= {ours: entry[name] for name, ours in (("beginLine", "start_line"), ("endLine", "end_line")) if name in entry}
     return row | _cell(entry)
+
+
+def _symbol_on(lines: list[str], first: int, symbol: str, likely: int) -> tuple[int, str, int | None, int | None]:
+    """Return line, text and span of a symbol in some lines, starting with the most likely line."""
+    name = re.compile(rf"(?<!\w){re.escape(symbol)}(?!\w)")
+    order = sorted(range(len(lines)), key=lambda position: (position != likely, position))
+    for position in order:
+        if match := name.search(lines[position]):
+            return first + position, lines[position], match.start(), match.end()
+    position = min(likely, len(lines) - 1)
+    return first + position, lines[position], None, None
+
+
+def _position(request: ToolRequest, entry: Mapping[str, Any]) -> dict[str, Any]:
+    reason, url = str(entry.get("rev") or ""), request.blob(str(entry.get("url") or ""))
+    is_requested_repository = str(entry.get("repo")) == request.arguments["repo"]
+    return {
+        "repository": str(entry.get("repo") or url.repository),
+        "revision": (request.arguments.get("revision") or "") if is_requested_repository else "",
+        "commit": reason if _HEX.fullmatch(reason) else url.commit or None,
+        "path": str(entry.get("path") or url.path),
+        "symbol": request.arguments["symbol"],
+    }
 
 
 def _cell(entry: Mapping[str, Any]) -> dict[str, Any]:

@@ -357,13 +357,6 @@ def _repos(records: list[WireRecord]) -> tuple[Columns, AnyArray]:
     return FileColumns.of(records).repository_columns("repo", take) | {"match_count": int32(ones)} | names, take
 
 
-def _symbol_line(symbol: WireSymbol) -> int | None:
-    if symbol.line is not None:
-        return symbol.line
-    match = _SYMBOL_PLACE.search(symbol.url)
-    return None if match is None else int(match[1])
-
-
 def _symbols(records: list[WireRecord]) -> tuple[Columns, AnyArray] | None:
     groups = [r.symbols or [] for r in records]
     symbols = list(chain.from_iterable(groups))
@@ -381,6 +374,13 @@ def _symbols(records: list[WireRecord]) -> tuple[Columns, AnyArray] | None:
     if any(symbol.cell is not None for symbol in symbols):
         columns |= entry_columns("cells", [symbol.cell for symbol in symbols])
     return columns, take
+
+
+def _symbol_line(symbol: WireSymbol) -> int | None:
+    if symbol.line is not None:
+        return symbol.line
+    match = _SYMBOL_PLACE.search(symbol.url)
+    return None if match is None else int(match[1])
 
 
 def _symbol_lines(symbols: Sequence[WireSymbol]) -> Columns:

@@ -29,29 +29,6 @@ class EncodeOptions(NamedTuple):
     symbol_lines: bool = False
 
 
-def _name_ranges(rows: MatchRows, row: int, name: str) -> tuple[Range, ...]:
-    if "name_start" not in rows:
-        return ()
-    starts, ends = (rows.batch.column(key)[row].as_py() or () for key in ("name_start", "name_end"))
-
-    def location(column: int) -> Location:
-        return Location(len(name[:column].encode()), 0, column)
-
-    return tuple(Range(location(a), location(b)) for a, b in zip(starts, ends, strict=True))
-
-
-def _repository(rows: MatchRows, row: int, repositories: Mapping[str, RepositoryInfo]) -> dict[str, Any]:
-    name = rows.text("repository", row)
-    info = repositories.get(name) or RepositoryInfo(name)
-    number = rows.batch.column("repository_id")[row].as_py() if "repository_id" in rows else None
-    return {
-        "repository": name,
-        "repository_id": number or info.id,
-        "repo_stars": info.stars,
-        "repo_last_fetched": info.last_fetched,
-    }
-
-
 @dataclass(slots=True)
 class EncodedChunk:
     """A chunk in the making; `row` is its first row, `line` its 0-based first line."""
@@ -187,6 +164,19 @@ def matches(
             yield encode_match(_repo(rows, row, repositories))
 
 
+def _symbol(rows: MatchRows, row: int, *, with_line: bool) -> Json:
+    line = rows.batch.column("line_number")[row].as_py() if "line_number" in rows else None
+    value: dict[str, Json] = {"url": ""} | _copies(rows, row, SYMBOL_KEYS)
+    value["url"] = value["url"] or _symbol_url(rows, row, line)
+    value["kind"] = rows.text("symbol_kind", row).upper()
+    if with_line and "line" in rows and rows.column("line")[row].is_valid:
+        value |= {"text": rows.text("line", row), "spans": _span_pairs(rows, row, "start", "end")}
+        value["nameSpans"] = _span_pairs(rows, row, "name_start", "name_end")
+        if "cell" in rows and rows.column("cell")[row].is_valid:
+            value["cell"] = [rows.column(name)[row].as_py() for name in ("cell", "cell_kind", "cell_line")]
+    return value if line is None else value | {"line": line}
+
+
 def _copies(rows: MatchRows, row: int, keys: CopiedKeys) -> dict[str, Json]:
     """Return the values of a row that the wire has as they are, by their keys."""
     return {
@@ -203,19 +193,6 @@ def _value(rows: MatchRows, row: int, column: Column) -> Json:
     if column.type != "timestamp":
         return value
     return "" if value is None else value.isoformat().replace("+00:00", "Z")
-
-
-def _symbol(rows: MatchRows, row: int, *, with_line: bool) -> Json:
-    line = rows.batch.column("line_number")[row].as_py() if "line_number" in rows else None
-    value: dict[str, Json] = {"url": ""} | _copies(rows, row, SYMBOL_KEYS)
-    value["url"] = value["url"] or _symbol_url(rows, row, line)
-    value["kind"] = rows.text("symbol_kind", row).upper()
-    if with_line and "line" in rows and rows.column("line")[row].is_valid:
-        value |= {"text": rows.text("line", row), "spans": _span_pairs(rows, row, "start", "end")}
-        value["nameSpans"] = _span_pairs(rows, row, "name_start", "name_end")
-        if "cell" in rows and rows.column("cell")[row].is_valid:
-            value["cell"] = [rows.column(name)[row].as_py() for name in ("cell", "cell_kind", "cell_line")]
-    return value if line is None else value | {"line": line}
 
 
 def _span_pairs(rows: MatchRows, row: int, *names: str) -> Json:
@@ -249,6 +226,29 @@ def _repo(rows: MatchRows, row: int, repositories: Mapping[str, RepositoryInfo])
         topics=info.topics,
         **repository,
     )
+
+
+def _repository(rows: MatchRows, row: int, repositories: Mapping[str, RepositoryInfo]) -> dict[str, Any]:
+    name = rows.text("repository", row)
+    info = repositories.get(name) or RepositoryInfo(name)
+    number = rows.batch.column("repository_id")[row].as_py() if "repository_id" in rows else None
+    return {
+        "repository": name,
+        "repository_id": number or info.id,
+        "repo_stars": info.stars,
+        "repo_last_fetched": info.last_fetched,
+    }
+
+
+def _name_ranges(rows: MatchRows, row: int, name: str) -> tuple[Range, ...]:
+    if "name_start" not in rows:
+        return ()
+    starts, ends = (rows.batch.column(key)[row].as_py() or () for key in ("name_start", "name_end"))
+
+    def location(column: int) -> Location:
+        return Location(len(name[:column].encode()), 0, column)
+
+    return tuple(Range(location(a), location(b)) for a, b in zip(starts, ends, strict=True))
 
 
 def _commit(rows: MatchRows, kind: str, repositories: Mapping[str, RepositoryInfo], options: EncodeOptions) -> Json:
@@ -294,15 +294,15 @@ def _diff_cells(rows: MatchRows) -> dict[str, Json]:
 _Triples = tuple[tuple[int, int, int], ...]
 
 
-def _spans(rows: MatchRows, row: int) -> list[tuple[int, int]]:
-    starts, ends = (rows.batch.column(key)[row].as_py() or () for key in ("start", "end"))
-    return list(zip(starts, ends, strict=True))
-
-
 def _message_content(rows: MatchRows, message: str) -> tuple[str, _Triples]:
     numbers = rows.numbers("line_number").tolist()
     spans = (diff_text.triples(numbers[row], _spans(rows, row), 0) for row in range(len(rows)))
     return diff_text.write_message(message), tuple(t for of_row in spans for t in of_row)
+
+
+def _spans(rows: MatchRows, row: int) -> list[tuple[int, int]]:
+    starts, ends = (rows.batch.column(key)[row].as_py() or () for key in ("start", "end"))
+    return list(zip(starts, ends, strict=True))
 
 
 def _diff_content(rows: MatchRows) -> tuple[str, _Triples]:

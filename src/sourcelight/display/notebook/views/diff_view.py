@@ -78,29 +78,6 @@ class DiffContent:
     notebooks: Mapping[str, NotebookDiff] = field(default_factory=dict)
 
 
-def _line_counts(content: DiffContent) -> tuple[int, int]:
-    added = sum(file["additions"] or 0 for file in content.files)
-    return added, sum(file["deletions"] or 0 for file in content.files)
-
-
-def _title(content: DiffContent) -> str:
-    if content.about:
-        return one_line(f"{content.repository}@{content.head[:10]}", 200)
-    return one_line(f"{content.repository}: {content.base[:10]}…{content.head[:10]}", 200)
-
-
-def _files(content: DiffContent) -> str:
-    many = len(content.files)
-    files_text = f"{FILES} of {many:,} files" if many > FILES else count_of(many, "file")
-    added, removed = _line_counts(content)
-    return f"{files_text}, +{added:,} \u2212{removed:,}"
-
-
-def _file_name(file: Mapping[str, Any]) -> str:
-    moved = f"{file['old_path']} \u2192 " if file["old_path"] and file["old_path"] != file["path"] else ""
-    return one_line(f"{moved}{file['path']}", 300)
-
-
 def diff_text(content: DiffContent) -> str:
     """Return the view as plain text: the files, without their lines."""
     parts = [f"{_title(content)}: {_files(content)}"]
@@ -111,6 +88,29 @@ def diff_text(content: DiffContent) -> str:
         numbers = "binary" if file["binary"] else f"+{file['additions'] or 0:,} \u2212{file['deletions'] or 0:,}"
         parts.append(f"  {file['status']:<12} {_file_name(file)} ({numbers})")
     return "\n".join(parts)
+
+
+def _file_name(file: Mapping[str, Any]) -> str:
+    moved = f"{file['old_path']} \u2192 " if file["old_path"] and file["old_path"] != file["path"] else ""
+    return one_line(f"{moved}{file['path']}", 300)
+
+
+def _files(content: DiffContent) -> str:
+    many = len(content.files)
+    files_text = f"{FILES} of {many:,} files" if many > FILES else count_of(many, "file")
+    added, removed = _line_counts(content)
+    return f"{files_text}, +{added:,} \u2212{removed:,}"
+
+
+def _line_counts(content: DiffContent) -> tuple[int, int]:
+    added = sum(file["additions"] or 0 for file in content.files)
+    return added, sum(file["deletions"] or 0 for file in content.files)
+
+
+def _title(content: DiffContent) -> str:
+    if content.about:
+        return one_line(f"{content.repository}@{content.head[:10]}", 200)
+    return one_line(f"{content.repository}: {content.base[:10]}…{content.head[:10]}", 200)
 
 
 def diff_html(content: DiffContent) -> str:

@@ -170,18 +170,6 @@ def _directory(path: str) -> str:
     return path.rpartition("/")[0]
 
 
-def _signature(declarations: Iterable[tuple[str, PublicSymbol]]) -> str:
-    """Return the signatures of all declarations of a name, a line each: of overloads, and of branches for platforms."""
-    return "\n".join(dict.fromkeys(symbol.signature for _, symbol in declarations))
-
-
-def _comparable(language: str, declarations: Iterable[tuple[str, PublicSymbol]]) -> set[str]:
-    """Return the signatures of a name in a form that is equal for equal types."""
-    signatures = {symbol.signature for _, symbol in declarations}
-    # `any` is an alias of the empty interface since Go 1.18.
-    return {text.replace("interface{}", "any") for text in signatures} if language == "Go" else signatures
-
-
 def _differences(old: _Declarations, new: _Declarations) -> list[_ApiChange]:
     changes = []
     for key in {**old, **new}:
@@ -194,6 +182,13 @@ def _differences(old: _Declarations, new: _Declarations) -> list[_ApiChange]:
         elif _comparable(key[0], own_before) != _comparable(key[0], own_after):
             changes.append(_ApiChange("changed", key, before, after))
     return changes
+
+
+def _comparable(language: str, declarations: Iterable[tuple[str, PublicSymbol]]) -> set[str]:
+    """Return the signatures of a name in a form that is equal for equal types."""
+    signatures = {symbol.signature for _, symbol in declarations}
+    # `any` is an alias of the empty interface since Go 1.18.
+    return {text.replace("interface{}", "any") for text in signatures} if language == "Go" else signatures
 
 
 def _own_declarations(key: _Key, old: _Declarations, new: _Declarations) -> list[list[tuple[str, PublicSymbol]]]:
@@ -225,10 +220,6 @@ def _own_declarations(key: _Key, old: _Declarations, new: _Declarations) -> list
     ]
 
 
-def _is_listed_elsewhere(declarations: Iterable[tuple[str, PublicSymbol]]) -> bool:
-    return any(symbol.listed_in for _, symbol in declarations)
-
-
 def _with_moves(changes: list[_ApiChange]) -> list[_ApiChange]:
     """Join what one module lost and exactly one other got, under the same name and with the same signature."""
     sides: dict[str, dict[tuple[str, str, str], list[_ApiChange]]] = {"removed": {}, "added": {}}
@@ -245,6 +236,15 @@ def _with_moves(changes: list[_ApiChange]) -> list[_ApiChange]:
             moved.append(_ApiChange("moved", gained[0].key, removed.old, gained[0].new))
             paired_ids |= {id(removed), id(gained[0])}
     return [*moved, *(change for change in changes if id(change) not in paired_ids)]
+
+
+def _is_listed_elsewhere(declarations: Iterable[tuple[str, PublicSymbol]]) -> bool:
+    return any(symbol.listed_in for _, symbol in declarations)
+
+
+def _signature(declarations: Iterable[tuple[str, PublicSymbol]]) -> str:
+    """Return the signatures of all declarations of a name, a line each: of overloads, and of branches for platforms."""
+    return "\n".join(dict.fromkeys(symbol.signature for _, symbol in declarations))
 
 
 def _table(repository: str, base: str, head: str, changes: list[_ApiChange]) -> Any:

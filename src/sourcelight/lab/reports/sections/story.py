@@ -317,10 +317,6 @@ def lead(story_subject: Thing, changes: Frame, commits: Frame) -> list[str]:
     return [sentence for sentence in sentences if sentence]
 
 
-def _by(row: Any) -> str:
-    return f"by {row['author']} on {date_text(row['commit_date'])}"
-
-
 def _beginning(story_subject: Thing, changes: Frame) -> str:
     first = changes.iloc[-1]
     subject = f": \u201c{first['subject']}\u201d"
@@ -334,6 +330,10 @@ def _beginning(story_subject: Thing, changes: Frame) -> str:
     if location and "symbol" in changes and str(first["symbol"]) == str(newest["symbol"]):
         location = f" in {first['path']}"
     return f"{story_subject.name} was added {_by(first)}{location}{subject}."
+
+
+def _by(row: Any) -> str:
+    return f"by {row['author']} on {date_text(row['commit_date'])}"
 
 
 def _work(subject: Thing, commits: Frame) -> str:

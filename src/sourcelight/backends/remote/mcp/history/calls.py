@@ -52,35 +52,6 @@ _COLUMNS = {
 _HUMP = re.compile(r"(?<=[a-z0-9])([A-Z])")
 
 
-def _row(entry: Entry, columns: str) -> dict[str, Any]:
-    """Return the values of an entry by column, dates as moments in UTC."""
-    row: dict[str, Any] = {}
-    for column in COLUMNS[columns]:
-        row[column.name] = None
-    for key, value in entry.items():
-        name = _COLUMNS.get(key) or _HUMP.sub(lambda match: f"_{match[1].lower()}", key)
-        if name in row and value is not None:
-            row[name] = value
-    for column in COLUMNS[columns]:
-        if column.type == "timestamp" and isinstance(row[column.name], str):
-            row[column.name] = instant(row[column.name])
-    return row
-
-
-def _table(columns: str, rows: list[dict[str, Any]]) -> Any:
-    return table_of(columns, len(rows), **{c.name: [row[c.name] for row in rows] for c in COLUMNS[columns]})
-
-
-def _commit_date(entry: Entry) -> datetime | None:
-    return instant(entry.get("committerDate") or entry.get("commitDate"))
-
-
-async def _instead(request: ToolRequest, exc: UnparsedText) -> ToolResult:
-    """Answer by the search stream, or with the text itself."""
-    answer = await from_stream(request)
-    return answer if isinstance(answer, ToolResult) else keep_text(request.name, exc.text, answer)
-
-
 async def _commit_search(request: ToolRequest) -> ToolResult:
     try:
         pages = await read_pages(request, "commits", _commit_date)
@@ -95,6 +66,20 @@ async def _commit_search(request: ToolRequest) -> ToolResult:
     return ToolResult(
         "commits", _table("commits", rows), _scope_info(request, pages), pages.complete, tuple(pages.notices)
     )
+
+
+async def _instead(request: ToolRequest, exc: UnparsedText) -> ToolResult:
+    """Answer by the search stream, or with the text itself."""
+    answer = await from_stream(request)
+    return answer if isinstance(answer, ToolResult) else keep_text(request.name, exc.text, answer)
+
+
+def _commit_date(entry: Entry) -> datetime | None:
+    return instant(entry.get("committerDate") or entry.get("commitDate"))
+
+
+def _table(columns: str, rows: list[dict[str, Any]]) -> Any:
+    return table_of(columns, len(rows), **{c.name: [row[c.name] for row in rows] for c in COLUMNS[columns]})
 
 
 def _commit(request: ToolRequest, entry: Entry) -> dict[str, Any]:
@@ -114,6 +99,21 @@ def _commit(request: ToolRequest, entry: Entry) -> dict[str, Any]:
         row[column] = row[column] or [f"{name} <{address}>" for name, address in people]
     if row["bot"] is None and row["author"] is not None:
         row["bot"] = is_bot(row["author"], row["author_email"] or "")
+    return row
+
+
+def _row(entry: Entry, columns: str) -> dict[str, Any]:
+    """Return the values of an entry by column, dates as moments in UTC."""
+    row: dict[str, Any] = {}
+    for column in COLUMNS[columns]:
+        row[column.name] = None
+    for key, value in entry.items():
+        name = _COLUMNS.get(key) or _HUMP.sub(lambda match: f"_{match[1].lower()}", key)
+        if name in row and value is not None:
+            row[name] = value
+    for column in COLUMNS[columns]:
+        if column.type == "timestamp" and isinstance(row[column.name], str):
+            row[column.name] = instant(row[column.name])
     return row
 
 

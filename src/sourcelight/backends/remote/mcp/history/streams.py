@@ -35,11 +35,6 @@ async def from_stream(request: ToolRequest) -> ToolResult | str:
         return f"{request.name}: its search can't answer instead: {exc}"
 
 
-def _texts(arguments: Mapping[str, Any], name: str) -> list[str]:
-    value = arguments.get(name) or ()
-    return [value] if isinstance(value, str) else [str(item) for item in value]
-
-
 def _query(tool: str, arguments: Mapping[str, Any]) -> str:
     """Return the query for the arguments of a tool; raise `ToolError` if no query can express them."""
     if arguments.get("changes") == "count" or len(_texts(arguments, "revisions")) > 1:
@@ -81,6 +76,11 @@ def _query(tool: str, arguments: Mapping[str, Any]) -> str:
     # Repositories are counted once all of their commits are there.
     limit = None if tool == "get_contributor_repos" else arguments.get("limit", arguments.get("count"))
     return " ".join([*terms, f"count:{limit or 'all'}"])
+
+
+def _texts(arguments: Mapping[str, Any], name: str) -> list[str]:
+    value = arguments.get(name) or ()
+    return [value] if isinstance(value, str) else [str(item) for item in value]
 
 
 async def _search(request: ToolRequest, query: str) -> ToolResult:

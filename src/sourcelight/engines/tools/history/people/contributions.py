@@ -163,13 +163,13 @@ _PLACES = {"directory", "path", "file_kind"}
 _ROW_PLACES = {"directory": "directory", "path": "path", "file_kind": "fileKind"}
 
 
-def _by(arguments: ChurnArguments) -> list[str]:
-    return list(arguments.by or ["directory"])
-
-
 def _gather_churn(arguments: ChurnArguments, context: ToolContext) -> PartialResult:
     period_of(CALL, _by(arguments))
     return gather_dated(CALL, arguments, context, lambda selection, dates: _sums(selection, arguments, dates, context))
+
+
+def _by(arguments: ChurnArguments) -> list[str]:
+    return list(arguments.by or ["directory"])
 
 
 def _sums(selection: OpenedHistory, arguments: ChurnArguments, dates: Dates, context: ToolContext) -> GroupSums:

@@ -32,12 +32,6 @@ from sourcelight.engines.tools.history.tables import bounds, directories, group,
 _YEAR_S = 1970
 
 
-def _selection(arguments: OwnershipArguments | BusFactorArguments) -> SelectedFiles:
-    return SelectedFiles(
-        clean_path(arguments.path or ""), selected_kinds(arguments.file_kinds), exact=bool(arguments.exact)
-    )
-
-
 def _ownership(arguments: OwnershipArguments, context: ToolContext) -> ToolResult:
     """Return current lines by author, per file, per directory, or in total."""
     call = "ownership"
@@ -60,6 +54,12 @@ def _ownership(arguments: OwnershipArguments, context: ToolContext) -> ToolResul
         *_notices(owned),
     )
     return ToolResult("ownership", table, attributes, histories.complete, notices)
+
+
+def _selection(arguments: OwnershipArguments | BusFactorArguments) -> SelectedFiles:
+    return SelectedFiles(
+        clean_path(arguments.path or ""), selected_kinds(arguments.file_kinds), exact=bool(arguments.exact)
+    )
 
 
 def _ownership_table(

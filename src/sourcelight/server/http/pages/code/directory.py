@@ -232,10 +232,6 @@ def directory_page(directory: Directory, *, prefix: str, use: str = "") -> Respo
     return page(f"{path or 'files'} \u00b7 {directory.name}", body, prefix=prefix, wide=True, use=use)
 
 
-def _address(directory: Directory, prefix: str) -> str:
-    return tree_url(prefix, directory.name, quote(directory.revision, errors="replace"), directory.path)
-
-
 def _entries(directory: Directory, prefix: str) -> str:
     name, commit = directory.name, directory.commit
     part = directory.parts.get(CHANGES, Part())
@@ -289,6 +285,10 @@ def _pages(directory: Directory, prefix: str) -> str:
         if number != start
     ]
     return f'<p class="quiet">Entries {start + 1:,} to {end:,} of {total:,} are shown; {", ".join(links)}.</p>'
+
+
+def _address(directory: Directory, prefix: str) -> str:
+    return tree_url(prefix, directory.name, quote(directory.revision, errors="replace"), directory.path)
 
 
 def _last_change(row: Mapping[str, Any] | None, name: str, prefix: str) -> str:
