@@ -1,4 +1,4 @@
-"""One search of several services: their streams as one stream, and one statement of what they skipped."""
+"""Merge the streams of several services into one, with one list of skipped parts."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class ServiceStream:
             self.errors.append(event.message)
 
     def end(self, now: float, error: SourcelightError | None = None) -> None:
-        """Its search is over, by a fault or at its end."""
+        """Set the status at the end of the search; `error` is what ended it early."""
         self.end_s = now
         messages = failures(self.alerts, self.errors)
         if error is None and messages:
@@ -106,7 +106,7 @@ class ServiceStream:
         self.status = "limited" if self.reasons else "complete"
 
     def state(self, now: float) -> ServiceStatus:
-        """Read this moment."""
+        """Return the status at a moment."""
         return ServiceStatus(
             self.name,
             self.service.backend.name,
@@ -119,7 +119,7 @@ class ServiceStream:
         )
 
     def left_out(self, skipped_reasons: frozenset[str]) -> Iterator[Skipped]:
-        """Yield what is missing in this service's part, except `skipped_reasons`, which apply to the whole answer."""
+        """Yield the missing parts of this service, except for `skipped_reasons`, which apply to the whole answer."""
         if self.error is not None:
             timed_out = isinstance(self.error, TimedOut)
             rows_text = " Its rows so far are kept." if self.match_count else ""

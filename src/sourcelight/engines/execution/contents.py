@@ -1,4 +1,4 @@
-"""Filters that read the contents of matching files: texts that a file must contain, and cells of notebooks."""
+"""Steps that read the contents of files: the filter ``file:has.content``, and cells of notebooks."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ def in_files_with_content(
     search: Callable[[Sequence[Target]], Iterator[SearchPart]],
     cancellation: Cancellation,
 ) -> Iterator[SearchPart]:
-    """Yield what `search` finds for a query in the files that hold what ``file:has.content`` of the plan asks for."""
+    """Yield the parts of `search`, with matches only in files that ``file:has.content`` of the plan accepts."""
     content = required_content(plan.alternative)
     if not content:
         yield from search(targets)
         return
     languages = () if query.cells else query.languages  # lines of cells aren't lines of files
-    holding = TextQuery(And(tuple(content)), query.files, languages)
+    content_query = TextQuery(And(tuple(content)), query.files, languages)
     for target in targets:
-        parts = list(store.search((target,), holding, SearchOptions(lines=False), cancellation))
+        parts = list(store.search((target,), content_query, SearchOptions(lines=False), cancellation))
         paths = {path for part in parts for batch in part.batches for path in MatchRows(batch).texts("path")}
         yield from (SearchPart(skipped=part.skipped) for part in parts if part.skipped)
         for part in search((target,)):
@@ -54,18 +54,18 @@ class FileReader(Protocol):
     """Reads files of targets: an `IndexStore`, or its replacement until there is an index."""
 
     def read(self, target: Target, path: str) -> bytes | None:
-        """Return the content of a file; None when there is none or it is matched by name only."""
+        """Return the content of a file; None if it doesn't exist, or matches by name only."""
         ...
 
     def cells_of(self, target: Target, path: str) -> CellDocument | None:
-        """Return the cells of a file; None when it has none that can be read."""
+        """Return the cells of a file; None if it isn't a readable notebook."""
         ...
 
 
 def parts_with_cells(
     store: FileReader, targets: Sequence[Target], parts: Generator[SearchPart, None, None]
 ) -> Generator[SearchPart, None, None]:
-    """Yield the same parts, in which lines of notebooks say in which cell they are, as far as `_READ_BYTES` reach."""
+    """Yield the parts, with the cell of each line of a notebook, until `_READ_BYTES` are read."""
     target_of_file: dict[FileKey, Target] = {}
     remaining = _READ_BYTES
 
@@ -74,7 +74,7 @@ def parts_with_cells(
         if not target_of_file:
             target_of_file.update(((t.repository.info.name, t.revision), t) for t in targets)
         target = target_of_file[repository, revision]
-        # Counted whether it was read before or not: the same question has the same answer.
+        # Files that are in a cache count too, so that the same query always gives the same cells.
         data = store.read(target, path) if remaining > 0 else None
         if data is None:
             return None
