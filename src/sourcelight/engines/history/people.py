@@ -223,6 +223,7 @@ class _Groups:
     def _root(self, member: int) -> int:
         parent = self._parent
         while parent[member] != member:
+            # Halved, so that later look-ups take fewer steps.
             parent[member] = parent[parent[member]]
             member = parent[member]
         return member

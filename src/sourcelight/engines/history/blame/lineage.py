@@ -344,6 +344,7 @@ class _Tracing:
         """Return the changes of a commit: number, paths, status, type of file, added lines, and whether binary."""
         changes = self._history.changes
         start, end = self._history.commits.change_starts[number : number + 2].tolist()
+        # Converted as whole slices: reading numpy arrays item by item takes several times as long.
         return zip(
             range(start, end),
             changes.path[start:end].tolist(),

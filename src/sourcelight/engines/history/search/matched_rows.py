@@ -38,6 +38,7 @@ class MatchedRows:
         """Find the spans of some rows, and drop rows without one, as of an empty match: they have nothing to show."""
         lines, line_of_row = tables.distinct_lines(history, rows)
         if matches.spans is None:
+            # By distinct text: a line that a hundred commits add is searched once.
             starts, ends = tables.line_spans(lines, matches.patterns, stopped)
             spans_of_row = line_of_row
         else:
@@ -45,6 +46,7 @@ class MatchedRows:
             spans = [matches.spans[row] for row in rows.tolist()]
             starts, ends = tables.spans_to_columns(lines.take(line_of_row), spans)
             spans_of_row = pa.array(np.arange(len(rows), dtype=np.int32))
+        # A row may be selected without a span, as for an empty match: it has nothing to show.
         counts = np.diff(tables.int32_of(starts.offsets))[tables.int32_of(spans_of_row)]
         with_match = np.flatnonzero(counts)
         selected = pa.array(with_match)
@@ -89,7 +91,9 @@ class RowOrder:
         commit_of_row = by_number[np.searchsorted(commits[by_number], of_commit)]
         without_match = np.setdiff1d(np.arange(len(commits)), drop_repeats(np.sort(commit_of_row)))
         all_commits = np.concatenate((commit_of_row, without_match))
+        # Stable, so that the rows of a commit keep the order of its changes.
         order = np.argsort(all_commits, kind="stable")
+        # Null for rows without a match, so that one `take` fills a column in the final order.
         row_or_null = pa.concat_arrays(
             [pa.array(np.arange(len(changes), dtype=np.int32)), pa.nulls(len(without_match), pa.int32())]
         )

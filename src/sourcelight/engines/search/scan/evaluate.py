@@ -226,10 +226,12 @@ class CorpusSearch:
     def _selected_units(self, units: list[UnitNumbers]) -> list[UnitNumbers]:
         """Return the candidate units of each term in documents that are selected and may match."""
         if self._is_single_term:
+            # No other term can rule out a document: only the selection does.
             if self.selection.covers_all:
                 return units
             in_documents, unit_doc = self.selection.in_documents, self.corpus.unit_doc
             return [UnitNumbers(term_units[in_documents[unit_doc[term_units]]]) for term_units in units]
+        # Shared by all terms without a match in a path: nothing writes to these masks.
         no_files = np.zeros(len(self.selection.files), dtype=np.bool_)
         self._path_masks = [
             self.matches_by_path(term_index, self.selection.files) if has_path_matches else no_files

@@ -92,6 +92,7 @@ def _both_sides(code: Client, stages: ReportProgress, request: Request, base_com
     ask = partial(stages.ask, "commits", code.commit_search, repos=[request.repo])
     base, head = request.base, request.head
     try:
+        # Exclusions need a service that understands them; else, both histories are read and subtracted.
         newer, older = ask(revisions=[head, f"^{base}"]), ask(revisions=[base, f"^{head}"])
     except (ToolError, RevisionNotFound):
         return ask(revisions=[head]), ask(revisions=[base])
@@ -181,6 +182,7 @@ def commits_before(code: Client, stages: ReportProgress, request: Request, data:
 
 def with_last_changes(code: Client, stages: ReportProgress, request: Request, diffs: Frame) -> Frame:
     """Return changed files with the commit that changed each last."""
+    # `last_changes` takes paths of head, which lacks deleted files.
     present = diffs.loc[diffs["status"].astype("str") != "deleted", "path"].tolist()
     if not present:
         return _with_attrs(diffs.copy(), diffs)
