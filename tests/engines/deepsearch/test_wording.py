@@ -120,6 +120,9 @@ def test_what_no_line_proves_begins_with_locations(queue: LocalEngine, question:
     [
         ("wheres `pack`", "where is `pack` defined"),
         ("default timeout", "what is the default timeout"),
+        ("what functions call push_all", "what calls push_all"),
+        ("in what file is RopeEnd declared", "where is RopeEnd defined"),
+        ("does anything raise RopeError", "where is RopeError raised"),
         ("the differences of pack and unpack", "the differences between pack and unpack"),
         ("how does packing work", "how does packing work"),
         ("value", "value"),

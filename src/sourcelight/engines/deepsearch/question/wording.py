@@ -139,6 +139,14 @@ _CLIPPED: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     ),
     (re.compile(rf"^where is (?:the )?({_CODE_NAME})$", re.IGNORECASE), lambda match: f"where is {match[1]} defined"),
     (
+        re.compile(
+            rf"^(?:what|which)\s+(?:other\s+)?(?:functions?|methods?|code|places?)\s+(?:calls?|invokes?|uses?)"
+            rf"\s+(?:the\s+)?({_CODE_NAME})$",
+            re.IGNORECASE,
+        ),
+        lambda match: f"what calls {match[1]}",
+    ),
+    (
         re.compile(rf"^(what|who|which code) uses ({_CODE_NAME})$", re.IGNORECASE),
         lambda match: f"what calls {match[2]}",
     ),

@@ -27,6 +27,7 @@ from sourcelight.engines.deepsearch.requests import ResearchRequest
 from sourcelight.engines.deepsearch.research.counting import format_searched, scope_lines
 from sourcelight.engines.deepsearch.research.protocol import NO_MODEL, Draft, Heading, Paragraph, Part, Quote
 from sourcelight.engines.search.ranking import Ranking
+from sourcelight.engines.search.ranking.terms.tokenizer import stem
 
 HOW = re.compile(r"\W*(?:how\s+(?:does|do|is|are|can)|explain|what\s+happens|describe)\b", re.IGNORECASE)
 
@@ -201,7 +202,10 @@ def _lead(
             f"Most relevant: the commit of {commit.date[:10]} by {inline(commit.author, 80)}, "
             f"“{inline(commit.subject)}”{note} [{ledger.add(commit)}]."
         )
-        if unread is not None:
+        # Words that the commit's subject has were understood, as far as the commit goes.
+        missing = None if unread is None else [word for word in unread if not _has_word(commit.subject, word)]
+        if unread is not None and (missing or not unread):
+            unread = missing or unread
             words = join_words([code(word) for word in unread]) or "what it asks about"
             was = "were" if len(unread) > 1 else "was"
             relevant = f"This can't be answered as asked, because {words} {was} not understood. {relevant}"
@@ -213,6 +217,12 @@ def _lead(
         "\n".join(f"{number}. {_relevant(passage, ledger)}" for number, passage in enumerate(findings.relevant, 1))
     )
     return paragraphs
+
+
+def _has_word(text: str, word: str) -> bool:
+    """Return whether a text has a word, also with another ending."""
+    stems = {stem(part.lower()) for part in re.findall(r"\w+", text)}
+    return all(stem(part.lower()) in stems for part in re.findall(r"\w+", word))
 
 
 def _relevant(passage: RelevantPassage, ledger: EvidenceLedger) -> str:
