@@ -85,6 +85,7 @@ def join_matches(parts: Sequence[RawMatches]) -> RawMatches:
 def _lines(matches: RawMatches) -> LineValues:
     # Each line is followed by its newline, which no text has.
     ends = np.cumsum(matches.sizes + 1) - 1
+    # Arrow takes slices of bytes in one pass; the newlines between them are the slices that it leaves out.
     texts = text_column(take_slices(_buffer(matches.data), ends - matches.sizes, ends))
     return LineValues(
         texts, matches.numbers, matches.offsets, matches.counts, matches.starts, matches.ends, matches.matches
