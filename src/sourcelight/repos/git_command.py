@@ -21,7 +21,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import IO
+from typing import IO, TypeAlias
 
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, GitFailed
@@ -61,6 +61,9 @@ TAIL_LINES = 40
 CHECK_S = 0.1
 _END_S = 2.0
 MAX_LINE_BYTES = 1 << 16
+GitProcess: TypeAlias = subprocess.Popen[bytes]
+"""A git that was started."""
+
 PIPE, DEVNULL = subprocess.PIPE, subprocess.DEVNULL
 
 NETWORK = ("https", "ssh", "git")

@@ -12,11 +12,12 @@ import os
 import re
 import stat
 import tempfile
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import IO, TYPE_CHECKING
 
 from sourcelight.core.errors import RepositoryError
 from sourcelight.repos.boundary import object_sources, read_flags
+from sourcelight.repos.git_command import DEVNULL, PIPE, GitProcess, end_process, reading_environment, start_git
 from sourcelight.repos.handles import open_handle
 from sourcelight.repos.repository import common_dir
 
@@ -85,6 +86,62 @@ def isolated_directory(git_dir: str, settings: Sequence[str] = (), *, with_refs:
             _check_objects(git_common_dir)
             _write(directory, "packed-refs", _packed_refs(handle))
         yield directory
+
+
+@contextlib.contextmanager
+def isolated_git(
+    git_dir: str,
+    arguments: Sequence[str | bytes],
+    settings: Sequence[str] = (),
+    *,
+    data_bytes: int,
+    cpu_s: int | None,
+    stdin: IO[bytes] | int = DEVNULL,
+    stderr: IO[bytes] | int = DEVNULL,
+    environment: Mapping[str, str] | None = None,
+) -> Iterator[GitProcess]:
+    """Run git in an isolated directory; at the end, it is killed if it still runs.
+
+    Parameters
+    ----------
+    git_dir, settings
+        As for `isolated_directory`.
+    arguments
+        What follows ``git``.
+    data_bytes, cpu_s
+        Memory and processor time that git may take, where the system can limit them.
+    stdin, stderr
+        As for `subprocess.Popen`; its standard output is a pipe.
+    environment
+        Further variables.
+
+    Yields
+    ------
+    GitProcess
+        The process; whoever reads all of its output waits for it and checks its status.
+
+    Raises
+    ------
+    RepositoryError
+        If the repository can't be opened.
+    GitFailed
+        If git is missing or too old.
+    """
+    with isolated_directory(git_dir, settings) as directory:
+        process = start_git(
+            arguments,
+            {**reading_environment(directory), **(environment or {})},
+            directory,
+            stdin=stdin,
+            stdout=PIPE,
+            stderr=stderr,
+            data_bytes=data_bytes,
+            cpu_s=cpu_s,
+        )
+        try:
+            yield process
+        finally:
+            end_process(process)
 
 
 def _check_objects(git_common_dir: str) -> None:

@@ -12,9 +12,9 @@ from typing import IO
 
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed, RepositoryError
-from sourcelight.repos.git_command import DEVNULL, PIPE, end_process, reading_environment, start_git
+from sourcelight.repos.git_command import DEVNULL, PIPE, end_process
 from sourcelight.repos.handles import mailmap_blob
-from sourcelight.repos.isolation import isolated_directory
+from sourcelight.repos.isolation import isolated_git
 from sourcelight.repos.objects import store_size
 
 # 256 KiB a chunk, and at most 16 chunks ahead of the consumer: then git blocks on its full pipe.
@@ -100,22 +100,25 @@ def git_chunks(
         After ``cancellation.cancel()``; git is then dead.
     """
     with contextlib.ExitStack() as stack:
-        try:
-            directory = stack.enter_context(isolated_directory(git_dir, SETTINGS))
-        except RepositoryError as error:
-            raise GitFailed(["git", *map(_to_text, arguments)], 128, str(error)) from error
         stderr_file = stack.enter_context(tempfile.TemporaryFile())
         # --literal-pathspecs: a path such as `:(glob)*` must be taken as it is.
-        process = start_git(
-            ["--literal-pathspecs", *arguments],
-            reading_environment(directory) | ({"GIT_OBJECT_DIRECTORY": objects} if objects else {}),
-            directory,
-            stdin=PIPE if stdin else DEVNULL,
-            stdout=PIPE,
-            stderr=stderr_file,
-            data_bytes=_memory_for(git_dir) if data_bytes is None else data_bytes,
-            cpu_s=cpu_s,
-        )
+        try:
+            process = stack.enter_context(
+                isolated_git(
+                    git_dir,
+                    ["--literal-pathspecs", *arguments],
+                    SETTINGS,
+                    data_bytes=_memory_for(git_dir) if data_bytes is None else data_bytes,
+                    cpu_s=cpu_s,
+                    stdin=PIPE if stdin else DEVNULL,
+                    stderr=stderr_file,
+                    environment={"GIT_OBJECT_DIRECTORY": objects} if objects else {},
+                )
+            )
+        except GitFailed:
+            raise
+        except RepositoryError as error:
+            raise GitFailed(["git", *map(_to_text, arguments)], 128, str(error)) from error
         # A thread reads the pipe, so that the consumer can check for cancellation while git is silent. Another one
         # writes the input: git may fill its output before it has read all of it.
         chunks: queue.Queue[bytes] = queue.Queue(_CHUNKS_AHEAD)

@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import IO
 
 from sourcelight.core.errors import GitFailed
-from sourcelight.repos.git_command import DEVNULL, PIPE, end_process, reading_environment, start_git
-from sourcelight.repos.isolation import isolated_directory
+from sourcelight.repos.git_command import PIPE, end_process
+from sourcelight.repos.isolation import isolated_git
 from sourcelight.repos.objects.packs import MAX_UNFOLDED_BYTES
 from sourcelight.repos.repository import Repository
 
@@ -60,16 +60,15 @@ class BlobProcess:
         self.git_dir = repository.git_dir
         self._stack = contextlib.ExitStack()
         try:
-            directory = self._stack.enter_context(isolated_directory(repository.git_dir, _SETTINGS))
-            self._process = start_git(
-                ["cat-file", "--batch"],
-                reading_environment(directory),
-                directory,
-                stdin=PIPE,
-                stdout=PIPE,
-                stderr=DEVNULL,
-                data_bytes=_DATA_BYTES,
-                cpu_s=_CPU_S,
+            self._process = self._stack.enter_context(
+                isolated_git(
+                    repository.git_dir,
+                    ["cat-file", "--batch"],
+                    _SETTINGS,
+                    data_bytes=_DATA_BYTES,
+                    cpu_s=_CPU_S,
+                    stdin=PIPE,
+                )
             )
         except BaseException:
             self._stack.close()

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed, RepositoryError
-from sourcelight.repos.git_command import DEVNULL, PIPE, end_process, reading_environment, start_git
-from sourcelight.repos.isolation import isolated_directory
+from sourcelight.repos.isolation import isolated_git
 from sourcelight.repos.repository import Repository
 
 MAX_COMMITS = 3000
@@ -84,25 +83,13 @@ def _log(git_dir: str, commit: str) -> Iterator[bytes]:
     arguments = ["log", "--no-merges", f"--max-count={MAX_COMMITS}", "--name-only", "--no-renames", "--no-ext-diff",
                  "--no-color", "--format=%x00%s", "--end-of-options", commit, "--"]  # fmt: skip
     # Renames would compare contents, which a clone may lack and which takes most of the time.
-    with isolated_directory(git_dir, _SETTINGS) as directory:
-        process = start_git(
-            arguments,
-            reading_environment(directory),
-            directory,
-            stdout=PIPE,
-            stderr=DEVNULL,
-            data_bytes=_DATA_BYTES,
-            cpu_s=_CPU_S,
-        )
-        try:
-            if process.stdout is None:
-                raise AssertionError
-            # Unbuffered: the caller checks for a cancellation between what git has written so far and the rest.
-            with process.stdout as pipe:
-                while block := os.read(pipe.fileno(), _READ_BYTES):
-                    yield block
-            status = process.wait(timeout=60)
-            if status:
-                raise GitFailed(["git", *arguments], status, "")
-        finally:
-            end_process(process)
+    with isolated_git(git_dir, arguments, _SETTINGS, data_bytes=_DATA_BYTES, cpu_s=_CPU_S) as process:
+        if process.stdout is None:
+            raise AssertionError
+        # Unbuffered: the caller checks for a cancellation between what git has written so far and the rest.
+        with process.stdout as pipe:
+            while block := os.read(pipe.fileno(), _READ_BYTES):
+                yield block
+        status = process.wait(timeout=60)
+        if status:
+            raise GitFailed(["git", *arguments], status, "")

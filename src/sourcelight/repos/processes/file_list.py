@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 from sourcelight.core.batches import CommitId
 from sourcelight.core.errors import GitFailed, RepositoryError
-from sourcelight.repos.git_command import DEVNULL, PIPE, end_process, reading_environment, start_git
-from sourcelight.repos.isolation import isolated_directory
+from sourcelight.repos.isolation import isolated_git
 from sourcelight.repos.objects.packs import MAX_UNFOLDED_BYTES
 from sourcelight.repos.objects.reader import MAX_FOLDER_BYTES
 from sourcelight.repos.objects.trees import FREE_ENTRIES, MAX_PATH_BYTES
@@ -82,27 +81,15 @@ def list_files(repository: Repository, commit: CommitId) -> FileList | None:
 def _list(git_dir: str, commit: CommitId) -> bytes:
     """Return the output of git, directories included; raises `GitFailed` where it is larger than the limit."""
     arguments = ["ls-tree", "-r", "-t", "-z", "-l", commit]
-    with isolated_directory(git_dir) as directory:
-        process = start_git(
-            arguments,
-            reading_environment(directory),
-            directory,
-            stdout=PIPE,
-            stderr=DEVNULL,
-            data_bytes=_DATA_BYTES,
-            cpu_s=_CPU_S,
-        )
-        try:
-            if process.stdout is None:
-                raise AssertionError
-            with process.stdout as pipe:
-                # A line is longer than its entry in a directory. So within this limit no directory is larger than those
-                # that `ObjectReader` reads, and paths have fewer bytes than `trees` allows.
-                output = pipe.read(MAX_FOLDER_BYTES + 1)
-            # A git that has more to write is ended below.
-            status = 1 if len(output) > MAX_FOLDER_BYTES else process.wait(timeout=60)
-        finally:
-            end_process(process)
+    with isolated_git(git_dir, arguments, data_bytes=_DATA_BYTES, cpu_s=_CPU_S) as process:
+        if process.stdout is None:
+            raise AssertionError
+        with process.stdout as pipe:
+            # A line is longer than its entry in a directory. So within this limit no directory is larger than those
+            # that `ObjectReader` reads, and paths have fewer bytes than `trees` allows.
+            output = pipe.read(MAX_FOLDER_BYTES + 1)
+        # A git that has more to write is ended here.
+        status = 1 if len(output) > MAX_FOLDER_BYTES else process.wait(timeout=60)
     if status:
         raise GitFailed(["git", *arguments], status, "")
     return output
