@@ -162,7 +162,7 @@ def suggest_identities(usages: Sequence[IdentityUsage]) -> list[IdentitySuggesti
     addresses that many share are left out.
     """
     people = [usage for usage in usages if not is_bot(usage.name, usage.email)]
-    groups = _Groups(len(people))
+    groups = _IdentityGroups(len(people))
     for reason, member_lists in (
         ("same address", _keys(people, _address)),
         ("same name", _keys(people, _full_name)),
@@ -196,7 +196,7 @@ def _proper_first(usage: IdentityUsage) -> tuple[object, ...]:
     return -usage.commits, -usage.last, usage.name, usage.email
 
 
-class _Groups:
+class _IdentityGroups:
     """Union-find with path halving: members that share any key, also through others, end in one group."""
 
     def __init__(self, size: int) -> None:

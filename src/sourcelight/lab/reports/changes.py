@@ -30,7 +30,7 @@ from sourcelight.lab.reports.progress import ReportProgress
 from sourcelight.lab.reports.report import Report
 from sourcelight.lab.reports.sections.change_data import (
     ChangeData,
-    Request,
+    ChangeRequest,
     api_changes,
     commits_before,
     earlier_people,
@@ -119,13 +119,13 @@ def changes(
             f"period must be {join_words(list(PERIODS), 'or')}, got {period!r}", tool="changes", argument="period"
         )
     check_other_files("changes", other_files)
-    request = Request(repo, base, head, PathFilter("changes", only, exclude), other_files)
+    request = ChangeRequest(repo, base, head, PathFilter("changes", only, exclude), other_files)
     stages = ReportProgress("Changes", _STAGES, report="changes", draw=progress)
     with stages:
         return _make(client, stages, request, period, title)
 
 
-def _make(code: Client, stages: ReportProgress, request: Request, by: str, title: str) -> Report:
+def _make(code: Client, stages: ReportProgress, request: ChangeRequest, by: str, title: str) -> Report:
     data = read_data(code, stages, request)
     parameters = (
         ("repository", request.repo),
@@ -173,7 +173,7 @@ def _make(code: Client, stages: ReportProgress, request: Request, by: str, title
 
 
 def _empty_report(
-    request: Request, data: ChangeData, by: str, title: str, parameters: tuple[tuple[str, str], ...]
+    request: ChangeRequest, data: ChangeData, by: str, title: str, parameters: tuple[tuple[str, str], ...]
 ) -> Report:
     """Return a report that has only the reason why nothing differs."""
     commits = commits_frame(data.commits, by or "month")
@@ -189,7 +189,7 @@ def _empty_report(
     )
 
 
-def _rules(request: Request, data: ChangeData) -> list[str]:
+def _rules(request: ChangeRequest, data: ChangeData) -> list[str]:
     """Return how this report counts, where that depends on its revisions and arguments."""
     rules = []
     if data.undone:
@@ -203,7 +203,7 @@ def _rules(request: Request, data: ChangeData) -> list[str]:
     return rules
 
 
-def _merged_changes(request: Request, data: ChangeData, commits: Frame) -> list[Change]:
+def _merged_changes(request: ChangeRequest, data: ChangeData, commits: Frame) -> list[Change]:
     """Return the merged changes that have a commit of the report."""
     merged = merged_changes(infos_of(data.between), [data.head_commit])
     counted_ids = set(commits["commit"])
@@ -222,7 +222,7 @@ def _unique(notices: list[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(notices))
 
 
-def _ends(request: Request, data: ChangeData) -> Ends:
+def _ends(request: ChangeRequest, data: ChangeData) -> Ends:
     return Ends(request.base, request.head, data.base_date, data.undone)
 
 
@@ -231,7 +231,7 @@ def _end(revision: str, commit: str, date: Any) -> str:
     return f"{revision} ({', '.join(filter(None, (commit[:12], date_text(date))))})"
 
 
-def _reason(request: Request, data: ChangeData) -> str:
+def _reason(request: ChangeRequest, data: ChangeData) -> str:
     """Return the reason for an empty report."""
     if data.base_commit and data.base_commit == data.head_commit:
         return f"Nothing differs: {request.base} and {request.head} are the same commit."

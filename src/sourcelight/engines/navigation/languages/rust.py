@@ -129,10 +129,10 @@ class RustRules:
             return None
         if path[-2].type == "token_tree":
             return macro_declaration(leaf, path[-2])
-        place = _pattern_place(path)
-        if place is None:
+        pattern = _enclosing_pattern(path)
+        if pattern is None:
             return None
-        index, child, is_element = place
+        index, child, is_element = pattern
         node = path[index]
         if node.type not in _BINDERS:
             return None
@@ -535,7 +535,7 @@ class RustRules:
         return {name.decode(errors="replace"): number for name, number in crates(project).items()}
 
 
-def _pattern_place(path: Sequence[Node]) -> tuple[int, Node, bool] | None:
+def _enclosing_pattern(path: Sequence[Node]) -> tuple[int, Node, bool] | None:
     """Return where the pattern around a variable ends, and whether the variable is only a part of its value.
 
     The position in the path is that of the node that has the pattern; the second value is the pattern. None if the name

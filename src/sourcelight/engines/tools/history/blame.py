@@ -68,7 +68,7 @@ def _blame(arguments: BlameArguments, context: ToolContext) -> ToolResult:
 
 
 @dataclass(frozen=True, slots=True)
-class _File:
+class _BlamedFile:
     """A file at a commit: its path as text and as git has it, and its lines."""
 
     path: str
@@ -76,7 +76,7 @@ class _File:
     lines: list[bytes]
 
 
-def _read(repository: Repository, commit: CommitId, path: str, revision: str) -> _File:
+def _read(repository: Repository, commit: CommitId, path: str, revision: str) -> _BlamedFile:
     """Read a file whose size git can blame."""
     with ObjectReader(repository) as reader:
         entry = find_entry(reader, commit, path, revision)
@@ -98,10 +98,10 @@ def _read(repository: Repository, commit: CommitId, path: str, revision: str) ->
     lines = data.split(b"\n")
     if not lines[-1]:
         lines.pop()
-    return _File(entry.path, raw_path, lines)
+    return _BlamedFile(entry.path, raw_path, lines)
 
 
-def _lines_table(repository: str, revision: str, file: _File, blame: FileBlame) -> Any:
+def _lines_table(repository: str, revision: str, file: _BlamedFile, blame: FileBlame) -> Any:
     """Return a row per line; columns of commits have one value per commit, looked up by line."""
     commits = blame.commits
     codes = np.array(blame.commit, np.int64)

@@ -148,8 +148,8 @@ def _page_notices(page: _Page) -> list[str]:
         notices.append(f"The contents of {files} are missing from this clone and have no patch.")
     notices += _cut_notices(sum(page.is_cut))
     if not page.is_last:
-        shown = f"Files {page.start + 1:,} to {page.end:,} of {page.total:,} are shown"
-        notices.append(f"{shown}; pass endCursor as after for the next.")
+        range_text = f"Files {page.start + 1:,} to {page.end:,} of {page.total:,} are shown"
+        notices.append(f"{range_text}; pass endCursor as after for the next.")
     return notices
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ChangeRequest:
     """Parameters of a change report that its calls need."""
 
     repo: str
@@ -61,7 +61,7 @@ class ChangeData:
     answers: Sequence[Frame]
 
 
-def read_data(code: Client, stages: ReportProgress, request: Request) -> ChangeData:
+def read_data(code: Client, stages: ReportProgress, request: ChangeRequest) -> ChangeData:
     """Read the commits and files that differ between the two revisions."""
     all_diffs = stages.ask("files", code.compare_revisions, request.repo, request.base, request.head)
     base_commit, head_commit = (str(all_diffs.attrs.get(name, "")) for name in ("base", "head"))
@@ -84,7 +84,7 @@ def read_data(code: Client, stages: ReportProgress, request: Request) -> ChangeD
     )
 
 
-def _both_sides(code: Client, stages: ReportProgress, request: Request, base_commit: str) -> tuple[Frame, Frame]:
+def _both_sides(code: Client, stages: ReportProgress, request: ChangeRequest, base_commit: str) -> tuple[Frame, Frame]:
     """Return commits that only head has, and commits that only base has; or the whole histories of both.
 
     A service may refuse excluded revisions, or ignore them: then `base_commit` is among the commits of head.
@@ -101,7 +101,7 @@ def _both_sides(code: Client, stages: ReportProgress, request: Request, base_com
     return newer, older
 
 
-def _counted_diffs(code: Client, stages: ReportProgress, request: Request, all_diffs: Frame) -> Frame:
+def _counted_diffs(code: Client, stages: ReportProgress, request: ChangeRequest, all_diffs: Frame) -> Frame:
     """Return the files that the report counts, with the kind of each unless the request ignores kinds."""
     diffs = all_diffs
     if request.paths:
@@ -117,7 +117,7 @@ def _counted_diffs(code: Client, stages: ReportProgress, request: Request, all_d
 
 
 def _counted_commits(
-    code: Client, stages: ReportProgress, request: Request, between: Frame, *, has_files: bool
+    code: Client, stages: ReportProgress, request: ChangeRequest, between: Frame, *, has_files: bool
 ) -> Frame:
     """Return the commits that the report counts, with the lines of files that it counts."""
     churn = partial(stages.ask, "commits", code.churn)
@@ -128,7 +128,7 @@ def _counted_commits(
     return between
 
 
-def _narrow(churn: Callable[..., Frame], request: Request, revision: str, commits: Frame) -> Frame:
+def _narrow(churn: Callable[..., Frame], request: ChangeRequest, revision: str, commits: Frame) -> Frame:
     """Return commits that change files of the request, with the lines of these files."""
     changed = changed_files("changes", churn, [request.repo], [revision])
     return limit_to_changes(commits, changed[changed["path"].map(request.paths)])
@@ -152,7 +152,7 @@ def _date_of(code: Client, stages: ReportProgress, repo: str, commit: str) -> An
     return _date_in(stages.ask("commits", code.commit_search, repos=[repo], revisions=[commit], limit=50), commit)
 
 
-def earlier_people(code: Client, stages: ReportProgress, request: Request) -> Frame:
+def earlier_people(code: Client, stages: ReportProgress, request: ChangeRequest) -> Frame:
     """Return people with commits reachable from base: a row per person, or per commit if the service has only these."""
     ask = partial(stages.ask, "earlier people")
     try:
@@ -162,7 +162,7 @@ def earlier_people(code: Client, stages: ReportProgress, request: Request) -> Fr
     return people[people["commits"] > 0]
 
 
-def commits_before(code: Client, stages: ReportProgress, request: Request, data: ChangeData) -> Frame | None:
+def commits_before(code: Client, stages: ReportProgress, request: ChangeRequest, data: ChangeData) -> Frame | None:
     """Return counted commits of a period before base, as long as the one from base to the newest commit.
 
     None without such a period.
@@ -180,7 +180,7 @@ def commits_before(code: Client, stages: ReportProgress, request: Request, data:
     return _narrow(partial(ask, code.churn, **request.file_kinds), request, request.base, before)
 
 
-def with_last_changes(code: Client, stages: ReportProgress, request: Request, diffs: Frame) -> Frame:
+def with_last_changes(code: Client, stages: ReportProgress, request: ChangeRequest, diffs: Frame) -> Frame:
     """Return changed files with the commit that changed each last."""
     # `last_changes` takes paths of head, which lacks deleted files.
     present = diffs.loc[diffs["status"].astype("str") != "deleted", "path"].tolist()
@@ -194,7 +194,7 @@ def with_last_changes(code: Client, stages: ReportProgress, request: Request, di
     return _with_attrs(diffs.merge(columns, on="path", how="left"), diffs)
 
 
-def api_changes(code: Client, stages: ReportProgress, request: Request) -> Frame:
+def api_changes(code: Client, stages: ReportProgress, request: ChangeRequest) -> Frame:
     """Return the changes of public symbols in the counted files."""
     api = stages.ask("public symbols", code.api_changes, request.repo, request.base, request.head)
     if not request.paths or not len(api):
