@@ -25,13 +25,13 @@ def assert_frame_equal(left: pd.DataFrame, right: pd.DataFrame, **options: Any) 
 
 
 def _arrays(frame: Any) -> Iterator[Any]:
-    return iter(frame._iter_column_arrays())
+    return (series.array for _, series in frame.items())
 
 
 def _have_same_labels(left: pd.DataFrame, right: pd.DataFrame) -> bool:
     return left.flags == right.flags and all(
-        not isinstance(one, pd.MultiIndex) and type(one) is type(other) and one.identical(other)
-        for one, other in ((left.index, right.index), (left.columns, right.columns))
+        not isinstance(first, pd.MultiIndex) and type(first) is type(second) and first.identical(second)
+        for first, second in ((left.index, right.index), (left.columns, right.columns))
     )
 
 
@@ -50,4 +50,6 @@ def _are_identical(left: Any, right: Any) -> bool:
         return False  # objects may be equal to others of another type
     if isinstance(left, pd.arrays.ArrowExtensionArray):  # strings, too
         return bool(left.__arrow_array__().equals(right.__arrow_array__()))
-    return bool(np.array_equal(left, right) if isinstance(left, np.ndarray) else left.equals(right))
+    if isinstance(left, pd.arrays.NumpyExtensionArray):
+        return np.array_equal(left.to_numpy(), right.to_numpy())
+    return bool(left.equals(right))
