@@ -107,6 +107,7 @@ class Reader:
     pairs: int = 0
     _matchers: dict[tuple[Atom, bool, bool], Matcher] = field(default_factory=dict)
     _span_cache: dict[tuple[Atom, bool], dict[int, list[Span]]] = field(default_factory=dict)
+    _path_cache: dict[tuple[Atom, bool], dict[bytes, list[Span]]] = field(default_factory=dict)
 
     def matcher(self, atom: Atom, *, case_sensitive: bool, whole_text: bool = False) -> Matcher:
         """The compiled form of a pattern."""
@@ -115,6 +116,7 @@ class Reader:
             if len(self._matchers) > 500:
                 self._matchers.clear()
                 self._span_cache.clear()
+                self._path_cache.clear()
             self._matchers[key] = Matcher(atom, case_sensitive=case_sensitive, whole_text=whole_text)
         return self._matchers[key]
 
@@ -131,7 +133,11 @@ class Reader:
 
     def path_spans(self, atom: Atom, path: bytes, *, case_sensitive: bool) -> list[Span]:
         """Matches of a pattern in a path."""
-        return self.matcher(atom, case_sensitive=case_sensitive, whole_text=True).spans(path)
+        cache = self._path_cache.setdefault((atom, case_sensitive), {})
+        spans = cache.get(path)
+        if spans is None:
+            spans = cache[path] = self.matcher(atom, case_sensitive=case_sensitive, whole_text=True).spans(path)
+        return spans
 
     def holds(self, tree: Tree, document: Document, question: Question) -> bool:
         """Whether a file is a hit."""

@@ -260,8 +260,10 @@ def globs(epoch: Epoch, rng: Random) -> Outcome:
     for repository, names in refs.items():
         displayed = [shown_as(name, names) for name in names if matches_glob(name, glob)]
         if displayed:
-            rows = reader.rows(replace(question, revision=":".join(displayed), select=""))
-            want.update({row: count for row, count in rows.items() if row[1] == repository})
+            commits = [commit for commit in reader.commits if commit.repository == repository]
+            want.update(
+                replace(reader, commits=commits).rows(replace(question, revision=":".join(displayed), select=""))
+            )
     repo_filter = Filter("repo", "zoo" if rng.random() < 0.5 else f"zoo@{glob}")
     request = replace(question, filters=(*filters, repo_filter))
     if "@" not in repo_filter.value:
