@@ -101,20 +101,20 @@ class BlobProcess:
             If git ended, or answered with something else.
         """
         names = list(sizes)
-        asked = answered = start = end = 0
-        while answered < len(names):
-            if asked < len(names) and asked - answered <= _AT_ONCE:
-                self._ask(names[asked : asked + _AT_ONCE])
-                asked = min(asked + _AT_ONCE, len(names))
+        requests = answers = start = end = 0
+        while answers < len(names):
+            if requests < len(names) and requests - answers <= _AT_ONCE:
+                self._ask(names[requests : requests + _AT_ONCE])
+                requests = min(requests + _AT_ONCE, len(names))
             end = self._receive(start, end)
             start = 0
-            while answered < asked:
-                name = names[answered]
+            while answers < requests:
+                name = names[answers]
                 answer = self._answer(name, sizes[name], start, end)
                 if answer is None:
                     break
                 content, start = answer
-                answered += 1
+                answers += 1
                 if content is None:
                     yield name, None
                 else:
@@ -144,19 +144,20 @@ class BlobProcess:
     def _receive(self, start: int, end: int) -> int:
         """Wait for more output, after the bytes from `start` to `end`, which move to the front; return the new end."""
         size = end - start
-        self._data[:size] = self._data[start:end]
+        if start:
+            self._data[:size] = self._data[start:end]
         if len(self._data) < size + _BUFFER_BYTES:
             self._data += bytes(size + _BUFFER_BYTES)
         time.sleep(self._pause_s)
         try:
-            received = self._output.readinto(memoryview(self._data)[size : size + _BUFFER_BYTES])
+            count = self._output.readinto(memoryview(self._data)[size : size + _BUFFER_BYTES])
         except (OSError, ValueError) as error:
             raise self._failure("it ended") from error
-        if not received:
+        if not count:
             raise self._failure("it ended")
-        is_enough = received >= _ENOUGH_BYTES
+        is_enough = count >= _ENOUGH_BYTES
         self._pause_s = max(self._pause_s / 2, _MIN_PAUSE_S) if is_enough else min(self._pause_s * 2, _MAX_PAUSE_S)
-        return size + received
+        return size + count
 
     def _answer(self, name: bytes, size: int, start: int, end: int) -> tuple[memoryview | None, int] | None:
         """Return a content and the end of its answer, which begins at `start`; None if a part is still to come."""
@@ -170,8 +171,8 @@ class BlobProcess:
         missing = digits + _MISSING
         if data.startswith(missing, start, end):
             return None, start + len(missing)
-        received = bytes(memoryview(data)[start : min(first, end)])
-        if header.startswith(received) or missing.startswith(received):
+        prefix = bytes(memoryview(data)[start : min(first, end)])
+        if header.startswith(prefix) or missing.startswith(prefix):
             return None
         raise self._failure("its answer is not that of a content")
 
