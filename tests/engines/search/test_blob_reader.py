@@ -93,3 +93,22 @@ def test_a_repository_without_objects_is_read_here(tmp_path: Path) -> None:
     (tmp_path / "plain" / "a.txt").write_text("a\n", "utf-8")
     repository = Catalog.open([tmp_path / "plain"]).repositories[0]
     assert [content for _, content in read_all(BlobReader, repository)] == [b"a\n", None]
+
+
+def test_contents_of_all_sizes_are_read_in_any_number_of_reads(tmp_path: Path) -> None:
+    files = {"empty": "", "line": "one\n", "open": "no newline", "large": "ab\n" * 1_500_000}
+    # More than two requests of names, each asked for while earlier answers are still to come.
+    files |= {f"{number}.txt": f"{number}\n" * (number % 50) for number in range(1700)}
+    RepositoryBuilder(tmp_path / "source").commit(files, "start")
+    repository = Catalog.open([tmp_path]).repositories[0]
+    with ObjectReader(repository) as reader:
+        expected = {blob_id: content for blob_id, content in reader.blobs(ids_of(repository)) if content is not None}
+    sizes = {blob_id: len(content) for blob_id, content in expected.items()}
+    process = BlobProcess(repository)
+    try:
+        assert dict(process.read({ABSENT: 3, **sizes, bytes([2]) * 20: 47})) == {
+            ABSENT: None, **expected, bytes([2]) * 20: None
+        }  # fmt: skip
+        assert dict(process.read(sizes)) == expected
+    finally:
+        process.close()
