@@ -91,14 +91,14 @@ def to_html(
     """
     has_tables = all(line.count("|") <= _MAX_CELLS for line in text.split("\n"))
     tokens = _parser(has_tables=has_tables).parse(text)
-    writer = _Writer(resolve, top, show_link)
+    writer = _HtmlWriter(resolve, top, show_link)
     return writer.blocks(tokens) if open_lines <= 0 else writer.collapse(tokens, text, open_lines, collapsed_titles)
 
 
 def inline_html(text: str, resolve: Resolve, show_link: ShowLink | None = None) -> str:
     """Return HTML of a piece of text without blocks."""
     (token,) = _parser(has_tables=False).parseInline(text)
-    return _Writer(resolve, 1, show_link).inline(token.children or [])
+    return _HtmlWriter(resolve, 1, show_link).inline(token.children or [])
 
 
 @functools.cache
@@ -114,7 +114,7 @@ def _parser(*, has_tables: bool) -> MarkdownIt:
 
 
 @dataclass(slots=True)
-class _Writer:
+class _HtmlWriter:
     """Writes tokens as HTML; those of unknown types as text."""
 
     resolve: Resolve
@@ -196,10 +196,10 @@ class _Writer:
                     parts = outer
                 case "code_inline":
                     parts.append(f"<code>{escape(token.content)}</code>")
-                case "text" if parts and parts[-1].endswith("</details>") and (stop := _STOP.match(token.content)):
+                case "text" if parts and parts[-1].endswith("</details>") and (mark := _STOP.match(token.content)):
                     # A stop after a link that unfolds belongs to its first line, not after its last one.
-                    parts[-1] = parts[-1].replace("</summary>", f"{escape(stop[0])}</summary>", 1)
-                    parts.append(escape(token.content[stop.end() :]))
+                    parts[-1] = parts[-1].replace("</summary>", f"{escape(mark[0])}</summary>", 1)
+                    parts.append(escape(token.content[mark.end() :]))
                 case _:
                     parts.append(_TAGS.get(token.type) or escape(token.content))
         return "".join(parts)
