@@ -470,7 +470,7 @@ class IndexStore:
 
         Notes
         -----
-        Rows have the columns of definitions; ``line`` is null beyond `symbol_rows.MAX_LINE_BYTES`. Reasons in
+        Rows have the columns of definitions; ``line`` is null beyond `symbol_corpus.MAX_LINE_BYTES`. Reasons in
         `SearchPart.skipped` are ``symbols-pending`` (no definitions so far), ``symbols-incomplete`` and ``missing``.
         """
 

@@ -39,8 +39,7 @@ from sourcelight.engines.search.scan.corpus import MAX_NAMED_MISSING, OpenedComm
 from sourcelight.engines.search.scan.evaluate import CorpusSearch
 from sourcelight.engines.search.scan.paths import runs
 from sourcelight.engines.search.searcher import MatchCounts, OnNotes, PendingPart
-from sourcelight.engines.search.symbol_corpus import SymbolCorpus
-from sourcelight.engines.search.symbol_rows import SymbolRows, symbol_batch
+from sourcelight.engines.search.symbol_corpus import SymbolCorpus, SymbolRows, symbol_batch
 from sourcelight.engines.symbols import SymbolTable, kind_code
 
 PENDING = "symbols-pending"
