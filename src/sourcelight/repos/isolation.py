@@ -118,7 +118,7 @@ def isolated_git(
     Yields
     ------
     GitProcess
-        The process; whoever reads all of its output waits for it and checks its status.
+        The process. The caller reads its output, waits for it and checks its status.
 
     Raises
     ------

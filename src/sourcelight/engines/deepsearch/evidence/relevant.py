@@ -48,7 +48,7 @@ _KINDS = frozenset({"function", "method", "constructor", "class", "interface", "
 class RelevantPassage:
     """A definition with the first sentence of its documentation, and the words of the question in it.
 
-    One line that is shown as it stands (`is_line`) has no name, and `description` says why it is shown.
+    One line that is shown unchanged (`is_line`) has no name, and `description` says why it is shown.
     """
 
     evidence: FileEvidence

@@ -100,7 +100,7 @@ def _score(subject: Subject, match: re.Match[str], total: float, exact: frozense
     # A member of another object is changed there, and has its first value elsewhere.
     changes = 0.2 if owner and owner.lower() not in {"self", "this", "@", "cls"} and match["sign"] == "=" else 0.0
     if key in exact:
-        # A name that the question writes as it stands in code.
+        # A name that the question spells like the code.
         return 2.0 + (_LITERALLY if is_literal else 0.0) - changes
     present = subject.terms_in(key)
     others = (subject.terms_in(owner) | of_path) - present

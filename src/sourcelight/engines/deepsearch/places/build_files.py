@@ -1,6 +1,6 @@
 """Lines of build files, manifests and configuration: versions, settings, features, the matrix of a workflow.
 
-A line is read with what it stands in: the header of its table, the lines that open its block, and the comment above.
+A line is read with its context: the header of its table, the lines that open its block, and the comment above.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def _base(path: str) -> str:
 
 
 def _lines_of(texts: FileTexts, target: Target, path: str, subject: Subject, *, is_named: bool) -> Iterator[BuildLine]:
-    """Score the lines of one file, each with the lines that it stands in."""
+    """Score the lines of one file, each with its context."""
     lines = texts.lines(target, path)
     if (len(lines) > _MAX_LINES or (path.endswith(".json") and len(lines) > _MAX_JSON)) and not is_named:
         return
@@ -204,7 +204,7 @@ def _described(lines: Sequence[str], number: int, indent: int, subject: Subject)
 def _score(
     subject: Subject, text: str, scopes: tuple[set[str], set[str], set[str], set[str]], *, is_version: bool
 ) -> float:
-    """Score a line by the terms on it, in what it stands in, in the comment above, and in its path."""
+    """Score a line by the terms on it, in its context, in the comment above, and in its path."""
     terms, context, comment, of_path = scopes
     is_default = subject.asks_default and _DEFAULT.match(text) is not None
     if not terms and not (context and (is_version or is_default)):

@@ -87,8 +87,8 @@ def _built(texts: FileTexts, lines: Iterable[BuildLine]) -> list[RelevantPassage
 
 
 def _reason(line: BuildLine) -> str:
-    """Say what a line stands in, since `default = true` alone says nothing."""
-    return f"stands in {code(redact(line.block)[:_BLOCK_CHARACTERS])}" if line.block else "sets it"
+    """Name the block of a line, since `default = true` alone says nothing."""
+    return f"is in {code(redact(line.block)[:_BLOCK_CHARACTERS])}" if line.block else "sets it"
 
 
 def _passages(texts: FileTexts, work: Work, rows: Iterable[tuple[Mapping[str, Any], str]]) -> list[RelevantPassage]:
