@@ -299,12 +299,12 @@ def _oldest_first(history: History, commits: AnyArray) -> AnyArray:
 
 def _share_of(terms: Mapping[str, float], subject: str) -> float:
     """Return the share of some terms that a subject has, times the share of its words that are among them."""
-    own = [terms_of(word) for word in re.findall(r"[\w.]+", subject)]
-    words = [set(word) for word in own if word and not all(term in FUNCTION_WORDS for term in word)]
+    subject_terms = [terms_of(word) for word in re.findall(r"[\w.]+", subject)]
+    words = [set(word) for word in subject_terms if word and not all(term in FUNCTION_WORDS for term in word)]
     present = {term for word in words for term in word} & terms.keys()
-    asked = sum(terms[term] for term in present) / (sum(terms.values()) or 1.0)
+    asked_share = sum(terms[term] for term in present) / (sum(terms.values()) or 1.0)
     precise = sum(bool(word & terms.keys()) for word in words) / max(len(words), 1)
-    return asked * asked * (0.2 + 0.8 * precise)
+    return asked_share * asked_share * (0.2 + 0.8 * precise)
 
 
 def _share_of_numbers(text: str, item: CommitEvidence) -> float:
@@ -312,10 +312,12 @@ def _share_of_numbers(text: str, item: CommitEvidence) -> float:
     numbers = re.findall(r"(?<![\w.])v?\d+(?:\.\d+)*(?![\w])", text)
     if not numbers:
         return 0.0
-    own = re.findall(r"\d+(?:\.\d+)*", item.subject)
+    subject_terms = re.findall(r"\d+(?:\.\d+)*", item.subject)
     years = [number for number in numbers if re.fullmatch(r"(?:19|20)\d\d", number)]
-    others = [number for number in numbers if number not in years]
-    return (1.0 if item.date[:4] in years else 0.0) + (_BY_NUMBER if any(n.lstrip("v") in own for n in others) else 0.0)
+    versions = [number for number in numbers if number not in years]
+    return (1.0 if item.date[:4] in years else 0.0) + (
+        _BY_NUMBER if any(n.lstrip("v") in subject_terms for n in versions) else 0.0
+    )
 
 
 def _own_terms(question: RankQuery) -> Mapping[str, float]:

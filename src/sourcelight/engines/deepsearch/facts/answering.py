@@ -19,7 +19,6 @@ from sourcelight.engines.deepsearch.facts import (
     definitions,
     files,
     imports,
-    recount,
     subclasses,
     texts,
 )
@@ -91,8 +90,7 @@ def find_facts(inquiry: ResearchRequest, emit: Emit) -> tuple[FactRequest, Fact 
     if fact is not None:
         fact.notes += paths.notes
         _apply_group(work, fact)
-        least = "At least " if fact.is_least else ""
-        sentence = fact.subject if fact.number is None else f"{least}**{fact.number:,}** {fact.subject}"
+        sentence = fact.subject if fact.number is None else f"**{fact.number:,}** {fact.subject}"
         if claim_of(sentence, ("count", "commit")) is None:
             return work.request, None
     return work.request, fact
@@ -124,8 +122,6 @@ def _count(work: Work, paths: PathNames) -> Fact | None:  # noqa: PLR0911 - one 
         # "What does the app target depend on" asks for another list.
         return None
     fact = counter(work)
-    if counter is definitions.count_definitions:
-        recount.confirm_definitions(work, fact)
     # No definition in the index is none in a language with a grammar: zero would be said of all.
     if not fact.number and (fact.unread or counter is definitions.count_definitions):
         return None

@@ -11,10 +11,10 @@ from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
-from sourcelight.engines.deepsearch.facts import recount
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import is_unread_code
+from sourcelight.engines.deepsearch.lookups import recount
 from sourcelight.engines.deepsearch.lookups.names import SHOWN, rank_of, split_name
 
 WITHIN_NAMES = ", always within other names"
@@ -68,7 +68,7 @@ def find_absence(work: Work, name: str, notes: list[str], *, noun: str = "") -> 
         target = work.inquiry.pins.of(row["repository"])
         if target is not None:
             evidence.append(texts.evidence(target, row["path"], row["line_number"], row["line_number"], "usage"))
-    again = [row for row in rows if simple.casefold() in (row["line"] or "").casefold()]
+    confirmed_rows = [row for row in rows if simple.casefold() in (row["line"] or "").casefold()]
     text = (
         f"No{of_kind} definition of {code(simple)} was found in {searched_repositories}; "
         f"{count_of(len(rows), 'line')} {'has' if len(rows) == 1 else 'have'} the text{qualifier}, such as"
@@ -77,7 +77,7 @@ def find_absence(work: Work, name: str, notes: list[str], *, noun: str = "") -> 
         Statement(text, tuple(evidence)),
         "absence",
         queries=[join_queries(queries)],
-        recounts=frozenset({len(again), len(work.names)}),
+        recounts=frozenset({len(confirmed_rows), len(work.names)}),
         is_negative=True,
         method=["Definitions are those that the grammars of the languages know; the text may be made at run time."],
     )

@@ -16,7 +16,6 @@ from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import Finding, Statement, join_evidence
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
-from sourcelight.engines.deepsearch.facts import recount
 from sourcelight.engines.deepsearch.facts.kinds import KEYWORDS
 from sourcelight.engines.deepsearch.facts.model import Work, format_call
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
@@ -26,6 +25,7 @@ from sourcelight.engines.deepsearch.facts.unparsed_definitions import (
     is_unread_code,
     reader_of,
 )
+from sourcelight.engines.deepsearch.lookups import recount
 from sourcelight.engines.deepsearch.lookups.names import (
     MAX_DETAILS,
     SHOWN,
@@ -208,9 +208,9 @@ def _state(
     calls = sum(row["calls"] for row in main)
     pattern = re.compile(rf"(?<![\w$]){re.escape(callables[0].definition.name)}(?![\w$])")
     # The name must be on the lines as often as they call it.
-    written = sum(len(pattern.findall(row["line"] or "")) for row in main)
-    is_whole = is_whole and written == calls
-    calls = min(calls, written) or calls
+    name_count = sum(len(pattern.findall(row["line"] or "")) for row in main)
+    is_whole = is_whole and name_count == calls
+    calls = min(calls, name_count) or calls
     call_noun = count_of(calls, "call")
     file_count = count_of(len({(row["caller_repository"], row["caller_path"]) for row in main}), "file")
     if len(by_caller) > len(visible):
@@ -225,7 +225,7 @@ def _state(
     text = f"{code(name)} is {by} {name_list} ({counts})"
     finding = Finding(Statement(text, evidence), "callers", queries=list(queries), heading="Used by")
     files_again = recount.files_in({(row["caller_repository"], row["caller_path"], row["line_number"]) for row in main})
-    finding.recounts = frozenset({calls, len(files_again), len(by_caller)})
+    finding.recounts = frozenset({min(calls, name_count), len(files_again), len(by_caller)})
     finding.details = [_statement(work, texts, row) for row in main[:MAX_DETAILS]]
     if len(main) > MAX_DETAILS:
         finding.method.append(f"The first {MAX_DETAILS} of {len(main):,} lines with calls are listed.")

@@ -253,7 +253,7 @@ def list_dependencies(work: Work, group: str, notes: list[str]) -> Finding | Non
         count = count_of(len({requirement.name for requirement in required}), "dependency")
         # For "runtime dependencies?" of a package without any, development dependencies alone are no answer.
         texts_again = "\n".join(texts.lines(target, path)).casefold()
-        written = [name for name in distinct if re.split(r"[:/]", name)[-1].casefold() in texts_again]
+        confirmed_names = [name for name in distinct if re.split(r"[:/]", name)[-1].casefold() in texts_again]
         # A program may list more than what is read of it, by variables or in another form.
         lines = texts.lines(target, path)
         is_least = len(_DECLARATION.findall("\n".join(lines))) > len(read_requirements(path, lines) or ())
@@ -267,7 +267,7 @@ def list_dependencies(work: Work, group: str, notes: list[str]) -> Finding | Non
         verb = "names" if _BY_FUNCTIONS.search(path) else "lists"
         text = f"{code(path)} {verb} {none_text}{count}{of_group}{among} {names}{of_others}"
         finding = Finding(Statement(text, proofs), "dependencies", queries=[join_queries(queries)], notes=notes)
-        finding.recounts = frozenset({len(written), len(other_requirements)})
+        finding.recounts = frozenset({len(confirmed_names), len(other_requirements)})
         finding.heading = "All that it lists"
         finding.details = statements[:_MAX_DETAILS]
         if len(statements) > _MAX_DETAILS:

@@ -11,10 +11,10 @@ from sourcelight.core.markup.highlighting import line_tokens
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
-from sourcelight.engines.deepsearch.facts import recount
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import PROGRAMMING_LANGUAGES
+from sourcelight.engines.deepsearch.lookups import recount
 from sourcelight.engines.deepsearch.lookups.names import MAX_DETAILS, SHOWN, rank_of, split_name
 from sourcelight.engines.deepsearch.lookups.uses import (
     holder_of,
@@ -58,14 +58,14 @@ def find_throws(work: Work, name: str, notes: list[str]) -> Finding | None:
     outside = "outside of tests and examples " if has_others else ""
     # A plain search for the keyword before the name must give the same lines, or there may be more.
     keyword = re.compile(rf"\b(?:throw|raise|rethrow|THROW)\b.*{exception}")
-    written = {
+    keyword_lines = {
         (repository, path, number)
         for repository, path in recount.files_in({(row["repository"], row["path"], 0) for row in rows})
         for number, line in recount.code_lines(texts, work, repository, path)
         if simple in line and keyword.search(_STRINGS.sub('""', re.split(r"\s(?:#|//)\s", line)[0])) is not None
     }
     stated = {(row["repository"], row["path"], row["line_number"]) for row in throwing}
-    least = "at least " if written - stated else ""
+    least = "at least " if keyword_lines - stated else ""
     text = f"{code(simple)} is {verb} by name {outside}on {least}{count_of(len(throwing), 'line')} of {files}"
     text += f"{', such as in' if len(locations) > SHOWN else ':'} {join_words(locations[:SHOWN])}"
     evidence = tuple(item for statement in statements[:SHOWN] for item in statement.evidence)

@@ -12,11 +12,11 @@ from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.evidence.units import fit_to_units
-from sourcelight.engines.deepsearch.facts import recount
 from sourcelight.engines.deepsearch.facts.kinds import KEYWORDS
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import TEST_FILES, is_test
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
+from sourcelight.engines.deepsearch.lookups import recount
 from sourcelight.engines.deepsearch.lookups.names import MAX_DETAILS, SHOWN, DefinitionLocation, rank_of, split_name
 from sourcelight.engines.symbols.definition_parser import Definition
 
@@ -87,14 +87,14 @@ def find_tests(work: Work, locations: Sequence[DefinitionLocation], name: str, n
     )
     evidence = tuple(item for statement in statements[:SHOWN] for item in statement.evidence)
     stated = {(row["repository"], row["path"], row["line_number"]) for row in using}
-    again = sum(
+    line_count = sum(
         len(recount.lines_with(texts, work, *file, rf"(?<!\w){re.escape(simple)}(?!\w)") & stated)
         for file in recount.files_in(stated)
     )
     finding = Finding(
         Statement(text, evidence), "tests", queries=[join_queries(queries)], heading="In tests", notes=notes
     )
-    finding.recounts = frozenset({again, len(recount.files_in(stated))})
+    finding.recounts = frozenset({line_count, len(recount.files_in(stated))})
     finding.details = statements
     finding.quotes = [quote_around(work, texts, using[first_uses[0]])]
     finding.method.append("Imports and comments don't count; another thing of the same name would.")
@@ -259,11 +259,11 @@ def find_configured(work: Work, name: str, notes: list[str]) -> Finding | None:
         Statement(text, evidence), "configured", queries=[join_queries(queries)], notes=notes, heading="Other lines"
     )
     stated = {(row["repository"], row["path"], row["line_number"]) for _, row in values}
-    again = (
+    line_sets = (
         recount.lines_with(texts, work, *file, rf"(?<![\w$]){re.escape(simple)}(?![\w$])") & stated
         for file in recount.files_in(stated)
     )
-    finding.recounts = frozenset({sum(map(len, again))})
+    finding.recounts = frozenset({sum(map(len, line_sets))})
     finding.details = statements[SHOWN:MAX_DETAILS]
     return finding
 

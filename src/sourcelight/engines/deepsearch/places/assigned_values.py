@@ -103,7 +103,7 @@ def _score(subject: Subject, match: re.Match[str], total: float, exact: frozense
         # A name that the question spells like the code.
         return 2.0 + (_LITERALLY if is_literal else 0.0) - changes
     present = subject.terms_in(key)
-    others = (subject.terms_in(owner) | of_path) - present
+    surrounding_terms = (subject.terms_in(owner) | of_path) - present
     share = sum(subject.weights[term] for term in present if term not in _FRAME) / total
     if not share:
         return 0.0
@@ -111,7 +111,7 @@ def _score(subject: Subject, match: re.Match[str], total: float, exact: frozense
     unasked = [part for part in parts if not subject.terms_in(part) and stem(part.lower()) not in _FRAME]
     precision = 1.0 - len(unasked) / max(len(parts), 1)
     score = share * (1.0 - _EXACT + _EXACT * precision)
-    score += _AROUND * sum(subject.weights[term] for term in others if term not in _FRAME) / total
+    score += _AROUND * sum(subject.weights[term] for term in surrounding_terms if term not in _FRAME) / total
     score += _LITERALLY if is_literal else 0.0
     score += _IN_DEFAULTS if subject.asks_default and "default" in key.lower() else 0.0
     return score - changes

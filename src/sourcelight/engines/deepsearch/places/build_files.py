@@ -118,13 +118,13 @@ def find_settings(work: Work, texts: FileTexts, subject: Subject) -> list[BuildL
     rows = [
         row for row in run_searches(work, make_queries(work, f"type:path file:{quote_value(FILES)}"), []) if row["path"]
     ]
-    named = {name.rpartition("/")[2].lower() for name in _NAMED_FILE.findall(subject.text)}
+    file_names = {name.rpartition("/")[2].lower() for name in _NAMED_FILE.findall(subject.text)}
     rows = [row for row in rows if not is_hidden_file(row["path"])]
-    rows.sort(key=lambda row: (_base(row["path"]) not in named, row["path"].count("/"), row["path"]))
+    rows.sort(key=lambda row: (_base(row["path"]) not in file_names, row["path"].count("/"), row["path"]))
     lines: list[BuildLine] = []
     for row in rows[:_MAX_FILES]:
         target = work.inquiry.pins.of(row["repository"])
-        is_named = _base(row["path"]) in named
+        is_named = _base(row["path"]) in file_names
         if target is None or (_LOCKS.search(row["path"]) and not is_named):
             continue
         lines += _lines_of(texts, target, row["path"], subject, is_named=is_named)
@@ -186,11 +186,11 @@ def _lines_of(texts: FileTexts, target: Target, path: str, subject: Subject, *, 
             )
         if _OPENS.search(text):
             # A description beside a value says what the value is for.
-            blocks.append((indent, terms | comment | _described(lines, number, indent, subject), text))
+            blocks.append((indent, terms | comment | _describe_block(lines, number, indent, subject), text))
         comment = set()
 
 
-def _described(lines: Sequence[str], number: int, indent: int, subject: Subject) -> set[str]:
+def _describe_block(lines: Sequence[str], number: int, indent: int, subject: Subject) -> set[str]:
     """Return the terms of the description at the beginning of a block."""
     terms: set[str] = set()
     for line in lines[number : number + 4]:
@@ -209,15 +209,15 @@ def _score(
     is_default = subject.asks_default and _DEFAULT.match(text) is not None
     if not terms and not (context and (is_version or is_default)):
         return 0.0
-    own = set(terms)
+    line_terms = set(terms)
     # The subject itself must be there: "version" alone is in every manifest.
-    if not ((own | context) - _GENERIC):
+    if not ((line_terms | context) - _GENERIC):
         return 0.0
     share = (
-        subject.share_of(own)
-        + (1.0 if is_default else _IN_CONTEXT) * subject.share_of(context - own)
-        + _IN_COMMENT * subject.share_of(comment - own - context)
-        + _IN_PATH * subject.share_of(of_path - own - context - comment)
+        subject.share_of(line_terms)
+        + (1.0 if is_default else _IN_CONTEXT) * subject.share_of(context - line_terms)
+        + _IN_COMMENT * subject.share_of(comment - line_terms - context)
+        + _IN_PATH * subject.share_of(of_path - line_terms - context - comment)
     )
     if subject.asks_version and not is_version:
         share *= 0.6

@@ -25,7 +25,7 @@ from sourcelight.engines.deepsearch.redaction import is_hidden_file, redact
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking.question import RankQuery
 
-_LEAST_VERSION, _LEAST_SETTING, _LEAST_VALUE = 0.55, 0.8, 0.55
+_MIN_VERSION, _MIN_SETTING, _MIN_VALUE = 0.55, 0.8, 0.55
 """Least scores of lines that come before ranked passages, set once on questions about six repositories."""
 _BLOCK_CHARACTERS = 80
 _COUNTS = re.compile(r"\W*(?:how\s+many|number\s+of|count)\b", re.IGNORECASE)
@@ -48,21 +48,21 @@ def find_places(work: Work, texts: FileTexts, question: RankQuery, idf: Mapping[
         How rare each of its terms is.
     """
     subject = read_subject(work.inquiry.question, question, idf)
-    named = _find_named(work, texts, subject, question.files)
-    if named:
-        return named
+    passages = _find_named(work, texts, subject, question.files)
+    if passages:
+        return passages
     if _SKIPPED.match(subject.text) is not None or not subject.weights:
         return []
     if asks_own_version(subject, work.names):
-        return _built(texts, find_own_version(work))
+        return _show_lines(texts, find_own_version(work))
     settings = find_settings(work, texts, subject) if may_be_built(subject) else []
-    least = _LEAST_VERSION if subject.asks_version else _LEAST_SETTING
+    least = _MIN_VERSION if subject.asks_version else _MIN_SETTING
     best = [line for line in settings if line.score >= least and (line.is_version or not subject.asks_version)]
     if best:
-        return _built(texts, best)
+        return _show_lines(texts, best)
     # "How many classes" counts, "how many retries by default" asks for a value.
     is_value = subject.asks_default or (subject.asks_value and _COUNTS.match(subject.text) is None)
-    return _passages(texts, work, find_values(work, subject, question.names, _LEAST_VALUE)) if is_value else []
+    return _passages(texts, work, find_values(work, subject, question.names, _MIN_VALUE)) if is_value else []
 
 
 def _find_named(work: Work, texts: FileTexts, subject: Subject, files: Sequence[str]) -> list[RelevantPassage]:
@@ -77,7 +77,7 @@ def _find_named(work: Work, texts: FileTexts, subject: Subject, files: Sequence[
     return _passages(texts, work, find_named(work, texts, subject, files)) if subject.relation else []
 
 
-def _built(texts: FileTexts, lines: Iterable[BuildLine]) -> list[RelevantPassage]:
+def _show_lines(texts: FileTexts, lines: Iterable[BuildLine]) -> list[RelevantPassage]:
     passages: list[RelevantPassage] = []
     for line in lines:
         if len(passages) == PLACES:

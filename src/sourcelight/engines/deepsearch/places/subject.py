@@ -199,9 +199,9 @@ def read_subject(text: str, question: RankQuery, idf: Mapping[str, float]) -> Su
         if match is None:
             continue
         # A question mark belongs to a name only within the question.
-        written = match["name"].rstrip("?") if match.end("name") >= len(text.rstrip()) else match["name"]
-        if is_name(written, text, of_code=kind != "use"):
-            relation, name = kind, written
+        name_text = match["name"].rstrip("?") if match.end("name") >= len(text.rstrip()) else match["name"]
+        if is_name(name_text, text, of_code=kind != "use"):
+            relation, name = kind, name_text
             break
     asks_value, asks_default = _VALUE.search(text) is not None, _DEFAULT.search(text) is not None
     return Subject(text, weights, relation, name, _VERSION.search(text) is not None, asks_default, asks_value, aliases)

@@ -14,7 +14,8 @@ from sourcelight.engines.deepsearch.evidence.pins import Pin
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.answering import find_facts
 from sourcelight.engines.deepsearch.facts.files import excluded_repositories
-from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows
+from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work
+from sourcelight.engines.deepsearch.lookups.recount import confirm_definitions
 from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.question.scope import QuestionScope
@@ -43,6 +44,8 @@ def count(inquiry: ResearchRequest, draft: Draft, emit: Emit) -> FactRequest | N
     if fact_request is None:
         return None
     request, fact = fact_request
+    if fact is not None and not confirm_definitions(Work(request, inquiry, emit), fact):
+        fact = None
     if fact is None:
         # "How often does it check?" may ask for a setting, and is no request for a count.
         is_count = not request.is_list and request.kind not in {"who", "when"}

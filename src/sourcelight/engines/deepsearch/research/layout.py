@@ -192,8 +192,8 @@ def _lead(
 ) -> list[str]:
     """Write the first paragraphs: what is absent, then the most relevant passages, and nothing that is not certain."""
     paragraphs = []
-    told = " ".join(item.subject for item in past).casefold()
-    if absent := [word for word in findings.absent if word.casefold() not in told]:
+    subjects = " ".join(item.subject for item in past).casefold()
+    if absent := [word for word in findings.absent if word.casefold() not in subjects]:
         paragraphs.append(f"No searched file has {', '.join(code(word) for word in absent)}.")
     if past and not findings.weak:
         commit = past[0]

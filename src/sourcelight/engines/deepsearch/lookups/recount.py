@@ -61,10 +61,10 @@ def code_lines(texts: FileTexts, work: Work, repository: str, path: str) -> Iter
             continue
         if _COMMENT.match(line) is None:
             yield number, line
-        until = _opened(line)
+        until = _find_end(line)
 
 
-def _opened(line: str) -> str:
+def _find_end(line: str) -> str:
     """Return what ends the comment or text that a line opens and leaves open; empty for none."""
     if line.count("/*") > line.count("*/") and re.search(r"[\"'`][^\"'`]*/\*", line) is None:
         return "*/"
@@ -152,22 +152,30 @@ def has_unparsed_part(work: Work) -> bool:
     return False
 
 
-def confirm_definitions(work: Work, fact: Fact) -> None:
-    """Say a number of definitions as a least one unless the words of the lines give the same lines."""
+def confirm_definitions(work: Work, fact: Fact) -> bool:
+    """Say a number of definitions as a least one unless the words of the lines give the same lines.
+
+    Returns
+    -------
+    bool
+        Whether the fact can be stated: not if the two counts have no line in common.
+    """
     request = work.request
-    if not fact.number or request.kind != "definitions":
-        return
+    if not fact.number or request.kind != "definitions" or fact.unit != "definitions":
+        return True
+    if request.relation in {"inherit", "contain", "call"} or not fact.tables or fact.tables[0].title != "Definitions":
+        return True
     table = fact.tables[0]
-    counted = {(row[0], row[1], row[2]) for row in table.rows}
-    written = None if request.relation or request.terms else defining_lines(work, request.symbol_kinds)
-    if written is None or table.total > len(table.rows):
+    indexed_lines = {(row[0], row[1], row[2]) for row in table.rows}
+    keyword_lines = None if request.relation or request.terms else defining_lines(work, request.symbol_kinds)
+    if keyword_lines is None or table.total > len(table.rows):
         # Names are found by the index alone; then only a file that is not parsed can hide one.
         fact.is_least = has_unparsed_part(work)
-    elif written != counted:
+    elif keyword_lines != indexed_lines:
         fact.is_least = True
         fact.sentences.append(
-            "Lines were counted a second time by their words alone, and the two counts differ: only what both have is "
-            "counted for sure."
+            "A second count, by the words of the lines alone, gives other lines: only what both counts have is certain."
         )
-        both = counted & written
+        both = indexed_lines & keyword_lines
         fact.number, fact.repositories = len(both), Counter(repository for repository, _, _ in both)
+    return bool(fact.number)
