@@ -150,9 +150,9 @@ class Figures:
         files = FileChanges(self.history.commits(), all_changes)
         changes = {path: files.of(path) for path in self.history.tree(self.history.revision)}
         return {
-            path: counted
+            path: selection
             for path, of_file in changes.items()
-            if (counted := [change for change in of_file if change.commit in self.commits])
+            if (selection := [change for change in of_file if change.commit in self.commits])
         }
 
     def _by_layout(self, c: Change) -> Change:

@@ -55,15 +55,15 @@ class FileChanges:
     def of(self, path: str) -> set[Change]:
         """The changes of the file that the newest commits call by a path."""
         results: set[Change] = set()
-        pending, known = [_Name(path, frozenset())], {(path, frozenset[str]())}
+        pending, names = [_Name(path, frozenset())], {(path, frozenset[str]())}
         while pending:
             name = pending.pop()
             for rename in self._renames[name.path]:
                 if self._has(name, rename.commit):
                     name.earlier.add(rename.commit)
                     before = rename.old_path, name.later | {rename.commit}
-                    if before not in known:
-                        known.add(before)
+                    if before not in names:
+                        names.add(before)
                         pending.append(_Name(*before))
             results.update(change for change in self._changes[name.path] if self._has(name, change.commit))
         return results

@@ -96,7 +96,7 @@ class LocalSource:
     def resolve(self) -> Iterator[Skipped]:
         """Take cached plans for the same repositories, or make new ones."""
         repositories = self.repositories.catalog.repositories
-        cached = self._cached(repositories)
+        cached = self._plan_from_cache(repositories)
         if cached is None:
             # In two steps: the first finds repositories and revisions, which have to be indexed before the second can
             # read files for predicates such as `repo:has.path`.
@@ -109,7 +109,7 @@ class LocalSource:
         # Taken once, before the search: whether the result is complete depends on what was missing when it began.
         self._pending = frozenset(self.repositories.pending([target for plan in self.plans for target in plan.targets]))
 
-    def _cached(self, repositories: tuple[Repository, ...]) -> CachedPlan | None:
+    def _plan_from_cache(self, repositories: tuple[Repository, ...]) -> CachedPlan | None:
         """Return the plan of this query, or that of a similar query with this one's pattern."""
         scoped, viewer = self.task.scoped, self.task.viewer
         cached = self.plan_cache.get(scoped, viewer, repositories)
@@ -221,7 +221,7 @@ class LocalSource:
         if self.repositories.indexing.is_running:
             self._look_at_query()
         repositories = self.repositories.catalog.repositories
-        cached = self._cached(repositories)
+        cached = self._plan_from_cache(repositories)
         if cached is None:
             try:
                 self._make_plans(self.scoper.narrow(self.scoper.scopes(self.task.scoped)))

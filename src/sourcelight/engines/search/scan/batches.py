@@ -1,9 +1,11 @@
-"""Batches of a scan: how many units of text each takes, and the spans that a repeated search takes instead of text."""
+"""Batches of a scan: how many units each takes, where it ends, and the spans that a repeated search takes instead."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from sourcelight.core.arrays import Int64Array
+from sourcelight.engines.search.index.document_buffer import UNIT_BYTES
 from sourcelight.engines.search.model import UnitNumbers
 from sourcelight.engines.search.scan.corpus import Corpus
 from sourcelight.engines.search.scan.paths import unique_sorted
@@ -17,6 +19,9 @@ _FIRST_BATCH_UNITS, _MIN_BATCH_UNITS, _MAX_BATCH_UNITS, _GROWTH = 64, 4, 8192, 4
 
 LAST_BATCH_FACTOR = 2
 """Remaining units, in batches, that are taken at once: a small last batch costs as much as a full one."""
+
+_EXPECTED_UNIT_BYTES = 2 * UNIT_BYTES
+"""Bytes per unit that a batch allows for: a unit of one long line can be megabytes, and fills a batch alone."""
 
 # A search can be stopped only between batches, so a batch should take 50 ms; above 80 ms the next one is smaller.
 _TARGET_S, _MAX_BATCH_S = 0.05, 0.08
@@ -105,3 +110,19 @@ class BatchSizer:
             self.units = max(_MIN_BATCH_UNITS, int(self.units * _TARGET_S / taken_s))
         elif taken_s < _TARGET_S / 2:
             self.units = min(self.units * _GROWTH, _MAX_BATCH_UNITS)
+
+
+def batch_end(position: int, cumulative_bytes: Int64Array, total_bytes: int, max_units: int) -> int:
+    """Return where a batch of units from `position` ends, limited by its units and their bytes."""
+    start_bytes = int(cumulative_bytes[position - 1]) if position else 0
+    expected_bytes = max_units * _EXPECTED_UNIT_BYTES
+    max_bytes = start_bytes + expected_bytes
+    # What remains is one batch where it is little: no second round of fixed costs for the last few units.
+    if (
+        len(cumulative_bytes) - position <= LAST_BATCH_FACTOR * max_units
+        and total_bytes <= max_bytes + (LAST_BATCH_FACTOR - 1) * expected_bytes
+    ):
+        return len(cumulative_bytes)
+    # At least one unit: a unit larger than the limit must still be read.
+    units_within_bytes = max(position + 1, int(cumulative_bytes.searchsorted(max_bytes, side="right")))
+    return min(position + max_units, units_within_bytes)

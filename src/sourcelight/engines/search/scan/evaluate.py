@@ -15,15 +15,14 @@ import numpy as np
 from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.cancellation import Stopped, check_stopped
 from sourcelight.core.patterns.compiled import CompiledPattern
-from sourcelight.engines.search.index.document_buffer import UNIT_BYTES
 from sourcelight.engines.search.model import DocumentNumbers, FileNumbers, PreparedQuery, TermPattern, UnitNumbers
 from sourcelight.engines.search.scan.batches import (
-    LAST_BATCH_FACTOR,
     MAX_CACHED_UNITS,
     BatchSizer,
     DocumentRange,
     PatternSpans,
     SpanRecorder,
+    batch_end,
 )
 from sourcelight.engines.search.scan.candidates import candidate_units
 from sourcelight.engines.search.scan.corpus import Corpus, FileSelection
@@ -37,9 +36,6 @@ from sourcelight.engines.search.scan.spans import (
 )
 from sourcelight.engines.search.scan.structures import StructureScan, split_by_language, unread_counts
 from sourcelight.engines.structure.pattern import StructurePattern
-
-_EXPECTED_UNIT_BYTES = 2 * UNIT_BYTES
-"""Bytes per unit that a batch allows for: a unit of one long line can be megabytes, and fills a batch alone."""
 
 _PROBED_RANGES = 16
 """Ranges that are counted first, to estimate how common a literal is."""
@@ -193,7 +189,7 @@ class CorpusSearch:
         sizer.start(len(all_units))
         while first_document < corpus.documents:
             check_stopped(self.stopped)
-            end_position = _batch_end(position, cumulative_bytes, total_bytes, sizer.units)
+            end_position = batch_end(position, cumulative_bytes, total_bytes, sizer.units)
             # The last batch reaches to the end of the corpus. That finishes the documents behind the last unit, so that
             # files which wait for them in path order are released.
             end_document = corpus.documents if end_position >= len(all_units) else int(documents[end_position - 1]) + 1
@@ -571,22 +567,6 @@ class CorpusSearch:
             content_documents = DocumentNumbers(content_documents[order])
             path_files = FileNumbers(np.sort(path_files))
         return FileMatches(spans, content_files, content_documents, path_files, finished_up_to)
-
-
-def _batch_end(position: int, cumulative_bytes: Int64Array, total_bytes: int, max_units: int) -> int:
-    """Return where a batch of units from `position` ends, limited by its units and their bytes."""
-    start_bytes = int(cumulative_bytes[position - 1]) if position else 0
-    expected_bytes = max_units * _EXPECTED_UNIT_BYTES
-    max_bytes = start_bytes + expected_bytes
-    # What remains is one batch where it is little: no second round of fixed costs for the last few units.
-    if (
-        len(cumulative_bytes) - position <= LAST_BATCH_FACTOR * max_units
-        and total_bytes <= max_bytes + (LAST_BATCH_FACTOR - 1) * expected_bytes
-    ):
-        return len(cumulative_bytes)
-    # At least one unit: a unit larger than the limit must still be read.
-    units_within_bytes = max(position + 1, int(cumulative_bytes.searchsorted(max_bytes, side="right")))
-    return min(position + max_units, units_within_bytes)
 
 
 def _units_of_documents(corpus: Corpus, units: UnitNumbers, first_document: int, end_document: int) -> UnitNumbers:
