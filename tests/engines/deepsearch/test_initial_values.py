@@ -209,7 +209,7 @@ STATED = [
     ("Which environment variable sets the wire port?", ["`WIRE_PORT` is read from the environment in `env.py`"]),
     ("How do I change the wire level from an environment variable?", ["`WIRE_LEVEL` is read from the environment"]),
     ("Does the core package depend on qs?", ["Yes: `packages/core/package.json` lists `qs` `^6.0`"]),
-    ("Does the core package depend on lodash?", ["No: no manifest of `core` lists `lodash`"]),
+    ("Does the core package depend on lodash?", ["No: `packages/core/package.json` does not list `lodash`"]),
     ("Where is the Frobnicator class?", ["No searched file has `Frobnicator`"]),
     ("Where's the LeakError class?", ["`LeakError` is defined in `errors.py`, line 1, as a class"]),
     ("What is the max-width of lint set to?", ["`lint.max-width` is set to `90`"]),

@@ -93,7 +93,8 @@ CLAIMS: Sequence[Claim] = (
     Claim(
         ("`…` is called by …", "`…` is called by name in …"),
         "lines",
-        "Each cited line has the call. The number counts calls outside of tests that navigation resolves. The "
+        "Each cited line has the call. The number counts calls outside of tests that navigation resolves, and says "
+        '"calls or references" unless each has a bracket behind the name. The '
         'sentence says if further lines have the name, so it accounts for every line: "by name" if a call may be of '
         "another definition, \"at least\" if a file with the name couldn't be parsed.",
         "lines with the name",
@@ -102,7 +103,7 @@ CLAIMS: Sequence[Claim] = (
     Claim(
         ("No call of `…` is certain, but …",),
         "lines",
-        "A complete search for the name; the lines with it are cited.",
+        'A complete search for the name; lines with it are cited, all of them unless the sentence says "such as".',
         _PLACES,
         ("calls._mentions",),
     ),
@@ -177,9 +178,10 @@ CLAIMS: Sequence[Claim] = (
         ("dependencies.find_dependency", "dependencies.list_dependencies", "dependencies._statement"),
     ),
     Claim(
-        ("No: no manifest … lists `…` (…)",),
+        ("No: no manifest … lists `…` (…)", "No: `…` does not list `…`", "No: … do not list `…`"),
         "search",
-        "All manifests could be read as data, none has an unknown format, and none has the word.",
+        "All manifests could be read as data, none has an unknown format, and none has the letters. About one package: "
+        "its own manifests are named, and none of a directory above has the letters.",
         _PLACES,
         ("dependencies._no_dependency",),
     ),

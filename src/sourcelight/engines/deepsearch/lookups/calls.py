@@ -211,7 +211,10 @@ def _state(
     name_count = sum(len(pattern.findall(row["line"] or "")) for row in main)
     is_whole = is_whole and name_count == calls
     calls = min(calls, name_count) or calls
-    call_noun = count_of(calls, "call")
+    # A method reference or a function that is passed on has no bracket, and neither has a call in Ruby.
+    bracketed = re.compile(rf"{pattern.pattern}\s*(?:\?\.|!)?\s*(?:\(|(?:::)?<[^<>()]*>\s*\(|\[[^\[\]()]*\]\()")
+    are_calls = sum(len(bracketed.findall(row["line"] or "")) for row in main) >= calls
+    call_noun = count_of(calls, "call") if are_calls else f"{calls:,} calls or references"
     file_count = count_of(len({(row["caller_repository"], row["caller_path"]) for row in main}), "file")
     if len(by_caller) > len(visible):
         name_list = f"{len(by_caller):,} places, among them {name_list}"
@@ -281,15 +284,20 @@ def _mentions(
             continue
         evidence = texts.evidence(target, row["path"], row["line_number"], row["line_number"], "usage")
         statements.append(Statement(f"{code(row['path'])}: {code((row['line'] or '').strip()[:160])}", (evidence,)))
-    main_holders = list(dict.fromkeys(f"{code(row['path'])}, line {row['line_number']:,}" for row in main))[:SHOWN]
-    main_holders = list(dict.fromkeys(f"{code(row['path'])}, line {row['line_number']:,}" for row in main))[:SHOWN]
-    such = f"{':' if len(main) <= SHOWN else ', such as'} {join_words(main_holders)}"
+    places = list(dict.fromkeys(f"{code(row['path'])}, line {row['line_number']:,}" for row in main))[:SHOWN]
+    # A colon promises all of them, and comments, texts and tests have the name, too.
+    such = f"{':' if len(rows) == len(places) else ', such as'} {join_words(places)}"
     headline = Statement(
         f"No call of {code(name)} is certain, but other lines have the name{such}",
         tuple(item for statement in statements[:SHOWN] for item in statement.evidence),
     )
     finding = Finding(headline, "callers", queries=queries, heading="Lines with the name")
     finding.details = statements
+    if len(rows) > len(statements):
+        finding.method.append(
+            f"{count_of(len(rows), 'line')} besides definitions {'has' if len(rows) == 1 else 'have'} the name, with "
+            f"those of tests, comments and texts; {len(statements):,} are listed."
+        )
     return finding
 
 

@@ -166,34 +166,48 @@ def _no_dependency(
     if not read or unread or notes:
         return None
     tail = name.rpartition("/")[2]
-    searches = make_queries(work, f"case:no type:file /\\b{escape_regexp(tail)}\\b/")
+    searches = make_queries(work, f"case:no type:file /{escape_regexp(tail)}/")
     rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
     if notes:
         return None
     # A manifest has the word, or one that isn't read may list it under another name: neither yes nor no.
     is_manifest = re.compile(f"{MANIFESTS}|{OTHER_MANIFESTS}")
     other_rows = _unread_manifests(work, notes)
-    if notes or other_rows or any(is_manifest.search(row["path"]) for row in rows):
+    with_word = sorted({row["path"] for row in rows if is_manifest.search(row["path"])})
+    if owner:
+        # A manifest above may list it for all packages below; one of a sibling package says nothing of this one.
+        with_word = [path for path in with_word if any(_is_above(path, manifest) for manifest in read)]
+    if notes or other_rows or with_word:
         return None
     manifests = list_names([code(path) for path in read], SHOWN)
-    text = f"No: no manifest{' of ' + code(owner) if owner else ' that is searched'} lists {code(name)} ({manifests})"
+    if owner:
+        # Another package of the repository may list it, so the manifests are the subject.
+        text = f"No: {manifests} {'does' if len(read) == 1 else 'do'} not list {code(name)}"
+    else:
+        text = f"No: no manifest that is searched lists {code(name)} ({manifests})"
     finding = Finding(
         Statement(text), "dependency", queries=[join_queries(queries), join_queries(searches)], is_negative=True
     )
     if not rows:
-        finding.method.append(f"No file that is searched has the word {code(tail)} at all.")
+        finding.method.append(f"No file that is searched has the letters {code(tail)} at all.")
         return finding
     rows.sort(key=lambda row: (rank_of(row["path"]), row["path"], row["line_number"]))
     finding.method.append(
-        f"{count_of(len(rows), 'line')} of files {'has' if len(rows) == 1 else 'have'} the word {code(tail)}."
+        f"{count_of(len(rows), 'line')} of files {'has' if len(rows) == 1 else 'have'} the letters {code(tail)}."
     )
-    finding.heading = "Lines with the word"
+    finding.heading = "Lines with these letters"
     for row in rows[:SHOWN]:
         target = work.inquiry.pins.of(row["repository"])
         if target is not None:
             line = texts.evidence(target, row["path"], row["line_number"], row["line_number"], "usage")
             finding.details.append(Statement(code((row["line"] or "").strip()[:160]), (line,)))
     return finding
+
+
+def _is_above(path: str, manifest: str) -> bool:
+    """Return whether a manifest is in the directory of another one, or in one above it."""
+    directory = path.rpartition("/")[0]
+    return not directory or manifest.startswith(f"{directory}/")
 
 
 def list_dependencies(work: Work, group: str, notes: list[str]) -> Finding | None:

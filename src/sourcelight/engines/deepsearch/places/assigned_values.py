@@ -17,7 +17,7 @@ from sourcelight.engines.deepsearch.places.subject import Subject
 from sourcelight.engines.search.ranking.terms.tokenizer import stem
 
 _MAX_ROWS = 5_000
-_MAX_WORDS = 6
+_MAX_WORDS, _MAX_CHARACTERS = 6, 400
 _KEY = re.compile(
     r"(?P<key>[A-Za-z_@$][\w$.-]*)[\"'\]]?(?:\s*:\s*[\w.<>\[\]?*&|, ]+)?\s*(?P<sign>=(?![=>])|:=?(?!:)|=>"
     r"|\{(?=\s*[\d\"'-])|\s(?=[\d\"']))\s*"
@@ -72,7 +72,17 @@ def find_values(
             break
     scored.sort(key=lambda item: item[0])
     lines = {(row["repository"], row["path"], row["line_number"]): row for _, row in reversed(scored)}
-    yield from ((row, "sets a value") for row in reversed(lines.values()))
+    yield from ((row, _reason(subject, row["line"] or "")) for row in reversed(lines.values()))
+
+
+def _reason(subject: Subject, line: str) -> str:
+    """Say that a line sets a value only if one can be read there: not a type, nor an example in a text."""
+    for match in _KEY.finditer(line[:_MAX_CHARACTERS]):
+        before = line[: match.start()]
+        is_in_text = any(before.count(mark) % 2 for mark in "\"'`")
+        if not is_in_text and subject.terms_in(match["key"]) and _LITERAL.match(match["value"]) is not None:
+            return "sets a value"
+    return "has the name"
 
 
 def _rank(
@@ -81,7 +91,7 @@ def _rank(
     """Yield the rows that give a value to a name with enough of the words, each with its order."""
     paths: dict[str, set[str]] = {}
     for row in rows:
-        line, path = (row["line"] or "")[:400], row["path"]
+        line, path = (row["line"] or "")[:_MAX_CHARACTERS], row["path"]
         if DOCUMENTS.search(path) or COMMENT.match(line) or rank_of(path) > 1:
             continue
         if path not in paths:

@@ -85,6 +85,7 @@ _FORM_OF_VERB = re.compile(r".*(?:ed|ing|ly|ize[sd]?|ise[sd]?)")
 _FRAME_TEXT = """
 minimum maximum minimal maximal default difference example purpose number amount env var vs versus superclass subclass
 subclasses runtime anything anywhere anyone somewhere everything latest current outputs
+trait traits variant variants crate crates gem gems protocols
 """
 _FRAME = CASUAL_WORDS | frozenset(FORM_WORDS) | frozenset(_FRAME_TEXT.split())
 """Words that say what a question asks about its subject; never subjects themselves."""
