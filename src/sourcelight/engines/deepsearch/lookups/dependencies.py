@@ -29,7 +29,7 @@ from sourcelight.engines.deepsearch.lookups.names import MAX_DETAILS, SHOWN, ran
 from sourcelight.engines.search import Target
 
 _MAX_MANIFESTS = 200
-_FUNCTIONS = r"setup\.py|build\.gradle(?:\.kts)?|build\.sbt|mix\.exs"
+_FUNCTIONS = r"setup\.py|build\.gradle(?:\.kts)?|build\.sbt|mix\.exs|cpanfile"
 _BY_FUNCTIONS = re.compile(rf"(?:^|/)(?:{_FUNCTIONS})$")
 """Manifests whose calls name packages, in lists or not."""
 _AS_CODE = re.compile(rf"(?:^|/)(?:{_FUNCTIONS}|[\w.-]+\.gemspec|Gemfile)$")
@@ -38,7 +38,7 @@ _OWN_WORK = re.compile(r"dev|build|docs?\b|test|lint|typ|\bci\b|style|bench|rele
 _RUNTIME = re.compile(r"\b(?:runtime|production)\b", re.IGNORECASE)
 _DECLARATION = re.compile(
     r"^[ \t]*(?:(?:api|implementation|compileOnly|runtimeOnly|\w+Implementation|\w+Api|kapt|ksp|classpath"
-    r"|gem)\b[ \t(]+\S"
+    r"|gem|\w*requires|recommends|suggests)\b[ \t(]+\S"
     r"|\w+\.add_\w*dependency\b|\{[ \t]*:\w+[ \t]*,|\"[\w.-]+\"[ \t]*%{1,3})",
     re.MULTILINE,
 )

@@ -35,10 +35,11 @@ _OWNER_KIND = r"(?:\s+(?:function|method|class|constructor|struct|command|call|t
 _RUNTIMES = {
     "python": "python", "go": "go", "golang": "go", "rust": "rust", "node": "node", "node.js": "node", "nodejs": "node",
     "ruby": "ruby", "java": "java", "php": "php", "jdk": "java", "swift": "swift", "elixir": "elixir", "dart": "dart",
-    "zig": "zig", "dotnet": "dotnet", ".net": "dotnet", "ghc": "ghc", "lua": "lua", "msrv": "rust",
+    "zig": "zig", "dotnet": "dotnet", ".net": "dotnet", "ghc": "ghc", "lua": "lua", "msrv": "rust", "r": "r",
+    "perl": "perl",
 }  # fmt: skip
 _RUNTIME = (
-    r"(?:(?:python|golang|go|rust|node\.?js|node|ruby|java|jdk|php|swift|elixir|dart|zig|dotnet|\.net|ghc|lua)"
+    r"(?:(?:python|golang|go|rust|node\.?js|node|ruby|java|jdk|php|swift|elixir|dart|zig|dotnet|\.net|ghc|lua|perl|r)"
     r"(?=s?(?:\s|$)))"
 )
 _RUNTIME_NOUN = r"(?:\s+(?:sdk|tools?|toolchain|language|framework|runtime|core))?"
@@ -115,7 +116,7 @@ _RUNTIME_FORMS = (
         rf"(?:the\s+)?(?:minimum|min|minimal|lowest|oldest|required|supported)\s+(?:(?:supported|required)\s+)?"
         rf"(?:version\s+of\s+)?(?P<name>{_RUNTIME}){_RUNTIME_NOUN}(?:\s+versions?)?(?:\s+(?:of|for|in|required|needed|supported))?"
     ),
-    _pattern(rf"(?:{_WHAT}\s+(?:the\s+)?)?(?P<name>{_RUNTIME}){_RUNTIME_NOUN}\s+versions?"),
+    _pattern(rf"(?:{_WHAT}\s+(?:the\s+)?)?(?P<name>{_RUNTIME}){_RUNTIME_NOUN}\s+(?:versions?|constraints?|requirement)(?:\s+(?:of|for))?"),
     _pattern(rf"(?:{_WHAT}\s+(?:the\s+)?)?(?P<name>msrv)(?:\s+(?:of|for|in))?"),
     _pattern(rf"(?:{_WHAT}\s+(?:the\s+)?)?minimum\s+supported\s+(?P<name>rust)\s+version"),
     _pattern(rf"(?P<name>{_RUNTIME})\s+version(?:s)?(?:\s+(?:is|are))?\s+(?:needed|required|supported)(?:\s+(?:by|for|in))?"),

@@ -1,4 +1,4 @@
-"""Read manifests of Swift, Elixir, Haskell, Dart, .NET, Zig, Lua and Scala, line by line.
+"""Read manifests of Swift, Elixir, Haskell, Dart, .NET, Zig, Lua, Scala, R and Perl, line by line.
 
 Lists that are put together by code are not read.
 """
@@ -18,6 +18,13 @@ _PACKAGE_REFERENCE = re.compile(
 _CABAL_NAME = re.compile(r"^[\s,]*([A-Za-z][\w-]*)(?::[\w-]+)?\s*([^,]*)$")
 _ROCK = re.compile(r"[\"']([A-Za-z][\w.-]*)\s*([^\"']*)[\"']")
 _SBT = re.compile(r"\"([\w.-]+)\"\s*%%?%?\s*\"([\w.-]+)\"\s*%\s*(?:\"([^\"]+)\"|(\w[\w.]*))(.*)$")
+
+_R_GROUPS = {"Depends": "", "Imports": "", "LinkingTo": "LinkingTo", "Suggests": "Suggests", "Enhances": "Enhances"}
+_R_PACKAGE = re.compile(r"([A-Za-z][\w.]*)\s*(?:\(\s*([^()]*?)\s*\))?")
+_CPAN = re.compile(
+    r"\s*(?P<kind>(?:test_|build_|author_|configure_)?requires|recommends|suggests)\b\s*\(?\s*"
+    r"[\"'](?P<name>[\w:]+)[\"']\s*(?:(?:=>|,)\s*[\"']?(?P<version>[^\"',;)]+)[\"']?)?"
+)
 
 
 def _swift(lines: Sequence[str]) -> Iterator[Requirement]:
@@ -144,6 +151,36 @@ def _sbt(lines: Sequence[str]) -> Iterator[Requirement]:
             yield Requirement(f"{match[1]}:{match[2]}", match[3] or "", group[1].lower() if group else "", number)
 
 
+def _description(lines: Sequence[str]) -> Iterator[Requirement]:
+    # Other projects have a file of this name, too.
+    if not any(line.startswith("Package:") for line in lines):
+        raise ValueError("not a manifest of R")
+    group: str | None = None
+    for number, line in enumerate(lines, 1):
+        text = line
+        if (field := re.match(r"([A-Za-z][\w/@-]*):(.*)$", line)) is not None:
+            group, text = _R_GROUPS.get(field[1]), field[2]
+        if group is None:
+            continue
+        for part in text.split(","):
+            match = _R_PACKAGE.fullmatch(part.strip())
+            if match is not None and match[1] != "R":
+                yield Requirement(match[1], match[2] or "", group, number)
+
+
+def _cpanfile(lines: Sequence[str]) -> Iterator[Requirement]:
+    phase = ""
+    for number, line in enumerate(lines, 1):
+        if (block := re.match(r"\s*on\s*\(?\s*[\"']?(\w+)[\"']?\s*(?:=>|,)\s*sub\b", line)) is not None:
+            phase = "" if block[1] == "runtime" else block[1]
+        elif re.match(r"\s*\}\s*\)?\s*;", line):
+            phase = ""
+        match = _CPAN.match(line[:500])
+        if match is not None and match["name"] != "perl":
+            kind = "" if match["kind"] == "requires" else match["kind"]
+            yield Requirement(match["name"], match["version"] or "", " ".join(filter(None, (phase, kind))), number)
+
+
 FURTHER_READERS: Sequence[tuple[str, Callable[[Sequence[str]], Iterator[Requirement]]]] = (
     (r"^Package(?:@swift-[\d.]+)?\.swift$", _swift),
     (r"^mix\.exs$", _mix),
@@ -153,5 +190,7 @@ FURTHER_READERS: Sequence[tuple[str, Callable[[Sequence[str]], Iterator[Requirem
     (r"^build\.zig\.zon$", _zig),
     (r"\.rockspec$", _rockspec),
     (r"^build\.sbt$", _sbt),
+    (r"^DESCRIPTION$", _description),
+    (r"^cpanfile$", _cpanfile),
 )
 """Readers by the name of a file."""

@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 
 MANIFESTS = (
     r"(^|/)(pyproject\.toml|setup\.(py|cfg)|[\w-]*requirements[\w.-]*\.(txt|in)|package\.json|go\.mod|Cargo\.toml"
-    r"|composer\.json|[\w.-]+\.gemspec|Gemfile|pom\.xml|build\.gradle(\.kts)?|Package(@swift-[\d.]+)?\.swift|mix\.exs|[\w.-]+\.cabal|pubspec\.ya?ml"
+    r"|composer\.json|[\w.-]+\.gemspec|Gemfile|pom\.xml|build\.gradle(\.kts)?|Package(@swift-[\d.]+)?\.swift|mix\.exs|[\w.-]+\.cabal|pubspec\.ya?ml|DESCRIPTION|cpanfile"
     r"|[\w.-]+\.(cs|fs|vb)proj|Directory\.(Packages|Build)\.(props|targets)|build\.zig\.zon|[\w.-]+\.rockspec|build\.sbt)$"
 )
 """Regular expression for paths of manifests."""
 
 OTHER_MANIFESTS = (
     r"(^|/)(Pipfile|[\w.-]+\.versions\.toml|environment\.ya?ml|conanfile\.(txt|py)|vcpkg\.json|Podfile|Cartfile|[\w.-]+\.podspec|rebar\.config"
-    r"|stack\.yaml|package\.yaml|deps\.edn|project\.clj|shard\.yml|dub\.(json|sdl)|Project\.toml|DESCRIPTION|cpanfile"
+    r"|stack\.yaml|package\.yaml|deps\.edn|project\.clj|shard\.yml|dub\.(json|sdl)|Project\.toml"
     r"|Makefile\.PL|Build\.PL|flake\.nix|bower\.json|[\w.-]+\.opam|dune-project|meson\.build|MODULE\.bazel|WORKSPACE"
     r"|CMakeLists\.txt|packages\.config|deno\.jsonc?|jsr\.json|[\w.-]+\.nimble|paket\.dependencies|Brewfile)$"
 )
@@ -38,6 +38,8 @@ _RUNTIME_LINES: Mapping[str, Sequence[tuple[str, str]]] = {
     "dotnet": ((r"\.(?:cs|fs|vb)proj$", r"<TargetFrameworks?>\s*([^<$]+?)\s*</TargetFramework"),),
     "ghc": ((r"\.cabal$", r"(?i)^tested-with\s*:\s*(.+?)\s*$"),),
     "lua": ((r"\.rockspec$", r"""["']lua\s+([^"']+?)\s*["']"""),),
+    "r": ((r"DESCRIPTION$", r"(?:^|[\s,:])R\s*\(\s*(.+?)\s*\)"),),
+    "perl": ((r"cpanfile$", r"""^\s*requires\s*\(?\s*["']perl["']\s*(?:=>|,)\s*["']?([\w.]+)"""),),
     "ruby": ((r"\.gemspec$", r"""required_ruby_version\s*=\s*(?:Gem::Requirement\.new\s*\(?\s*)?['"](.+?)['"]"""),),
     "java": (
         (r"pom\.xml$", r"<(?:maven\.compiler\.(?:release|source)|java\.version|release)>\s*([\w.]+)\s*<"),
@@ -50,7 +52,7 @@ RUNTIME_CLAIMS: Mapping[str, str] = {
     "python": "requires Python", "go": "requires Go", "rust": "requires Rust", "node": "requires Node.js",
     "ruby": "requires Ruby", "java": "requires Java", "php": "requires PHP", "swift": "requires Swift tools",
     "elixir": "requires Elixir", "dart": "requires the Dart SDK", "zig": "requires Zig", "dotnet": "targets",
-    "ghc": "is tested with", "lua": "requires Lua",
+    "ghc": "is tested with", "lua": "requires Lua", "r": "requires R", "perl": "requires Perl",
 }  # fmt: skip
 """The claim that a manifest makes of the version of each language."""
 
