@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -70,3 +73,14 @@ def test_a_sentence_says_what_it_covers(engine: LocalEngine, question: str, part
 def test_a_sentence_says_no_more_than_is_read(engine: LocalEngine, question: str, wrong: str) -> None:
     answer = research(engine, question)
     assert wrong.casefold() not in answer.text.casefold(), answer.text
+
+
+def test_an_option_decides_between_commits(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "pond")
+    repo.commit({"a.rs": "fn prune() {}\n"}, "Add --prune flag")
+    repo.commit({"b.rs": "fn and() {}\n"}, "Added the --and flag for matching multiple patterns")
+    repo.commit({"c.rs": "fn flag() {}\n"}, "Add flag")
+    with closing(open_engine([tmp_path], index=tmp_path / "index", workers=1)) as engine:
+        text = research(engine, "when was the --and flag added and by whom").text
+    commits = re.findall(r"--prune flag|--and flag for matching|“Add flag”", text)
+    assert commits[0] == "--and flag for matching", text

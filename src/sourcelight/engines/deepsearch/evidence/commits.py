@@ -33,8 +33,9 @@ MAX_FILES = 30
 
 TOP = 40
 _ABOUT = 0.25
-_BY_SUBJECT, _BY_NUMBER = 3.0, 6.0
-"""Factors of a commit's score for a subject that has the words of a question, and for one with its version."""
+_BY_SUBJECT, _BY_NUMBER, _BY_SPELLING = 3.0, 6.0, 6.0
+"""Factors of a commit's score for a subject with the words of a question, with its version, with its option or name."""
+_SPELLING = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*|\b[A-Za-z]+\d\w*\b")
 _TRAILERS = re.compile(
     r"^(?:signed-off-by|co-authored-by|reviewed-by|acked-by|tested-by|reported-by|suggested-by|cc|change-id|"
     r"reviewed-on|bug|link|git-svn-id|approved-by|backport[\w-]*|refs?|see-also)\s*:.*$",
@@ -245,7 +246,17 @@ class HistoryEvidence:
         ]
         # A subject that has the words of a question, and few others, says what the commit is for; a long body has any.
         ranked = [
-            (score * (1.0 + _BY_SUBJECT * _share_of(terms, item.subject) + _share_of_numbers(text, item)), name, item)
+            (
+                score
+                * (
+                    1.0
+                    + _BY_SUBJECT * _share_of(terms, item.subject)
+                    + _share_of_numbers(text, item)
+                    + _BY_SPELLING * _share_of_spellings(text, item.subject)
+                ),
+                name,
+                item,
+            )
             for score, name, item in ranked
         ]
         ranked.sort(key=lambda item: (-item[0], item[1]))
@@ -318,6 +329,13 @@ def _share_of_numbers(text: str, item: CommitEvidence) -> float:
     return (1.0 if item.date[:4] in years else 0.0) + (
         _BY_NUMBER if any(n.lstrip("v") in subject_terms for n in versions) else 0.0
     )
+
+
+def _share_of_spellings(text: str, subject: str) -> float:
+    """Return the share of a question's options and names with digits, such as ``--and``, that a subject spells so."""
+    spellings = {spelling.casefold() for spelling in _SPELLING.findall(text)}
+    present = {spelling.casefold() for spelling in _SPELLING.findall(subject)}
+    return len(spellings & present) / (len(spellings) or 1)
 
 
 def _own_terms(question: RankQuery) -> Mapping[str, float]:
