@@ -140,8 +140,14 @@ _DEPENDENCY = (
     _pattern(
         rf"(?:does|do)\s+(?:it\s+)?(?:depend\s+(?:up)?on|require)\s+(?:the\s+)?(?P<name>{_TICKED}|{_PACKAGE}){_DEPENDENCY_NOUN}"
     ),
+    # "Use" alone may mean a function; with "crate" or "package" it means a dependency.
     _pattern(
-        rf"is\s+(?:the\s+)?(?P<name>{_TICKED}|{_PACKAGE})\s+(?:a|one\s+of\s+the)\s+dependenc(?:y|ies)(?:\s+(?:of|in))?"
+        rf"(?:does|do)\s+(?:it\s+)?(?:use|need)\s+(?:the\s+)?(?P<name>{_TICKED}|{_PACKAGE})"
+        rf"\s+(?:package|library|crate|gem)"
+    ),
+    _pattern(
+        rf"is\s+(?:the\s+)?(?P<name>{_TICKED}|{_PACKAGE})\s+(?:a|one\s+of\s+the)\s+"
+        rf"(?:(?:direct|external)\s+)?dependenc(?:y|ies)(?:\s+(?:of|in))?"
     ),
 )
 # "Is there a class called Session?", "Does it have a parse_url function?".
