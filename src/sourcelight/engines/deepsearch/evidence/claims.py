@@ -267,6 +267,14 @@ CLAIMS: Sequence[Claim] = (
         ("ownership.find_owners",),
     ),
     Claim(
+        ("No test of a known form was found in …, but `…`…",),
+        "count",
+        "A search for each custom of the languages that are there has no row, and files, functions or macros are named "
+        "after tests. They are listed; zero is stated only without them.",
+        _PLACES,
+        ("definitions._without_custom",),
+    ),
+    Claim(
         ("**…** …", "At least **…** …"),
         "count",
         "The number of rows of the query in the answer, by the rule in the answer. The sentence says what was not "
@@ -280,7 +288,7 @@ CLAIMS: Sequence[Claim] = (
             "definitions.count_tests", "subclasses.count_subclasses", "commits.count_commits",
             "commits.count_authors", "changes.count_changed_files", "changes.count_changed_folders",
             "changes._compare", "changes.count_changed_lines", "changes.count_refs", "imports.count_importing",
-            "imports._not_importing", "imports.count_dependencies", "answering._apply_group",
+            "imports._not_importing", "answering._apply_group",
         ),
     ),
 )  # fmt: skip

@@ -50,7 +50,6 @@ _APPLIED: Mapping[Callable[[Work], Fact], frozenset[str]] = {
     changes.count_changed_lines: _FILES | _HISTORY,
     changes.count_refs: frozenset(),
     imports.count_importing: _FILES | {"terms"},
-    imports.count_dependencies: frozenset(),
 }
 """Conditions of a question that each count applies; the answer names all others as not applied."""
 
@@ -104,7 +103,8 @@ def _count(work: Work, paths: PathNames) -> Fact | None:  # noqa: PLR0911 - one 
         if request.ignored and not is_named and not request.is_top and request.event != "commit":
             return None
         return find_event(work, paths)
-    if request.kind in {"unsupported", "unknown"} or not is_readable(work):
+    # What a project depends on is in its manifest, which a lookup reads; imports have what the language brings along.
+    if request.kind in {"unsupported", "unknown", "dependencies"} or not is_readable(work):
         return None
     # "How many functions handle refunds?" describes functions in words that no index knows; with one unknown word, as
     # in "public functions of a.py", the number is still useful.
@@ -118,12 +118,10 @@ def _count(work: Work, paths: PathNames) -> Fact | None:  # noqa: PLR0911 - one 
         fact = files.count_repositories_without(work, counter)
         fact.unapplied += unapplied_fields(request, _APPLIED[counter])
         return fact
-    if request.kind == "dependencies" and request.ignored:
-        # "What does the app target depend on" asks for another list.
-        return None
     fact = counter(work)
     # No definition in the index is none in a language with a grammar: zero would be said of all.
-    if not fact.number and (fact.unread or counter is definitions.count_definitions):
+    is_unsure = fact.unread or counter is definitions.count_definitions
+    if not fact.number and is_unsure and not (counter is definitions.count_tests and fact.is_open):
         return None
     if counter is subclasses.count_subclasses and request.is_list and not fact.number:
         # That no head names it proves nothing: in some languages, types implement without saying so.
@@ -207,7 +205,6 @@ def _find_counter(request: FactRequest) -> Callable[[Work], Fact]:  # noqa: PLR0
         "authors": commits.count_authors,
         "branches": changes.count_refs,
         "tags": changes.count_refs,
-        "dependencies": imports.count_dependencies,
         "dependents": imports.count_importing,
         "changed_lines": changes.count_changed_lines,
     }

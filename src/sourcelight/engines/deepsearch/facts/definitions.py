@@ -7,12 +7,13 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from sourcelight.core.markup import count_of, join_words
+from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.facts.kinds import in_words_with_article, kind_in_words
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work
+from sourcelight.engines.deepsearch.facts.paths import is_test
 from sourcelight.engines.deepsearch.facts.searches import (
     commit_of,
     file_conditions,
@@ -250,17 +251,21 @@ _TESTS: tuple[tuple[str, str, str], ...] = (
 )
 
 
+_MANY_CUSTOMS = frozenset({"C", "C++"})
+"""Languages whose test frameworks have macros of their own."""
+
+
 def count_tests(work: Work) -> Fact:
     """Count tests, by the custom of each language that is there."""
     notes: list[str] = []
-    file_counts = Counter(
-        row["language"] for row in run_searches(work, make_listing_queries(work), notes) if row["path"]
-    )
+    files = [row for row in run_searches(work, make_listing_queries(work), notes) if row["path"]]
+    file_counts = Counter(row["language"] for row in files)
     queries: list[str] = []
     rows: list[dict[str, Any]] = []
     table = Rows("Tests", ("repository", "path", "line_number", "test"))
     counts: list[tuple[str, str, int]] = []
     customs_there: list[str] = []
+    local_functions = 0
     names = "|".join(escape_regexp(term.text) for term in work.request.terms)
     for language, text, rule in _TESTS:
         if not file_counts[language] or (work.request.languages and language not in work.request.languages):
@@ -270,6 +275,10 @@ def count_tests(work: Work) -> Fact:
         matches = run_searches(work, test_queries, notes)
         if names:
             matches = [row for row in matches if re.search(names, row["symbol"] or row["line"] or "")]
+        # No runner calls a function within another one: it is often a helper that is named `test`.
+        inner = [row for row in matches if language == "Python" and _is_local(row)]
+        matches = [row for row in matches if row not in inner]
+        local_functions += len(inner)
         if language == "Swift":
             # An attribute on a line of its own is the test of the function below.
             above = {(row["path"], row["line_number"] + 1) for row in matches if "func" not in (row["line"] or "")}
@@ -292,6 +301,10 @@ def count_tests(work: Work) -> Fact:
         unit="tests",
     )
     customs = {language for language, _, _ in _TESTS}
+    if customs_there and not rows and not names:
+        places = _test_places(work, notes)
+        if places.total:
+            return _without_custom(work, fact, places, sum(file_counts.values()))
     if not customs_there:
         # In no language whose tests have a form that is known: zero would be a guess.
         fact.unread = sorted(file_counts.keys() & PROGRAMMING_LANGUAGES) or ["other"]
@@ -305,10 +318,77 @@ def count_tests(work: Work) -> Fact:
         )
         + "."
     )
+    counted_languages = {language for language, _, _ in counts}
+    in_other_forms = {
+        row["language"]
+        for row in files
+        if row["language"] in _MANY_CUSTOMS - counted_languages and is_test(row["path"])
+    }
+    if rows and in_other_forms & set(customs_there):
+        fact.is_least = True
+        fact.sentences.append(
+            f"Files of {join_words(sorted(in_other_forms))} are named after tests, and none there has a known form."
+        )
+    if local_functions:
+        fact.sentences.append(
+            f"Of the rows of the query, {count_of(local_functions, 'function')} within "
+            f"{'others are' if local_functions > 1 else 'another one is'} left out."
+        )
     if names:
         fact.sentences.append("Of the rows of the query, those whose names or lines hold the text count.")
     fact.repositories = Counter(row["repository"] for row in rows)
     fact.tables = [table]
+    return fact
+
+
+def _is_local(row: dict[str, Any]) -> bool:
+    """Return whether a function of Python is within another function, or a method within a class of one."""
+    container = row["container"] or ""
+    return bool(container) if row["symbol_kind"] == "function" else "." in container and "test" not in container.lower()
+
+
+_NAMED_AS_TEST = r"^[ \t]*(?:#[ \t]*define[ \t]+)?\w*(?:TEST|Test)\w*[ \t]*\("
+
+
+def _test_places(work: Work, notes: list[str]) -> Rows:
+    """Return the files, functions and macros that are named after tests, a file once."""
+    searches = (
+        make_queries(work, "type:path file:test"),
+        make_queries(work, "type:symbol /test/ select:symbol.function"),
+        make_queries(work, f"type:file case:yes /{_NAMED_AS_TEST}/"),
+    )
+    table = Rows("Places", ("repository", "path", "line_number", "line"))
+    seen: set[tuple[str, str]] = set()
+    for row in (row for queries in searches for row in run_searches(work, queries, notes)):
+        path = row["path"] or ""
+        name = path if row["type"] == "path" else row["symbol"] or row["line"] or ""
+        if (row["repository"], path) in seen or "test" not in _OTHER_WORDS.sub("", name).lower():
+            continue
+        if language_of(path) not in PROGRAMMING_LANGUAGES:
+            continue
+        seen.add((row["repository"], path))
+        citation = CitedLine(row["repository"], commit_of(work, row), path, row["line_number"] or 1)
+        table.add((row["repository"], path, row["line_number"] or 1, (row["line"] or "").strip()), citation)
+    return table
+
+
+_OTHER_WORDS = re.compile(r"(?:la|con|pro|at|grea|fas|newes|oldes|sho|lon|highes)test", re.IGNORECASE)
+"""Words that only end with "test", such as "latest"."""
+
+
+def _without_custom(work: Work, fact: Fact, places: Rows, files: int) -> Fact:
+    """State that no test has a known form where names say that there are some: zero would be wrong."""
+    first = places.rows[0][1]
+    others = places.total - 1
+    further = f" and {count_of(others, 'further file')}" if others else ""
+    fact.number = None
+    fact.subject = (
+        f"No test of a known form was found in {count_of(files, 'file')}{file_conditions(work)}, but {code(first)}"
+        f"{further} {'have' if others else 'has'} a name of tests in the path or the code"
+    )
+    fact.is_open = True
+    fact.rule = "How many tests these have is not known: the customs of test frameworks differ."
+    fact.tables = [places]
     return fact
 
 

@@ -10,7 +10,7 @@ from sourcelight.core.markup import code, count_of
 from sourcelight.core.markup.counts import list_names
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
-from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work, format_call, limiting_notices
+from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work, limiting_notices
 from sourcelight.engines.deepsearch.facts.paths import is_named, is_of_files
 from sourcelight.engines.deepsearch.facts.searches import (
     commit_of,
@@ -22,7 +22,6 @@ from sourcelight.engines.deepsearch.facts.searches import (
     noun_for,
     run_searches,
 )
-from sourcelight.engines.deepsearch.facts.unparsed_definitions import unparsed_languages
 from sourcelight.engines.symbols import LANGUAGES
 
 _IMPORT_WORDS = "(?:include|import|from|require|require_once|use|using|load|source)"
@@ -179,44 +178,3 @@ def is_import_of(row: dict[str, Any], text: str, *, of_repository: bool = False)
     if path and (path == text or path.endswith(f"/{text}")):
         return True
     return is_named(repository, text)
-
-
-def count_dependencies(work: Work) -> Fact:
-    """Count what repositories import that is not their own."""
-    arguments = {"repos": work.names}
-    answer = work.call("dependency_graph", arguments)
-    fact = Fact(
-        0,
-        "",
-        format_call("dependency_graph", arguments) + ".edges",
-        unit="dependencies",
-        adds_up=False,
-        notes=limiting_notices(answer),
-    )
-    files: Counter[str] = Counter()
-    external: dict[str, bool] = {}
-    for row in answer.table.to_pylist():
-        files[row["target"]] += row["files"]
-        external[row["target"]] = row["external"]
-        fact.repositories[row["source"]] += 1
-    fact.number = len(files)
-    inner = sum(not is_external for is_external in external.values())
-    # Not "dependencies": what the language brings along is imported, too, and a manifest may list others.
-    fact.subject = (
-        f"{noun_for('module', len(files))} or {noun_for('package', len(files))} "
-        f"{'are' if len(files) != 1 else 'is'} imported, those of the language itself included"
-    )
-    fact.unread = unparsed_languages(work, fact.notes)
-    fact.sentences.append(
-        f"{inner:,} of them {'are' if inner != 1 else 'is'} among the repositories "
-        f"here, {len(files) - inner:,} {'are' if len(files) - inner != 1 else 'is'} not."
-    )
-    fact.rule = (
-        "Imports of source files count, by top-level module or package, those of the language itself "
-        "included. Packages that a manifest lists and no file imports don't count."
-    )
-    table = Rows("Dependencies", ("dependency", "here", "files"))
-    for name, number in sorted(files.items(), key=lambda item: (external[item[0]], -item[1], item[0])):
-        table.add((name, "no" if external[name] else "yes", number))
-    fact.tables = [table]
-    return fact

@@ -94,7 +94,7 @@ def kind_in_words(  # noqa: PLR0911 - kinds differ
 
 def in_words_with_article(kind: str) -> str:
     """Return a kind with its article, such as "a class" or "an interface"; empty for none."""
-    return f"{'an' if kind[:1] in 'aeiou' else 'a'} {kind}" if kind else ""
+    return f"{'an' if re.match('[aeio]', kind) else 'a'} {kind}" if kind else ""
 
 
 def _without_brackets(text: str) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sourcelight.core.markup import code, count_of
+from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts.macro_heads import C_FAMILY, find_filled_heads, read_derivation
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.paths import is_test
 from sourcelight.engines.deepsearch.facts.searches import (
@@ -35,12 +37,6 @@ _HEIR = (
     r"|^[ \t]*#\[derive\([^\n]*\b(?:{names})\b"
 )
 
-_TEMPLATED = (
-    r"\b(?:class|struct|interface|enum|record|object|impl)\b[^;\n]*"
-    r"(?:(?:{marks})[^;\n]*\b(?:{names})\b|\b(?:{names})\b[^;\n]*(?:{marks}))"
-)
-_MARKS = r"\$[\w{(]|#\{|\{\{|\{\w+\}|<%|##|%[sr]|\\#"
-"""Heads in templates and macros, whose names are written elsewhere: ``impl Base for $name``."""
 _CONTINUED = (
     r"^[ \t]*(\)[^{{;\n]*:|(extends|implements|with)\b|[:,])[^{{;\n]*[^{{;\n\w](?:{names})\b"
     r"|^[ \t]+([\w.]+\.)?(?:{names})(\[[^\n]*\])?,?[ \t]*$"
@@ -124,10 +120,10 @@ def count_subclasses(work: Work) -> Fact:
         notes=notes,
         unit="definitions",
     )
-    if template_heads := _template_heads(work, names, set(subtypes), notes):
-        first, verb = template_heads[0], "does" if len(template_heads) == 1 else "do"
+    if filled_heads := find_filled_heads(work, names, set(subtypes), notes):
+        first, verb = filled_heads[0], "does" if len(filled_heads) == 1 else "do"
         fact.subject += (
-            f"; {count_of(len(template_heads), 'further line')} {verb} so in a macro or a template, for any number of "
+            f"; {count_of(len(filled_heads), 'further line')} {verb} so in a macro or a template, for any number of "
             f"types, such as {code(first['path'])}, line {first['line_number']:,}"
         )
         fact.is_open = True
@@ -144,26 +140,6 @@ def count_subclasses(work: Work) -> Fact:
         )
     fact.tables = [table]
     return fact
-
-
-def _template_heads(
-    work: Work, names: str, subtypes: Collection[tuple[str, str, str]], notes: list[str]
-) -> list[dict[str, Any]]:
-    """Return the heads that name a base for a type whose name is written elsewhere."""
-    pattern = _TEMPLATED.replace("{marks}", _MARKS).replace("{names}", names)
-    rows = run_searches(work, make_queries(work, f"case:yes type:file /{pattern}/"), notes)
-    return [
-        row
-        for row in rows
-        if row["type"] == "content"
-        and not _NO_SOURCE.search(row["path"])
-        and not any(
-            row["repository"] == repository
-            and row["path"] == path
-            and re.search(rf"\b{re.escape(name)}\b", row["line"])
-            for repository, path, name in subtypes
-        )
-    ]
 
 
 def _is_definition(texts: FileTexts, target: Target, row: Mapping[str, Any], name: str) -> bool:
@@ -214,7 +190,9 @@ class Subtype:
     is_declared: bool = field(default=False, compare=False)
 
 
-def read_subtype(line: str, names: frozenset[str], path: str, following: Sequence[str] = ()) -> Subtype | None:
+def read_subtype(  # noqa: PLR0911 - one for each form of head
+    line: str, names: frozenset[str], path: str, following: Sequence[str] = ()
+) -> Subtype | None:
     """Return what has one of `names` as a base by its head, or by an ``impl`` or ``derive`` of Rust.
 
     Bounds of type parameters, types of parameters and ``where`` clauses name no base.
@@ -232,6 +210,13 @@ def read_subtype(line: str, names: frozenset[str], path: str, following: Sequenc
             subject = re.match(r"\s*&?\s*(?:mut\s+)?(?:\w+::)*(\w+)\s*(?:\{|where\b|$)", block["type"])
             base = block["base"].strip().rpartition("::")[2]
             return Subtype(subject[1], "") if subject is not None and base in names else None
+    if language_of(path) in C_FAMILY:
+        derivation = read_derivation(text.partition("//")[0])
+        if derivation is None:
+            return None
+        kind, name, bases = derivation
+        is_base = any(re.search(rf"(?<!\w){re.escape(base)}(?!\w)", bases) for base in names)
+        return Subtype(name, kind, is_declared=True) if is_base else None
     head = _HEAD.search(text)
     # What follows a name with a slash is a path of a listing, such as of an interface of the JVM.
     if head is None or head["rest"].startswith("/"):

@@ -208,10 +208,18 @@ def find_line_author(  # noqa: PLR0911 - what is not one line of one file is lef
     return finding
 
 
+def _list_dependencies(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
+    """List what a manifest lists, if the question names no other project than the repository."""
+    names = {part.casefold() for pin in work.inquiry.pins for part in re.split(r"[/+]", pin.repository)}
+    if lookup.name != "dependencies" and lookup.name.casefold() not in names:
+        return None
+    return list_dependencies(work, lookup.owner, notes)
+
+
 _WITHOUT_DEFINITION: Mapping[str, Callable[[Lookup, Work, list[str]], Finding | None]] = {
     "line": lambda lookup, work, _: find_line_author(work, PathNames(work.inquiry), lookup.path, lookup.line),
     "dependency": lambda lookup, work, notes: find_dependency(work, lookup.name, lookup.owner, notes),
-    "dependencies": lambda lookup, work, notes: list_dependencies(work, lookup.owner, notes),
+    "dependencies": _list_dependencies,
     "environment": lambda _, work, notes: list_environment(work, notes),
     "variable": lambda lookup, work, notes: find_variable(work, lookup.name, notes),
     "throws": lambda lookup, work, notes: find_throws(work, lookup.name, notes),

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
-from sourcelight.engines.deepsearch.facts.model import Fact, Work
+from sourcelight.engines.deepsearch.facts.macro_heads import ClassHead, read_class_heads
+from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.paths import PathNames, is_of_files
 from sourcelight.engines.deepsearch.redaction import is_hidden_file
 from sourcelight.engines.symbols.grammars import LANGUAGES
@@ -35,6 +36,8 @@ _WITH_KEYWORD = {
     "struct": frozenset({"Rust", "C#"}), "enum": frozenset({"Rust", "C#", "Java", "TypeScript", "PHP", "Kotlin"}),
 }  # fmt: skip
 """Languages in which a line that defines such a thing begins with a word for it."""
+_OF_BODIES = frozenset({"class", "struct"})
+"""What a keyword, a name and a body define in C++."""
 _COMMENT = re.compile(r"\s*(?:#(?!\[)|//|/\*|\*(?:[\s/]|$)|--\s|;|<!--)")
 
 
@@ -91,6 +94,11 @@ def defining_lines(work: Work, kinds: Sequence[str]) -> set[tuple[str, str, int]
     for repository, path in files:
         language = language_of(path)
         if language not in LANGUAGES:
+            continue
+        target = work.inquiry.pins.of(repository)
+        if (language == "C++" and set(kinds) <= _OF_BODIES) or (language == "C" and tuple(kinds) == ("class",)):
+            heads = [] if target is None else read_class_heads(texts.lines(target, path))
+            lines |= {(repository, path, head.line) for head in heads if head.kind in kinds}
             continue
         if not all(language in _WITH_KEYWORD[kind] for kind in kinds):
             return None
@@ -149,7 +157,32 @@ def has_unparsed_part(work: Work) -> bool:
         definitions = None if target is None else store.definitions_of(target, path)
         if definitions is not None and definitions.incomplete:
             return True
-    return False
+    return bool(_find_macro_heads(work, tuple(_OF_BODIES)))
+
+
+def _find_macro_heads(work: Work, kinds: Sequence[str]) -> dict[Location, ClassHead]:
+    """Return the classes of C and C++ with a macro before the name, which no grammar reads; their words are sure."""
+    texts = FileTexts(work.context)
+    heads: dict[Location, ClassHead] = {}
+    for repository, path in files_of(work, ("C", "C++")) or ():
+        target = work.inquiry.pins.of(repository)
+        work.inquiry.context.cancellation.check()
+        for head in [] if target is None else read_class_heads(texts.lines(target, path)):
+            if head.has_macro and head.kind in kinds:
+                heads[repository, path, head.line] = head
+    return heads
+
+
+def _with_heads(work: Work, table: Rows, sure: Collection[Location], heads: Mapping[Location, ClassHead]) -> Rows:
+    """Return a table of definitions with the lines that are sure, those of `heads` included."""
+    rows: dict[Location, tuple[object, ...]] = {(row[0], row[1], row[2]): tuple(row) for row in table.rows}
+    rows = {**{location: (*location, head.name, head.kind) for location, head in heads.items()}, **rows}
+    longer = Rows(table.title, table.columns)
+    for repository, path, line in sorted(sure):
+        target = work.inquiry.pins.of(repository)
+        citation = CitedLine(repository, target.commit if target is not None else "", path, line)
+        longer.add(rows[repository, path, line], citation)
+    return longer
 
 
 def confirm_definitions(work: Work, fact: Fact) -> bool:
@@ -176,6 +209,10 @@ def confirm_definitions(work: Work, fact: Fact) -> bool:
         fact.sentences.append(
             "A second count, by the words of the lines alone, gives other lines: only what both counts have is certain."
         )
-        both = indexed_lines & keyword_lines
-        fact.number, fact.repositories = len(both), Counter(repository for repository, _, _ in both)
+        macro_heads = _find_macro_heads(work, request.symbol_kinds)
+        sure = indexed_lines & keyword_lines | macro_heads.keys()
+        fact.number, fact.repositories = len(sure), Counter(repository for repository, _, _ in sure)
+        if macro_heads.keys() - indexed_lines:
+            fact.sentences.append("So are classes with a macro before their names, which a grammar doesn't read.")
+            fact.tables[0] = _with_heads(work, table, sure, macro_heads)
     return bool(fact.number)

@@ -406,6 +406,12 @@ _DEPENDENCIES = (
         r"[\s-]+)?(?:external\s+|third[\s-]party\s+|runtime\s+)?(?P<name>dependencies|deps)"
     ),
     _pattern(
+        r"(?:how\s+many|(?:what\s+is\s+)?(?:the\s+)?number\s+of)\s+(?:direct\s+|runtime\s+|external\s+|third[\s-]party\s+)?"
+        r"(?:(?P<owner>dev(?:elopment)?|test|peer|optional|build)[\s-]+)?(?P<name>dependencies|deps)"
+        r"(?:\s+(?:(?:does|do)\s+(?P<subject>[\w.+-]+(?:\s+project)?)?(?:\s*(?:have|need|require|list))?|(?:are|is)\s+there"
+        r"|(?:of|in|for)\s+(?P<of>[\w.+-]+)))?"
+    ),
+    _pattern(
         r"(?:which|what)\s+(?:(?:of\s+)?(?:the\s+|its\s+)?dependencies|deps|packages|crates|gems)\s+are\s+"
         r"(?P<owner>optional|dev(?:elopment)?|peer|test)(?P<name>)(?:\s+(?:only|ones|dependencies))?"
     ),
@@ -464,7 +470,10 @@ def _make(kind: str, match: re.Match[str]) -> Lookup | None:  # noqa: PLR0911 - 
     written_name = groups["name"]
     name = _bare(written_name)
     if kind == "dependencies":
-        return Lookup("dependencies", "dependencies", _bare(groups.get("owner") or ""))
+        subject = _bare(groups.get("subject") or groups.get("of") or "")
+        is_general = subject.lower() in _PRONOUNS or subject.lower().endswith(("project", "have"))
+        name = "dependencies" if is_general or not subject else subject
+        return Lookup("dependencies", name, _bare(groups.get("owner") or ""))
     if not name or name.lower() in _PRONOUNS:
         return None
     if kind == "runtime":

@@ -245,6 +245,11 @@ def _format_refusal(request: FactRequest) -> str:
     if request.kind == "unsupported":
         subject = inline(request.subject)
         return f"{subject[:1].upper()}{subject[1:]} can't be counted here: neither git nor the indexes have them."
+    if request.kind == "dependencies":
+        return (
+            "Dependencies can't be counted here: they are what the manifest of a repository lists, and none answers "
+            "the question as it is asked."
+        )
     if request.kind == "unknown":
         return "This can't be counted exactly: the question names nothing that git or the index counts."
     listed_words = ", ".join(code(word) for word in request.ignored)

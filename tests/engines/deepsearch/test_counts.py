@@ -1,0 +1,189 @@
+"""Counts that a grammar or a custom alone gets wrong: macros in heads, tests of no known form, dependencies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engines.deepsearch.asking import research
+from sourcelight.backends.embedded import open_engine
+from sourcelight.engines.deepsearch.facts.macro_heads import read_class_heads
+from sourcelight.engines.execution import LocalEngine
+from sourcelight.testing import RepositoryBuilder
+
+HEADER = """#define TREE_API __attribute__((visibility("default")))
+class Leaf;
+class Root;
+
+/** class Ghost : public Node { } is an example. */
+class TREE_API Node
+{
+    friend class Leaf;
+    struct Inner { int x; };
+};
+
+class TREE_API Leaf : public Node
+{
+    enum class Color { RED, GREEN };
+};
+
+class TREE_API Root final : public virtual Node {
+};
+
+template <class T, int N>
+class Pool
+{
+    class Guard {
+    };
+};
+
+class TREE_API Printer : public Visitor
+{
+};
+"""
+CHECKS = """#include "tree.h"
+#define CHECK_TEST(x) if (!(x)) fail();
+
+class Probe : public Visitor {
+};
+
+int main() {
+    CHECK_TEST(1 == 1);
+    return 0;
+}
+"""
+PAGE = '<a href="tree.html">class Node</a>, see #{Node} <b>class {{Leaf}} : Node</b>\n'
+SHAPE = "<?php\n\nabstract class Square implements Shape\n{\n}\n"
+FACTORY = """<?php
+class Factory
+{
+    /** @param class-string<Shape> $shape */
+    /**
+     * @param class-string<Shape> $shape
+     */
+    public function make(string $shape)
+    {
+        return new $shape();
+    }
+}
+"""
+SIGN = "macro_rules! sign {\n    ($name:ident) => {\n        impl Signer for $name {}\n    };\n}\npub trait Signer {}\n"
+
+
+def engine_of(folder: Path, files: dict[str | bytes, str | bytes | None], name: str = "tree") -> LocalEngine:
+    repo = RepositoryBuilder(folder / name)
+    repo.commit(files, "Add it")
+    return open_engine([repo.path], index=folder / "index", workers=1)
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
+    files: dict[str | bytes, str | bytes | None] = {
+        "tree.h": HEADER,
+        "check.cpp": CHECKS,
+        "docs/tree.html": PAGE,
+        "src/Square.php": SHAPE,
+        "src/Factory.php": FACTORY,
+    }
+    return engine_of(tmp_path_factory.mktemp("tree"), files)
+
+
+def lead_of(engine: LocalEngine, question: str) -> str:
+    return research(engine, question).text.split("\n\n")[0]
+
+
+def test_a_macro_is_no_name_of_a_class(tree: LocalEngine) -> None:
+    assert lead_of(tree, "how many classes derive from Node") == "**2** classes name `Node` as a base in their heads."
+    lead = lead_of(tree, "which class derives from Visitor")
+    assert "`Printer`" in lead
+    assert "`Probe`" in lead
+    assert "TREE_API" not in lead
+
+
+def test_comments_and_documents_are_no_macros(tree: LocalEngine) -> None:
+    lead = lead_of(tree, "how many classes implement Shape")
+    assert lead == "**1** class names `Shape` as a base in its head."
+
+
+def test_a_macro_of_rust_is_said(tmp_path: Path) -> None:
+    engine = engine_of(
+        tmp_path, {"src/sign.rs": f"{SIGN}struct Pen;\nimpl Signer for Pen {{}}\n// class $x : Signer\n"}
+    )
+    lead = lead_of(engine, "how many types implement Signer")
+    assert "1 further line does so in a macro or a template" in lead
+    assert "`src/sign.rs`, line 3" in lead
+
+
+def test_classes_with_a_macro_count_as_a_least_number(tree: LocalEngine) -> None:
+    answer = research(tree, "how many classes are declared in tree.h")
+    assert answer.text.startswith("At least **6** classes are defined in `tree.h`."), answer.text[:300]
+    assert "The count is complete" not in answer.text
+    assert answer.finished.stats["complete"] is False
+
+
+def test_classes_of_which_both_counts_know_are_complete(tmp_path: Path) -> None:
+    header = (
+        "class Ahead;\nclass First {\n  friend class Ahead;\n};\nenum class Color { RED };\nclass Last : First {\n};\n"
+    )
+    engine = engine_of(tmp_path, {"first.hpp": header})
+    text = research(engine, "how many classes are defined in first.hpp").text
+    assert text.startswith("**2** classes are defined in `first.hpp`."), text[:300]
+    assert "The count is complete" in text
+
+
+def test_heads_are_read_by_their_words() -> None:
+    heads = read_class_heads([*HEADER.split("\n"), "struct Point origin{1, 2};", 'char text[] = "class Quoted {";'])
+    assert [(head.name, head.has_macro) for head in heads] == [
+        ("Node", True),
+        ("Inner", False),
+        ("Leaf", True),
+        ("Root", True),
+        ("Pool", False),
+        ("Guard", False),
+        ("Printer", True),
+    ]
+
+
+def test_no_test_of_a_known_form_is_no_zero(tree: LocalEngine, tmp_path: Path) -> None:
+    text = research(tree, "how many unit tests are there").text
+    assert text.startswith("No test of a known form was found in 5 files, but `check.cpp` has a name of tests"), text
+    assert "The count is complete" not in text
+    engine = engine_of(tmp_path, {"latest.c": "int latest(void) { return 1; }\n"})
+    assert lead_of(engine, "how many tests are there").startswith("**0** tests are defined")
+
+
+def test_tests_of_another_form_beside_known_ones_make_a_least_number(tmp_path: Path) -> None:
+    files: dict[str | bytes, str | bytes | None] = {
+        "tests/test_a.py": "def test_one():\n    pass\n",
+        "tests/run.cpp": "int main() { return 0; }\n",
+    }
+    assert lead_of(engine_of(tmp_path, files), "how many tests are there").startswith("At least **1** test is defined")
+
+
+def test_a_function_within_a_test_is_no_test(tmp_path: Path) -> None:
+    text = (
+        "def test_one():\n    def test(value):\n        return value\n    assert test(1)\n\n\n"
+        "class TestMore:\n    def test_two(self):\n        def test_inner():\n            pass\n"
+    )
+    answer = research(engine_of(tmp_path, {"tests/test_queries.py": text}), "how many tests are there").text
+    assert answer.startswith("**2** tests are defined"), answer
+
+
+@pytest.mark.parametrize("question", ["how many dependencies does brook have", "how many dependencies are there"])
+def test_dependencies_are_those_of_the_manifest(tmp_path: Path, question: str) -> None:
+    cargo = (
+        '[package]\nname = "brook"\n\n[dependencies]\nserde = "1"\nrand = "0.8"\n\n[dev-dependencies]\ninsta = "1"\n'
+    )
+    source = "use std::io;\nuse serde::Serialize;\nuse std::fs;\nuse rand::random;\n"
+    engine = engine_of(tmp_path, {"Cargo.toml": cargo, "src/lib.rs": source}, "brook")
+    lead = lead_of(engine, question)
+    assert lead.startswith("`Cargo.toml` lists 2 dependencies: `serde` and `rand`; 1 more is for dev"), lead
+
+
+def test_imports_are_no_dependencies(tmp_path: Path) -> None:
+    engine = engine_of(tmp_path, {"a.py": "import os\nimport requests\n"})
+    for question in ("how many dependencies does it have", "how many dependencies does the project have"):
+        text = research(engine, question).text
+        assert "imported" not in text
+        assert text.startswith("Dependencies can't be counted here"), text
