@@ -129,7 +129,7 @@ def test_a_client_of_an_administrator_asks_for_everything_at_its_own_address(hom
         assert [request["scope"] for request in server.queries] == ["user:all"]
         with socket.create_server(("127.0.0.1", port)):
             sl.sign_out(url, client_id="fixed")
-            with pytest.raises(SignInFailed, match="is taken"):
+            with pytest.raises(SignInFailed, match="is in use"):
                 sl.connect(url, sign_in=True, open_browser=person(), **existing)
     assert files(home) == []
 

@@ -168,7 +168,7 @@ def test_a_file_that_git_lost_is_a_fault_of_that_revision_alone(repo: Repository
     blob = repo.git("rev-parse", "HEAD~2:f1.txt")
     (repo.path / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
     index_store = IndexStore(str(tmp_path / "index"))
-    with pytest.raises(SearchIndexError, match="gone from the repository"):
+    with pytest.raises(SearchIndexError, match="no longer has a file of this revision"):
         index_store.open(tip)
     assert len(find(index_store, head, "at 11")) == 2
 
