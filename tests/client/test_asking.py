@@ -70,7 +70,7 @@ def test_a_service_is_explained_from_the_tree_alone() -> None:
     client = sl.Client(ScriptedBackend(COMPLETE)).explain("foo or bar", pattern_type="keyword")
     assert "scripted doesn't report which" in client.text
     assert client.data["tree"] == sl.parse_query("foo or bar", "keyword").canonical()
-    assert "say which" in client._repr_mimebundle_()["text/html"]
+    assert "report which" in client._repr_mimebundle_()["text/html"]
     with pytest.raises(sl.QueryError):
         sl.Client(ScriptedBackend(COMPLETE)).explain("/(/")
 

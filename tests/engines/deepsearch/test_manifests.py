@@ -38,7 +38,7 @@ on test => sub {
 """
 
 
-def listed(path: str, text: str) -> list[tuple[str, str, str]]:
+def packages_of(path: str, text: str) -> list[tuple[str, str, str]]:
     """Name, version and group of each package that a manifest lists."""
     requirements = read_requirements(path, text.splitlines())
     assert requirements is not None
@@ -48,14 +48,14 @@ def listed(path: str, text: str) -> list[tuple[str, str, str]]:
 
 
 def test_a_description_lists_packages_by_field() -> None:
-    assert listed("DESCRIPTION", DESCRIPTION) == [
+    assert packages_of("DESCRIPTION", DESCRIPTION) == [
         ("methods", "", ""), ("cli", "", ""), ("glue", ">= 1.6.1", ""), ("testthat", ">= 3.0.0", "Suggests"),
     ]  # fmt: skip
     assert read_runtime("DESCRIPTION", DESCRIPTION.splitlines(), "r") == (">= 3.6", 5)
 
 
 def test_a_cpanfile_lists_packages_by_phase() -> None:
-    assert listed("cpanfile", CPANFILE) == [
+    assert packages_of("cpanfile", CPANFILE) == [
         ("ExtUtils::MakeMaker", "", "configure"), ("Try::Tiny", "", ""), ("HTTP::Date", "6", ""),
         ("Net::HTTP", "6.18", "recommends"), ("Test::More", "0.96", "test"),
     ]  # fmt: skip

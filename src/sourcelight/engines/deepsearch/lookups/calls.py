@@ -284,9 +284,9 @@ def _mentions(
             continue
         evidence = texts.evidence(target, row["path"], row["line_number"], row["line_number"], "usage")
         statements.append(Statement(f"{code(row['path'])}: {code((row['line'] or '').strip()[:160])}", (evidence,)))
-    places = list(dict.fromkeys(f"{code(row['path'])}, line {row['line_number']:,}" for row in main))[:SHOWN]
+    locations = list(dict.fromkeys(f"{code(row['path'])}, line {row['line_number']:,}" for row in main))[:SHOWN]
     # A colon promises all of them, and comments, texts and tests have the name, too.
-    such = f"{':' if len(rows) == len(places) else ', such as'} {join_words(places)}"
+    such = f"{':' if len(rows) == len(locations) else ', such as'} {join_words(locations)}"
     headline = Statement(
         f"No call of {code(name)} is certain, but other lines have the name{such}",
         tuple(item for statement in statements[:SHOWN] for item in statement.evidence),
