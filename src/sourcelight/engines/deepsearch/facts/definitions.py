@@ -302,9 +302,9 @@ def count_tests(work: Work) -> Fact:
     )
     customs = {language for language, _, _ in _TESTS}
     if customs_there and not rows and not names:
-        places = _test_places(work, notes)
-        if places.total:
-            return _without_custom(work, fact, places, sum(file_counts.values()))
+        place_table = _test_places(work, notes)
+        if place_table.total:
+            return _without_custom(work, fact, place_table, sum(file_counts.values()))
     if not customs_there:
         # In no language whose tests have a form that is known: zero would be a guess.
         fact.unread = sorted(file_counts.keys() & PROGRAMMING_LANGUAGES) or ["other"]
@@ -376,19 +376,19 @@ _OTHER_WORDS = re.compile(r"(?:la|con|pro|at|grea|fas|newes|oldes|sho|lon|highes
 """Words that only end with "test", such as "latest"."""
 
 
-def _without_custom(work: Work, fact: Fact, places: Rows, files: int) -> Fact:
+def _without_custom(work: Work, fact: Fact, place_table: Rows, files: int) -> Fact:
     """State that no test has a known form where names say that there are some: zero would be wrong."""
-    first = places.rows[0][1]
-    others = places.total - 1
-    further = f" and {count_of(others, 'further file')}" if others else ""
+    first = place_table.rows[0][1]
+    other_count = place_table.total - 1
+    further = f" and {count_of(other_count, 'further file')}" if other_count else ""
     fact.number = None
     fact.subject = (
         f"No test of a known form was found in {count_of(files, 'file')}{file_conditions(work)}, but {code(first)}"
-        f"{further} {'have' if others else 'has'} a name of tests in the path or the code"
+        f"{further} {'have' if other_count else 'has'} a name of tests in the path or the code"
     )
     fact.is_open = True
-    fact.rule = "How many tests these have is not known: the customs of test frameworks differ."
-    fact.tables = [places]
+    fact.rule = "The number of tests in these is not known: the customs of test frameworks differ."
+    fact.tables = [place_table]
     return fact
 
 

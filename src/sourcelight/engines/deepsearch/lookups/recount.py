@@ -13,9 +13,9 @@ from typing import TypeAlias
 
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
-from sourcelight.engines.deepsearch.facts.macro_heads import ClassHead, read_class_heads
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.paths import PathNames, is_of_files
+from sourcelight.engines.deepsearch.facts.subclasses import ClassHead, read_class_heads
 from sourcelight.engines.deepsearch.redaction import is_hidden_file
 from sourcelight.engines.symbols.grammars import LANGUAGES
 
