@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 
 from engines.deepsearch.asking import research
 from sourcelight.backends.embedded import open_engine
-from sourcelight.engines.deepsearch.facts.subclasses import read_class_heads
+from sourcelight.engines.deepsearch.facts.subclasses import read_class_heads, read_derivation
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.testing import RepositoryBuilder
 
@@ -187,3 +188,14 @@ def test_imports_are_no_dependencies(tmp_path: Path) -> None:
         text = research(engine, question).text
         assert "imported" not in text
         assert text.startswith("Dependencies can't be counted here"), text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["class A: " * 100_000, "class A<" * 4_900, "class " * 100_000, 'R"x(' * 4_900, "class A(" + "(a)" * 100_000],
+)
+def test_hostile_heads_are_read_in_bounded_time(text: str) -> None:
+    started = time.process_time()
+    assert read_class_heads([text]) == []
+    read_derivation(text)
+    assert time.process_time() - started < 3.0

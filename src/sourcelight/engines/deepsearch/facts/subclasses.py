@@ -248,14 +248,18 @@ _ARGUMENTS = r"\((?:[^()]|\([^()]*\))*\)"
 _MACRO = rf"(?:[A-Z][A-Z\d_]*|__\w+|alignas|\w+_(?:api|export))(?:\s*{_ARGUMENTS})?"
 _BODY = re.compile(
     rf"\b(?P<kind>class|struct)\s+(?P<macros>(?:(?:\[\[[^\]]*\]\]|{_MACRO})\s+)*)(?:\w+::)*(?P<name>(?!final\b)[A-Za-z_]\w*)"
-    r"\s*(?:<[^;{}()]*>\s*)?(?:final\b\s*)?(?::(?!:)[^;{}]*)?\{"
+    r"\s*(?:<[^;{}()]{0,1000}>\s*)?(?:final\b\s*)?(?::(?!:)[^;{}]{0,2000})?\{"
 )
 _DERIVATION = re.compile(
     rf"\b(?P<kind>class|struct)\s+(?:(?:\[\[[^\]]*\]\]|(?!final\b)\w+(?:\s*{_ARGUMENTS})?)\s+)*(?:\w+::)*"
     r"(?P<name>(?!final\b)[A-Za-z_]\w*)\s*(?:final\b\s*)?:(?!:)(?P<bases>[^;{]*)"
 )
+_MAX_HEADS = 5_000
+"""Words that may begin a head beyond which a file is not read: no source has as many."""
+_MAX_HEAD = 1_000
+"""Characters of a head that are read."""
 _NOT_CODE = re.compile(
-    r"//[^\n]*|/\*.*?(?:\*/|\Z)|\bR\"(?P<mark>[^(\s\"]*)\(.*?\)(?P=mark)\"|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])'"
+    r"//[^\n]*|/\*.*?(?:\*/|\Z)|\bR\"(?P<mark>[^(\s\"]{0,16})\(.{0,20000}?\)(?P=mark)\"|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])'"
     r"|^[ \t]*#(?:\\.|[^\n\\])*",
     re.DOTALL | re.MULTILINE,
 )
@@ -278,7 +282,9 @@ def read_class_heads(lines: Sequence[str]) -> list[ClassHead]:
     Declarations without a body, friends, ``enum class`` and parameters of templates are none.
     """
     text = "\n".join(lines)
-    if "class" not in text and "struct" not in text:
+    # Each word may make a pattern read on for some thousand characters.
+    words = text.count("class") + text.count("struct")
+    if not words or words > _MAX_HEADS or text.count('R"') > _MAX_HEADS:
         return []
     text = _NOT_CODE.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
     return [
@@ -296,6 +302,7 @@ def read_derivation(head: str) -> tuple[str, str, str] | None:
     head
         A head in one line, without parameters of templates.
     """
+    head = head[:_MAX_HEAD]
     match = _DERIVATION.search(head)
     if match is None or re.search(r"\benum\s+$", head[: match.start()]) is not None:
         return None

@@ -60,7 +60,7 @@ _VERSION_FILES = (
     r"|hpp|hh|clj|nim|lua|pl|pm|py|rs)$"
 )
 _OPENS = re.compile(r"[{(\[:]\s*(?:\|\w+\|)?\s*$|\bdo\s*(?:\|\w+\|)?\s*$|^\s*<[A-Za-z][^/>]*>\s*$|^\s*\w+\s*\($")
-_TABLE = re.compile(r"\s*\[+[^\]]+\]+\s*(?:#.*)?$")
+_TABLE = re.compile(r"\s*\[{1,2}[^\]]+\]{1,2}\s*(?:#.*)?$")
 _NAMED_FILE = re.compile(
     r"(?<![\w/])[\w./-]*\w\.\w{1,10}\b|\b(?:Dockerfile|Makefile|Gemfile|Rakefile|CMakeLists\.txt)\b"
 )
@@ -123,6 +123,7 @@ def find_settings(work: Work, texts: FileTexts, subject: Subject) -> list[BuildL
     rows.sort(key=lambda row: (_base(row["path"]) not in file_names, row["path"].count("/"), row["path"]))
     lines: list[BuildLine] = []
     for row in rows[:_MAX_FILES]:
+        work.inquiry.context.cancellation.check()
         target = work.inquiry.pins.of(row["repository"])
         is_named = _base(row["path"]) in file_names
         if target is None or (_LOCKS.search(row["path"]) and not is_named):
