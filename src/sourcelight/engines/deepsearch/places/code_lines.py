@@ -31,7 +31,7 @@ _PROTOTYPE = (
     r"^\s*(?!(?:return|throw|new|delete|await|else|yield|co_await|goto"
     r"|case)\b)(?:[\w:<>,]+[\s*&]+)+{name}\s*\([^;{{}}=]*\)[\s\w]*;\s*$"
 )
-_MAX_CHARACTERS = 2_000
+_MAX_ROWS, _MAX_CHARACTERS = 20_000, 2_000
 _RAISE = (
     r"\b(?:raise|throw|throws|rethrow|panic!?|Err|return|fail|bail!?|abort|die|reject|errors?\.New|rescue"
     r"|catch|except)\b"
@@ -55,7 +55,8 @@ def find_named(
         rows = [row for row in run_searches(work, queries, []) if row["type"] == "content"]
     rank = _RANKS[subject.relation](simple)
     ranked = []
-    for row in rows:
+    for row in rows[:_MAX_ROWS]:
+        work.inquiry.context.cancellation.check()
         line = row["line"] or ""
         if len(line) > _MAX_CHARACTERS or (DOCUMENTS.search(row["path"]) and subject.relation != "define"):
             continue
