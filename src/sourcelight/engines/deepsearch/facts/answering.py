@@ -13,15 +13,7 @@ from sourcelight.core.errors import QueryError, RepositoryError, ToolError, Unsu
 from sourcelight.core.markup import code
 from sourcelight.core.markup.counts import list_names
 from sourcelight.engines.deepsearch.evidence.claims import claim_of
-from sourcelight.engines.deepsearch.facts import (
-    changes,
-    commits,
-    definitions,
-    files,
-    imports,
-    subclasses,
-    texts,
-)
+from sourcelight.engines.deepsearch.facts import changes, commits, definitions, files, imports, subclasses, texts
 from sourcelight.engines.deepsearch.facts.events import find_event
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.paths import PathNames

@@ -266,11 +266,12 @@ def list_dependencies(work: Work, group: str, notes: list[str]) -> Finding | Non
         of_group = f" ({', '.join(groups[:SHOWN])})" if groups else ""
         count = count_of(len({requirement.name for requirement in required}), "dependency")
         # For "runtime dependencies?" of a package without any, development dependencies alone are no answer.
-        texts_again = "\n".join(texts.lines(target, path)).casefold()
-        confirmed_names = [name for name in distinct if re.split(r"[:/]", name)[-1].casefold() in texts_again]
-        # A program may list more than what is read of it, by variables or in another form.
         lines = texts.lines(target, path)
-        is_least = len(_DECLARATION.findall("\n".join(lines))) > len(read_requirements(path, lines) or ())
+        manifest_text = "\n".join(lines)
+        folded_text = manifest_text.casefold()
+        confirmed_names = [name for name in distinct if re.split(r"[:/]", name)[-1].casefold() in folded_text]
+        # A program may list more than what is read of it, by variables or in another form.
+        is_least = len(_DECLARATION.findall(manifest_text)) > len(read_requirements(path, lines) or ())
         count = f"at least {count}" if is_least and _AS_CODE.search(path) else count
         has_none = not group and groups and not is_least and _are_for_development(path, lines, groups)
         if not has_none and groups and len(required) == len(requirements) and _RUNTIME.search(work.inquiry.question):

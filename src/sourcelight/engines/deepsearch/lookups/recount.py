@@ -19,6 +19,8 @@ from sourcelight.engines.deepsearch.facts.subclasses import ClassHead, read_clas
 from sourcelight.engines.deepsearch.redaction import is_hidden_file
 from sourcelight.engines.symbols.grammars import LANGUAGES
 
+Location: TypeAlias = tuple[str, str, int]
+"""Repository, path and line."""
 MAX_FILES = 3_000
 """Files beyond which nothing is counted again, and a number is said to be a least one."""
 _MODIFIERS = (
@@ -74,7 +76,7 @@ def _find_end(line: str) -> str:
     return next((mark for mark in ('"""', "'''") if line.count(mark) % 2), "")
 
 
-def defining_lines(work: Work, kinds: Sequence[str]) -> set[tuple[str, str, int]] | None:
+def defining_lines(work: Work, kinds: Sequence[str], class_heads: Mapping[Location, ClassHead]) -> set[Location] | None:
     """Return the lines that define something of some kinds, by their words alone; None where words don't tell.
 
     Parameters
@@ -83,6 +85,8 @@ def defining_lines(work: Work, kinds: Sequence[str]) -> set[tuple[str, str, int]
         The request under way.
     kinds
         Kinds such as ``class`` or ``enum``.
+    class_heads
+        The heads of classes in files of C and C++.
     """
     if not kinds or not all(kind in _KEYWORDS for kind in kinds):
         return None
@@ -90,21 +94,18 @@ def defining_lines(work: Work, kinds: Sequence[str]) -> set[tuple[str, str, int]
     if files is None:
         return None
     texts = FileTexts(work.context)
-    lines: set[tuple[str, str, int]] = set()
+    words = "|".join(_KEYWORDS[kind] for kind in kinds)
+    pattern = re.compile(rf"\s*{_MODIFIERS}(?:{words})\s+[\w$]")
+    lines = {location for location, head in class_heads.items() if head.kind in kinds}
     for repository, path in files:
         language = language_of(path)
         if language not in LANGUAGES:
             continue
-        target = work.inquiry.pins.of(repository)
         if (language == "C++" and set(kinds) <= _OF_BODIES) or (language == "C" and tuple(kinds) == ("class",)):
-            heads = [] if target is None else read_class_heads(texts.lines(target, path))
-            lines |= {(repository, path, head.line) for head in heads if head.kind in kinds}
             continue
         if not all(language in _WITH_KEYWORD[kind] for kind in kinds):
             return None
         work.inquiry.context.cancellation.check()
-        words = "|".join(_KEYWORDS[kind] for kind in kinds)
-        pattern = re.compile(rf"\s*{_MODIFIERS}(?:{words})\s+[\w$]")
         lines |= {
             (repository, path, number)
             for number, line in code_lines(texts, work, repository, path)
@@ -113,20 +114,19 @@ def defining_lines(work: Work, kinds: Sequence[str]) -> set[tuple[str, str, int]
     return lines
 
 
-Location: TypeAlias = tuple[str, str, int]
-"""Repository, path and line."""
-
-
 def files_in(lines: Collection[Location]) -> set[tuple[str, str]]:
     """Return the files of some lines."""
     return {(repository, path) for repository, path, _ in lines}
 
 
-def lines_with(texts: FileTexts, work: Work, repository: str, path: str, pattern: str) -> set[Location]:
-    """Return the lines of a file in which a pattern is, read one by one."""
-    target = work.inquiry.pins.of(repository)
-    lines = [] if target is None else texts.lines(target, path)
-    return {(repository, path, number) for number, line in enumerate(lines, 1) if re.search(pattern, line) is not None}
+def count_with(texts: FileTexts, work: Work, stated: Collection[Location], pattern: str) -> int:
+    """Count the stated lines that have a pattern, read one by one."""
+    count = 0
+    for repository, path, number in stated:
+        target = work.inquiry.pins.of(repository)
+        lines = [] if target is None else texts.lines(target, path)
+        count += 0 < number <= len(lines) and re.search(pattern, lines[number - 1]) is not None
+    return count
 
 
 def are_absent(work: Work, words: Sequence[str]) -> bool:
@@ -157,19 +157,18 @@ def has_unparsed_part(work: Work) -> bool:
         definitions = None if target is None else store.definitions_of(target, path)
         if definitions is not None and definitions.incomplete:
             return True
-    return bool(_find_macro_heads(work, tuple(_OF_BODIES)))
+    return any(head.has_macro for head in _read_class_heads(work).values())
 
 
-def _find_macro_heads(work: Work, kinds: Sequence[str]) -> dict[Location, ClassHead]:
-    """Return the classes of C and C++ with a macro before the name, which no grammar reads; their words are sure."""
+def _read_class_heads(work: Work) -> dict[Location, ClassHead]:
+    """Return the heads of classes and structs in files of C and C++; no grammar reads those with a macro."""
     texts = FileTexts(work.context)
     heads: dict[Location, ClassHead] = {}
     for repository, path in files_of(work, ("C", "C++")) or ():
         target = work.inquiry.pins.of(repository)
         work.inquiry.context.cancellation.check()
         for head in [] if target is None else read_class_heads(texts.lines(target, path)):
-            if head.has_macro and head.kind in kinds:
-                heads[repository, path, head.line] = head
+            heads[repository, path, head.line] = head
     return heads
 
 
@@ -200,7 +199,9 @@ def confirm_definitions(work: Work, fact: Fact) -> bool:
         return True
     table = fact.tables[0]
     indexed_lines = {(row[0], row[1], row[2]) for row in table.rows}
-    keyword_lines = None if request.relation or request.terms else defining_lines(work, request.symbol_kinds)
+    kinds = request.symbol_kinds
+    class_heads = _read_class_heads(work) if _OF_BODIES.intersection(kinds) else {}
+    keyword_lines = None if request.relation or request.terms else defining_lines(work, kinds, class_heads)
     if keyword_lines is None or table.total > len(table.rows):
         # Names are found by the index alone; then only a file that is not parsed can hide one.
         fact.is_least = has_unparsed_part(work)
@@ -209,7 +210,7 @@ def confirm_definitions(work: Work, fact: Fact) -> bool:
         fact.sentences.append(
             "A second count, by the words of the lines alone, gives other lines: only what both counts have is certain."
         )
-        macro_heads = _find_macro_heads(work, request.symbol_kinds)
+        macro_heads = {at: head for at, head in class_heads.items() if head.has_macro and head.kind in kinds}
         sure = indexed_lines & keyword_lines | macro_heads.keys()
         fact.number, fact.repositories = len(sure), Counter(repository for repository, _, _ in sure)
         if macro_heads.keys() - indexed_lines:

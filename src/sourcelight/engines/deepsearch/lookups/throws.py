@@ -60,7 +60,7 @@ def find_throws(work: Work, name: str, notes: list[str]) -> Finding | None:
     keyword = re.compile(rf"\b(?:throw|raise|rethrow|THROW)\b.*{exception}")
     keyword_lines = {
         (repository, path, number)
-        for repository, path in recount.files_in({(row["repository"], row["path"], 0) for row in rows})
+        for repository, path in {(row["repository"], row["path"]) for row in rows}
         for number, line in recount.code_lines(texts, work, repository, path)
         if simple in line and keyword.search(_STRINGS.sub('""', re.split(r"\s(?:#|//)\s", line)[0])) is not None
     }
@@ -72,10 +72,8 @@ def find_throws(work: Work, name: str, notes: list[str]) -> Finding | None:
     finding = Finding(
         Statement(text, evidence), "throws", queries=[join_queries(queries)], notes=notes, heading="Lines"
     )
-    lines_again = sum(
-        len(recount.lines_with(texts, work, *file, exception) & stated) for file in recount.files_in(stated)
-    )
-    finding.recounts = frozenset({lines_again, len(recount.files_in(stated))})
+    line_count = recount.count_with(texts, work, stated, exception)
+    finding.recounts = frozenset({line_count, len(recount.files_in(stated))})
     finding.quotes = [quote_around(work, texts, throwing[0])]
     finding.details = statements
     finding.method.append(

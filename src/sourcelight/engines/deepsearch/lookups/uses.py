@@ -87,10 +87,7 @@ def find_tests(work: Work, locations: Sequence[DefinitionLocation], name: str, n
     )
     evidence = tuple(item for statement in statements[:SHOWN] for item in statement.evidence)
     stated = {(row["repository"], row["path"], row["line_number"]) for row in using}
-    line_count = sum(
-        len(recount.lines_with(texts, work, *file, rf"(?<!\w){re.escape(simple)}(?!\w)") & stated)
-        for file in recount.files_in(stated)
-    )
+    line_count = recount.count_with(texts, work, stated, rf"(?<!\w){re.escape(simple)}(?!\w)")
     finding = Finding(
         Statement(text, evidence), "tests", queries=[join_queries(queries)], heading="In tests", notes=notes
     )
@@ -259,11 +256,8 @@ def find_configured(work: Work, name: str, notes: list[str]) -> Finding | None:
         Statement(text, evidence), "configured", queries=[join_queries(queries)], notes=notes, heading="Other lines"
     )
     stated = {(row["repository"], row["path"], row["line_number"]) for _, row in values}
-    line_sets = (
-        recount.lines_with(texts, work, *file, rf"(?<![\w$]){re.escape(simple)}(?![\w$])") & stated
-        for file in recount.files_in(stated)
-    )
-    finding.recounts = frozenset({sum(map(len, line_sets))})
+    line_count = recount.count_with(texts, work, stated, rf"(?<![\w$]){re.escape(simple)}(?![\w$])")
+    finding.recounts = frozenset({line_count})
     finding.details = statements[SHOWN:MAX_DETAILS]
     return finding
 
