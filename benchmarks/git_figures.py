@@ -11,6 +11,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -144,6 +145,7 @@ class Figures:
             for group, changes in groups.items()
         }  # fmt: skip
 
+    @cached_property
     def changes_of_files(self) -> dict[str, list[Change]]:
         """The changes of each of today's files under all of its names."""
         all_changes = [self._by_layout(change) for change in self.history.changes()]
@@ -161,7 +163,7 @@ class Figures:
 
     def hotspots(self) -> Rows:
         """Commits, authors, added and removed lines, lines today, score, first and last second of today's files."""
-        today, groups = self.history.tree(self.history.revision), self.changes_of_files()
+        today, groups = self.history.tree(self.history.revision), self.changes_of_files
         contents = self.history.contents(today[path] for path in groups)
         lines = {path: line_count(contents[today[path]]) for path in groups}
         commits = {path: {c.commit for c in changes} for path, changes in groups.items()}
@@ -178,7 +180,7 @@ class Figures:
     def coupling(self, min_commits: int, min_degree: float, max_files: int) -> Rows:
         """Commits together, commits of each, degree, and the newest second of pairs of today's files."""
         files: dict[str, dict[str, set[Change]]] = defaultdict(lambda: defaultdict(set))
-        for path, changes in self.changes_of_files().items():
+        for path, changes in self.changes_of_files.items():
             for change in changes:
                 files[change.commit][path].add(change)
         sizes = Counter(change.commit for change in self.changes)
