@@ -210,7 +210,9 @@ def confirm_definitions(work: Work, fact: Fact) -> bool:
         fact.sentences.append(
             "A second count, by the words of the lines alone, gives other lines: only what both counts have is certain."
         )
-        macro_heads = {at: head for at, head in class_heads.items() if head.has_macro and head.kind in kinds}
+        macro_heads = {
+            location: head for location, head in class_heads.items() if head.has_macro and head.kind in kinds
+        }
         sure = indexed_lines & keyword_lines | macro_heads.keys()
         fact.number, fact.repositories = len(sure), Counter(repository for repository, _, _ in sure)
         if macro_heads.keys() - indexed_lines:
