@@ -20,11 +20,6 @@ def run_local_step(step: str, request: StepRequest, context: ToolContext, emit: 
     return StepResult(STEPS[step](request, context, emit))
 
 
-def _inquiry(request: StepRequest, context: ToolContext) -> ResearchRequest:
-    pins = request.resolve_pins(context.engine.catalog, context.viewer)
-    return ResearchRequest(request.question, request.filters, pins, context, request.previous, request.scope)
-
-
 def _pin(request: StepRequest, context: ToolContext, emit: Emit) -> Any:
     del emit
     return StepRequest.from_pins(
@@ -34,6 +29,11 @@ def _pin(request: StepRequest, context: ToolContext, emit: Emit) -> Any:
 
 def _research(request: StepRequest, context: ToolContext, emit: Emit) -> Any:
     return ExtractiveResearcher().research(_inquiry(request, context), None, emit)
+
+
+def _inquiry(request: StepRequest, context: ToolContext) -> ResearchRequest:
+    pins = request.resolve_pins(context.engine.catalog, context.viewer)
+    return ResearchRequest(request.question, request.filters, pins, context, request.previous, request.scope)
 
 
 def _run_facts(request: StepRequest, context: ToolContext, emit: Emit) -> Any:

@@ -46,17 +46,6 @@ class ConversationBusy(Exception):
     """The conversation already works on a question."""
 
 
-def _scope_text(scope: NamedScope) -> str:
-    return json.dumps([list(scope.repositories), scope.revision])
-
-
-def _scope_of(text: str | None) -> NamedScope | None:
-    if text is None:
-        return None
-    repositories, revision = json.loads(text)
-    return NamedScope(tuple(repositories), revision)
-
-
 @dataclass(slots=True)
 class ConversationStore:
     """Reads and writes conversations of a state file."""
@@ -348,6 +337,10 @@ class ConversationStore:
         ]
 
 
+def _scope_text(scope: NamedScope) -> str:
+    return json.dumps([list(scope.repositories), scope.revision])
+
+
 def _append(connection: Any, question: int, kind: str, payload: Mapping[str, Any], now_ms: int) -> QuestionEvent:
     """Append an event; the last one in the transaction that ends the question, so that readers see both or none."""
     (number,) = connection.execute(
@@ -358,18 +351,19 @@ def _append(connection: Any, question: int, kind: str, payload: Mapping[str, Any
     return QuestionEvent(int(number), kind, now_ms, dict(payload))
 
 
+def _scope_of(text: str | None) -> NamedScope | None:
+    if text is None:
+        return None
+    repositories, revision = json.loads(text)
+    return NamedScope(tuple(repositories), revision)
+
+
 def astuple_of(source: StoredSource) -> tuple[Any, ...]:
     """Return the columns of a source."""
     return (
         source.type, source.label, source.link, source.repository, source.commit, source.path, source.begin_line,
         source.end_line, source.role, source.status, source.quote,
     )  # fmt: skip
-
-
-def _sort_key(item: Evidence) -> tuple[str, str, str, int, int]:
-    if isinstance(item, CommitEvidence):
-        return item.repository, item.commit, "", 0, 0
-    return item.repository, item.commit, item.path, item.begin_line, item.end_line
 
 
 def _to_sources(finished: FinishedAnswer) -> list[StoredSource]:
@@ -393,6 +387,12 @@ def _to_sources(finished: FinishedAnswer) -> list[StoredSource]:
         StoredSource("unknown", f"{name}: not from a tool", "", status="rejected") for name in finished.invented
     ]
     return sources
+
+
+def _sort_key(item: Evidence) -> tuple[str, str, str, int, int]:
+    if isinstance(item, CommitEvidence):
+        return item.repository, item.commit, "", 0, 0
+    return item.repository, item.commit, item.path, item.begin_line, item.end_line
 
 
 def _conversation(row: tuple[Any, ...]) -> ConversationRecord:

@@ -299,15 +299,6 @@ UNREAD = "In what could be read: "
 """Beginning of a sentence about what could only be read in part."""
 
 
-@cache
-def _pattern(form: str) -> re.Pattern[str]:
-    """Turn a form into an expression."""
-    parts = []
-    for number, part in enumerate(re.split(r"(`…`|…)", form)):
-        parts.append(_NAME.format(number) if part == "`…`" else ".*" if part == "…" else re.escape(part))
-    return re.compile("".join(parts) + (".*" if form.endswith("`…`") else ""), re.DOTALL)
-
-
 def claim_of(sentence: str, proofs: Sequence[str] = ()) -> Claim | None:
     """Return what kind of fact a sentence states; None for a sentence of no known form.
 
@@ -323,6 +314,15 @@ def claim_of(sentence: str, proofs: Sequence[str] = ()) -> Claim | None:
         if (not proofs or claim.proof in proofs) and any(_pattern(form).fullmatch(text) for form in claim.forms):
             return claim
     return None
+
+
+@cache
+def _pattern(form: str) -> re.Pattern[str]:
+    """Turn a form into an expression."""
+    parts = []
+    for number, part in enumerate(re.split(r"(`…`|…)", form)):
+        parts.append(_NAME.format(number) if part == "`…`" else ".*" if part == "…" else re.escape(part))
+    return re.compile("".join(parts) + (".*" if form.endswith("`…`") else ""), re.DOTALL)
 
 
 def is_proven(finding: Finding) -> bool:

@@ -142,6 +142,29 @@ def conditions(work: Work, *, is_single: bool = False) -> str:
     return "".join(parts)
 
 
+def count_commits(work: Work) -> Fact:
+    """Count commits."""
+    fact = Fact(0, "", "", unit="commits")
+    rows = _find_commits(work, fact)
+    noun = "merge" if work.request.merges else "commit"
+    fact.number = len(rows)
+    fact.subject = f"{noun_for(noun, len(rows))}{conditions(work)}"
+    fact.rule += (
+        "Commits behind the commit that is searched count; spans of time are of committer dates in UTC, and "
+        "days are shown as `git log` shows them."
+    )
+    fact.repositories = Counter(row["repository"] for row in rows)
+    table = Rows("Commits", ("repository", "commit", "date", "author", "subject"))
+    for row in rows:
+        table.add((row["repository"], row["commit"][:12], day_of(row), row["author"], row["subject"]), evidence_of(row))
+    fact.tables = [table, people_table(rows)]
+    if request_period := _PERIODS.get(work.request.group):
+        fact.tables.insert(0, _period_table(rows, *request_period))
+    if not rows and work.request.authors:
+        fact.sentences.append("No author's name or address holds that.")
+    return fact
+
+
 def _find_commits(work: Work, fact: Fact) -> list[dict[str, Any]]:
     """Find the commits of a request, newest first, with, without or only merges as the request says."""
     request = work.request
@@ -198,29 +221,6 @@ def _find_by_side(work: Work, fact: Fact) -> list[dict[str, Any]]:
     fact.notes += limiting_notices(answer)
     # Rows are lines; a dictionary keeps one per commit, in order.
     return list({(row["repository"], row["commit"]): row for row in answer.table.to_pylist()}.values())
-
-
-def count_commits(work: Work) -> Fact:
-    """Count commits."""
-    fact = Fact(0, "", "", unit="commits")
-    rows = _find_commits(work, fact)
-    noun = "merge" if work.request.merges else "commit"
-    fact.number = len(rows)
-    fact.subject = f"{noun_for(noun, len(rows))}{conditions(work)}"
-    fact.rule += (
-        "Commits behind the commit that is searched count; spans of time are of committer dates in UTC, and "
-        "days are shown as `git log` shows them."
-    )
-    fact.repositories = Counter(row["repository"] for row in rows)
-    table = Rows("Commits", ("repository", "commit", "date", "author", "subject"))
-    for row in rows:
-        table.add((row["repository"], row["commit"][:12], day_of(row), row["author"], row["subject"]), evidence_of(row))
-    fact.tables = [table, people_table(rows)]
-    if request_period := _PERIODS.get(work.request.group):
-        fact.tables.insert(0, _period_table(rows, *request_period))
-    if not rows and work.request.authors:
-        fact.sentences.append("No author's name or address holds that.")
-    return fact
 
 
 def _period_table(rows: Sequence[dict[str, Any]], title: str, form: str) -> Rows:

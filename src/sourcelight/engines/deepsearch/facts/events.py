@@ -57,11 +57,6 @@ def byline(row: dict[str, Any]) -> str:
     return f"{inline(row['author'], 80)} on {authored}{later}"
 
 
-def _set_commit(fact: Fact, verb: str, row: dict[str, Any], note: str) -> None:
-    fact.subject = f"{verb} by {byline(row)} in “{inline(row['subject'])}”"
-    fact.commits.append(evidence_of(row, note))
-
-
 def _find_named(work: Work) -> Fact | None:
     """Return the commit of a tag, or of an identifier."""
     name, is_tag = work.request.head, work.request.event == "tag"
@@ -124,6 +119,11 @@ def _find_commit(work: Work) -> Fact | None:
     ]
     fact.unit = "date"
     return fact
+
+
+def _set_commit(fact: Fact, verb: str, row: dict[str, Any], note: str) -> None:
+    fact.subject = f"{verb} by {byline(row)} in “{inline(row['subject'])}”"
+    fact.commits.append(evidence_of(row, note))
 
 
 def _find_people(work: Work) -> Fact:

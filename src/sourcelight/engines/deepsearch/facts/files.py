@@ -156,13 +156,6 @@ def count_languages(work: Work) -> Fact:
     return fact
 
 
-def _is_binary(work: Work, target: Target, path: str) -> bool:
-    """Return whether the index left out a file because it isn't text."""
-    view = work.inquiry.context.local.store.open(target)[0].view
-    position = view.file_number(path.encode())
-    return position is not None and REASONS[int(view.reason[position])] == "binary"
-
-
 def count_lines(work: Work) -> Fact:
     """Count all lines of files, including a last line without a newline."""
     queries = make_listing_queries(work)
@@ -208,6 +201,13 @@ def count_lines(work: Work) -> Fact:
     fact.repositories = +per
     fact.tables = [table]
     return fact
+
+
+def _is_binary(work: Work, target: Target, path: str) -> bool:
+    """Return whether the index left out a file because it isn't text."""
+    view = work.inquiry.context.local.store.open(target)[0].view
+    position = view.file_number(path.encode())
+    return position is not None and REASONS[int(view.reason[position])] == "binary"
 
 
 def count_repositories(work: Work) -> Fact:

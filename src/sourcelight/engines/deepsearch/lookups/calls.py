@@ -266,6 +266,38 @@ def _statement(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> Statemen
     return Statement(text, (texts.evidence(target, row["caller_path"], line, line, "usage", 0.0, symbols),))
 
 
+def _no_callers(
+    work: Work, name: str, callables: Sequence[DefinitionLocation], queries: list[str], notes: list[str]
+) -> Finding | None:
+    """State that nothing calls it, if no other line has the name."""
+    searches = make_queries(work, f"case:yes type:file /{escape_regexp(name)}/")
+    rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
+    defining = {(location.target.repository.name, location.path, location.definition.line) for location in callables}
+    other_rows = [
+        row
+        for row in rows
+        if (row["repository"], row["path"], row["line_number"]) not in defining
+        # A line of a notebook's JSON may be a whole cell, with a call below the definition.
+        or (is_jupyter(row["path"]) and (row["line"] or "").count(name) > 1)
+    ]
+    if notes:
+        return None
+    texts = FileTexts(work.context)
+    first = callables[0]
+    if other_rows:
+        # A line may call it in a way that no grammar shows, such as by a macro or in a shell script.
+        return _mentions(work, texts, name, other_rows, [*queries, join_queries(searches)])
+    line = first.definition.line
+    evidence = texts.evidence(first.target, first.path, line, line, "definition", 1.0, (name,))
+    defined = "its definition" if len(callables) == 1 else "its definitions"
+    text = f"No searched line has {code(name)} but {defined} in {code(first.path)}: nothing calls it by its name there"
+    finding = Finding(
+        Statement(text, (evidence,)), "callers", queries=[*queries, join_queries(searches)], is_negative=True
+    )
+    finding.method.append("A name that is put together at run time, and what other programs call, are not found.")
+    return finding
+
+
 def _mentions(
     work: Work, texts: FileTexts, name: str, rows: Sequence[Mapping[str, Any]], queries: list[str]
 ) -> Finding | None:
@@ -298,36 +330,4 @@ def _mentions(
             f"{count_of(len(rows), 'line')} besides definitions {'has' if len(rows) == 1 else 'have'} the name, with "
             f"those of tests, comments and texts; {len(statements):,} are listed."
         )
-    return finding
-
-
-def _no_callers(
-    work: Work, name: str, callables: Sequence[DefinitionLocation], queries: list[str], notes: list[str]
-) -> Finding | None:
-    """State that nothing calls it, if no other line has the name."""
-    searches = make_queries(work, f"case:yes type:file /{escape_regexp(name)}/")
-    rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
-    defining = {(location.target.repository.name, location.path, location.definition.line) for location in callables}
-    other_rows = [
-        row
-        for row in rows
-        if (row["repository"], row["path"], row["line_number"]) not in defining
-        # A line of a notebook's JSON may be a whole cell, with a call below the definition.
-        or (is_jupyter(row["path"]) and (row["line"] or "").count(name) > 1)
-    ]
-    if notes:
-        return None
-    texts = FileTexts(work.context)
-    first = callables[0]
-    if other_rows:
-        # A line may call it in a way that no grammar shows, such as by a macro or in a shell script.
-        return _mentions(work, texts, name, other_rows, [*queries, join_queries(searches)])
-    line = first.definition.line
-    evidence = texts.evidence(first.target, first.path, line, line, "definition", 1.0, (name,))
-    defined = "its definition" if len(callables) == 1 else "its definitions"
-    text = f"No searched line has {code(name)} but {defined} in {code(first.path)}: nothing calls it by its name there"
-    finding = Finding(
-        Statement(text, (evidence,)), "callers", queries=[*queries, join_queries(searches)], is_negative=True
-    )
-    finding.method.append("A name that is put together at run time, and what other programs call, are not found.")
     return finding

@@ -47,30 +47,6 @@ _GROUPS = {"dev": "development", "tes": "test", "pee": "peer", "opt": "optional"
 _MAX_LISTED, _MAX_DETAILS = 12, 60
 
 
-def _manifests(
-    work: Work, texts: FileTexts, notes: list[str], queries: list[str]
-) -> Iterator[tuple[Target, str, list[str]]]:
-    """Yield the manifests of each repository: those at the top first, lists of requirements behind other manifests."""
-    searches = make_queries(work, f"type:path file:{quote_value(MANIFESTS)}")
-    queries += searches
-    rows = [row for row in run_searches(work, searches, notes) if row["path"]]
-    rows.sort(
-        key=lambda row: (
-            row["repository"],
-            rank_of(row["path"]) > 1,
-            row["path"].count("/"),
-            requirements_rank(row["path"]),
-            row["path"],
-        )
-    )
-    for row in rows[:_MAX_MANIFESTS]:
-        target = work.inquiry.pins.of(row["repository"])
-        if target is not None:
-            yield target, row["path"], texts.lines(target, row["path"])
-    if len(rows) > _MAX_MANIFESTS:
-        notes.append(f"The first {_MAX_MANIFESTS} of {len(rows):,} manifests were read.")
-
-
 def find_dependency(work: Work, name: str, owner: str, notes: list[str]) -> Finding | None:
     """Return whether manifests list a package, and its version; None without a readable manifest.
 
@@ -121,6 +97,30 @@ def find_dependency(work: Work, name: str, owner: str, notes: list[str]) -> Find
     return finding
 
 
+def _manifests(
+    work: Work, texts: FileTexts, notes: list[str], queries: list[str]
+) -> Iterator[tuple[Target, str, list[str]]]:
+    """Yield the manifests of each repository: those at the top first, lists of requirements behind other manifests."""
+    searches = make_queries(work, f"type:path file:{quote_value(MANIFESTS)}")
+    queries += searches
+    rows = [row for row in run_searches(work, searches, notes) if row["path"]]
+    rows.sort(
+        key=lambda row: (
+            row["repository"],
+            rank_of(row["path"]) > 1,
+            row["path"].count("/"),
+            requirements_rank(row["path"]),
+            row["path"],
+        )
+    )
+    for row in rows[:_MAX_MANIFESTS]:
+        target = work.inquiry.pins.of(row["repository"])
+        if target is not None:
+            yield target, row["path"], texts.lines(target, row["path"])
+    if len(rows) > _MAX_MANIFESTS:
+        notes.append(f"The first {_MAX_MANIFESTS} of {len(rows):,} manifests were read.")
+
+
 def _is_yes_no(work: Work) -> bool:
     return re.match(r"\W*(?:does|do|is|are)\b", work.inquiry.question, re.IGNORECASE) is not None
 
@@ -145,11 +145,6 @@ def _statement(
     repository_text = f" of {code(target.repository.name)}" if many_repositories else ""
     line = texts.evidence(target, path, requirement.line, requirement.line, "read", 1.0)
     return Statement(f"{code(path)}{repository_text} lists {version}{group}", (line,))
-
-
-def _unread_manifests(work: Work, notes: list[str]) -> list[dict[str, Any]]:
-    """Return the rows of manifests in unsupported formats, which may list anything."""
-    return run_searches(work, make_queries(work, f"type:path file:{quote_value(OTHER_MANIFESTS)}"), notes)
 
 
 def _no_dependency(
@@ -202,6 +197,11 @@ def _no_dependency(
             line = texts.evidence(target, row["path"], row["line_number"], row["line_number"], "usage")
             finding.details.append(Statement(code((row["line"] or "").strip()[:160]), (line,)))
     return finding
+
+
+def _unread_manifests(work: Work, notes: list[str]) -> list[dict[str, Any]]:
+    """Return the rows of manifests in unsupported formats, which may list anything."""
+    return run_searches(work, make_queries(work, f"type:path file:{quote_value(OTHER_MANIFESTS)}"), notes)
 
 
 def _is_above(path: str, manifest: str) -> bool:

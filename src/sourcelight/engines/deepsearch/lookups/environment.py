@@ -57,6 +57,41 @@ class _Variables:
     programs: int = 0
 
 
+def list_environment(work: Work, notes: list[str]) -> Finding | None:
+    """Return the variables of the environment that code reads by name."""
+    texts = FileTexts(work.context)
+    variables = _read_variables(work, texts, notes)
+    first_rows = variables.first_rows
+    # In a script of a shell, no line tells a variable of the environment from another one.
+    if not first_rows or variables.scripts > variables.programs:
+        return None
+    names = sorted(first_rows)
+    name_list = join_words([code(name) for name in names[:MAX_DETAILS]])
+    # No number: a library may read others, by forms that no list of functions has.
+    these = "this variable" if len(names) == 1 else "these variables"
+    among = ", among others:" if len(names) > MAX_DETAILS else ":"
+    text = f"Code reads {these} of the environment by name{among} {name_list}"
+    text += "; tests, examples or documents read others" if variables.is_elsewhere else ""
+    text += "; others are read by names that no line spells" if variables.is_unresolved else ""
+    text += "; scripts of a shell were not read" if variables.scripts else ""
+    statements = [
+        Statement(f"{code(name)}: {statement.text}", statement.evidence)
+        for name in names[:MAX_DETAILS]
+        for statement in [state_use(work, texts, first_rows[name], "")]
+    ]
+    evidence = tuple(item for statement in statements[:SHOWN] for item in statement.evidence)
+    finding = Finding(
+        Statement(text, evidence),
+        "environment",
+        queries=[join_queries(variables.queries)],
+        notes=notes,
+        heading="Read at",
+    )
+    finding.details = statements
+    finding.method.append("Code outside of tests and examples counts; names that are put together at run time do not.")
+    return finding
+
+
 def _read_variables(work: Work, texts: FileTexts, notes: list[str]) -> _Variables:
     anything = (
         r"\benviron(ment)?\b|[gG]et_?[eE]nv|LookupEnv\s*\(|\bENV(\[|\.fetch|\{)|process\.env\b|env::var|GetEnvironmentVariable"
@@ -101,41 +136,6 @@ def _count_scripts(work: Work, texts: FileTexts, notes: list[str]) -> tuple[int,
             language = language_at(texts, target, row["path"])
             counts[language == "Shell"] += bool(language) and language not in NO_CODE
     return counts[True], counts[False]
-
-
-def list_environment(work: Work, notes: list[str]) -> Finding | None:
-    """Return the variables of the environment that code reads by name."""
-    texts = FileTexts(work.context)
-    variables = _read_variables(work, texts, notes)
-    first_rows = variables.first_rows
-    # In a script of a shell, no line tells a variable of the environment from another one.
-    if not first_rows or variables.scripts > variables.programs:
-        return None
-    names = sorted(first_rows)
-    name_list = join_words([code(name) for name in names[:MAX_DETAILS]])
-    # No number: a library may read others, by forms that no list of functions has.
-    these = "this variable" if len(names) == 1 else "these variables"
-    among = ", among others:" if len(names) > MAX_DETAILS else ":"
-    text = f"Code reads {these} of the environment by name{among} {name_list}"
-    text += "; tests, examples or documents read others" if variables.is_elsewhere else ""
-    text += "; others are read by names that no line spells" if variables.is_unresolved else ""
-    text += "; scripts of a shell were not read" if variables.scripts else ""
-    statements = [
-        Statement(f"{code(name)}: {statement.text}", statement.evidence)
-        for name in names[:MAX_DETAILS]
-        for statement in [state_use(work, texts, first_rows[name], "")]
-    ]
-    evidence = tuple(item for statement in statements[:SHOWN] for item in statement.evidence)
-    finding = Finding(
-        Statement(text, evidence),
-        "environment",
-        queries=[join_queries(variables.queries)],
-        notes=notes,
-        heading="Read at",
-    )
-    finding.details = statements
-    finding.method.append("Code outside of tests and examples counts; names that are put together at run time do not.")
-    return finding
 
 
 def find_variable(work: Work, words: str, notes: list[str]) -> Finding | None:

@@ -172,18 +172,6 @@ def _read_class_heads(work: Work) -> dict[Location, ClassHead]:
     return heads
 
 
-def _with_heads(work: Work, table: Rows, sure: Collection[Location], heads: Mapping[Location, ClassHead]) -> Rows:
-    """Return a table of definitions with the lines that are sure, those of `heads` included."""
-    rows: dict[Location, tuple[object, ...]] = {(row[0], row[1], row[2]): tuple(row) for row in table.rows}
-    rows = {**{location: (*location, head.name, head.kind) for location, head in heads.items()}, **rows}
-    longer = Rows(table.title, table.columns)
-    for repository, path, line in sorted(sure):
-        target = work.inquiry.pins.of(repository)
-        citation = CitedLine(repository, target.commit if target is not None else "", path, line)
-        longer.add(rows[repository, path, line], citation)
-    return longer
-
-
 def confirm_definitions(work: Work, fact: Fact) -> bool:
     """Say a number of definitions as a least one unless the words of the lines give the same lines.
 
@@ -219,3 +207,15 @@ def confirm_definitions(work: Work, fact: Fact) -> bool:
             fact.sentences.append("So are classes with a macro before their names, which a grammar doesn't read.")
             fact.tables[0] = _with_heads(work, table, sure, macro_heads)
     return bool(fact.number)
+
+
+def _with_heads(work: Work, table: Rows, sure: Collection[Location], heads: Mapping[Location, ClassHead]) -> Rows:
+    """Return a table of definitions with the lines that are sure, those of `heads` included."""
+    rows: dict[Location, tuple[object, ...]] = {(row[0], row[1], row[2]): tuple(row) for row in table.rows}
+    rows = {**{location: (*location, head.name, head.kind) for location, head in heads.items()}, **rows}
+    longer = Rows(table.title, table.columns)
+    for repository, path, line in sorted(sure):
+        target = work.inquiry.pins.of(repository)
+        citation = CitedLine(repository, target.commit if target is not None else "", path, line)
+        longer.add(rows[repository, path, line], citation)
+    return longer

@@ -220,21 +220,6 @@ _TYPE_FIRST = re.compile(r"\.(?:c|h|cc|cpp|cxx|hh|hpp|java|cs|m|mm|dart)$")
 _NO_PARAMETER = frozenset({"", "/", "*", "...", "void", "self", "cls", "&self", "&mut self", "mut self"})
 
 
-def _join_types(texts: Sequence[str]) -> list[str]:
-    """Join what was cut at commas within a type, such as ``Map<String, List<int>> map``."""
-    parameter_texts: list[str] = []
-    depth = 0
-    for text in texts:
-        if depth > 0:
-            parameter_texts[-1] += f", {text}"
-        else:
-            parameter_texts.append(text)
-        # Arrows, comparisons and shifts aren't brackets.
-        bare = re.sub(r"[-=]>|<=|>=|<<=?", "", text)
-        depth = max(0, depth + bare.count("<") - bare.count(">"))
-    return parameter_texts
-
-
 def parameter_names(parameters: Sequence[Parameter], path: str) -> list[str] | None:
     """Return the names of the parameters of a head; None if a head gives types alone, or takes values apart.
 
@@ -264,6 +249,21 @@ def parameter_names(parameters: Sequence[Parameter], path: str) -> list[str] | N
             return None
         names.append(match[1] if match.re.groups else match[0])
     return names
+
+
+def _join_types(texts: Sequence[str]) -> list[str]:
+    """Join what was cut at commas within a type, such as ``Map<String, List<int>> map``."""
+    parameter_texts: list[str] = []
+    depth = 0
+    for text in texts:
+        if depth > 0:
+            parameter_texts[-1] += f", {text}"
+        else:
+            parameter_texts.append(text)
+        # Arrows, comparisons and shifts aren't brackets.
+        bare = re.sub(r"[-=]>|<=|>=|<<=?", "", text)
+        depth = max(0, depth + bare.count("<") - bare.count(">"))
+    return parameter_texts
 
 
 def blank_brackets(text: str) -> str:

@@ -77,11 +77,6 @@ _BY_DEFAULT = re.compile(r"\b(?:by default|at most|at once|at a time|before)\b",
 HEADERS = r"\.(?:h|hh|hpp|hxx)$"
 
 
-def _kind_of(noun: str) -> str:
-    match = NOUN.fullmatch(noun)
-    return kind_of_noun(match) if match is not None else ""
-
-
 class CountReader:
     """Reads a question for a number or a list."""
 
@@ -493,3 +488,8 @@ class CountReader:
                 marked_text.text = f"{marked_text.text[: match.start()]} · {marked_text.text[match.end() :]}"
                 self._use("contain", match)
             marked_text.take(r"\blong\b")
+
+
+def _kind_of(noun: str) -> str:
+    match = NOUN.fullmatch(noun)
+    return kind_of_noun(match) if match is not None else ""

@@ -58,25 +58,6 @@ def read_requirements(path: str, lines: Sequence[str]) -> list[Requirement] | No
     return None
 
 
-def _line_of(lines: Sequence[str], name: str, version: str, start: int = 0) -> int:
-    """Return the first line (from 1) with a name and its version, else with the name; 0 for none."""
-    word = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w-])")
-    with_name = [number for number, line in enumerate(lines[start:], start + 1) if word.search(line[:2_000])]
-    # A name may occur several times, such as in a comment: the line with the version is the entry.
-    exact = [number for number in with_name if version and version in lines[number - 1]]
-    return next(iter(exact or with_name), 0)
-
-
-def _of_text(lines: Sequence[str], text: str, group: str) -> Requirement | None:
-    match = _REQUIREMENT.match(text)
-    if match is None:
-        return None
-    line = next((number for number, line_text in enumerate(lines, 1) if text in line_text), 0)
-    return Requirement(
-        match[1], " ".join(match[3].split()).rstrip(","), group, line or _line_of(lines, match[1], match[3].strip())
-    )
-
-
 def _pyproject(lines: Sequence[str]) -> Iterator[Requirement]:
     data = tomllib.loads("\n".join(lines))
     project = data.get("project") or {}
@@ -98,6 +79,25 @@ def _pyproject(lines: Sequence[str]) -> Iterator[Requirement]:
             # Poetry lists the language among the packages.
             if name != "python":
                 yield _of_table(lines, name, value, group)
+
+
+def _of_text(lines: Sequence[str], text: str, group: str) -> Requirement | None:
+    match = _REQUIREMENT.match(text)
+    if match is None:
+        return None
+    line = next((number for number, line_text in enumerate(lines, 1) if text in line_text), 0)
+    return Requirement(
+        match[1], " ".join(match[3].split()).rstrip(","), group, line or _line_of(lines, match[1], match[3].strip())
+    )
+
+
+def _line_of(lines: Sequence[str], name: str, version: str, start: int = 0) -> int:
+    """Return the first line (from 1) with a name and its version, else with the name; 0 for none."""
+    word = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w-])")
+    with_name = [number for number, line in enumerate(lines[start:], start + 1) if word.search(line[:2_000])]
+    # A name may occur several times, such as in a comment: the line with the version is the entry.
+    exact = [number for number in with_name if version and version in lines[number - 1]]
+    return next(iter(exact or with_name), 0)
 
 
 def _of_table(lines: Sequence[str], name: str, value: Any, group: str) -> Requirement:
