@@ -61,14 +61,6 @@ FORMER_COMMANDS = {
 }
 
 
-def _print_version(*, requested: bool) -> None:
-    if requested:
-        from sourcelight import __version__
-
-        typer.echo(f"sourcelight {__version__}")
-        raise typer.Exit
-
-
 @app.callback()
 def root(
     *,
@@ -84,6 +76,14 @@ def root(
 ) -> None:
     """Search, explore and report on git repositories."""
     del version
+
+
+def _print_version(*, requested: bool) -> None:
+    if requested:
+        from sourcelight import __version__
+
+        typer.echo(f"sourcelight {__version__}")
+        raise typer.Exit
 
 
 def run(words: Sequence[str], early: EarlyAnswers | None = None) -> int:

@@ -21,12 +21,6 @@ from sourcelight.display.notebook.cell_messages import show_warning
 from sourcelight.display.notebook.painter import ProgressState
 
 
-async def _tick(painter: Painter) -> None:
-    while True:
-        await asyncio.sleep(SLICE_S)
-        painter.paint()
-
-
 @asynccontextmanager
 async def painting(
     watched: ProgressState, progress: ProgressChoice, on_stop: Callable[[], None] | None = None, after_s: float = 0.0
@@ -61,6 +55,12 @@ async def painting(
         painter.finish()
     if not ticker.cancelled() and (error := ticker.exception()) is not None:
         raise error
+
+
+async def _tick(painter: Painter) -> None:
+    while True:
+        await asyncio.sleep(SLICE_S)
+        painter.paint()
 
 
 async def arriving(

@@ -127,10 +127,6 @@ class PatternError(SourcelightError, ValueError):
         self.reason = reason
 
 
-def _did_you_mean(names: Sequence[str]) -> str:
-    return f"; did you mean {', '.join(names)}?" if names else ""
-
-
 class RepositoryError(SourcelightError):
     """Base of errors of repositories."""
 
@@ -159,6 +155,10 @@ class RepositoryNotFound(RepositoryError):
         super().__init__(f"repository not found: {repository}{_did_you_mean(near)}")
         self.repository = repository
         self.near = tuple(near)
+
+
+def _did_you_mean(names: Sequence[str]) -> str:
+    return f"; did you mean {', '.join(names)}?" if names else ""
 
 
 class RevisionNotFound(RepositoryError):

@@ -134,6 +134,14 @@ def _event(handler: BaseHTTPRequestHandler, data: Mapping[str, Any]) -> None:
     handler.wfile.flush()
 
 
+def _deltas(turn: Say | Use) -> list[dict[str, Any]]:
+    if isinstance(turn, Use):
+        return [{"role": "assistant", "content": None, "tool_calls": _calls(turn)}]
+    size = max(1, -(-len(turn.text) // turn.chunks))
+    texts = [turn.text[index : index + size] for index in range(0, len(turn.text), size)] or [""]
+    return [{"role": "assistant", "content": text} for text in texts]
+
+
 def _calls(turn: Use) -> list[dict[str, Any]]:
     return [
         {
@@ -144,14 +152,6 @@ def _calls(turn: Use) -> list[dict[str, Any]]:
         }
         for index, (name, arguments) in enumerate(turn.calls)
     ]
-
-
-def _deltas(turn: Say | Use) -> list[dict[str, Any]]:
-    if isinstance(turn, Use):
-        return [{"role": "assistant", "content": None, "tool_calls": _calls(turn)}]
-    size = max(1, -(-len(turn.text) // turn.chunks))
-    texts = [turn.text[index : index + size] for index in range(0, len(turn.text), size)] or [""]
-    return [{"role": "assistant", "content": text} for text in texts]
 
 
 def _usage(turn: Say | Use) -> dict[str, int]:

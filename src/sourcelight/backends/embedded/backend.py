@@ -103,15 +103,6 @@ def open_engine(  # noqa: PLR0913 - its parameters, each by name
     return engine
 
 
-# An exception can't signal the end of the iterator: a future refuses `StopIteration`.
-def _next(events: Iterator[Event]) -> Event | object:
-    """Return the next event, its record batch made here and not on the event loop; `_END` when there is none."""
-    event = next(events, _END)
-    if isinstance(event, RawMatchBatch):
-        _ = event.batch
-    return event
-
-
 class EmbeddedBackend:
     """A `Backend` over an engine of this process; its repositories are here, or on the workers of a cluster."""
 
@@ -257,3 +248,12 @@ class EmbeddedBackend:
         if self._conversations is not None:
             await asyncio.to_thread(self._conversations.close)
         await asyncio.to_thread(self.engine.close)
+
+
+# An exception can't signal the end of the iterator: a future refuses `StopIteration`.
+def _next(events: Iterator[Event]) -> Event | object:
+    """Return the next event, its record batch made here and not on the event loop; `_END` when there is none."""
+    event = next(events, _END)
+    if isinstance(event, RawMatchBatch):
+        _ = event.batch
+    return event

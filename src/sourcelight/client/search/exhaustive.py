@@ -74,11 +74,6 @@ class _Answer:
         return bool(self.error or failures(self.alerts, self.errors))
 
 
-def _untold(done: int, total: int, matches: int) -> None:
-    """Ignore a report."""
-    del done, total, matches
-
-
 class ExhaustiveSearch(BackendWrapper):
     """A backend that answers in full over one that caps its answers; see `AsyncClient.search`.
 
@@ -130,6 +125,11 @@ class ExhaustiveSearch(BackendWrapper):
         async with aclosing(work.events()) as events:
             async for event in events:
                 yield event
+
+
+def _untold(done: int, total: int, matches: int) -> None:
+    """Ignore a report."""
+    del done, total, matches
 
 
 def check_unlimited(request: SearchRequest) -> Query:

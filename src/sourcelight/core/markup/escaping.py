@@ -17,13 +17,6 @@ _UNSEEN = re.compile(
 _SCHEMES = frozenset({"http", "https"})
 
 
-def _picture(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    if code < 0x20:
-        return chr(0x2400 + code)
-    return "\u2421" if code == 0x7F else f"\u27e8U+{code:04X}\u27e9"
-
-
 def visible(text: str) -> str:
     r"""Replace invisible characters with effects: terminal escapes, bidirectional and zero-width characters.
 
@@ -35,6 +28,13 @@ def visible(text: str) -> str:
     'a␛[31mb⟨U+202E⟩c'
     """
     return _UNSEEN.sub(_picture, text)
+
+
+def _picture(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code < 0x20:
+        return chr(0x2400 + code)
+    return "\u2421" if code == 0x7F else f"\u27e8U+{code:04X}\u27e9"
 
 
 def one_line(text: str, width: int) -> str:

@@ -150,13 +150,6 @@ def _texts_of_repeat(node: Repeat, *, fold_case: bool) -> _KnownTexts:
     return _KnownTexts(None, texts.heads, texts.tails, texts.required_tree())
 
 
-def _cross(left: Texts, right: Texts) -> Texts | None:
-    if len(left) * len(right) > MAX_TEXTS:
-        return None
-    texts = frozenset(a + b for a in left for b in right)
-    return None if any(len(text) > MAX_TEXT_BYTES for text in texts) else texts
-
-
 def _join(left: _KnownTexts, right: _KnownTexts) -> _KnownTexts:
     if left.exact == _EMPTY_TEXT:
         return right
@@ -180,6 +173,13 @@ def _join(left: _KnownTexts, right: _KnownTexts) -> _KnownTexts:
     if right.exact is not None:
         tails = seam if seam is not None else right.exact
     return _KnownTexts(None, heads, tails, all_of((left.between, right.between, between)))
+
+
+def _cross(left: Texts, right: Texts) -> Texts | None:
+    if len(left) * len(right) > MAX_TEXTS:
+        return None
+    texts = frozenset(a + b for a in left for b in right)
+    return None if any(len(text) > MAX_TEXT_BYTES for text in texts) else texts
 
 
 def _either(branches: list[_KnownTexts]) -> _KnownTexts:

@@ -132,32 +132,12 @@ def character(code: int, *, fold: bool) -> Chars:
     return Chars(1 << code)
 
 
-@functools.cache
-def _every_wide_character() -> bytes:
-    # Encoded surrogates are included: RE2 reads them as characters.
-    codes = np.arange(0x80, 0x110000, dtype="<u4")
-    return codes.tobytes().decode("utf-32-le", "surrogatepass").encode("utf-8", "surrogatepass")
-
-
-@functools.cache
-def _cased_wide_characters() -> bytes:
-    # Scripts with case are in these blocks; leaving out ideographs and syllables makes one look-up 0.3 ms.
-    ranges = ((0x80, 0x3400), (0xA000, 0xAC00), (0xF900, 0x20000))
-    codes = np.concatenate([np.arange(lo, hi, dtype="<u4") for lo, hi in ranges])
-    return codes.tobytes().decode("utf-32-le").encode()
-
-
-def _options(*, fold: bool) -> Any:
-    options = re2.Options()
-    options.log_errors = False
-    options.case_sensitive = not fold
-    return options
-
-
-def _characters(run: bytes) -> str:
-    if len(run) > 4 * MAX_WIDE:
-        return " " * (MAX_WIDE + 1)  # many: not decoded only to be counted
-    return run.decode("utf-8", "surrogatepass")
+@functools.lru_cache(maxsize=4096)
+def _folded_wide(code: int) -> Chars:
+    source = re2.escape(chr(code).encode())
+    wide = _members(re2.compile(source, _options(fold=True)), _cased_wide_characters())
+    narrow = _narrow_members(source, fold=True)
+    return Chars(narrow, None if wide is None else tuple(sorted({*wide, code})))
 
 
 def _members(regexp: Any, haystack: bytes) -> tuple[int, ...] | None:
@@ -169,12 +149,25 @@ def _members(regexp: Any, haystack: bytes) -> tuple[int, ...] | None:
     return tuple(codes)
 
 
-@functools.lru_cache(maxsize=4096)
-def _folded_wide(code: int) -> Chars:
-    source = re2.escape(chr(code).encode())
-    wide = _members(re2.compile(source, _options(fold=True)), _cased_wide_characters())
-    narrow = _narrow_members(source, fold=True)
-    return Chars(narrow, None if wide is None else tuple(sorted({*wide, code})))
+def _characters(run: bytes) -> str:
+    if len(run) > 4 * MAX_WIDE:
+        return " " * (MAX_WIDE + 1)  # many: not decoded only to be counted
+    return run.decode("utf-8", "surrogatepass")
+
+
+def _options(*, fold: bool) -> Any:
+    options = re2.Options()
+    options.log_errors = False
+    options.case_sensitive = not fold
+    return options
+
+
+@functools.cache
+def _cased_wide_characters() -> bytes:
+    # Scripts with case are in these blocks; leaving out ideographs and syllables makes one look-up 0.3 ms.
+    ranges = ((0x80, 0x3400), (0xA000, 0xAC00), (0xF900, 0x20000))
+    codes = np.concatenate([np.arange(lo, hi, dtype="<u4") for lo, hi in ranges])
+    return codes.tobytes().decode("utf-32-le").encode()
 
 
 def _narrow_members(source: bytes, *, fold: bool) -> int:
@@ -201,6 +194,13 @@ def char_class(source: str, *, fold: bool) -> Chars:
             return Chars(narrow, None)
         return Chars(narrow, tuple(code for code in (0x17F, 0x212A) if regexp.search(chr(code).encode())))
     return Chars(narrow, _members(re2.compile(b"(?:" + raw + b")+", options), _every_wide_character()))
+
+
+@functools.cache
+def _every_wide_character() -> bytes:
+    # Encoded surrogates are included: RE2 reads them as characters.
+    codes = np.arange(0x80, 0x110000, dtype="<u4")
+    return codes.tobytes().decode("utf-32-le", "surrogatepass").encode("utf-8", "surrogatepass")
 
 
 class _SyntaxReader:

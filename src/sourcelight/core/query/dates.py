@@ -88,15 +88,15 @@ def _absolute(text: str) -> datetime | None:
     return None
 
 
+def _epoch(match: re.Match[str]) -> datetime:
+    return datetime.fromtimestamp(int(match[1]), UTC).replace(tzinfo=_zone(match[2], match[3], match[4]))
+
+
 def _zone(sign: str | None, hours: str | None, minutes: str | None) -> timezone:
     if sign is None or hours is None or minutes is None:
         return UTC
     offset = timedelta(hours=int(hours), minutes=int(minutes))
     return timezone(-offset if sign == "-" else offset)
-
-
-def _epoch(match: re.Match[str]) -> datetime:
-    return datetime.fromtimestamp(int(match[1]), UTC).replace(tzinfo=_zone(match[2], match[3], match[4]))
 
 
 def _iso(match: re.Match[str]) -> datetime:

@@ -198,15 +198,15 @@ def nearest_value(name: str, value: str) -> str | None:
     return (find_language(near[0]) if name == "lang" else near[0]) if near else None
 
 
-def _did_you_mean(name: str, value: str, otherwise: str) -> str:
-    near = nearest_value(name, value)
-    return f"did you mean {label_of(name)}:{near}?" if near else otherwise
-
-
 def _check_case(value: str, _now: datetime) -> tuple[str, str] | None:
     if boolean(value) is not None:
         return None
     return f"invalid boolean {quote_text(value)}", _did_you_mean("case", value, "write case:yes or case:no")
+
+
+def _did_you_mean(name: str, value: str, otherwise: str) -> str:
+    near = nearest_value(name, value)
+    return f"did you mean {label_of(name)}:{near}?" if near else otherwise
 
 
 def _check_count(value: str, _now: datetime) -> tuple[str, str] | None:

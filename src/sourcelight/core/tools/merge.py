@@ -92,6 +92,18 @@ def join(parts: Parts, key: Sequence[str]) -> MergedTable:
     return MergedTable(pa.concat_tables(tables).unify_dictionaries(), duplicates)
 
 
+def commits(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
+    """Merge commits, the newest first over all repositories; at most `count`."""
+    del columns
+    import numpy as np
+
+    union = join(parts, ("repository", "commit"))
+    table = union.table
+    # The last key of `lexsort` is the first to sort by. The row number keeps the order of each service among equals.
+    order = np.lexsort((np.arange(len(table)), _ranks_of(table["repository"], arguments), -_times(table)))
+    return MergedTable(*_with(_take(table, order, arguments.get("count")), union))
+
+
 def _ranks_of(column: Any, arguments: Arguments) -> Int64Array:
     """Return a sort key for each row: the position of its repository in the arguments, else by name."""
     import numpy as np
@@ -118,18 +130,6 @@ def _take(table: Any, order: Int64Array, limit: int | None) -> tuple[Any, bool]:
 
     is_truncated = limit is not None and len(order) > limit
     return table.take(pa.array(order[:limit] if is_truncated else order)), is_truncated
-
-
-def commits(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
-    """Merge commits, the newest first over all repositories; at most `count`."""
-    del columns
-    import numpy as np
-
-    union = join(parts, ("repository", "commit"))
-    table = union.table
-    # The last key of `lexsort` is the first to sort by. The row number keeps the order of each service among equals.
-    order = np.lexsort((np.arange(len(table)), _ranks_of(table["repository"], arguments), -_times(table)))
-    return MergedTable(*_with(_take(table, order, arguments.get("count")), union))
 
 
 def diff_lines(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
@@ -233,6 +233,16 @@ SEPARATE_SERVICES = (
 )
 
 
+def contributors(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
+    """Return people by period, bots last, most commits first."""
+    parts = _unify_names(parts, arguments)
+    counts = ("commits", "merges", "co_authored", "additions", "deletions", "files", "agent_commits")
+    folds: _Folds = {**dict.fromkeys(counts, operator.add), "first_date": min, "last_date": max, "bot": operator.or_}
+    rows = _group(parts, ("repository", "period", "period_end", *_PERSON), folds)
+    rows.sort(key=lambda row: (_start(row), bool(row["bot"]), -row["commits"], tie_key(row)))
+    return _table(columns, rows)
+
+
 def _unify_names(parts: Parts, arguments: Arguments) -> Parts:
     """Rename people with one address to the name with the most commits in all services."""
     import pyarrow as pa
@@ -281,30 +291,16 @@ def _group(parts: Parts, keys: Sequence[str], folds: _Folds) -> list[_Row]:
     return list(groups.values())
 
 
+def _start(row: _Row) -> float:
+    return row["period"].timestamp() if row["period"] is not None else 0.0
+
+
 def _table(columns: Columns, rows: Sequence[_Row]) -> MergedTable:
     import pyarrow as pa
 
     schema = pa.schema([pa.field(column.name, arrow_type(column.type)) for column in (SERVICE, *columns)])
     records = [{**row, SERVICE.name: ", ".join(row[SERVICE.name])} for row in rows]
     return MergedTable(pa.Table.from_pylist(records, schema=schema), {})
-
-
-def _union(first: list[str], other: list[str]) -> list[str]:
-    return sorted({*first, *other})
-
-
-def _start(row: _Row) -> float:
-    return row["period"].timestamp() if row["period"] is not None else 0.0
-
-
-def contributors(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
-    """Return people by period, bots last, most commits first."""
-    parts = _unify_names(parts, arguments)
-    counts = ("commits", "merges", "co_authored", "additions", "deletions", "files", "agent_commits")
-    folds: _Folds = {**dict.fromkeys(counts, operator.add), "first_date": min, "last_date": max, "bot": operator.or_}
-    rows = _group(parts, ("repository", "period", "period_end", *_PERSON), folds)
-    rows.sort(key=lambda row: (_start(row), bool(row["bot"]), -row["commits"], tie_key(row)))
-    return _table(columns, rows)
 
 
 def by_author(arguments: Arguments) -> Arguments:
@@ -389,6 +385,10 @@ def identities(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTa
     rows = _group(parts, names, folds)
     rows.sort(key=lambda row: (-row["commits"], -row["commits_as_committer"], *(row[name] for name in names)))
     return _table(columns, rows)
+
+
+def _union(first: list[str], other: list[str]) -> list[str]:
+    return sorted({*first, *other})
 
 
 def identity_suggestions(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:

@@ -99,53 +99,22 @@ def load(name: str, data: bytes) -> Json:
         ) from exc
 
 
-def _object(value: Json) -> _Object:
-    return value if isinstance(value, dict) else {}
+def _content(o: _Object) -> ContentMatch:
+    return ContentMatch(
+        path_matches=_ranges(o, "pathMatches"),
+        line_matches=tuple(map(_line_match, _items(o, "lineMatches"))),
+        chunk_matches=tuple(map(_chunk_match, _items(o, "chunkMatches"))),
+        **_file_facts(o),
+    )
 
 
-def _items(o: _Object, key: str) -> list[Any]:
-    value = o.get(key)
-    return value if isinstance(value, list) else []
-
-
-def _text(o: _Object, key: str) -> str:
-    value = o.get(key)
-    return value if isinstance(value, str) else ""
-
-
-def _number(value: Json) -> int:
-    # Also of a bool, which is an int in Python: a column needs a number.
-    if isinstance(value, int):
-        return int(value)
-    # A huge float would become an integer of hundreds of digits, which no column can hold.
-    return int(value) if isinstance(value, float) and abs(value) < 2**63 else 0
-
-
-def _int(o: _Object, key: str) -> int:
-    return _number(o.get(key))
-
-
-def _flag(o: _Object, key: str) -> bool:
-    return o.get(key) is True
-
-
-def _texts(o: _Object, key: str) -> tuple[str, ...]:
-    return tuple(v for v in _items(o, key) if isinstance(v, str))
-
-
-def _numbers(value: Json, size: int) -> tuple[int, ...]:
-    numbers = [_number(v) for v in value[:size]] if isinstance(value, list) else []
-    # Always `size` numbers, so that callers can unpack them whatever the service sent.
-    return tuple(numbers + [0] * (size - len(numbers)))
+def _ranges(o: _Object, key: str) -> tuple[Range, ...]:
+    return tuple(Range(_location(r.get("start")), _location(r.get("end"))) for r in map(_object, _items(o, key)))
 
 
 def _location(value: Json) -> Location:
     o = _object(value)
     return Location(_int(o, "offset"), _int(o, "line"), _int(o, "column"))
-
-
-def _ranges(o: _Object, key: str) -> tuple[Range, ...]:
-    return tuple(Range(_location(r.get("start")), _location(r.get("end"))) for r in map(_object, _items(o, key)))
 
 
 def _line_match(value: Json) -> LineMatch:
@@ -188,17 +157,12 @@ def _repository_facts(o: _Object) -> dict[str, Any]:
     }
 
 
-def _content(o: _Object) -> ContentMatch:
-    return ContentMatch(
-        path_matches=_ranges(o, "pathMatches"),
-        line_matches=tuple(map(_line_match, _items(o, "lineMatches"))),
-        chunk_matches=tuple(map(_chunk_match, _items(o, "chunkMatches"))),
-        **_file_facts(o),
-    )
-
-
 def _path(o: _Object) -> PathMatch:
     return PathMatch(path_matches=_ranges(o, "pathMatches"), **_file_facts(o))
+
+
+def _symbol(o: _Object) -> SymbolMatch:
+    return SymbolMatch(symbols=tuple(map(_symbol_item, _items(o, "symbols"))), **_file_facts(o))
 
 
 def _symbol_item(value: Json) -> SymbolItem:
@@ -211,10 +175,6 @@ def _symbol_item(value: Json) -> SymbolItem:
         container_name=_text(o, "containerName"),
         line=None if line is None else _number(line),
     )
-
-
-def _symbol(o: _Object) -> SymbolMatch:
-    return SymbolMatch(symbols=tuple(map(_symbol_item, _items(o, "symbols"))), **_file_facts(o))
 
 
 def _repo(o: _Object) -> RepoMatch:
@@ -272,6 +232,19 @@ def _matches(value: Json) -> Matches:
 _MAX_DIGITS = 19
 
 
+def _progress(value: Json) -> Progress:
+    o = _object(value)
+    count, matches, skipped = o.get("repositoriesCount"), o.get("matchCount"), o.get("skipped")
+    return Progress(
+        done=_flag(o, "done"),
+        match_count=_count(matches),
+        duration_ms=_int(o, "durationMs"),
+        repositories_count=None if count is None else _number(count),
+        skipped=tuple(map(_decode_skipped, [skipped] if isinstance(skipped, dict) else _items(o, "skipped"))),
+        trace=_text(o, "trace"),
+    )
+
+
 def _decode_skipped(value: Json) -> Skipped:
     # In any form, an item means that something was left out.
     o = {"reason": value} if isinstance(value, str) else _object(value)
@@ -288,23 +261,8 @@ def _decode_skipped(value: Json) -> Skipped:
     )
 
 
-def _count(value: Json) -> int:
-    # A count may arrive as text. The length is limited, because the text may have millions of digits.
-    is_digits = isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < _MAX_DIGITS
-    return int(str(value)) if is_digits else _number(value)
-
-
-def _progress(value: Json) -> Progress:
-    o = _object(value)
-    count, matches, skipped = o.get("repositoriesCount"), o.get("matchCount"), o.get("skipped")
-    return Progress(
-        done=_flag(o, "done"),
-        match_count=_count(matches),
-        duration_ms=_int(o, "durationMs"),
-        repositories_count=None if count is None else _number(count),
-        skipped=tuple(map(_decode_skipped, [skipped] if isinstance(skipped, dict) else _items(o, "skipped"))),
-        trace=_text(o, "trace"),
-    )
+def _filters(value: Json) -> Filters:
+    return Filters(tuple(map(_filter, value)) if isinstance(value, list) else ())
 
 
 def _filter(value: Json) -> SuggestedFilter:
@@ -312,16 +270,6 @@ def _filter(value: Json) -> SuggestedFilter:
     # Older services have `limitHit`, which means the opposite.
     exhaustive = _flag(o, "exhaustive") if "exhaustive" in o else o.get("limitHit") is False
     return SuggestedFilter(_text(o, "value"), _text(o, "label"), _int(o, "count"), exhaustive, _text(o, "kind"))
-
-
-def _filters(value: Json) -> Filters:
-    return Filters(tuple(map(_filter, value)) if isinstance(value, list) else ())
-
-
-def _decode_proposed(value: Json) -> ProposedQuery:
-    o = _object(value)
-    annotations = tuple((_text(a, "name"), str(a.get("value", ""))) for a in map(_object, _items(o, "annotations")))
-    return ProposedQuery(_text(o, "query"), _text(o, "description"), annotations)
 
 
 def _alert(value: Json) -> Alert:
@@ -332,6 +280,12 @@ def _alert(value: Json) -> Alert:
         kind=_text(o, "kind"),
         proposed_queries=tuple(map(_decode_proposed, _items(o, "proposedQueries"))),
     )
+
+
+def _decode_proposed(value: Json) -> ProposedQuery:
+    o = _object(value)
+    annotations = tuple((_text(a, "name"), str(a.get("value", ""))) for a in map(_object, _items(o, "annotations")))
+    return ProposedQuery(_text(o, "query"), _text(o, "description"), annotations)
 
 
 def _error(value: Json) -> ErrorEvent:
@@ -350,3 +304,49 @@ _EVENTS: dict[str, Callable[[Json], Event]] = {
     "error": _error,
     "done": _decode_done,
 }
+
+
+def _text(o: _Object, key: str) -> str:
+    value = o.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _texts(o: _Object, key: str) -> tuple[str, ...]:
+    return tuple(v for v in _items(o, key) if isinstance(v, str))
+
+
+def _flag(o: _Object, key: str) -> bool:
+    return o.get(key) is True
+
+
+def _int(o: _Object, key: str) -> int:
+    return _number(o.get(key))
+
+
+def _number(value: Json) -> int:
+    # Also of a bool, which is an int in Python: a column needs a number.
+    if isinstance(value, int):
+        return int(value)
+    # A huge float would become an integer of hundreds of digits, which no column can hold.
+    return int(value) if isinstance(value, float) and abs(value) < 2**63 else 0
+
+
+def _numbers(value: Json, size: int) -> tuple[int, ...]:
+    numbers = [_number(v) for v in value[:size]] if isinstance(value, list) else []
+    # Always `size` numbers, so that callers can unpack them whatever the service sent.
+    return tuple(numbers + [0] * (size - len(numbers)))
+
+
+def _count(value: Json) -> int:
+    # A count may arrive as text. The length is limited, because the text may have millions of digits.
+    is_digits = isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < _MAX_DIGITS
+    return int(str(value)) if is_digits else _number(value)
+
+
+def _items(o: _Object, key: str) -> list[Any]:
+    value = o.get(key)
+    return value if isinstance(value, list) else []
+
+
+def _object(value: Json) -> _Object:
+    return value if isinstance(value, dict) else {}

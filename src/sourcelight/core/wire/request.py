@@ -196,10 +196,6 @@ def _quote(text: str) -> str:
     return f'"{escaped}"'
 
 
-def _bad_parameter(name: str, accepted: str, raw: str, reason: str) -> BadParameter:
-    return BadParameter(f"{name} must be {accepted}, got {_quote(raw)}: {reason}", parameter=name)
-
-
 def _integer(values: dict[str, str], name: str, default: int) -> int:
     raw = values.get(name)
     if raw is None:
@@ -209,6 +205,18 @@ def _integer(values: dict[str, str], name: str, default: int) -> int:
     if len(raw) > 20 or not -(2**63) <= int(raw) < 2**63:
         raise _bad_parameter(name, "an integer", raw, "value out of range")
     return int(raw)
+
+
+def _bad_parameter(name: str, accepted: str, raw: str, reason: str) -> BadParameter:
+    return BadParameter(f"{name} must be {accepted}, got {_quote(raw)}: {reason}", parameter=name)
+
+
+def _context_lines(values: dict[str, str]) -> int:
+    """Read ``cl``, which the specification calls a number of lines and a boolean."""
+    raw = values.get("cl")
+    if raw in _TRUE or raw in _FALSE:
+        return int(raw in _TRUE)
+    return _read_unsigned(values, "cl", 1)
 
 
 def _read_unsigned(values: dict[str, str], name: str, default: int) -> int:
@@ -221,14 +229,6 @@ def _read_unsigned(values: dict[str, str], name: str, default: int) -> int:
     if len(raw) > 20 or int(raw) > _MAX_CONTEXT_LINES:
         raise _bad_parameter(name, accepted, raw, "value out of range")
     return int(raw)
-
-
-def _context_lines(values: dict[str, str]) -> int:
-    """Read ``cl``, which the specification calls a number of lines and a boolean."""
-    raw = values.get("cl")
-    if raw in _TRUE or raw in _FALSE:
-        return int(raw in _TRUE)
-    return _read_unsigned(values, "cl", 1)
 
 
 def _boolean(values: dict[str, str], name: str) -> bool:

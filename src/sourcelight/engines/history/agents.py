@@ -235,19 +235,19 @@ CANDIDATE_PATTERN = (
 """Texts of which every message with a trace contains one, in any case; other messages need not be parsed."""
 
 
-@cache
-def _rules(field: TraceField) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    return tuple((rule.agent, re.compile(rule.pattern, re.IGNORECASE)) for rule in AGENT_RULES if rule.field == field)
+@lru_cache(maxsize=1 << 16)
+def agent_of(name: str, email: str) -> str:
+    """Return the assistant that an identity belongs to; empty for none."""
+    return _agent_of_text("address", email.strip()) or _agent_of_text("name", name.strip())
 
 
 def _agent_of_text(field: TraceField, text: str) -> str:
     return next((agent for agent, pattern in _rules(field) if pattern.fullmatch(text)), "")
 
 
-@lru_cache(maxsize=1 << 16)
-def agent_of(name: str, email: str) -> str:
-    """Return the assistant that an identity belongs to; empty for none."""
-    return _agent_of_text("address", email.strip()) or _agent_of_text("name", name.strip())
+@cache
+def _rules(field: TraceField) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    return tuple((rule.agent, re.compile(rule.pattern, re.IGNORECASE)) for rule in AGENT_RULES if rule.field == field)
 
 
 @dataclass(frozen=True, slots=True)

@@ -244,17 +244,17 @@ def _address(usage: IdentityUsage) -> Iterator[str]:
         yield email
 
 
+def _full_name(usage: IdentityUsage) -> Iterator[str]:
+    parts = [word for word in _words(usage.name) if len(word) > 1]
+    if len(parts) > 1 and usage.name.strip().lower() not in _PLACEHOLDER_NAMES:
+        yield " ".join(sorted(parts))
+
+
 def _words(name: str) -> list[str]:
     # NFKD splits letters from their accents, so José and Jose share a key.
     decomposed = unicodedata.normalize("NFKD", name)
     letters = "".join(c for c in decomposed if not unicodedata.combining(c)).casefold()
     return re.findall(r"\w+", letters)
-
-
-def _full_name(usage: IdentityUsage) -> Iterator[str]:
-    parts = [word for word in _words(usage.name) if len(word) > 1]
-    if len(parts) > 1 and usage.name.strip().lower() not in _PLACEHOLDER_NAMES:
-        yield " ".join(sorted(parts))
 
 
 def _login(usage: IdentityUsage) -> Iterator[str]:

@@ -41,22 +41,6 @@ def table_line(folder: Path, settings: dict[str, Any], kind: str = "symbols") ->
     return json.dumps({"folder": str(folder), "table": settings, "kind": kind}).encode() + b"\n"
 
 
-def _build_table(kind: str) -> TableBuild:
-    # Parsers of languages are a third of what a worker would load, and a text index needs none.
-    if kind == "terms":
-        from sourcelight.engines.search.ranking.terms import term_files
-
-        return term_files.build_table
-    from sourcelight.engines.search import definition_tables
-
-    return definition_tables.build_table
-
-
-def _repository(raw: dict[str, Any]) -> Repository:
-    info = RepositoryInfo(**{**raw.pop("info"), "topics": ()})
-    return Repository(info=info, **raw)
-
-
 def build_locked(
     folder: TextIndexFolder, repository: Repository, options: BuildOptions, tree: FileTree | None = None
 ) -> tuple[int, int] | None:
@@ -84,6 +68,15 @@ def is_built(folder: TextIndexFolder, commit: str, max_file_size: int, revision:
     if view is None or manifest.max_file_size != max_file_size:
         return False
     return view.protected or revision not in PROTECTED
+
+
+def main() -> None:
+    """Serve requests until the input ends."""
+    # Ctrl-C reaches every process of a terminal. The parent decides whether to stop, and kills this one.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    events = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    _serve(sys.stdin.buffer, events)
 
 
 def _serve(requests: IO[bytes], events: IO[bytes]) -> None:
@@ -115,13 +108,20 @@ def _serve(requests: IO[bytes], events: IO[bytes]) -> None:
             send({"event": "done", "read": totals})
 
 
-def main() -> None:
-    """Serve requests until the input ends."""
-    # Ctrl-C reaches every process of a terminal. The parent decides whether to stop, and kills this one.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    events = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    _serve(sys.stdin.buffer, events)
+def _build_table(kind: str) -> TableBuild:
+    # Parsers of languages are a third of what a worker would load, and a text index needs none.
+    if kind == "terms":
+        from sourcelight.engines.search.ranking.terms import term_files
+
+        return term_files.build_table
+    from sourcelight.engines.search import definition_tables
+
+    return definition_tables.build_table
+
+
+def _repository(raw: dict[str, Any]) -> Repository:
+    info = RepositoryInfo(**{**raw.pop("info"), "topics": ()})
+    return Repository(info=info, **raw)
 
 
 if __name__ == "__main__":

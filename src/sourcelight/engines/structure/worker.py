@@ -174,6 +174,10 @@ def _node_at(root: SgNode, start: int, end: int) -> SgNode | None:
     return node
 
 
+def _has_errors(root: SgNode, language: str) -> bool:
+    return any(node.kind() == "ERROR" for node in _code(root, language))
+
+
 def _code(root: SgNode, language: str) -> Iterator[SgNode]:
     """Yield the nodes of a pattern's tree, without the metavariables."""
     metavariable = re.compile(rf"{re.escape(expando_of(language))}+\w*")
@@ -184,10 +188,6 @@ def _code(root: SgNode, language: str) -> Iterator[SgNode]:
         if not metavariable.fullmatch(node.text()):
             yield node
             pending += node.children()
-
-
-def _has_errors(root: SgNode, language: str) -> bool:
-    return any(node.kind() == "ERROR" for node in _code(root, language))
 
 
 def _is_incomplete(root: SgNode) -> bool:
@@ -304,18 +304,12 @@ def _reason(error: BaseException) -> str:
     return (causes[-1] if causes else text.strip() or type(error).__name__)[:_MAX_REASON_CHARS]
 
 
-def _answer(order: ReadOrder | FindOrder, output: IO[bytes]) -> None:
-    if isinstance(order, ReadOrder):
-        readings = {language: read_pattern(order.pattern, language) for language in order.languages}
-        write_message(output, msgspec.msgpack.encode(readings))
-        return
-    for data in order.texts:
-        try:
-            starts, ends = find_spans(order.pattern, order.language, data)
-            finding = SpanAnswer(starts.tobytes(), ends.tobytes())
-        except BaseException as error:  # noqa: BLE001 - as above
-            finding = SpanAnswer(problem=_reason(error))
-        write_message(output, msgspec.msgpack.encode(finding))
+def main() -> None:
+    """Serve orders from standard input until it ends."""
+    threading.stack_size(STACK_BYTES)
+    thread = threading.Thread(target=_serve, name="structure worker", daemon=True)
+    thread.start()
+    thread.join()
 
 
 def _serve() -> None:
@@ -335,12 +329,18 @@ def _serve() -> None:
         _answer(decoder.decode(data), output)
 
 
-def main() -> None:
-    """Serve orders from standard input until it ends."""
-    threading.stack_size(STACK_BYTES)
-    thread = threading.Thread(target=_serve, name="structure worker", daemon=True)
-    thread.start()
-    thread.join()
+def _answer(order: ReadOrder | FindOrder, output: IO[bytes]) -> None:
+    if isinstance(order, ReadOrder):
+        readings = {language: read_pattern(order.pattern, language) for language in order.languages}
+        write_message(output, msgspec.msgpack.encode(readings))
+        return
+    for data in order.texts:
+        try:
+            starts, ends = find_spans(order.pattern, order.language, data)
+            finding = SpanAnswer(starts.tobytes(), ends.tobytes())
+        except BaseException as error:  # noqa: BLE001 - as above
+            finding = SpanAnswer(problem=_reason(error))
+        write_message(output, msgspec.msgpack.encode(finding))
 
 
 if __name__ == "__main__":

@@ -87,18 +87,6 @@ def _to_text(text: bytes) -> str:
     return text.decode(errors="replace")
 
 
-def _text(node: Node | None, data: bytes) -> bytes:
-    # Not `node.text`: it calls back into Python for each piece of the text.
-    if node is None:
-        return b""
-    start, end = node.byte_range
-    return data[start:end]
-
-
-def _unquote(node: Node | None, data: bytes) -> bytes:
-    return _text(node, data).strip(b"\"'`")
-
-
 # Comments, wildcards and letters beyond ASCII don't match; `_python_nodes` reads those imports.
 _PLAIN = re.compile(rb"(?:from\s+([.\w]+)\s+)?import\s*\(?([\w\s.,]+)\)?")
 
@@ -115,6 +103,14 @@ def _python(node: Node, data: bytes) -> Iterator[_Part]:
         if words:
             alias = words[2] if len(words) == 3 else b""
             yield (words[0], b"", alias) if module is None else (module, words[0], alias)
+
+
+def _text(node: Node | None, data: bytes) -> bytes:
+    # Not `node.text`: it calls back into Python for each piece of the text.
+    if node is None:
+        return b""
+    start, end = node.byte_range
+    return data[start:end]
 
 
 def _python_nodes(node: Node, data: bytes) -> Iterator[_Part]:
@@ -135,6 +131,10 @@ def _python_nodes(node: Node, data: bytes) -> Iterator[_Part]:
 def _go(node: Node, data: bytes) -> Iterator[_Part]:
     alias = _text(node.child_by_field_name("name"), data)
     yield _unquote(node.child_by_field_name("path"), data), b"*" if alias == b"." else b"", alias.replace(b".", b"")
+
+
+def _unquote(node: Node | None, data: bytes) -> bytes:
+    return _text(node, data).strip(b"\"'`")
 
 
 def _ecmascript(node: Node, data: bytes) -> Iterator[_Part]:

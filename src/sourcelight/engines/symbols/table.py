@@ -205,23 +205,8 @@ def _pack_text(lines: Sequence[bytes]) -> UInt8Array:
     return pack(np.frombuffer(b"".join(part for line in lines for part in (line, b"\n")), np.uint8))
 
 
-def _starts(text: Array) -> Int64Array:
-    """Return the start offset of each line, and the end of the last one."""
-    return np.concatenate(([0], np.flatnonzero(text == _NEWLINE) + 1))
-
-
 def _offsets(lengths: AnyArray) -> NDArray[np.uint32]:
     return np.concatenate(([0], np.cumsum(lengths))).astype(np.uint32)
-
-
-def _as_uint32(values: Array) -> NDArray[np.uint32]:
-    return values.astype(np.uint32, copy=False)
-
-
-def _sums(lengths: Array) -> Int64Array:
-    sums = np.zeros(len(lengths) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=sums[1:])
-    return sums
 
 
 def names_with(pattern: CompiledPattern, names: Any, name_start: Int64Array) -> Int64Array:
@@ -439,3 +424,18 @@ class SymbolTable:
         return {
             self.import_text(number): count for number, count in zip(numbers.tolist(), counts.tolist(), strict=True)
         }
+
+
+def _starts(text: Array) -> Int64Array:
+    """Return the start offset of each line, and the end of the last one."""
+    return np.concatenate(([0], np.flatnonzero(text == _NEWLINE) + 1))
+
+
+def _as_uint32(values: Array) -> NDArray[np.uint32]:
+    return values.astype(np.uint32, copy=False)
+
+
+def _sums(lengths: Array) -> Int64Array:
+    sums = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=sums[1:])
+    return sums

@@ -36,6 +36,11 @@ _MAX_ROWS = 1_000
 _LINK = re.compile(r"\]\((/[^()\s]+)\)")
 
 
+def _ask(arguments: DeepSearchArguments, context: ToolContext) -> ToolResult:
+    asker = _conversations("deepsearch", context)
+    return asker.ask(arguments.question, context, repos=arguments.repos or (), revision=arguments.revision or "")
+
+
 def _conversations(call: str, context: ToolContext) -> Conversations:
     if context.conversations is None:
         raise UnsupportedTool(
@@ -46,60 +51,8 @@ def _conversations(call: str, context: ToolContext) -> Conversations:
     return context.conversations
 
 
-def _ask(arguments: DeepSearchArguments, context: ToolContext) -> ToolResult:
-    asker = _conversations("deepsearch", context)
-    return asker.ask(arguments.question, context, repos=arguments.repos or (), revision=arguments.revision or "")
-
-
 def _read(arguments: DeepSearchReadArguments, context: ToolContext) -> ToolResult:
     return _conversations("deepsearch_read", context).read(arguments.identifier, context)
-
-
-def _sources(sources: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Sources with the keys that every client knows, and of citations how their check ended."""
-    return [
-        {name: source.get(name, "") for name in ("type", "label", "link")}
-        | {name: source[name] for name in ("repository", "commit", "role", "status") if source.get(name)}
-        for source in sources
-    ]
-
-
-def _beside(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return additional keys: who answered, the commits, the tables, and errors."""
-    extras = {
-        name: attributes.get(name) for name in ("stats", "tables", "pins", "researcher", "model", "error", "state")
-    }
-    extras["sources"] = _sources(attributes.get("sources", ()))
-    extras["suggestedFollowups"] = list(attributes.get("suggested_followups") or ())
-    extras["tables"] = [
-        {**table, "rows": list(table["rows"])[:_MAX_ROWS], "truncated": len(table["rows"]) > _MAX_ROWS}
-        for table in attributes.get("tables") or ()
-    ]
-    extras["rejected"] = _sources(attributes.get("rejected", ()))
-    return drop_empty(extras)
-
-
-def _source_lines(attributes: Mapping[str, Any]) -> str:
-    lines = "".join(
-        f"- [{source.get('label', '')}]({source.get('link', '')})\n" for source in attributes.get("sources", ())
-    )
-    rejected = "".join(f"- {code(str(source.get('label', '')))}\n" for source in attributes.get("rejected", ()))
-    section = f"\n## Sources\n\n{lines}" if lines else ""
-    return f"{section}\n## Removed citations\n\n{rejected}" if rejected else section
-
-
-def _with_places(value: Any, context: ToolContext) -> Any:
-    """Return attributes of a conversation with locations instead of links, for readers without pages."""
-    if context.has_pages:
-        return value
-    if isinstance(value, Mapping):
-        return {
-            name: place_text(item) if name == "link" and isinstance(item, str) else _with_places(item, context)
-            for name, item in value.items()
-        }
-    if isinstance(value, list | tuple):
-        return [_with_places(item, context) for item in value]
-    return _LINK.sub(lambda link: f"]({place_text(link[1])})", value) if isinstance(value, str) else value
 
 
 def _render_answer(answer: ToolResult, context: ToolContext) -> Rendered:
@@ -119,6 +72,53 @@ def _render_answer(answer: ToolResult, context: ToolContext) -> Rendered:
         payload |= {"title": attributes.get("title", ""), "answer": attributes.get("answer", ""), **_beside(attributes)}
         text += f"{attributes.get('answer', '').rstrip()}\n{_source_lines(attributes)}"
     return payload | tail(answer), with_notices(text, answer)
+
+
+def _with_places(value: Any, context: ToolContext) -> Any:
+    """Return attributes of a conversation with locations instead of links, for readers without pages."""
+    if context.has_pages:
+        return value
+    if isinstance(value, Mapping):
+        return {
+            name: place_text(item) if name == "link" and isinstance(item, str) else _with_places(item, context)
+            for name, item in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [_with_places(item, context) for item in value]
+    return _LINK.sub(lambda link: f"]({place_text(link[1])})", value) if isinstance(value, str) else value
+
+
+def _beside(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return additional keys: who answered, the commits, the tables, and errors."""
+    extras = {
+        name: attributes.get(name) for name in ("stats", "tables", "pins", "researcher", "model", "error", "state")
+    }
+    extras["sources"] = _sources(attributes.get("sources", ()))
+    extras["suggestedFollowups"] = list(attributes.get("suggested_followups") or ())
+    extras["tables"] = [
+        {**table, "rows": list(table["rows"])[:_MAX_ROWS], "truncated": len(table["rows"]) > _MAX_ROWS}
+        for table in attributes.get("tables") or ()
+    ]
+    extras["rejected"] = _sources(attributes.get("rejected", ()))
+    return drop_empty(extras)
+
+
+def _sources(sources: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Sources with the keys that every client knows, and of citations how their check ended."""
+    return [
+        {name: source.get(name, "") for name in ("type", "label", "link")}
+        | {name: source[name] for name in ("repository", "commit", "role", "status") if source.get(name)}
+        for source in sources
+    ]
+
+
+def _source_lines(attributes: Mapping[str, Any]) -> str:
+    lines = "".join(
+        f"- [{source.get('label', '')}]({source.get('link', '')})\n" for source in attributes.get("sources", ())
+    )
+    rejected = "".join(f"- {code(str(source.get('label', '')))}\n" for source in attributes.get("rejected", ()))
+    section = f"\n## Sources\n\n{lines}" if lines else ""
+    return f"{section}\n## Removed citations\n\n{rejected}" if rejected else section
 
 
 def _render_read(answer: ToolResult, context: ToolContext) -> Rendered:

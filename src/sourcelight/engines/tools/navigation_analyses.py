@@ -60,16 +60,6 @@ class _StageReporter:
             observer(ToolProgress(self._stage, done, self._total, detail))
 
 
-def _answer(
-    columns: str, rows: Sequence[dict[str, Any]], attributes: dict[str, Any], workspace: Workspace
-) -> ToolResult:
-    from sourcelight.engines.navigation.locations import table
-
-    # Other notices, such as about unlikely places left out, describe the method, not missing rows.
-    complete = not (_INCOMPLETE & set(workspace.notices)) and not workspace.unparsed
-    return ToolResult(columns, table(columns, rows), attributes, complete, notices_of(workspace))
-
-
 def project_of(repo: str, revision: str | None, context: ToolContext, workspace: Workspace) -> Project:
     """Open a repository at a revision for an analysis, with its definition tables."""
     project = workspace.project(repo.strip("/"), revision or "")
@@ -86,22 +76,6 @@ def _wait(context: ToolContext, projects: Iterable[Project], workspace: Workspac
         if context.observer is not None:
             context.observer(ToolProgress("finding definitions", len(targets) - missing, len(targets)))
     workspace.budget.check()
-
-
-def _commit_columns(project: Project, revision: str | None) -> dict[str, Any]:
-    return {"repository": project.name, "revision": revision or "", "commit": project.commit}
-
-
-def _documents(project: Project, prefix: str) -> list[Document]:
-    from sourcelight.engines.symbols import LANGUAGES
-
-    directory = prefix.strip("/").encode()
-    documents = [project.document_at(number) for number, path in enumerate(project.paths) if _below(path, directory)]
-    return [document for document in documents if document.language in LANGUAGES]
-
-
-def _below(path: bytes, folder: bytes) -> bool:
-    return not folder or path == folder or path.startswith(folder + b"/")
 
 
 def _symbols(arguments: SymbolsArguments, context: ToolContext) -> ToolResult:
@@ -128,6 +102,32 @@ def _symbols(arguments: SymbolsArguments, context: ToolContext) -> ToolResult:
     workspace.note_missing([project], (arguments.path or "").strip("/").encode())
     attributes = {**_commit_columns(project, arguments.revision), "kind": sorted(codes), "path": arguments.path or ""}
     return _answer("symbols", rows, attributes, workspace)
+
+
+def _documents(project: Project, prefix: str) -> list[Document]:
+    from sourcelight.engines.symbols import LANGUAGES
+
+    directory = prefix.strip("/").encode()
+    documents = [project.document_at(number) for number, path in enumerate(project.paths) if _below(path, directory)]
+    return [document for document in documents if document.language in LANGUAGES]
+
+
+def _below(path: bytes, folder: bytes) -> bool:
+    return not folder or path == folder or path.startswith(folder + b"/")
+
+
+def _commit_columns(project: Project, revision: str | None) -> dict[str, Any]:
+    return {"repository": project.name, "revision": revision or "", "commit": project.commit}
+
+
+def _answer(
+    columns: str, rows: Sequence[dict[str, Any]], attributes: dict[str, Any], workspace: Workspace
+) -> ToolResult:
+    from sourcelight.engines.navigation.locations import table
+
+    # Other notices, such as about unlikely places left out, describe the method, not missing rows.
+    complete = not (_INCOMPLETE & set(workspace.notices)) and not workspace.unparsed
+    return ToolResult(columns, table(columns, rows), attributes, complete, notices_of(workspace))
 
 
 def _outline(arguments: OutlineArguments, context: ToolContext) -> ToolResult:
@@ -231,6 +231,10 @@ def _repo_map(arguments: RepoMapArguments, context: ToolContext) -> ToolResult:
     )
 
 
+def _callers(arguments: CallGraphArguments, context: ToolContext) -> ToolResult:
+    return _calls("callers", arguments, context)
+
+
 def _calls(name: str, arguments: CallGraphArguments, context: ToolContext) -> ToolResult:
     from sourcelight.engines.navigation.graphs import callees, callers
 
@@ -278,10 +282,6 @@ def _call_row(call_site: CallSite) -> dict[str, Any]:
         "how": call_site.rule,
         "score": call_site.score,
     }
-
-
-def _callers(arguments: CallGraphArguments, context: ToolContext) -> ToolResult:
-    return _calls("callers", arguments, context)
 
 
 def _callees(arguments: CallGraphArguments, context: ToolContext) -> ToolResult:

@@ -72,10 +72,6 @@ class _Locked(Exception):
     """Raised when another process fetches into the directory."""
 
 
-def _refuse() -> None:
-    raise _Locked
-
-
 def delay_s(interval_s: float, failures: int) -> float:
     """Return the seconds to the next fetch: twice as many after each failure in a row, at most a day.
 
@@ -301,6 +297,10 @@ class MirrorSchedule:
             file.write(json.dumps({"mirrors": [asdict(state) for state in self.states.values()]}, indent=1).encode())
         os.replace(temporary, path)
         self._saved_s = time.monotonic()
+
+
+def _refuse() -> None:
+    raise _Locked
 
 
 def _clone(address: str, folder: str, cancellation: Cancellation) -> str:

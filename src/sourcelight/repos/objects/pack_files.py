@@ -88,20 +88,6 @@ def _read_pack(key: PackKey) -> Pack | None:
         return None
 
 
-def _open_pack_files(key: PackKey) -> tuple[_File, _File]:
-    """Return a pack's index and the pack; open them again if they were closed."""
-
-    def open_files() -> tuple[_File, _File]:
-        path, *identity = key
-        files = _File(path), _File(path[:-4] + ".pack")
-        if list(files[0].identity) != identity:
-            raise DamagedPack  # another file has the name now: the directory is listed again for the next object
-        return files
-
-    # Files that make room for others, or that two threads opened at once, are closed with their last reference.
-    return _open_files.get_or_make(key, open_files)
-
-
 class _File:
     """A file read by offset; not mapped, since a truncated map would end the process. Closed when unused."""
 
@@ -291,3 +277,17 @@ class Pack:
                     break
             sizes.append(size)
         return sizes[0], sizes[1]
+
+
+def _open_pack_files(key: PackKey) -> tuple[_File, _File]:
+    """Return a pack's index and the pack; open them again if they were closed."""
+
+    def open_files() -> tuple[_File, _File]:
+        path, *identity = key
+        files = _File(path), _File(path[:-4] + ".pack")
+        if list(files[0].identity) != identity:
+            raise DamagedPack  # another file has the name now: the directory is listed again for the next object
+        return files
+
+    # Files that make room for others, or that two threads opened at once, are closed with their last reference.
+    return _open_files.get_or_make(key, open_files)

@@ -171,12 +171,6 @@ def _boolean(value: Any) -> bool:
     return value
 
 
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError
-    return value
-
-
 def _whole_number(minimum: int, maximum: int) -> Callable[[Any], int]:
     def read(value: Any) -> int:
         # bool is an int in Python, but not in JSON.
@@ -234,6 +228,12 @@ def _address(value: Any) -> str:
     _ = parts.port  # raises ValueError if the port isn't a number
     # Paths are appended with a slash, and two in a row would be another address.
     return text.rstrip("/")
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
 
 
 SETTING_KEYS: dict[str, _SettingKey] = {

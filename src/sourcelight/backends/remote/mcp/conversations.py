@@ -132,6 +132,16 @@ def _type_of(link: str) -> str:
     return "search" if link.startswith("/search?") else "repository"
 
 
+def _answer(
+    request: ToolRequest, questions: Sequence[Facts], info: dict[str, Any], notices: tuple[str, ...]
+) -> ToolResult:
+    rows = list(_rows(request, questions))
+    names = [column.name for column in COLUMNS["conversation"]]
+    table = table_of("conversation", len(rows), **{name: [row.get(name) for row in rows] for name in names})
+    complete = info["status"] == "completed"
+    return ToolResult("conversation", table, info, complete, notices or (() if complete else (_STILL,)))
+
+
 def _rows(request: ToolRequest, questions: Sequence[Facts]) -> Iterator[dict[str, Any]]:
     for number, question in enumerate(questions, 1):
         for source in (*question["sources"], *question["rejected"]):
@@ -157,16 +167,6 @@ def _rows(request: ToolRequest, questions: Sequence[Facts]) -> Iterator[dict[str
             elif kind == "repository":
                 row["repository"] = row["repository"] or request.relative(link).strip("/").partition("@")[0] or None
             yield row
-
-
-def _answer(
-    request: ToolRequest, questions: Sequence[Facts], info: dict[str, Any], notices: tuple[str, ...]
-) -> ToolResult:
-    rows = list(_rows(request, questions))
-    names = [column.name for column in COLUMNS["conversation"]]
-    table = table_of("conversation", len(rows), **{name: [row.get(name) for row in rows] for name in names})
-    complete = info["status"] == "completed"
-    return ToolResult("conversation", table, info, complete, notices or (() if complete else (_STILL,)))
 
 
 ANSWERS: Mapping[str, Callable[[ToolRequest], Awaitable[ToolResult]]] = {

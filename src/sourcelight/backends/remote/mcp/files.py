@@ -122,6 +122,29 @@ def _usual_kinds(info: Mapping[str, Any], directories: list[bool]) -> list[str |
     return [("directory" if is_directory else "file") if info.get("commit") else None for is_directory in directories]
 
 
+def _with(
+    rows: list[Mapping[str, Any]],
+    key: str,
+    messages: tuple[str, ...],
+    is_limited: bool,  # noqa: FBT001 - given back
+) -> tuple[list[Mapping[str, Any]], tuple[str, ...], bool]:
+    """Drop rows without a name; if there are any, the answer is limited and has a message."""
+    complete = [row for row in rows if row.get(key)]
+    if len(complete) == len(rows):
+        return rows, messages, is_limited
+    notice = f"The service sent {count_of(len(rows) - len(complete), 'entry')} without a {key}."
+    return complete, (*messages, notice), True
+
+
+async def all_names(request: ToolRequest) -> list[str]:
+    """Return the names of all repositories of the service."""
+    answer = await _list_repos(replace(request, name="list_repos", arguments={"query": ""}))
+    if answer.columns == UNPARSED:
+        raise ProtocolError("the service answered list_repos with text that this version can't read")
+    names: list[str] = answer.table.column("repository").to_pylist()
+    return names
+
+
 async def _list_repos(request: ToolRequest) -> ToolResult:
     page_arguments = dict(request.arguments)
     schema = await request.schema()
@@ -183,34 +206,6 @@ def _read_repositories(
     return entries, page, notices(value)
 
 
-def _with(
-    rows: list[Mapping[str, Any]],
-    key: str,
-    messages: tuple[str, ...],
-    is_limited: bool,  # noqa: FBT001 - given back
-) -> tuple[list[Mapping[str, Any]], tuple[str, ...], bool]:
-    """Drop rows without a name; if there are any, the answer is limited and has a message."""
-    complete = [row for row in rows if row.get(key)]
-    if len(complete) == len(rows):
-        return rows, messages, is_limited
-    notice = f"The service sent {count_of(len(rows) - len(complete), 'entry')} without a {key}."
-    return complete, (*messages, notice), True
-
-
-def _page_facts(
-    request: ToolRequest, first_page: Mapping[str, Any], end: Mapping[str, Any], rows: list[Mapping[str, Any]]
-) -> dict[str, Any]:
-    has_more, before = bool(end.get("hasNextPage")), bool(first_page.get("hasPreviousPage"))
-    return {
-        "query": request.arguments.get("query", ""),
-        "total": end.get("total") or (None if has_more or before else len(rows)),
-        "start_cursor": first_page.get("startCursor"),
-        "end_cursor": end.get("endCursor"),
-        "has_previous_page": before,
-        "has_next_page": has_more,
-    }
-
-
 def _repositories(rows: list[Mapping[str, Any]]) -> Any:
     names = [str(row["name"]) for row in rows]
     return table_of(
@@ -235,13 +230,18 @@ def _number(value: Any) -> int | None:
     return value if isinstance(value, int) and -(2**63) <= value < 2**63 else None
 
 
-async def all_names(request: ToolRequest) -> list[str]:
-    """Return the names of all repositories of the service."""
-    answer = await _list_repos(replace(request, name="list_repos", arguments={"query": ""}))
-    if answer.columns == UNPARSED:
-        raise ProtocolError("the service answered list_repos with text that this version can't read")
-    names: list[str] = answer.table.column("repository").to_pylist()
-    return names
+def _page_facts(
+    request: ToolRequest, first_page: Mapping[str, Any], end: Mapping[str, Any], rows: list[Mapping[str, Any]]
+) -> dict[str, Any]:
+    has_more, before = bool(end.get("hasNextPage")), bool(first_page.get("hasPreviousPage"))
+    return {
+        "query": request.arguments.get("query", ""),
+        "total": end.get("total") or (None if has_more or before else len(rows)),
+        "start_cursor": first_page.get("startCursor"),
+        "end_cursor": end.get("endCursor"),
+        "has_previous_page": before,
+        "has_next_page": has_more,
+    }
 
 
 ANSWERS: Mapping[str, Callable[[ToolRequest], Awaitable[ToolResult]]] = {

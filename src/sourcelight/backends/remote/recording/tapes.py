@@ -73,18 +73,6 @@ def route() -> Route:
     return LIVE if recording is None else recording.deck
 
 
-def _start(recording: Recording) -> Recording:
-    global _running  # noqa: PLW0603 - one per process
-    with _lock:
-        _running = recording
-    return recording
-
-
-def _check_free(mode: str) -> None:
-    if _running is not None and (mode == "record" or isinstance(_running.deck, Recorder)):
-        raise RecordingError(f"{_running!r} is running; stop() it first")
-
-
 @checks_arguments
 def record(path: str | os.PathLike[str], *, append: bool = False, replace: bool = False) -> Recording:
     """Record everything that services send from now on; a later `replay` needs no service.
@@ -118,6 +106,18 @@ def record(path: str | os.PathLike[str], *, append: bool = False, replace: bool 
     recording = _start(Recording(Recorder(path, append=append, replace=replace)))
     # With `replace=True`, the new file takes its final name only when it is closed.
     atexit.register(recording.deck.close)
+    return recording
+
+
+def _check_free(mode: str) -> None:
+    if _running is not None and (mode == "record" or isinstance(_running.deck, Recorder)):
+        raise RecordingError(f"{_running!r} is running; stop() it first")
+
+
+def _start(recording: Recording) -> Recording:
+    global _running  # noqa: PLW0603 - one per process
+    with _lock:
+        _running = recording
     return recording
 
 

@@ -26,14 +26,6 @@ from sourcelight.core.batches.schema import COMMIT_KEYS
 from sourcelight.core.query.languages import language_of
 
 
-def _spans_by_line(record: WireRecord) -> dict[int, list[tuple[int, int]]]:
-    spans: dict[int, list[tuple[int, int]]] = {}
-    # Ranges of commits count lines and characters of `content`, fence included, and one may span several lines.
-    for line, character, length in record.ranges or ():
-        spans.setdefault(line, []).append((character, character + length))
-    return dict(sorted(spans.items()))
-
-
 def message_rows(record: WireRecord) -> list[_CommitRow]:
     """Return the matched lines of a commit's message."""
     text = diff_text.strip_fence(record.content or "")
@@ -46,17 +38,12 @@ def message_rows(record: WireRecord) -> list[_CommitRow]:
     return rows or [(None, 1, (record.message or "").partition("\n")[0], [], 1, None)]
 
 
-def _preview_rows(lines: list[str]) -> list[_CommitRow]:
-    """Return rows of a diff without highlights: the lines of its preview. Together they are one match."""
-    diff_lines = diff_text.read_diff(lines, range(1, len(lines)))
-    rows: list[_CommitRow] = []
-    for position, text in enumerate(lines[1:], start=1):
-        line = diff_lines.get(position)
-        if line is not None and line.side and text:
-            rows.append((line.path, line.number, line.text, [], 0, line.side))
-        elif line is None and not diff_lines and text.strip():
-            rows.append((None, None, text, [], 0, None))  # a form that can't be read: its lines, side unknown
-    return [(*row[:4], int(not index), row[5]) for index, row in enumerate(rows)]
+def _spans_by_line(record: WireRecord) -> dict[int, list[tuple[int, int]]]:
+    spans: dict[int, list[tuple[int, int]]] = {}
+    # Ranges of commits count lines and characters of `content`, fence included, and one may span several lines.
+    for line, character, length in record.ranges or ():
+        spans.setdefault(line, []).append((character, character + length))
+    return dict(sorted(spans.items()))
 
 
 def diff_rows(record: WireRecord) -> list[_CommitRow]:
@@ -78,6 +65,19 @@ def diff_rows(record: WireRecord) -> list[_CommitRow]:
             rows.append((line.path, None, None, [], len(spans), None))
     # A commit without a readable line is still a result.
     return rows or [(None, None, None, [], 1, None)]
+
+
+def _preview_rows(lines: list[str]) -> list[_CommitRow]:
+    """Return rows of a diff without highlights: the lines of its preview. Together they are one match."""
+    diff_lines = diff_text.read_diff(lines, range(1, len(lines)))
+    rows: list[_CommitRow] = []
+    for position, text in enumerate(lines[1:], start=1):
+        line = diff_lines.get(position)
+        if line is not None and line.side and text:
+            rows.append((line.path, line.number, line.text, [], 0, line.side))
+        elif line is None and not diff_lines and text.strip():
+            rows.append((None, None, text, [], 0, None))  # a form that can't be read: its lines, side unknown
+    return [(*row[:4], int(not index), row[5]) for index, row in enumerate(rows)]
 
 
 def commits_of(

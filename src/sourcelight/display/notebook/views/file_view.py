@@ -45,32 +45,6 @@ class FileContent:
     links: LinkResolver = field(default_factory=LinkResolver)
 
 
-def _bounds(content: FileContent) -> tuple[int, int]:
-    """First and last line displayed."""
-    total = len(content.lines)
-    if not content.first:
-        return 1, min(PAGE, total)
-    first = max(1, content.first - AROUND)
-    return first, min(total, max(content.last, content.first) + AROUND, first + _MAX_LINES - 1)
-
-
-def _title(content: FileContent) -> str:
-    lines = ""
-    if content.first:
-        lines = f":{content.first}" + (f"-{content.last}" if content.last > content.first else "")
-    return one_line(f"{content.repository}/{content.path}{lines}", 300)
-
-
-def _lines_text(content: FileContent) -> str:
-    first, last = _bounds(content)
-    total = len(content.lines)
-    if not total:
-        return "an empty file"
-    if (first, last) == (1, total):
-        return count_of(total, "line")
-    return f"lines {first:,} to {last:,} of {total:,}"
-
-
 def notebook_page(content: FileContent) -> CellsPage | None:
     """Return the cells displayed of a Jupyter notebook; None for another file, or if its JSON is more useful."""
     return cells_page(content.path, content.lines, content.first, max(content.last, content.first))
@@ -91,6 +65,32 @@ def file_text(content: FileContent) -> str:
         marker = ">" if number in highlighted else " "
         body.append(f"{marker} {number:>{width}} {visible(content.lines[number - 1][:500])}")
     return "\n".join([f"{_title(content)} ({_lines_text(content)})", *body])
+
+
+def _title(content: FileContent) -> str:
+    lines = ""
+    if content.first:
+        lines = f":{content.first}" + (f"-{content.last}" if content.last > content.first else "")
+    return one_line(f"{content.repository}/{content.path}{lines}", 300)
+
+
+def _bounds(content: FileContent) -> tuple[int, int]:
+    """First and last line displayed."""
+    total = len(content.lines)
+    if not content.first:
+        return 1, min(PAGE, total)
+    first = max(1, content.first - AROUND)
+    return first, min(total, max(content.last, content.first) + AROUND, first + _MAX_LINES - 1)
+
+
+def _lines_text(content: FileContent) -> str:
+    first, last = _bounds(content)
+    total = len(content.lines)
+    if not total:
+        return "an empty file"
+    if (first, last) == (1, total):
+        return count_of(total, "line")
+    return f"lines {first:,} to {last:,} of {total:,}"
 
 
 def file_html(content: FileContent) -> str:

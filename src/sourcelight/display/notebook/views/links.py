@@ -23,6 +23,17 @@ from sourcelight.core.batches.results import file_url, repository_url
 from sourcelight.core.markup import escape, link, own_address
 
 
+def lab_path(file: str) -> str:
+    """Path of a file at the Jupyter server that started this kernel; empty when it does not show the file."""
+    root = _root()
+    real = os.path.realpath(file)
+    if not root or not real.startswith(root.rstrip(os.sep) + os.sep):
+        return ""
+    parts = Path(os.path.relpath(real, root)).parts
+    # By default, the server hides names that begin with a dot.
+    return "" if any(part.startswith(".") for part in parts) else "/".join(parts)
+
+
 @lru_cache(maxsize=1)
 def _root() -> str:
     """Root folder of the server that started this kernel; empty when there is none."""
@@ -36,17 +47,6 @@ def _root() -> str:
         return str(os.path.realpath(server_info["root_dir"]))
     except (ImportError, OSError, ValueError, KeyError, TypeError):
         return ""
-
-
-def lab_path(file: str) -> str:
-    """Path of a file at the Jupyter server that started this kernel; empty when it does not show the file."""
-    root = _root()
-    real = os.path.realpath(file)
-    if not root or not real.startswith(root.rstrip(os.sep) + os.sep):
-        return ""
-    parts = Path(os.path.relpath(real, root)).parts
-    # By default, the server hides names that begin with a dot.
-    return "" if any(part.startswith(".") for part in parts) else "/".join(parts)
 
 
 def relative_to_notebook(file: str) -> str:
@@ -113,17 +113,6 @@ _HOSTS: Mapping[str, _Host] = {
     "git.sr.ht": _SOURCEHUT,
 }
 _FIRST_LABELS: Mapping[str, _Host] = {"github": _GITHUB, "gitlab": _GITLAB, "gitea": _GITEA, "forgejo": _GITEA}
-
-
-def _host_of(url: str) -> _Host | None:
-    """Return the URL forms of a code host; a name such as ``gitlab.example.org`` reveals its software."""
-    try:
-        name = (urlsplit(url).hostname or "").lower()
-    except ValueError:
-        return None
-    if name.endswith(".googlesource.com"):
-        return _GITILES
-    return _HOSTS.get(name) or _FIRST_LABELS.get(name.partition(".")[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +225,17 @@ class LinkResolver:
         # A line is counted from 0 in the fragment that JupyterLab's editor takes (RFC 5147).
         return [Link("lab", "JupyterLab", relative_to_notebook(file) + (f"#line={line - 1}" if line else ""),
                      at_server, line)]  # fmt: skip
+
+
+def _host_of(url: str) -> _Host | None:
+    """Return the URL forms of a code host; a name such as ``gitlab.example.org`` reveals its software."""
+    try:
+        name = (urlsplit(url).hostname or "").lower()
+    except ValueError:
+        return None
+    if name.endswith(".googlesource.com"):
+        return _GITILES
+    return _HOSTS.get(name) or _FIRST_LABELS.get(name.partition(".")[0])
 
 
 def anchor(text: str, links: tuple[Link, ...] | list[Link], words: str = "") -> str:

@@ -299,11 +299,6 @@ def _codes(column: Any) -> AnyArray:
     return to_filled(column.indices, -1)
 
 
-def _matches(paths: Any, regexp: str) -> BoolArray:
-    mask: BoolArray = to_numpy(pc.match_substring_regex(paths, regexp))
-    return mask
-
-
 def _excludes(paths: Any, sums: Any) -> dict[str, int]:
     """Return sums over the paths that each of the usual excludes would leave out."""
     is_excluded = _matches(paths, _ANY_EXCLUDE)
@@ -316,6 +311,11 @@ def _excludes(paths: Any, sums: Any) -> dict[str, int]:
         if is_excluded.any():
             sums_by_regexp[regexp] = int(sums[is_excluded].sum())
     return sums_by_regexp
+
+
+def _matches(paths: Any, regexp: str) -> BoolArray:
+    mask: BoolArray = to_numpy(pc.match_substring_regex(paths, regexp))
+    return mask
 
 
 def _excluded_raw(paths: Sequence[bytes], counts: Any) -> dict[str, int]:

@@ -70,16 +70,6 @@ class HistoryManifest:
         return sum(segment.commits for segment in self.segments)
 
 
-def _parse(path: Path, content: Any) -> HistoryManifest:
-    try:
-        if content["format"] != FORMAT:
-            raise IndexDamaged(str(path), f"format {content['format']}, this version reads {FORMAT}")
-        segments = tuple(SegmentEntry(**entry) for entry in content.pop("segments"))
-        return replace(HistoryManifest(**content), segments=segments)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise IndexDamaged(str(path), f"the manifest can't be read ({error})") from error
-
-
 class HistoryFolder(IndexFolder[HistoryManifest]):
     """The folder of one repository's history."""
 
@@ -116,3 +106,13 @@ class HistoryFolder(IndexFolder[HistoryManifest]):
             by_age = [(file.stat().st_mtime_ns, file.name) for file in self.path.glob(f"{OWNERSHIP}*")]
             current_names |= {name for _, name in sorted(by_age)[-1:]}
         self.delete_except(current_names)
+
+
+def _parse(path: Path, content: Any) -> HistoryManifest:
+    try:
+        if content["format"] != FORMAT:
+            raise IndexDamaged(str(path), f"format {content['format']}, this version reads {FORMAT}")
+        segments = tuple(SegmentEntry(**entry) for entry in content.pop("segments"))
+        return replace(HistoryManifest(**content), segments=segments)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise IndexDamaged(str(path), f"the manifest can't be read ({error})") from error

@@ -385,6 +385,16 @@ def extract_to_files(
     return files, extract(request.git_dir, ordinals, keep, account, effort, cancellation)
 
 
+def main() -> None:
+    """Serve requests until the input ends."""
+    # Ctrl-C reaches every process of a terminal. The parent decides whether to stop, and kills this one.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Standard output carries the answers. What libraries print goes to standard error, or it would break the JSON.
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    _serve(sys.stdin.buffer, answers)
+
+
 def _serve(requests: IO[bytes], answers: IO[bytes]) -> None:
     for line in requests:
         answer: dict[str, Any]
@@ -396,16 +406,6 @@ def _serve(requests: IO[bytes], answers: IO[bytes]) -> None:
         answers.write(json.dumps(answer).encode() + b"\n")
         # The parent waits for this line; without the flush it stays in the pipe's buffer until the process ends.
         answers.flush()
-
-
-def main() -> None:
-    """Serve requests until the input ends."""
-    # Ctrl-C reaches every process of a terminal. The parent decides whether to stop, and kills this one.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Standard output carries the answers. What libraries print goes to standard error, or it would break the JSON.
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    _serve(sys.stdin.buffer, answers)
 
 
 if __name__ == "__main__":

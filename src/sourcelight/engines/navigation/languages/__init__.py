@@ -77,12 +77,12 @@ LANGUAGES: Mapping[str, Callable[[], Language]] = {
 """Languages by display name; each is imported when a file of it is first resolved."""
 
 
-@functools.cache
-def _resolver(make_language: Callable[[], Language]) -> Resolver:
-    return Resolver(make_language())
-
-
 def resolver_of(language: str) -> Resolver | None:
     """Return the resolver of a language; None for a language whose names are only ranked."""
     make_language = LANGUAGES.get(language)
     return None if make_language is None else _resolver(make_language)
+
+
+@functools.cache
+def _resolver(make_language: Callable[[], Language]) -> Resolver:
+    return Resolver(make_language())

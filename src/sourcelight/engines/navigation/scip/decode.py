@@ -73,19 +73,6 @@ def read_documents(data: bytes) -> Iterator[ScipDocument]:
         raise ScipError("it has no documents")
 
 
-def _varint(data: bytes, offset: int, end: int) -> tuple[int, int]:
-    value = shift = 0
-    # A protobuf varint has at most ten bytes of seven bits.
-    while offset < end and shift < 70:
-        byte = data[offset]
-        offset += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, offset
-        shift += 7
-    raise ScipError(f"it is truncated or not an index: a number at byte {offset:,} does not end")
-
-
 def _fields(data: bytes, offset: int, end: int) -> Iterator[tuple[int, int | None, int, int]]:
     """Yield number, value (None for bytes), and the range of bytes of each field."""
     while offset < end:
@@ -113,6 +100,19 @@ def _fields(data: bytes, offset: int, end: int) -> Iterator[tuple[int, int | Non
             offset += size
         else:
             raise ScipError(f"byte {offset:,} starts with a kind of field that is not in use")
+
+
+def _varint(data: bytes, offset: int, end: int) -> tuple[int, int]:
+    value = shift = 0
+    # A protobuf varint has at most ten bytes of seven bits.
+    while offset < end and shift < 70:
+        byte = data[offset]
+        offset += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, offset
+        shift += 7
+    raise ScipError(f"it is truncated or not an index: a number at byte {offset:,} does not end")
 
 
 def _document(data: bytes, offset: int, end: int) -> ScipDocument:

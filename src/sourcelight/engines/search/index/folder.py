@@ -84,29 +84,6 @@ class IndexManifest:
 EMPTY = IndexManifest()
 
 
-def _parse(path: Path, content: Any) -> IndexManifest:
-    try:
-        if content["format"] != FORMAT:
-            raise IndexDamaged(str(path), f"format {content['format']}, this version reads {FORMAT}")
-        shards = tuple(ShardEntry(**entry) for entry in content.pop("shards"))
-        views = tuple(ViewEntry(**entry) for entry in content.pop("views"))
-        return replace(IndexManifest(**content), shards=shards, views=views)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise IndexDamaged(str(path), f"the manifest can't be read ({error})") from error
-
-
-def _parse_tables(path: Path, content: Any) -> dict[str, str]:
-    """Return the table of each shard; names that can't be those of a table are left out."""
-    kind = path.stem
-    tables = {}
-    for shard, name in content.items() if isinstance(content, dict) else ():
-        match = _SIDE_NAME.fullmatch(name) if isinstance(name, str) else None
-        if match is not None and match[1] == kind:
-            # The name becomes a path in this folder. A name of another form could lead out of it.
-            tables[shard] = name
-    return tables
-
-
 class TextIndexFolder(IndexFolder[IndexManifest]):
     """The folder of one repository's text index, with the tables beside its shards."""
 
@@ -162,3 +139,26 @@ class TextIndexFolder(IndexFolder[IndexManifest]):
         for kind in SIDE_TABLES:
             current_names |= {f"{kind}.json", *self.side_tables(kind).values()}
         return self.delete_except(current_names)
+
+
+def _parse(path: Path, content: Any) -> IndexManifest:
+    try:
+        if content["format"] != FORMAT:
+            raise IndexDamaged(str(path), f"format {content['format']}, this version reads {FORMAT}")
+        shards = tuple(ShardEntry(**entry) for entry in content.pop("shards"))
+        views = tuple(ViewEntry(**entry) for entry in content.pop("views"))
+        return replace(IndexManifest(**content), shards=shards, views=views)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise IndexDamaged(str(path), f"the manifest can't be read ({error})") from error
+
+
+def _parse_tables(path: Path, content: Any) -> dict[str, str]:
+    """Return the table of each shard; names that can't be those of a table are left out."""
+    kind = path.stem
+    tables = {}
+    for shard, name in content.items() if isinstance(content, dict) else ():
+        match = _SIDE_NAME.fullmatch(name) if isinstance(name, str) else None
+        if match is not None and match[1] == kind:
+            # The name becomes a path in this folder. A name of another form could lead out of it.
+            tables[shard] = name
+    return tables

@@ -15,13 +15,6 @@ from sourcelight.engines.search.ranking.question import RankQuery
 from sourcelight.engines.search.ranking.terms.tokenizer import parts_of, stem
 
 
-def _masses(collection: ChunkCollection, words: WordScores, question: RankQuery) -> Mapping[str, float]:
-    """Return the weight of each plain term of a question times its inverse frequency."""
-    # Terms with `=` are whole names, whose words are terms of their own already.
-    absent = idf_of(collection.of_all[0], 0)
-    return {term: weight * words.idf.get(term, absent) for term, weight in question.terms.items() if term[0] != "="}
-
-
 def name_scores(collection: ChunkCollection, words: WordScores, question: RankQuery) -> Float64Array:
     """Score files by name: the share of a name's stems in the question, times the share of its weight they cover."""
     scores: Float64Array = np.zeros(collection.files)
@@ -50,6 +43,13 @@ def name_scores(collection: ChunkCollection, words: WordScores, question: RankQu
         is_high = values >= MIN_NAME_SCORE
         scores[number_of[candidates[is_high]]] = values[is_high]
     return scores
+
+
+def _masses(collection: ChunkCollection, words: WordScores, question: RankQuery) -> Mapping[str, float]:
+    """Return the weight of each plain term of a question times its inverse frequency."""
+    # Terms with `=` are whole names, whose words are terms of their own already.
+    absent = idf_of(collection.of_all[0], 0)
+    return {term: weight * words.idf.get(term, absent) for term, weight in question.terms.items() if term[0] != "="}
 
 
 MIN_NAME_SCORE = 0.35

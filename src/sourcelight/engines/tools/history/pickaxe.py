@@ -39,10 +39,6 @@ CALL = "pickaxe"
 _VALUES = ("added", "removed", "commits", "agent_commits")
 
 
-def _by(arguments: PickaxeArguments) -> list[str]:
-    return list(arguments.by or ["month"])
-
-
 def _gather_pickaxe(arguments: PickaxeArguments, context: ToolContext) -> PartialResult:
     period = period_of(CALL, _by(arguments))
     regexp = bool(arguments.use_regex)
@@ -54,6 +50,10 @@ def _gather_pickaxe(arguments: PickaxeArguments, context: ToolContext) -> Partia
         return _sums(selection, people, _PickaxeRequest(pattern, file_filter, period, dates), context)
 
     return gather_dated(CALL, arguments, context, find)
+
+
+def _by(arguments: PickaxeArguments) -> list[str]:
+    return list(arguments.by or ["month"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,10 +79,6 @@ def reader_of(engine: Engine, viewer: Viewer, budget: Budget) -> CodeReader:
     return GitReader(budget) if engine.holds_files else ToolReader(engine, viewer, budget)
 
 
-def _unreadable(source: Repository, path: str, reason: str) -> GraphQLError:
-    return GraphQLError(f"{path} of {source.name} can't be read: {reason}.")
-
-
 @dataclass(frozen=True, slots=True)
 class GitReader:
     """Reads the clones of this machine; see `CodeReader`."""
@@ -134,6 +130,10 @@ class GitReader:
         if data is None:
             raise _unreadable(source, entry.path, "this clone lacks its content")
         return BlobContent(data, size, b"\0" in data[:_SNIFFED_BYTES])
+
+
+def _unreadable(source: Repository, path: str, reason: str) -> GraphQLError:
+    return GraphQLError(f"{path} of {source.name} can't be read: {reason}.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,11 +47,6 @@ _STATUS = {
 _Row = Mapping[str, Any]
 
 
-def _no_link(_: str) -> str:
-    """Return no address: notices of a search have no links."""
-    return ""
-
-
 def search_url(prefix: str, query: str, pattern_type: str = "", path: str = "/search", **options: str) -> str:
     """Return the address of a search."""
     parameters = {"q": query} | ({"patternType": pattern_type} if pattern_type else {}) | options
@@ -334,3 +329,8 @@ class SearchView:
             f"{escape(str(first.get('author') or ''))}, {date}, <code>{escape(commit[:12])}</code></small>"
         )
         return head, f'<pre class="diff" tabindex="0" aria-label="Matching lines">{"".join(lines)}</pre>'
+
+
+def _no_link(_: str) -> str:
+    """Return no address: notices of a search have no links."""
+    return ""

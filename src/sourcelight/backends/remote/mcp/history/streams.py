@@ -111,17 +111,6 @@ async def _search(request: ToolRequest, query: str) -> ToolResult:
     return ToolResult(name, table, attributes, complete, tuple(dict.fromkeys(notices)))
 
 
-def _commits(rows: list[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield one row for each commit."""
-    seen: set[tuple[Any, Any]] = set()
-    for row in rows:
-        key = row.get("repository"), row.get("commit")
-        if row["type"] in {"commit", "diff"} and key not in seen:
-            seen.add(key)
-            message = _message_of(row)
-            yield {**row, "message": message, "subject": _subject_of(message), "co_authors": []}
-
-
 def _diff_lines(rows: list[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     for row in rows:
         if row["type"] == "diff" and row.get("side") in {"added", "removed"}:
@@ -143,6 +132,17 @@ def _contributions(rows: list[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
             "last_date": dates[-1] if dates else None,
             "authors": [name for name, _ in authors.most_common() if name],
         }
+
+
+def _commits(rows: list[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield one row for each commit."""
+    seen: set[tuple[Any, Any]] = set()
+    for row in rows:
+        key = row.get("repository"), row.get("commit")
+        if row["type"] in {"commit", "diff"} and key not in seen:
+            seen.add(key)
+            message = _message_of(row)
+            yield {**row, "message": message, "subject": _subject_of(message), "co_authors": []}
 
 
 _TABLES = {

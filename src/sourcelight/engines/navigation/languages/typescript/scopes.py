@@ -197,13 +197,13 @@ class TsModel(ParsedFile):
             yield from _of_head(node)
 
 
-def _text(node: Node) -> bytes:
-    return node.text or b""
-
-
 def binding(kind: Kind, name: Node, node: Node, steps: tuple[PatternStep, ...] = ()) -> TsBinding:
     """Make a binding of a name."""
     return TsBinding(kind, _text(name), name.start_byte, name.end_byte, node, steps)
+
+
+def _text(node: Node) -> bytes:
+    return node.text or b""
 
 
 def _self_named(node: Node, kind: Kind) -> Iterator[TsBinding]:
