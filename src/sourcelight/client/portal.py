@@ -24,9 +24,6 @@ from functools import wraps
 from queue import Empty, SimpleQueue
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, runtime_checkable
 
-import anyio
-from anyio.from_thread import BlockingPortal
-
 from sourcelight.display.notebook import CallState
 from sourcelight.display.notebook.cell_messages import short_in_cells, show_warning, variable_of
 
@@ -115,14 +112,14 @@ def current_board() -> PaintBoard | None:
     return _board.get()
 
 
-# The lock guards the start only. Everything after it is read without the lock: `portal` and `loop` are set together,
+# The lock guards the start only. Everything after it is read without the lock: `loop` and `end` are set together,
 # before any caller gets them, and change only at exit and in a forked child.
 class _Loop:
     """The one background loop; class attributes, since there is one per process."""
 
     lock = threading.Lock()
-    portal: BlockingPortal | None = None
     loop: asyncio.AbstractEventLoop | None = None
+    end: asyncio.Event | None = None
     thread: threading.Thread | None = None
     is_closed = False
 
@@ -132,46 +129,48 @@ class _Loop:
         # A new lock: in the child the old one may be held by a thread that the fork didn't copy, and would never be
         # released.
         cls.lock = threading.Lock()
-        cls.portal = cls.loop = cls.thread = None
+        cls.loop = cls.end = cls.thread = None
 
     @classmethod
-    def running(cls) -> tuple[BlockingPortal, asyncio.AbstractEventLoop]:
-        """Return the portal and its loop, started if needed; refuse callers that run on the loop themselves."""
+    def running(cls) -> asyncio.AbstractEventLoop:
+        """Return the loop, started if needed; refuse callers that run on the loop themselves."""
         with cls.lock:
-            if cls.portal is None or cls.loop is None or cls.thread is None or not cls.thread.is_alive():
+            if cls.loop is None or cls.thread is None or not cls.thread.is_alive():
                 if cls.is_closed:  # a thread that is started now never runs, and waiting for it never ends
                     raise RuntimeError("the interpreter is exiting; no further requests are possible")
-                ready: Future[tuple[BlockingPortal, asyncio.AbstractEventLoop]] = Future()
+                ready: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
                 # A daemon, because `threading._shutdown` joins other threads before `atexit` runs, and this one ends
                 # only in `close`.
-                cls.thread = threading.Thread(
-                    target=anyio.run, args=(_serve, ready), name="sourcelight-loop", daemon=True
-                )
+                cls.thread = threading.Thread(target=_run_loop, args=(ready,), name="sourcelight-loop", daemon=True)
                 cls.thread.start()
-                cls.portal, cls.loop = ready.result(timeout=10)
+                cls.loop, cls.end = ready.result(timeout=10)
             if cls.thread is threading.current_thread():
                 raise RuntimeError("blocking call on the background loop itself: await the AsyncClient there")
-            return cls.portal, cls.loop
+            return cls.loop
 
     @classmethod
     def close(cls) -> None:
         """Cancel running work, let it clean up, and end the thread, because the interpreter is exiting."""
         cls.is_closed = True
-        portal, thread = cls.portal, cls.thread
-        if portal is None or thread is None or not thread.is_alive():
+        loop, end, thread = cls.loop, cls.end, cls.thread
+        if loop is None or end is None or thread is None or not thread.is_alive():
             return
         cls.forget()
-        # True cancels running work; the join is bounded, so that a task that ignores its cancellation can't hold up the
-        # exit.
-        portal.start_task_soon(portal.stop, True)
+        with suppress(RuntimeError):  # the loop has just ended
+            loop.call_soon_threadsafe(end.set)
+        # Bounded, so that a task that ignores its cancellation can't hold up the exit.
         thread.join(timeout=2)
 
 
-async def _serve(ready: Future[tuple[BlockingPortal, asyncio.AbstractEventLoop]]) -> None:
-    loop = asyncio.get_running_loop()
-    async with BlockingPortal() as portal:
-        ready.set_result((portal, loop))
-        await portal.sleep_until_stopped()
+def _run_loop(ready: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]]) -> None:
+    """Run the loop until it is stopped, cancel what still runs, and wait for it."""
+    asyncio.run(_serve(ready))  # noqa: TID251 - the one loop that blocking calls go through
+
+
+async def _serve(ready: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]]) -> None:
+    loop, end = asyncio.get_running_loop(), asyncio.Event()
+    ready.set_result((loop, end))
+    await end.wait()
     # The interpreter is exiting. Python 3.12 starts no thread then, and asyncio would start one to wait for the threads
     # of its executor, which `concurrent.futures` has joined by now.
     loop.shutdown_default_executor = _skip_shutdown  # type: ignore[method-assign]
@@ -201,8 +200,13 @@ class _Task(Generic[T]):
 
     def start(self) -> None:
         """Start; separate from the constructor, because an interrupt may come before the caller has the object."""
-        portal, _ = _Loop.running()
-        portal.start_task_soon(self._run)
+        loop = _Loop.running()
+        coroutine = self._run()
+        try:
+            asyncio.run_coroutine_threadsafe(coroutine, loop)
+        except RuntimeError:  # the loop has just ended
+            coroutine.close()
+            raise
 
     async def _run(self) -> None:
         # A context variable and not an attribute of the loop: several calls run on the loop at once, each with its own
@@ -309,7 +313,7 @@ def iterate(generator: Callable[..., AsyncGenerator[T, None]], *args: Any, **kwa
     # append() and popleft() of a deque are thread-safe. The semaphore isn't, so it is released on the loop.
     items: deque[T] = deque()
     # Back-pressure: a consumer that stops reading stops the producer eight items later, and with it the search.
-    slots = anyio.Semaphore(_AHEAD)
+    slots = asyncio.Semaphore(_AHEAD)
 
     async def produce() -> None:
         board = current_board()
