@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -78,26 +78,6 @@ class ChangeReader:
         SearchIndexError
             When a worker failed.
         """
-        requests = []
-        # Eight requests for each worker, so that all workers are busy to the end; at least 50 commits, as git starts
-        # once for each request.
-        size = max(50, min(MAX_REQUEST_COMMITS, len(numbers) // (8 * self.workers)))
-        for start in range(0, len(numbers), size):
-            slice_numbers = numbers[start : start + size]
-            oids = tuple(self.new_commits.oids[number].decode() for number in slice_numbers)
-            # All requests share the scratch folder, and with it the file that sums up the effort.
-            effort = EFFORT * account.allowance.bytes
-            requests.append(
-                ExtractionRequest(
-                    self.git_dir,
-                    str(self.scratch),
-                    slice_numbers[0],
-                    tuple(slice_numbers),
-                    oids,
-                    account.allowance,
-                    effort,
-                )
-            )
         # Keyed by the first commit, since answers of workers come in the order in which they finish.
         files_by_first: dict[int, list[str]] = {}
         unread: list[int] = []
@@ -114,19 +94,44 @@ class ChangeReader:
             on_done(done)
 
         is_small = len(numbers) <= MAX_LOCAL_COMMITS
-        jobs = [_ExtractionJob(request, is_small, self.cancellation) for request in requests]
+        jobs = [
+            _ExtractionJob(request, is_small, self.cancellation)
+            for request in self._requests(numbers, account.allowance)
+        ]
         if not run_jobs(MODULE, jobs, self.workers, on_event, self.cancellation, done="read"):
             raise Cancelled("stopped on request")
-        # Workers finish in any order. Paying in the order of commits makes the result the same in every run.
-        parts = []
-        for part in (
-            SectionFile(Path(name), "history") for first in sorted(files_by_first) for name in files_by_first[first]
-        ):
-            if account.spend(Cost(part.metadata["files"], part.metadata["lines"], part.metadata["bytes"])):
-                parts.append(part)
-            else:
-                unread += np.unique(part.array("commit")).tolist()
-        return parts, sorted(set(unread))
+        parts, unpaid = _pay([name for first in sorted(files_by_first) for name in files_by_first[first]], account)
+        return parts, sorted({*unread, *unpaid})
+
+    def _requests(self, numbers: Sequence[int], allowance: Cost) -> Iterator[ExtractionRequest]:
+        # Eight requests for each worker, so that all workers are busy to the end; at least 50 commits, as git starts
+        # once for each request.
+        size = max(50, min(MAX_REQUEST_COMMITS, len(numbers) // (8 * self.workers)))
+        for start in range(0, len(numbers), size):
+            request_numbers = tuple(numbers[start : start + size])
+            yield ExtractionRequest(
+                git_dir=self.git_dir,
+                folder=str(self.scratch),
+                first=request_numbers[0],
+                numbers=request_numbers,
+                oids=tuple(self.new_commits.oids[number].decode() for number in request_numbers),
+                allowance=allowance,
+                # All requests share the scratch folder, and with it the file that sums up the effort.
+                effort=EFFORT * allowance.bytes,
+            )
+
+
+def _pay(files: Sequence[str], account: AllowanceUse) -> tuple[list[SectionFile], set[int]]:
+    """Open the files of parts that an account pays for; also return the commits of the others."""
+    parts: list[SectionFile] = []
+    unpaid: set[int] = set()
+    # Workers finish in any order. Paying in the order of commits makes the result the same in every run.
+    for part in (SectionFile(Path(file), "history") for file in files):
+        if account.spend(Cost(part.metadata["files"], part.metadata["lines"], part.metadata["bytes"])):
+            parts.append(part)
+        else:
+            unpaid.update(part.array("commit").tolist())
+    return parts, unpaid
 
 
 @dataclass(frozen=True, slots=True)

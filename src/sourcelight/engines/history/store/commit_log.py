@@ -183,59 +183,83 @@ def _split_records(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _parse_records(records: Iterable[bytes], position: Callable[[str], int | None], first: int) -> NewCommits:
-    new_commits = NewCommits()
-    numbers: dict[bytes, int] = {}
-    people: dict[tuple[bytes, bytes], int] = {}
-    authors: list[int] = []
-    committers: list[int] = []
-    times: list[tuple[int, int, int, int]] = []
-    trees: list[bytes] = []
-    parents: list[int] = []
-    parent_starts = [0]
-    messages: list[bytes] = []
-    subjects: list[bytes] = []
+    columns = _CommitColumns(position, first)
     for record in records:
-        oid, tree, parent_oids, name, email, date, committer, committer_email, commit_date, subject, body = (
-            # %B is last: it is the only field with newlines, and takes the rest of the record.
-            record.split(b"\n", len(_FIELDS) - 1)
-        )
-        if first and position(oid.decode()) is not None:
-            continue  # git lists a stored commit again after it forgot others
-        number = len(new_commits.oids)
-        new_commits.oids.append(oid)
-        numbers[oid] = first + number
-        trees.append(tree)
-        authors.append(people.setdefault((name, email), len(people)))
-        committers.append(people.setdefault((committer, committer_email), len(people)))
-        times.append((*parse_instant(date), *parse_instant(commit_date)))
-        for parent in parent_oids.split():
-            parent_number = numbers.get(parent)
-            # Not among the new commits: stored before, or missing in a shallow clone.
-            if parent_number is None:
-                parent_number = position(parent.decode())
-            parents.append(_UNKNOWN_PARENT if parent_number is None else parent_number)
-        parent_starts.append(len(parents))
-        if len(parents) - parent_starts[-2] > 1:
-            new_commits.merges.add(number)
+        # %B is last: it is the only field with newlines, and takes the rest of the record.
+        fields = record.split(b"\n", len(_FIELDS) - 1)
+        # git lists a stored commit again after it forgot others.
+        if not first or position(fields[0].decode()) is None:
+            columns.add(fields)
+    return NewCommits(columns.oids, columns.merges, columns.arrays())
+
+
+class _CommitColumns:
+    """Columns of new commits; `position` and `first` are those of `read_commits`."""
+
+    def __init__(self, position: Callable[[str], int | None], first: int) -> None:
+        self.oids: list[bytes] = []
+        self.merges: set[int] = set()
+        self._position = position
+        self._first = first
+        self._numbers: dict[bytes, int] = {}
+        self._people: dict[tuple[bytes, bytes], int] = {}
+        self._authors: list[int] = []
+        self._committers: list[int] = []
+        self._times: list[tuple[int, int, int, int]] = []
+        self._trees: list[bytes] = []
+        self._parents: list[int] = []
+        self._parent_starts = [0]
+        self._messages: list[bytes] = []
+        self._subjects: list[bytes] = []
+
+    def add(self, fields: Sequence[bytes]) -> None:
+        """Add a commit; `fields` are in the order of `_FIELDS`."""
+        oid, tree, parents, author, author_email, author_date, *remaining = fields
+        committer, committer_email, commit_date, subject, message = remaining
+        number = len(self.oids)
+        self.oids.append(oid)
+        self._numbers[oid] = self._first + number
+        self._trees.append(tree)
+        self._authors.append(self._person(author, author_email))
+        self._committers.append(self._person(committer, committer_email))
+        self._times.append((*parse_instant(author_date), *parse_instant(commit_date)))
+        parent_numbers = [self._parent(parent) for parent in parents.split()]
+        self._parents += parent_numbers
+        self._parent_starts.append(len(self._parents))
+        if len(parent_numbers) > 1:
+            self.merges.add(number)
         # %B keeps the newline at the end of a message; stored texts get exactly one.
-        messages.append(_valid_utf8(body.strip()))
-        subjects.append(_valid_utf8(subject))
-    new_commits.arrays = {
-        "oid": np.frombuffer(bytes.fromhex(b"".join(new_commits.oids).decode()), np.uint8),
-        "tree": np.frombuffer(bytes.fromhex(b"".join(trees).decode()), np.uint8),
-        "author": np.array(authors, np.uint32),
-        "committer": np.array(committers, np.uint32),
-        "parents": np.array(parents, np.int32),
-        "parent_starts": np.array(parent_starts, np.uint32),
-        "identities": _bytes(b"".join(b"%b\0%b\n" % person for person in people)),
-        **_text_sections("message", messages),
-        **_text_sections("subject", subjects),
-    }
-    columns = np.array(times, np.int64).reshape(-1, 4)
-    for index, section in enumerate(("author_time", "author_offset", "commit_time", "commit_offset")):
-        dtype = np.int64 if section.endswith("time") else np.int32
-        new_commits.arrays[section] = columns[:, index].astype(dtype)
-    return new_commits
+        self._messages.append(_valid_utf8(message.strip()))
+        self._subjects.append(_valid_utf8(subject))
+
+    def _person(self, name: bytes, email: bytes) -> int:
+        return self._people.setdefault((name, email), len(self._people))
+
+    def _parent(self, oid: bytes) -> int:
+        number = self._numbers.get(oid)
+        # Not among the new commits: stored before, or missing in a shallow clone.
+        if number is None:
+            number = self._position(oid.decode())
+        return _UNKNOWN_PARENT if number is None else number
+
+    def arrays(self) -> dict[str, AnyArray]:
+        """Return the sections of a segment that describe commits."""
+        times = np.array(self._times, np.int64).reshape(-1, 4)
+        return {
+            "oid": _bytes(bytes.fromhex(b"".join(self.oids).decode())),
+            "tree": _bytes(bytes.fromhex(b"".join(self._trees).decode())),
+            "author": np.array(self._authors, np.uint32),
+            "committer": np.array(self._committers, np.uint32),
+            "parents": np.array(self._parents, np.int32),
+            "parent_starts": np.array(self._parent_starts, np.uint32),
+            "identities": _bytes(b"".join(b"%b\0%b\n" % person for person in self._people)),
+            **_text_sections("message", self._messages),
+            **_text_sections("subject", self._subjects),
+            "author_time": times[:, 0].copy(),
+            "author_offset": times[:, 1].astype(np.int32),
+            "commit_time": times[:, 2].copy(),
+            "commit_offset": times[:, 3].astype(np.int32),
+        }
 
 
 def _bytes(raw: bytes) -> AnyArray:

@@ -95,9 +95,7 @@ def parse_patches(raw: bytes, ordinals: Mapping[bytes, int], *, names_only: bool
     lines = read_lines(raw)
     commits = lines.starting_with(COMMIT_MARK)
     records = lines.starting_with(b":")
-    patches = lines.starting_with(b"d")
-    # `deleted file mode` begins with d too; `dissimilarity index` comes with -B alone, which isn't used.
-    patches = patches[(lines.data[lines.starts[patches] + 1] == ord("i")) & (lines.ends[patches] > 0)]
+    patches = _patch_heads(lines)
     heads = _raw_heads(lines, records)
     status = heads[:, 97]
     commit_of_record = np.searchsorted(commits, records) - 1
@@ -111,20 +109,12 @@ def parse_patches(raw: bytes, ordinals: Mapping[bytes, int], *, names_only: bool
     removed = lines.first[rows] == ord("-")
     # `patch_starts` leads from a record to its first patch, so a type change gets the rows of both of its patches.
     row_starts = np.searchsorted(rows, patch_bounds)[patch_starts]
-    # One running sum over all rows replaces a loop over changes: a difference of two of its items counts removals.
-    removed_before = np.concatenate(([0], np.cumsum(removed)))
-    deletions = np.diff(removed_before[row_starts])
-    additions = np.diff(row_starts) - deletions
     binary = np.diff(np.searchsorted(lines.starting_with(b"B"), patch_bounds)[patch_starts]) > 0
-    # A file that becomes a link is two patches and one pair of numbers: none where git takes either side for binary.
-    additions[binary] = deletions[binary] = 0
+    additions, deletions = _line_counts(removed, row_starts, binary)
     paths, path, old_path = _paths(lines, records, status)
+    commit_ordinals = np.array([ordinals[lines.text(line)[1:]] for line in commits.tolist()], np.uint32)
     part = {
-        "commit": np.array([ordinals[lines.text(commit_line)[1:]] for commit_line in commits.tolist()], np.uint32)[
-            commit_of_record
-        ]
-        if len(records)
-        else np.zeros(0, np.uint32),
+        "commit": commit_ordinals[commit_of_record],
         "path": path,
         "old_path": old_path,
         "status": status,
@@ -142,6 +132,15 @@ def parse_patches(raw: bytes, ordinals: Mapping[bytes, int], *, names_only: bool
         **byte_section("paths", paths),
     }
     return part | _distinct_sections(lines, rows, removed)
+
+
+def _patch_heads(lines: DistinctLines) -> _Ints:
+    """Return the numbers of the lines ``diff --git …``."""
+    heads = lines.starting_with(b"d")
+    # `deleted file mode` begins with d too; `dissimilarity index` comes with -B alone, which isn't used.
+    is_patch = (lines.data[lines.starts[heads] + 1] == ord("i")) & (lines.ends[heads] > 0)
+    patch_heads: _Ints = heads[is_patch]
+    return patch_heads
 
 
 def byte_section(name: str, items: Sequence[bytes]) -> dict[str, AnyArray]:
@@ -227,6 +226,17 @@ def _read_decimals(data: UInt8Array, offsets: _Ints) -> tuple[_Ints, _Ints]:
         value[active] = value[active] * 10 + digit
         offsets[active] += 1
     return value, offsets
+
+
+def _line_counts(removed: BoolArray, row_starts: _Ints, binary: BoolArray) -> tuple[_Ints, _Ints]:
+    """Return the additions and the deletions of each change."""
+    # One running sum over all rows replaces a loop over changes: a difference of two of its items counts removals.
+    removed_before = np.concatenate(([0], np.cumsum(removed)))
+    deletions: _Ints = np.diff(removed_before[row_starts])
+    additions = np.diff(row_starts) - deletions
+    # A file that becomes a link is two patches and one pair of numbers: none where git takes either side for binary.
+    additions[binary] = deletions[binary] = 0
+    return additions, deletions
 
 
 def _distinct_sections(lines: DistinctLines, rows: _Ints, removed: BoolArray) -> dict[str, AnyArray]:

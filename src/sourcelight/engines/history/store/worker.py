@@ -194,54 +194,29 @@ class _Extraction:
 
     def _batches(self, oids: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
         """Yield patches of whole commits and the last commit of each; a failure of git is raised after them."""
-        pending: list[bytes] = []
-        size, min_bytes, newlines, min_lines = 0, BATCH_BYTES, 0, BATCH_LINES
-        files = 0  # of the commit that git is at
-        failure: GitFailed | None = None
+        buffer = _PatchBuffer()
         chunks = self._chunks(PATCHES, oids)
         try:
             for chunk in chunks:
-                pending.append(chunk)
-                size += len(chunk)
-                newlines += chunk.count(b"\n")
-                # Only the commit that git is writing can still grow beyond the allowance, so its files alone are
-                # counted here.
-                latest = chunk.rfind(_MARK)
-                files = chunk.count(_FILE, max(latest, 0)) + (files if latest < 0 else 0)
+                buffer.add(chunk)
                 # A commit of few bytes can list millions of files: stop before they are in memory.
-                if files > MANY_FILES and not self._account.admits(Cost(files)):
-                    chunks.close()
-                    raw = b"".join(pending)
-                    # Whole commits go out first: the caller takes the commit after the last one it got for the one to
-                    # blame.
-                    split_at = raw.rfind(_MARK) + 1
-                    if split_at:
-                        yield raw[:split_at], _last_commit(raw[:split_at])
-                    raise TooLarge
-                if size < min_bytes and newlines < min_lines:
+                has_too_many_files = buffer.files > MANY_FILES and not self._account.admits(Cost(buffer.files))
+                if not has_too_many_files and not buffer.is_full:
                     continue
-                raw = b"".join(pending)
-                # The last commit may be incomplete, so it stays for the next batch.
-                split_at = raw.rfind(_MARK) + 1
-                if split_at:
-                    yield raw[:split_at], _last_commit(raw[:split_at])
-                pending, size, newlines = [raw[split_at:]], len(raw) - split_at, raw.count(b"\n", split_at)
-                if size > MAX_COMMIT_BYTES or newlines > MAX_COMMIT_LINES or not self._admits(size, newlines):
+                # Whole commits go out first: the caller takes the commit after the last one it got for the one to
+                # blame.
+                if commits := buffer.take_whole():
+                    yield commits, _last_commit(commits)
+                if has_too_many_files or buffer.is_too_large or not self._admits(buffer.size, buffer.newlines):
                     chunks.close()
                     raise TooLarge
-                # A commit larger than a piece is looked through again only once it has doubled.
-                min_bytes = max(BATCH_BYTES, min(size * 2, MAX_COMMIT_BYTES + 1))
-                min_lines = max(BATCH_LINES, min(newlines * 2, MAX_COMMIT_LINES + 1))
-        except GitFailed as died:
-            failure = died
-        raw = b"".join(pending)
-        if failure is not None:
+        except GitFailed:
             # The patch of the last commit may be cut where git died.
-            raw = raw[: raw.rfind(_MARK) + 1]
-        if raw:
-            yield raw, _last_commit(raw)
-        if failure is not None:
-            raise failure
+            if commits := buffer.take_whole():
+                yield commits, _last_commit(commits)
+            raise
+        if commits := buffer.take():
+            yield commits, _last_commit(commits)
 
     def _admits(self, size: int, newlines: int) -> bool:
         """Return whether a commit, as far as it is read, may still be within the allowance."""
@@ -294,6 +269,51 @@ class _Extraction:
 
 class TooLarge(Exception):
     """Raised when the patches of one commit are larger than `MAX_COMMIT_BYTES` or `MAX_COMMIT_LINES`."""
+
+
+class _PatchBuffer:
+    """Output of git that waits for a batch of whole commits; `files` are those of the commit that git is at."""
+
+    def __init__(self) -> None:
+        self.size = self.newlines = self.files = 0
+        self._chunks: list[bytes] = []
+        self._min_bytes, self._min_lines = BATCH_BYTES, BATCH_LINES
+
+    def add(self, chunk: bytes) -> None:
+        """Add output."""
+        self._chunks.append(chunk)
+        self.size += len(chunk)
+        self.newlines += chunk.count(b"\n")
+        # Only the commit that git is writing can still grow beyond the allowance, so its files alone are counted.
+        latest = chunk.rfind(_MARK)
+        self.files = chunk.count(_FILE, max(latest, 0)) + (self.files if latest < 0 else 0)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there is enough for a batch."""
+        return self.size >= self._min_bytes or self.newlines >= self._min_lines
+
+    @property
+    def is_too_large(self) -> bool:
+        """Whether more waits than a commit may have."""
+        return self.size > MAX_COMMIT_BYTES or self.newlines > MAX_COMMIT_LINES
+
+    def take_whole(self) -> bytes:
+        """Remove and return the whole commits; the last one, which git may still write, stays."""
+        raw = self.take()
+        split_at = raw.rfind(_MARK) + 1
+        self._chunks = [raw[split_at:]]
+        self.size, self.newlines = len(raw) - split_at, raw.count(b"\n", split_at)
+        # A commit larger than a batch is looked through again only once it has doubled.
+        self._min_bytes = max(BATCH_BYTES, min(self.size * 2, MAX_COMMIT_BYTES + 1))
+        self._min_lines = max(BATCH_LINES, min(self.newlines * 2, MAX_COMMIT_LINES + 1))
+        return raw[:split_at]
+
+    def take(self) -> bytes:
+        """Remove and return everything."""
+        raw = b"".join(self._chunks)
+        self._chunks, self.size, self.newlines = [], 0, 0
+        return raw
 
 
 class _LargeContents:
