@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sourcelight.backends.cluster.build.shards import build_shard
 from sourcelight.backends.cluster.storage.generation import Generation, StoredShard, read_current, write_generation
@@ -26,6 +26,9 @@ NO_WORKER_S = 60.0
 """Seconds without any worker after which a build ends; Dask itself waits forever."""
 
 _LOOK_S, _COUNT_S = 0.1, 2.0
+
+_Outcome = tuple[str, StoredShard | str]
+"""Name of a repository, and its new entry or the problem."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,16 @@ class BuildReport:
     failures: Mapping[str, str]
     removed: tuple[str, ...]
     generation: Generation
+
+
+class _BuildOrder(NamedTuple):
+    """Arguments of `build_one`."""
+
+    repository: Repository
+    previous: StoredShard | None
+    storage: str
+    folder: str
+    max_file_size: int
 
 
 def build_generation(
@@ -106,52 +119,62 @@ def build_generation(
         After ``cancellation.cancel()``.
     """
     cancel = cancellation or Cancellation()
+    report = progress or (lambda _: None)
     previous = read_current(storage)
     previous_entries = {} if previous is None else {entry.name: entry for entry in previous.entries}
-    # Largest first: a large repository that starts last would keep one worker busy while all others are idle.
-    repositories = sorted(catalog.repositories, key=lambda repository: -_git_bytes(repository))
-    orders = [(repository, previous_entries.get(repository.name)) for repository in repositories]
-    run = _on_cluster(cluster, tls) if cluster else _build_in_process(workers)
     entry_by_name: dict[str, StoredShard] = {}
-    report = progress or (lambda _: None)
     with tempfile.TemporaryDirectory() as temporary:
-        folder = os.fspath(work) if work is not None else temporary
-        if cluster and work is None:
-            folder = ""
-        for name, outcome in run(orders, storage.url, folder, max_file_size, cancel):
-            entry_by_name[name] = (
+        # Workers of a cluster make a temporary folder of their own.
+        default_folder = "" if cluster else temporary
+        folder = default_folder if work is None else os.fspath(work)
+        # Largest first: a large repository that starts last would keep one worker busy while all others are idle.
+        orders = [
+            _BuildOrder(repository, previous_entries.get(repository.name), storage.url, folder, max_file_size)
+            for repository in sorted(catalog.repositories, key=lambda repository: -_git_bytes(repository))
+        ]
+        outcomes = _on_cluster(orders, cluster, tls, cancel) if cluster else _in_process(orders, workers, cancel)
+        for name, outcome in outcomes:
+            entry = (
                 outcome
                 if isinstance(outcome, StoredShard)
                 else _set_aside(catalog.get(name), previous_entries, outcome)
             )
-            report(BuildProgress(len(entry_by_name), len(orders), name, entry_by_name[name].problem or "done"))
+            entry_by_name[name] = entry
+            report(BuildProgress(len(entry_by_name), len(orders), name, entry.problem or "done"))
     cancel.check()
-    # A lender is known by its directory here and by its name in the cluster, where directories differ by worker.
-    names = {repository.canonical_path: repository.name for repository in repositories if repository.canonical_path}
-    lenders = {
-        repository.name: tuple(names.get(lender, UNKNOWN_LENDER) for lender in repository.lenders)
-        for repository in repositories
-    }
+    lenders = _lenders(catalog.repositories)
     entries = tuple(_with_lenders(entry_by_name[name], lenders[name]) for name in sorted(entry_by_name))
     generation = Generation(entries=entries, contexts=catalog.contexts, skipped=catalog.skipped)
     # An unchanged generation is not written again: its id stays, so workers keep what they have open.
-    if previous is None or not generation.equals(previous):
-        generation = write_generation(storage, generation, "" if previous is None else previous.id)
-    else:
+    if previous is not None and generation.equals(previous):
         generation = previous
-    failures = {entry.name: entry.problem for entry in entries if entry.problem}
-    same = {
-        e.name
-        for e in entries
-        if not e.problem and e.name in previous_entries and previous_entries[e.name].shard == e.shard
-    }
-    return BuildReport(
-        tuple(e.name for e in entries if not e.problem and e.name not in same),
-        tuple(sorted(same)),
-        failures,
-        tuple(sorted(previous_entries.keys() - entry_by_name.keys())),
-        generation,
-    )
+    else:
+        generation = write_generation(storage, generation, "" if previous is None else previous.id)
+    return _report(entries, previous_entries, generation)
+
+
+def _git_bytes(repository: Repository) -> int:
+    """Return bytes of packed objects, which predict the work of a build."""
+    if repository.kind != "git":
+        return 0
+    packs = Path(repository.git_dir) / "objects" / "pack"
+    try:
+        return sum(path.stat().st_size for path in packs.iterdir())
+    except OSError:
+        return 0
+
+
+def _in_process(orders: Sequence[_BuildOrder], workers: int, cancellation: Cancellation) -> Iterator[_Outcome]:
+    with ThreadPoolExecutor(max(workers, 1)) as pool:
+        names = {pool.submit(build_one, *order): order.repository.name for order in orders}
+        try:
+            for future in as_completed(names):
+                cancellation.check()
+                yield names[future], future.result()
+        except BaseException:
+            # `wait`: a build that still runs must not write after the caller saw it stopped.
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
 
 
 def build_one(
@@ -167,75 +190,54 @@ def build_one(
             return str(exc) or type(exc).__name__
 
 
-def _build_in_process(workers: int) -> Any:
-    def run(orders: Sequence[Any], storage: str, folder: str, max_file_size: int, cancel: Cancellation) -> Any:
-        with ThreadPoolExecutor(max(workers, 1)) as pool:
-            futures = {}
-            for repository, previous in orders:
-                future = pool.submit(build_one, repository, previous, storage, folder, max_file_size)
-                futures[future] = repository.name
-            try:
-                for future in as_completed(futures):
-                    cancel.check()
-                    yield futures[future], future.result()
-            except BaseException:
-                # `wait`: a build that still runs must not write after the caller saw it stopped.
-                pool.shutdown(wait=True, cancel_futures=True)
-                raise
+def _on_cluster(
+    orders: Sequence[_BuildOrder], scheduler: str, tls: Mapping[str, str] | None, cancellation: Cancellation
+) -> Iterator[_Outcome]:
+    client = dask_client(scheduler, tls)
+    pending: dict[str, Any] = {}
+    try:
+        for priority, order in enumerate(orders):
+            name = order.repository.name
+            pending[name] = client.submit(
+                build_one,
+                *order,
+                # Unique: a scheduler returns the result of a task that it already knows by its key.
+                key=f"sourcelight-build-{name}-{time.time_ns()}",
+                # Dask runs higher priorities first; the orders are sorted by falling size.
+                priority=-priority,
+                retries=0,
+                # Dask would otherwise take equal arguments for the same task and return an old result.
+                pure=False,
+            )
+        present = _Present(client, scheduler)
+        while pending:
+            cancellation.check()
+            present.check()
+            for name in [name for name, future in pending.items() if future.done()]:
+                future = pending.pop(name)
+                yield name, _entry_or_problem(future)
+                # The shard is in storage; the result is only its entry, which the scheduler need not keep.
+                future.release()
+            time.sleep(_LOOK_S)
+    except BaseException:
+        client.cancel(list(pending.values()), force=True)
+        raise
+    finally:
+        client.close()
 
-    return run
 
+def _entry_or_problem(future: Any) -> StoredShard | str:
+    from distributed.scheduler import KilledWorker
 
-def _on_cluster(scheduler: str, tls: Mapping[str, str] | None) -> Any:
-    def run(orders: Sequence[Any], storage: str, folder: str, max_file_size: int, cancel: Cancellation) -> Any:
-        from distributed.scheduler import KilledWorker
-
-        client = dask_client(scheduler, tls)
-        try:
-            pending = {}
-            for priority, (repository, previous) in enumerate(orders):
-                future = client.submit(
-                    build_one,
-                    repository,
-                    previous,
-                    storage,
-                    folder,
-                    max_file_size,
-                    # Unique: a scheduler returns the result of a task that it already knows by its key.
-                    key=f"sourcelight-build-{repository.name}-{time.time_ns()}",
-                    # Dask runs higher priorities first; the orders are sorted by falling size.
-                    priority=-priority,
-                    retries=0,
-                    # Dask would otherwise take equal arguments for the same task and return an old result.
-                    pure=False,
-                )
-                pending[repository.name] = future
-            present = _Present(client, scheduler)
-            while pending:
-                cancel.check()
-                present.check()
-                for name in [name for name, future in pending.items() if future.done()]:
-                    future = pending.pop(name)
-                    try:
-                        # The shard is in storage; the result is only its entry. The future is released right below, so
-                        # that the scheduler keeps no results.
-                        yield name, future.result()
-                    except KilledWorker as error:
-                        deaths = count_of(error.allowed_failures + 1, "worker")
-                        yield name, f"{deaths} died while building it (not enough memory?)"
-                    except Cancelled:
-                        raise
-                    except Exception as exc:  # noqa: BLE001 - any error belongs to the task's repository
-                        yield name, f"{type(exc).__name__}: {exc}"
-                    future.release()
-                time.sleep(_LOOK_S)
-        except BaseException:
-            client.cancel(list(pending.values()), force=True)
-            raise
-        finally:
-            client.close()
-
-    return run
+    try:
+        entry: StoredShard | str = future.result()
+    except KilledWorker as error:
+        return f"{count_of(error.allowed_failures + 1, 'worker')} died while building it (not enough memory?)"
+    except Cancelled:
+        raise
+    except Exception as exc:  # noqa: BLE001 - any error belongs to the task's repository
+        return f"{type(exc).__name__}: {exc}"
+    return entry
 
 
 class _Present:
@@ -266,12 +268,6 @@ class _Present:
             )
 
 
-def _with_lenders(entry: StoredShard, lenders: tuple[str, ...]) -> StoredShard:
-    """Return an entry with the private repositories that it borrows from; a former shard keeps its own."""
-    previous = entry.lenders if entry.problem else ()
-    return replace(entry, lenders=tuple(sorted({*lenders, *previous})))
-
-
 def _set_aside(repository: Repository, previous_entries: Mapping[str, StoredShard], problem: str) -> StoredShard:
     previous = previous_entries.get(repository.name)
     if previous is None or not previous.shard:
@@ -281,12 +277,36 @@ def _set_aside(repository: Repository, previous_entries: Mapping[str, StoredShar
     return replace(previous, info=replace(previous.info, private=private), problem=problem)
 
 
-def _git_bytes(repository: Repository) -> int:
-    """Return bytes of packed objects, which predict the work of a build."""
-    if repository.kind != "git":
-        return 0
-    packs = Path(repository.git_dir) / "objects" / "pack"
-    try:
-        return sum(path.stat().st_size for path in packs.iterdir())
-    except OSError:
-        return 0
+def _lenders(repositories: Sequence[Repository]) -> dict[str, tuple[str, ...]]:
+    """Return the names of the repositories that each borrows from."""
+    # A lender is known by its directory here and by its name in the cluster, where directories differ by worker.
+    names = {repository.canonical_path: repository.name for repository in repositories if repository.canonical_path}
+    return {
+        repository.name: tuple(names.get(lender, UNKNOWN_LENDER) for lender in repository.lenders)
+        for repository in repositories
+    }
+
+
+def _with_lenders(entry: StoredShard, lenders: tuple[str, ...]) -> StoredShard:
+    """Return an entry with the private repositories that it borrows from; a former shard keeps its own."""
+    previous = entry.lenders if entry.problem else ()
+    return replace(entry, lenders=tuple(sorted({*lenders, *previous})))
+
+
+def _report(
+    entries: Sequence[StoredShard], previous_entries: Mapping[str, StoredShard], generation: Generation
+) -> BuildReport:
+    failures = {entry.name: entry.problem for entry in entries if entry.problem}
+    complete = [entry for entry in entries if not entry.problem]
+    current = {
+        entry.name
+        for entry in complete
+        if entry.name in previous_entries and previous_entries[entry.name].shard == entry.shard
+    }
+    return BuildReport(
+        built=tuple(entry.name for entry in complete if entry.name not in current),
+        current=tuple(sorted(current)),
+        failures=failures,
+        removed=tuple(sorted(previous_entries.keys() - {entry.name for entry in entries})),
+        generation=generation,
+    )

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,8 +21,6 @@ from sourcelight.engines.history.store.store import LocalHistoryStore
 from sourcelight.engines.search import IndexStore
 from sourcelight.repos import Catalog, Repository, RepositoryKey
 from sourcelight.repos.repository import readable_key
-
-Tell = Callable[[str], None]
 
 
 def source_of(repository: Repository, max_file_size: int) -> str:
@@ -43,7 +41,7 @@ def build_shard(
     previous: StoredShard | None = None,
     *,
     max_file_size: int,
-    on_step: Tell = lambda _: None,
+    on_step: Callable[[str], None] = lambda _: None,
     cancellation: Cancellation | None = None,
 ) -> StoredShard:
     """Index a repository, read its history, upload both to storage, and return the entry of its shard.
@@ -64,12 +62,9 @@ def build_shard(
     if repository.kind != "git":
         raise RepositoryError("a cluster can't index a directory without git; commit it, or open it on one machine")
     source = source_of(repository, max_file_size)
-    if previous is not None and previous.shard and previous.source == source:
-        return replace(previous, info=repository.info, problem="")
-    # Another builder, or a build that was stopped before it wrote its generation, may have made this shard.
-    before = built_before(storage, repository.name, source)
-    if before is not None:
-        return replace(before, info=repository.info, problem="")
+    existing = _existing_entry(repository, previous, storage, source)
+    if existing is not None:
+        return existing
     # The key is made of the name alone, so that every worker finds the same directory; work trees are not searched in a
     # cluster.
     local = replace(repository, key=_key(repository.name), worktree="")
@@ -78,23 +73,7 @@ def build_shard(
     index, history = folder / "index" / local.key, folder / "index-history" / local.key
     if previous is not None and previous.shard and previous.formats == formats() and not index.exists():
         _begin_with(previous, storage, folder, local.key)
-    engine = LocalEngine(Catalog.from_repositories([local]), store, history=histories)
-    on_step("indexing")
-    report = engine.update(cancellation=cancel)
-    cancel.check()
-    if report.failures:
-        raise ClusterError(next(iter(report.failures.values())))
-    targets = [engine.target_of(local)]
-    on_step("finding definitions")
-    done = store.update_symbols(targets, cancellation=cancel)
-    on_step("reading words")
-    terms = engine.terms.update(targets, cancellation=cancel)
-    on_step("reading history")
-    read = histories.update([local], cancellation=cancel)
-    cancel.check()
-    for failures in (done.failures, terms.failures, read.failures):
-        if failures:
-            raise ClusterError(next(iter(failures.values())))
+    _read_repository(local, store, histories, on_step, cancel)
     on_step("putting into storage")
     try:
         files = publish(local, index, history, storage)
@@ -118,6 +97,22 @@ def build_shard(
     return entry
 
 
+def _existing_entry(
+    repository: Repository, previous: StoredShard | None, storage: ShardStorage, source: str
+) -> StoredShard | None:
+    """Return the entry of a shard that was built of the same source."""
+    if previous is not None and previous.shard and previous.source == source:
+        return replace(previous, info=repository.info, problem="")
+    # Another builder, or a build that was stopped before it wrote its generation, may have made this shard.
+    before = built_before(storage, repository.name, source)
+    return None if before is None else replace(before, info=repository.info, problem="")
+
+
+def _key(name: str) -> RepositoryKey:
+    digest = hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()
+    return readable_key(name.rpartition("/")[2], digest)
+
+
 def _begin_with(previous: StoredShard, storage: ShardStorage, folder: Path, key: str) -> None:
     incoming = folder / f"incoming-{key}-{os.urandom(4).hex()}"
     try:
@@ -136,6 +131,31 @@ def _begin_with(previous: StoredShard, storage: ShardStorage, folder: Path, key:
         shutil.rmtree(folder / "objects", ignore_errors=True)
 
 
-def _key(name: str) -> RepositoryKey:
-    digest = hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()
-    return readable_key(name.rpartition("/")[2], digest)
+def _read_repository(
+    repository: Repository,
+    store: IndexStore,
+    histories: LocalHistoryStore,
+    on_step: Callable[[str], None],
+    cancellation: Cancellation,
+) -> None:
+    """Index a repository's texts, definitions, words and history; raise `ClusterError` if one of them fails."""
+    engine = LocalEngine(Catalog.from_repositories([repository]), store, history=histories)
+    on_step("indexing")
+    report = engine.update(cancellation=cancellation)
+    cancellation.check()
+    _check(report.failures)
+    targets = [engine.target_of(repository)]
+    on_step("finding definitions")
+    symbols = store.update_symbols(targets, cancellation=cancellation)
+    on_step("reading words")
+    terms = engine.terms.update(targets, cancellation=cancellation)
+    on_step("reading history")
+    history = histories.update([repository], cancellation=cancellation)
+    cancellation.check()
+    for failures in (symbols.failures, terms.failures, history.failures):
+        _check(failures)
+
+
+def _check(failures: Mapping[str, str]) -> None:
+    for reason in failures.values():
+        raise ClusterError(reason)

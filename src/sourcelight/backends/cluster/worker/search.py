@@ -90,48 +90,21 @@ class ShardSearch:
         self._finish()
 
     def _search(self, plans: list[Plan], limit: int) -> Iterator[ResultBatch | RepositoriesDone | RepositoriesFailed]:
-        # More than the limit: the coordinator ranks the candidates of all workers together.
-        limit_here = max(limit, CANDIDATES)
-        if own_counts([plan.alternative for plan in plans]) and limit < sys.maxsize:
-            # A file may come once for each alternative, and what the counts of some leave out makes room for others.
-            limit_here = max(limit * (len(plans) + 1), CANDIDATES)
-        searching = [plan for plan in plans if plan.searches]
-        # Text and definitions of a plan come in two runs through the repositories, so none is complete after the first.
-        both = any(plan.text is not None and plan.symbols is not None for plan in searching)
-        single = len(searching) == 1 and not both
-        phases = Phases(
-            frozenset(target.repository.name for plan in plans for target, _ in plan.repository_hits),
-            with_commits=any(plan.commits is not None for plan in plans),
-            symbols_first=len(searching) == 1 and both and not searching[0].alternative.select(),
-        )
         source, cancellation = self._source, self._task.cancellation
-        # The coordinator ranks the rows of all workers, and cuts them where alternatives have counts of their own.
-        counts = numbers_or_limits([plan.alternative for plan in plans])
-        # As in `LocalSource.batches`; many rows are record batches, which the coordinator passes on as they are.
-        raw_rows = LARGE_ROWS if self._task.request.display < 0 else 0
-        pipeline = source.make_pipeline(
-            limit, self._on_part, order=FileRanker.add_scores, counts=counts, raw_rows=raw_rows
-        )
-        batches: Iterator[Any] = pipeline.batches()
-        # Progress of this isn't sent: the coordinator shows that of its own.
-        for _ in source.read_histories():
-            pass
-        defining = [target for plan in plans if plan.symbols is not None for target in plan.targets]
-        for _ in self._engine.definitions.wait(defining, cancellation, None):
-            pass
+        phases, row_limit = _phases_of(plans), _row_limit(plans, limit)
+        # With several runs through the repositories, a repository is complete at the end alone.
+        searching = [plan for plan in plans if plan.searches]
+        is_one_run = len(searching) == 1 and not _has_two_runs(searching[0])
         match_total = 0
         failed_names: set[str] = set()
-        # Alternatives each name repositories from first to last, so their names are merged before phases see them.
-        for batch in _names_in_order(batches) if len(plans) > 1 else batches:
+        for batch in self._batches(plans, limit):
             if cancellation.cancelled:
                 raise Cancelled("stopped on request")
             # Sent before the rows that follow: the coordinator may still give the repository to another worker, as none
             # of its rows has been shown.
-            if source.failed.keys() - failed_names:
-                yield RepositoriesFailed(
-                    {name: reason for name, reason in source.failed.items() if name not in failed_names}
-                )
-                failed_names.update(source.failed)
+            if failures := {name: reason for name, reason in source.failed.items() if name not in failed_names}:
+                yield RepositoriesFailed(failures)
+                failed_names.update(failures)
             if isinstance(batch, RawMatches) and not batch.line_values:
                 match_total += int(batch.file_matches.sum())
                 yield phases.raw_result(batch)
@@ -139,14 +112,31 @@ class ShardSearch:
                 rows = batch.batch if isinstance(batch, RawMatches) else batch
                 match_total += match_count(rows)
                 yield from phases.results(rows)
-            if match_total >= limit_here:
+            if match_total >= row_limit:
                 self.outcome.limit_hit = True
                 return
-            # Only one search runs through repositories in order; with several, a repository is complete at the end
-            # alone.
-            if single and self._finished_names:
+            if is_one_run and self._finished_names:
                 yield RepositoriesDone(tuple(self._finished_names))
                 self._finished_names.clear()
+
+    def _batches(self, plans: list[Plan], limit: int) -> Iterator[Any]:
+        """Read what the plans need besides text, and return their batches, with repositories in order."""
+        source = self._source
+        # The coordinator ranks the rows of all workers, and cuts them where alternatives have counts of their own.
+        counts = numbers_or_limits([plan.alternative for plan in plans])
+        # As in `LocalSource.batches`; many rows are record batches, which the coordinator passes on as they are.
+        raw_rows = LARGE_ROWS if self._task.request.display < 0 else 0
+        pipeline = source.make_pipeline(
+            limit, self._on_part, order=FileRanker.add_scores, counts=counts, raw_rows=raw_rows
+        )
+        # Progress of this isn't sent: the coordinator shows that of its own.
+        for _ in source.read_histories():
+            pass
+        defining = [target for plan in plans if plan.symbols is not None for target in plan.targets]
+        for _ in self._engine.definitions.wait(defining, self._task.cancellation, None):
+            pass
+        # Alternatives each name repositories from first to last, so their names are merged before phases see them.
+        return _names_in_order(pipeline.batches()) if len(plans) > 1 else pipeline.batches()
 
     def _on_part(self, part: SearchPart) -> None:
         self._source.note(part)
@@ -243,6 +233,28 @@ class Phases:
         phase = max(phase, FILES if phase == last == COMMITS and name < previous_name else last)
         self._last = phase, name
         return phase
+
+
+def _phases_of(plans: Sequence[Plan]) -> Phases:
+    searching = [plan for plan in plans if plan.searches]
+    return Phases(
+        frozenset(target.repository.name for plan in plans for target, _ in plan.repository_hits),
+        with_commits=any(plan.commits is not None for plan in plans),
+        symbols_first=len(searching) == 1 and _has_two_runs(searching[0]) and not searching[0].alternative.select(),
+    )
+
+
+def _has_two_runs(plan: Plan) -> bool:
+    """Return whether a plan searches text and definitions, each in a run of its own through the repositories."""
+    return plan.text is not None and plan.symbols is not None
+
+
+def _row_limit(plans: Sequence[Plan], limit: int) -> int:
+    """Return the number of matches to send: above `limit`, as the coordinator ranks those of all workers together."""
+    if own_counts([plan.alternative for plan in plans]) and limit < sys.maxsize:
+        # A file may come once for each alternative, and what the counts of some leave out makes room for others.
+        return max(limit * (len(plans) + 1), CANDIDATES)
+    return max(limit, CANDIDATES)
 
 
 def _values(batch: Any, name: str, row_indices: list[int]) -> list[str]:
