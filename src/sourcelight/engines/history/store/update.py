@@ -31,8 +31,8 @@ from sourcelight.engines.history.store.commit_log import (
     open_history,
     read_commits,
 )
+from sourcelight.engines.history.store.extraction import PATCHES
 from sourcelight.engines.history.store.folder import HistoryFolder, HistoryManifest, SegmentEntry
-from sourcelight.engines.history.store.worker import PATCHES
 from sourcelight.engines.storage.folder import temporary_path
 from sourcelight.engines.storage.sections import write_sections
 from sourcelight.repos import Repository, matching_refs, resolve
