@@ -166,6 +166,7 @@ def _git_bytes(repository: Repository) -> int:
 
 def _in_process(orders: Sequence[_BuildOrder], workers: int, cancellation: Cancellation) -> Iterator[_Outcome]:
     with ThreadPoolExecutor(max(workers, 1)) as pool:
+        # Threads are enough: large repositories are read in processes of their own, and uploads wait for storage.
         names = {pool.submit(build_one, *order): order.repository.name for order in orders}
         try:
             for future in as_completed(names):
@@ -297,6 +298,7 @@ def _report(
     entries: Sequence[StoredShard], previous_entries: Mapping[str, StoredShard], generation: Generation
 ) -> BuildReport:
     failures = {entry.name: entry.problem for entry in entries if entry.problem}
+    # A repository with a problem keeps its former shard, and is neither built nor current.
     complete = [entry for entry in entries if not entry.problem]
     current = {
         entry.name

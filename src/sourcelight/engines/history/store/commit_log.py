@@ -187,7 +187,8 @@ def _parse_records(records: Iterable[bytes], position: Callable[[str], int | Non
     for record in records:
         # %B is last: it is the only field with newlines, and takes the rest of the record.
         fields = record.split(b"\n", len(_FIELDS) - 1)
-        # git lists a stored commit again after it forgot others.
+        # git lists a stored commit again after it forgot others. A first read has nothing stored, and saves the look-up
+        # of each commit.
         if not first or position(fields[0].decode()) is None:
             columns.add(fields)
     return NewCommits(columns.oids, columns.merges, columns.arrays())
@@ -233,6 +234,7 @@ class _CommitColumns:
         self._subjects.append(_valid_utf8(subject))
 
     def _person(self, name: bytes, email: bytes) -> int:
+        # A history has far fewer people than commits: each is stored once, and commits have numbers.
         return self._people.setdefault((name, email), len(self._people))
 
     def _parent(self, oid: bytes) -> int:

@@ -266,6 +266,7 @@ class _PatchBuffer:
     def __init__(self) -> None:
         self.size = self.newlines = self.files = 0
         self._chunks: list[bytes] = []
+        # Both count: short lines cost parsing by their number, long ones by their bytes.
         self._min_bytes, self._min_lines = BATCH_BYTES, BATCH_LINES
 
     def add(self, chunk: bytes) -> None:
