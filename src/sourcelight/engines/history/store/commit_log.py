@@ -238,6 +238,7 @@ class _CommitColumns:
         return self._people.setdefault((name, email), len(self._people))
 
     def _parent(self, oid: bytes) -> int:
+        # A number takes 4 bytes where an id takes 20, and leads to the row of the parent without a look-up.
         number = self._numbers.get(oid)
         # Not among the new commits: stored before, or missing in a shallow clone.
         if number is None:
@@ -257,6 +258,7 @@ class _CommitColumns:
             "identities": _bytes(b"".join(b"%b\0%b\n" % person for person in self._people)),
             **_text_sections("message", self._messages),
             **_text_sections("subject", self._subjects),
+            # Copies: a column of a table of rows is not contiguous, and the sections of a file must be.
             "author_time": times[:, 0].copy(),
             "author_offset": times[:, 1].astype(np.int32),
             "commit_time": times[:, 2].copy(),

@@ -291,6 +291,7 @@ class _PatchBuffer:
     def take_whole(self) -> bytes:
         """Remove and return the whole commits; the last one, which git may still write, stays."""
         raw = self.take()
+        # A mark is found in the joined chunks only: git may write its two bytes in different ones.
         split_at = raw.rfind(_MARK) + 1
         self._chunks = [raw[split_at:]]
         self.size, self.newlines = len(raw) - split_at, raw.count(b"\n", split_at)
