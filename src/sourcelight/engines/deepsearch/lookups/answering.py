@@ -17,6 +17,7 @@ from sourcelight.engines.deepsearch.facts.events import byline
 from sourcelight.engines.deepsearch.facts.model import Work, format_call
 from sourcelight.engines.deepsearch.facts.paths import PathNames
 from sourcelight.engines.deepsearch.lookups.absence import WITHIN_NAMES, find_absence
+from sourcelight.engines.deepsearch.lookups.builds.dependencies import find_dependency, find_runtime, list_dependencies
 from sourcelight.engines.deepsearch.lookups.calls import find_callees, find_callers
 from sourcelight.engines.deepsearch.lookups.classes import find_bases
 from sourcelight.engines.deepsearch.lookups.comparison import (
@@ -31,7 +32,6 @@ from sourcelight.engines.deepsearch.lookups.defaults import (
     find_setting,
     find_value,
 )
-from sourcelight.engines.deepsearch.lookups.dependencies import find_dependency, find_runtime, list_dependencies
 from sourcelight.engines.deepsearch.lookups.environment import find_variable, list_environment
 from sourcelight.engines.deepsearch.lookups.initial_values import find_constant_of, find_initial_value
 from sourcelight.engines.deepsearch.lookups.names import (

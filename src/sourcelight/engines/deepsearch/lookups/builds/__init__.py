@@ -1,0 +1,1 @@
+"""Lookups in manifests and other build files: packages and their versions, fields, scripts and options."""
