@@ -243,7 +243,7 @@ def test_a_question_about_one_repository_reads_no_history_of_others(tmp_path: Pa
         ("Where is the `Client` class defined?", Lookup("definition", "Client", symbol_kind="class")),
         ("What's the default value of x in make()?", Lookup("default", "x", "make")),
         ("who wrote line 12 of a/b.py?", Lookup("line", path="a/b.py", line=12)),
-        ("which version of body-parser does · use?", Lookup("dependency", "body-parser")),
+        ("which version of body-parser does · use?", Lookup("dependency", "body-parser", asks="version")),
         ("What does http2 default to in · in HTTPTransport", Lookup("default", "http2", "HTTPTransport")),
         ("What is the encoding setting in · by default?", Lookup("default", "encoding")),
         ("in ·, which file in defines Session?", Lookup("definition", "Session")),

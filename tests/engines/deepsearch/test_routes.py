@@ -219,10 +219,11 @@ def test_forms_are_read_or_left(question: str, kind: str | None) -> None:
 
 
 def test_packages_of_php_are_read() -> None:
-    """Without the language and its extensions."""
+    """The language and its extensions are told apart."""
     text = '{\n "require": {\n  "php": ">=8.1",\n  "psr/log": "^2.0"\n },\n "require-dev": {\n  "a/b": "1"\n }\n}'
     listing = read_requirements("composer.json", text.split("\n")) or []
     assert [(dependency.name, dependency.version, dependency.group, dependency.line) for dependency in listing] == [
+        ("php", ">=8.1", "platform", 3),
         ("psr/log", "^2.0", "", 4),
         ("a/b", "1", "require-dev", 7),
     ]

@@ -77,7 +77,7 @@ CLAIMS: Sequence[Claim] = (
         "The cited signature, call or fallback has it. If the question names no function, the sentence is about the "
         "parameter of that name in the functions that it names.",
         "the lines that set the name",
-        ("defaults.find_parameter_default", "defaults.find_any_default"),
+        ("defaults.find_parameter_default", "defaults.find_any_default", "options.find_option"),
     ),
     Claim(
         (
@@ -175,7 +175,7 @@ CLAIMS: Sequence[Claim] = (
         "The cited lines of one manifest list the packages. The sentence is about that manifest and its group, such "
         "as dev.",
         _PLACES,
-        ("dependencies.find_dependency", "dependencies.list_dependencies", "dependencies._statement"),
+        ("dependencies.find_dependency", "dependencies._state_related", "dependency_lists.list_dependencies"),
     ),
     Claim(
         ("No: no manifest … lists `…` (…)", "No: `…` does not list `…`", "No: … do not list `…`"),
@@ -190,14 +190,28 @@ CLAIMS: Sequence[Claim] = (
         "lines",
         "All manifests are named, could be read as data, and are not programs.",
         _PLACES,
-        ("dependencies._no_dependencies",),
+        ("dependency_lists._no_dependencies",),
     ),
     Claim(
-        ("`…` requires …", "`…` targets …", "`…` is tested with …", "`…` of `…` requires …", "`…` of `…` targets …"),
+        (
+            "`…` requires …", "`…` targets …", "`…` is tested with …", "`…` is built with …", "`…` of `…` requires …",
+            "`…` of `…` targets …",
+        ),
         "lines",
         "The cited line of the manifest has the version. Other manifests follow below.",
         _PLACES,
-        ("dependencies.find_runtime",),
+        ("fields.find_runtime",),
+    ),
+    Claim(
+        (
+            "`…` gives `…` as the …", "`…` says “…”…", "`…` defines the …", "`…` enables the …",
+            "`…` sets the script `…` to `…`", "`…` runs …for the target `…`…", "`…` builds … for the target `…`",
+        ),
+        "lines",
+        "The cited lines of one manifest, license or Makefile have the values. A sentence without a package is about "
+        "the manifest at the top, or the only one that has the field.",
+        _PLACES,
+        ("fields.find_field", "fields._license_text"),
     ),
     Claim(
         ("No searched file has `…`: …",),

@@ -17,7 +17,11 @@ from sourcelight.engines.deepsearch.facts.events import byline
 from sourcelight.engines.deepsearch.facts.model import Work, format_call
 from sourcelight.engines.deepsearch.facts.paths import PathNames
 from sourcelight.engines.deepsearch.lookups.absence import WITHIN_NAMES, find_absence
-from sourcelight.engines.deepsearch.lookups.builds.dependencies import find_dependency, find_runtime, list_dependencies
+from sourcelight.engines.deepsearch.lookups.builds.dependencies import PackageQuestion, find_dependency
+from sourcelight.engines.deepsearch.lookups.builds.dependency_lists import list_dependencies
+from sourcelight.engines.deepsearch.lookups.builds.fields import find_field, find_runtime
+from sourcelight.engines.deepsearch.lookups.builds.manifest_files import is_repository
+from sourcelight.engines.deepsearch.lookups.builds.options import find_option
 from sourcelight.engines.deepsearch.lookups.calls import find_callees, find_callers
 from sourcelight.engines.deepsearch.lookups.classes import find_bases
 from sourcelight.engines.deepsearch.lookups.comparison import (
@@ -102,6 +106,8 @@ def _find_named(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
 
 def _find_default(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:  # noqa: PLR0911 - one for each kind
     queries: list[str] = []
+    if (option := find_option(work, lookup.name.strip(), lookup.owner, queries, notes)) is not None:
+        return option
     if " " in lookup.name:
         # A setting may be written with a space, in quotation marks.
         quoted = (
@@ -208,22 +214,30 @@ def find_line_author(  # noqa: PLR0911 - what is not one line of one file is lef
     return finding
 
 
+def _find_dependency(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
+    """Return what manifests say about a package; about the repository itself, its version."""
+    if lookup.asks == "version" and not lookup.owner and is_repository(work, lookup.name):
+        return find_field(work, "version", "", "", "", notes)
+    return find_dependency(work, PackageQuestion(lookup.name, lookup.owner, lookup.group, lookup.asks), notes)
+
+
 def _list_dependencies(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
-    """List what a manifest lists, if the question names no other project than the repository."""
-    names = {part.casefold() for pin in work.inquiry.pins for part in re.split(r"[/+]", pin.repository)}
-    if lookup.name != "dependencies" and lookup.name.casefold() not in names:
-        return None
-    return list_dependencies(work, lookup.owner, notes)
+    """List what a manifest lists: of the repository, or of the package that the question names."""
+    package = "" if lookup.name == "dependencies" else lookup.name
+    return list_dependencies(work, lookup.owner, package, notes)
 
 
 _WITHOUT_DEFINITION: Mapping[str, Callable[[Lookup, Work, list[str]], Finding | None]] = {
     "line": lambda lookup, work, _: find_line_author(work, PathNames(work.inquiry), lookup.path, lookup.line),
-    "dependency": lambda lookup, work, notes: find_dependency(work, lookup.name, lookup.owner, notes),
+    "dependency": _find_dependency,
+    "field": lambda lookup, work, notes: find_field(
+        work, lookup.symbol_kind, lookup.name, lookup.owner, lookup.group, notes
+    ),
     "dependencies": _list_dependencies,
     "environment": lambda _, work, notes: list_environment(work, notes),
     "variable": lambda lookup, work, notes: find_variable(work, lookup.name, notes),
     "throws": lambda lookup, work, notes: find_throws(work, lookup.name, notes),
-    "runtime": lambda lookup, work, notes: find_runtime(work, lookup.name, notes),
+    "runtime": lambda lookup, work, notes: find_runtime(work, lookup.name, lookup.owner, notes),
     "default": _find_default,
     "difference": lambda lookup, work, notes: find_difference(work, lookup.name, lookup.owner, notes),
     "key": lambda lookup, work, notes: find_key_uses(work, lookup.name, notes),

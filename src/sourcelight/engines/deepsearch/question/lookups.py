@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sourcelight.engines.deepsearch.question.builds import BuildQuestion, read_build_question
 from sourcelight.engines.deepsearch.question.marks import GAP, OF_NUMBER, POSSESSIVE
 from sourcelight.engines.deepsearch.question.wording import expand_wording, mend_spelling
 
@@ -36,10 +37,12 @@ _RUNTIMES = {
     "python": "python", "go": "go", "golang": "go", "rust": "rust", "node": "node", "node.js": "node", "nodejs": "node",
     "ruby": "ruby", "java": "java", "php": "php", "jdk": "java", "swift": "swift", "elixir": "elixir", "dart": "dart",
     "zig": "zig", "dotnet": "dotnet", ".net": "dotnet", "ghc": "ghc", "lua": "lua", "msrv": "rust", "r": "r",
-    "perl": "perl",
+    "perl": "perl", "cmake": "cmake", "terraform": "terraform", "flutter": "flutter", "ocaml": "ocaml",
+    "julia": "julia", "crystal": "crystal", "nim": "nim", "erlang": "erlang", "otp": "erlang", "scala": "scala",
 }  # fmt: skip
 _RUNTIME = (
-    r"(?:(?:python|golang|go|rust|node\.?js|node|ruby|java|jdk|php|swift|elixir|dart|zig|dotnet|\.net|ghc|lua|perl|r)"
+    r"(?:(?:python|golang|go|rust|node\.?js|node|ruby|java|jdk|php|swift|elixir|dart|zig|dotnet|\.net|ghc|lua|perl|r|cmake|terraform|flutter"
+    r"|ocaml|julia|crystal|nim|erlang|otp|scala)"
     r"(?=s?(?:\s|$)))"
 )
 _RUNTIME_NOUN = r"(?:\s+(?:sdk|tools?|toolchain|language|framework|runtime|core))?"
@@ -54,7 +57,7 @@ class Lookup:
     kind
         ``definition``, ``existence``, ``value``, ``default``, ``configured``, ``callers``, ``callees``, ``bases``,
         ``difference``, ``tests``, ``example``, ``parameters``, ``purpose``, ``key``, ``environment``, ``variable``,
-        ``throws``, ``dependency``, ``dependencies``, ``runtime`` or ``line``.
+        ``throws``, ``dependency``, ``dependencies``, ``field``, ``runtime`` or ``line``.
     name
         The subject as written, without quotation marks: a definition, a setting, a package or a language. Of a
         ``variable``, its purpose.
@@ -69,6 +72,8 @@ class Lookup:
         Whether the question asks for a date rather than a person.
     bound
         Of a default in prose, ``max`` or ``min`` if the question asks for the largest or smallest value.
+    group, asks
+        Of a package or a field, as of `BuildQuestion`; the kind of a ``field`` is its `symbol_kind`.
     """
 
     kind: str
@@ -79,6 +84,8 @@ class Lookup:
     line: int = 0
     is_when: bool = False
     bound: str = ""
+    group: str = ""
+    asks: str = ""
 
 
 def _pattern(text: str) -> re.Pattern[str]:
@@ -121,35 +128,6 @@ _RUNTIME_FORMS = (
     _pattern(rf"(?:{_WHAT}\s+(?:the\s+)?)?minimum\s+supported\s+(?P<name>rust)\s+version"),
     _pattern(rf"(?P<name>{_RUNTIME})\s+version(?:s)?(?:\s+(?:is|are))?\s+(?:needed|required|supported)(?:\s+(?:by|for|in))?"),
 )  # fmt: skip
-_DEPENDS = r"(?:depends?\s+(?:up)?on|requires?|needs?|uses?|imports?|pins?)"
-_DEPENDENCY_NOUN = r"(?:\s+(?:package|library|module|crate|gem|dependency))?"
-# "Which version of requests is used?", "Does the api package depend on lodash?".
-_DEPENDENCY = (
-    _pattern(
-        rf"(?:does|do)\s+(?:the\s+)?(?P<owner>{_PACKAGE})\s+(?:package|crate|module|workspace|library)\s+"
-        rf"(?:depend\s+(?:up)?on|require|use)\s+(?:the\s+)?(?P<name>{_TICKED}|{_PACKAGE}){_DEPENDENCY_NOUN}"
-    ),
-    _pattern(
-        rf"(?:which|what)\s+version\s+of\s+(?:the\s+)?(?P<name>{_TICKED}|{_PACKAGE}){_DEPENDENCY_NOUN}"
-        rf"(?:\s+(?:does|do|is|are))?\s+{_DEPENDS}(?:d|\s+by|\s+on)?(?:\s+as\s+an?\s+[\w-]+(?:\s+dependency)?)?"
-    ),
-    _pattern(
-        rf"(?:which|what)\s+version\s+of\s+(?:the\s+)?(?P<name>{_TICKED}|{_PACKAGE}){_DEPENDENCY_NOUN}"
-        rf"(?:\s+(?:does|do|is|are))?\s+(?:used|required|needed|pinned|depended\s+on)(?:\s+by)?"
-    ),
-    _pattern(
-        rf"(?:does|do)\s+(?:it\s+)?(?:depend\s+(?:up)?on|require)\s+(?:the\s+)?(?P<name>{_TICKED}|{_PACKAGE}){_DEPENDENCY_NOUN}"
-    ),
-    # "Use" alone may mean a function; with "crate" or "package" it means a dependency.
-    _pattern(
-        rf"(?:does|do)\s+(?:it\s+)?(?:use|need)\s+(?:the\s+)?(?P<name>{_TICKED}|{_PACKAGE})"
-        rf"\s+(?:package|library|crate|gem)"
-    ),
-    _pattern(
-        rf"is\s+(?:the\s+)?(?P<name>{_TICKED}|{_PACKAGE})\s+(?:a|one\s+of\s+the)\s+"
-        rf"(?:(?:direct|external)\s+)?dependenc(?:y|ies)(?:\s+(?:of|in))?"
-    ),
-)
 # "Is there a class called Session?", "Does it have a parse_url function?".
 _EXISTENCE = (
     _pattern(rf"(?:is|are)\s+there\s+{_DET}(?P<kind>{KINDS})\s+(?:called\s+|named\s+)(?P<name>{_NAME})"),
@@ -454,12 +432,26 @@ def read_lookup(text: str) -> Lookup | None:
 def _match(words: str) -> Lookup | None:
     """Return the lookup of the first form that the question has."""
     for kind, patterns in _FORMS:
+        # Lines and languages have narrower forms than packages.
+        if kind == "existence" and (question := read_build_question(words)) is not None:
+            return _of_build(question)
         for pattern in patterns:
             match = pattern.match(words)
             lookup = match and _make(kind, match)
             if lookup:
                 return lookup
     return None
+
+
+def _of_build(question: BuildQuestion) -> Lookup:
+    """Return the lookup of a question about manifests; a language among the packages is a version that one requires."""
+    runtime = _RUNTIMES.get(question.name.lower())
+    if runtime is not None and question.asks == "version" and not question.group:
+        return Lookup("runtime", runtime, question.owner)
+    if question.kind == "dependency":
+        return Lookup("dependency", question.name, question.owner, group=question.group, asks=question.asks)
+    name = question.name if question.kind in {"script", "target"} else ""
+    return Lookup("field", name, question.owner, question.kind, group=question.group)
 
 
 def _make(kind: str, match: re.Match[str]) -> Lookup | None:  # noqa: PLR0911 - one for each kind
@@ -505,7 +497,6 @@ def _bare(text: str) -> str:
 _FORMS: Sequence[tuple[str, Sequence[re.Pattern[str]]]] = (
     ("line", _LINE),
     ("runtime", _RUNTIME_FORMS),
-    ("dependency", _DEPENDENCY),
     ("existence", _EXISTENCE),
     ("definition", _DEFINITION),
     ("definition", _LOCATED),

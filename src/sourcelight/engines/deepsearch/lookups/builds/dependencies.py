@@ -1,185 +1,309 @@
-"""Versions of packages and of its language that the manifests of a repository require."""
+"""Whether manifests list a package, for what, and its version."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from sourcelight.core.markup import code, count_of, join_words
+from sourcelight.core.markup import code, count_of
 from sourcelight.core.markup.counts import list_names
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.core.query.syntax.quoting import quote_value
-from sourcelight.engines.deepsearch.evidence.model import Finding, Statement, join_evidence
+from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
+from sourcelight.engines.deepsearch.lookups.builds.manifest_files import (
+    Manifest,
+    is_repository,
+    list_manifests,
+    own_first,
+    select_manifests,
+    state_requirement,
+    unread_manifests,
+)
 from sourcelight.engines.deepsearch.lookups.manifests import (
     MANIFESTS,
     OTHER_MANIFESTS,
-    RUNTIME_CLAIMS,
+    PLATFORM,
+    PLUGIN,
+    READABLE_OTHERS,
     Requirement,
+    has_part,
     is_same,
+    lists_by_reference,
     normalize,
     read_requirements,
-    read_runtime,
-    requirements_rank,
 )
 from sourcelight.engines.deepsearch.lookups.names import MAX_DETAILS, SHOWN, rank_of
-from sourcelight.engines.search import Target
 
-_MAX_MANIFESTS = 200
-_FUNCTIONS = r"setup\.py|build\.gradle(?:\.kts)?|build\.sbt|mix\.exs|cpanfile"
-_BY_FUNCTIONS = re.compile(rf"(?:^|/)(?:{_FUNCTIONS})$")
-"""Manifests whose calls name packages, in lists or not."""
-_AS_CODE = re.compile(rf"(?:^|/)(?:{_FUNCTIONS}|[\w.-]+\.gemspec|Gemfile)$")
-"""Manifests that are programs: code may add to the lists that are read."""
-_OWN_WORK = re.compile(r"dev|build|docs?\b|test|lint|typ|\bci\b|style|bench|release|pre-commit", re.IGNORECASE)
-_RUNTIME = re.compile(r"\b(?:runtime|production)\b", re.IGNORECASE)
-_DECLARATION = re.compile(
-    r"^[ \t]*(?:(?:api|implementation|compileOnly|runtimeOnly|\w+Implementation|\w+Api|kapt|ksp|classpath"
-    r"|gem|\w*requires|recommends|suggests)\b[ \t(]+\S"
-    r"|\w+\.add_\w*dependency\b|\{[ \t]*:\w+[ \t]*,|\"[\w.-]+\"[ \t]*%{1,3})",
-    re.MULTILINE,
+_OWN_WORK = re.compile(
+    r"dev|docs?\b|test|lint|typ|\bci\b|style|bench|release|pre-commit|suggests|build|" + f"{PLUGIN}", re.IGNORECASE
 )
-"""Lines by which a build program names a package."""
-_GROUPS = {"dev": "development", "tes": "test", "pee": "peer", "opt": "optional", "bui": "build"}
-_MAX_LISTED, _MAX_DETAILS = 12, 60
+_GROUPS = {
+    "dev": r"dev", "test": r"test", "optional": r"optional|extra|\bhttp2?\b", "peer": r"peer", "build": r"build",
+    "doc": r"doc", "indirect": r"indirect",
+}  # fmt: skip
+_GROUP_NAMES = {"dev": "development", "test": "test", "doc": "documentation"}
+_VARIABLE = re.compile(r"\$\{?\(?([\w.-]+)\)?\}?")
+_MAX_SET = 40
 
 
-def find_dependency(work: Work, name: str, owner: str, notes: list[str]) -> Finding | None:
-    """Return whether manifests list a package, and its version; None without a readable manifest.
+@dataclass(frozen=True, slots=True)
+class _Match:
+    """A package that a manifest lists."""
 
-    With an `owner`, those count that are in a directory of this name: the packages of a repository with several.
+    manifest: Manifest
+    requirement: Requirement
+
+
+@dataclass(frozen=True, slots=True)
+class PackageQuestion:
+    """A question about a package: which one, of whom, and what is asked of it.
+
+    Attributes
+    ----------
+    name
+        The package.
+    owner
+        The package that may need it, a directory or a file; empty without one.
+    group
+        The list that is meant, such as ``dev`` or ``runtime``; empty for any.
+    asks
+        ``version``, ``listed`` or ``use``.
     """
+
+    name: str
+    owner: str = ""
+    group: str = ""
+    asks: str = "listed"
+
+
+def find_dependency(work: Work, question: PackageQuestion, notes: list[str]) -> Finding | None:
+    """Return whether manifests list a package, and its version; None without a readable manifest."""
+    if is_repository(work, question.name) and not question.owner:
+        return None  # the repository itself
     texts = FileTexts(work.context)
     queries: list[str] = []
-    matches: list[tuple[Target, str, Requirement]] = []
-    read, unread = [], []
-    directory = owner.rpartition("/")[2].casefold()
-    for target, path, lines in _manifests(work, texts, notes, queries):
-        if directory and path.casefold().split("/")[-2:-1] != [directory]:
-            continue
-        requirements = read_requirements(path, lines)
-        if requirements is None:
-            unread.append(path)
-            continue
-        read.append(path)
-        # It is listed, but no line can be cited: neither yes nor no.
-        unread += [path for item in requirements if not item.line and is_same(item.name, name)]
-        matches += [
-            (target, path, requirement)
-            for requirement in requirements
-            if requirement.line and is_same(requirement.name, name)
-        ]
-    # `@types/react` and `vendor/react` are other packages, where `react` itself is listed.
-    exact = [match for match in matches if normalize(match[2].name) == normalize(name)]
-    matches = exact or matches
+    manifests_of_all = own_first(work, list(list_manifests(work, texts, notes, queries, READABLE_OTHERS)))
+    manifests = select_manifests(work, manifests_of_all, question.owner)
+    is_condition = manifests is None
+    manifests = manifests_of_all if manifests is None else manifests
+    matches, read, unread = _match(manifests, question.name)
+    if is_condition:
+        # "On Linux" may be the name of a list.
+        word = question.owner.casefold()
+        matches = [match for match in matches if word in match.requirement.group.casefold()]
+        if not matches:
+            return None
+    is_selected = len(manifests) < len(manifests_of_all)
     if not matches:
-        return _no_dependency(work, texts, name, owner, read, unread, queries, notes)
-    many_repositories = len(work.inquiry.pins) > 1
-    statements = [
-        _statement(texts, target, path, requirement, many_repositories=many_repositories)
-        for target, path, requirement in matches
-    ]
-    first = statements[0]
+        related = _related(manifests, question.name)
+        # Their versions are not that of the requested package.
+        if related and question.asks != "version":
+            return _state_related(work, texts, related, queries, notes)
+        return _no_dependency(work, texts, question, read, unread, queries, notes, is_selected=is_selected)
+    matches_of_all = _match(manifests_of_all, question.name)[0] if is_selected else matches
+    matches = _in_order(matches, question)
+    of_group = [match for match in matches if _is_of_group(match, question.group)]
+    selected = of_group or matches
+    first = _statement(work, texts, selected[0], matches_of_all, queries, notes)
+    text = first.text
+    if question.group and not of_group:
+        text += f", but not as a {_GROUP_NAMES.get(question.group, question.group)} dependency"
+    elif _may_say_yes(work, question, selected[0]):
+        text = f"Yes: {text}"
+    versions = {match.requirement.version for match in selected if match.manifest.rank <= 1}
+    if question.asks == "version" and len(versions - {""}) > 1:
+        text += "; other lines list it differently"
     finding = Finding(
-        Statement(f"Yes: {first.text}" if _is_yes_no(work) else first.text, first.evidence),
-        "dependency",
-        queries=[join_queries(queries)],
-        notes=notes,
+        Statement(text, first.evidence), "dependency", queries=[join_queries(queries)], notes=notes,
         heading="Other manifests and lists",
-    )
-    finding.details = statements[1:MAX_DETAILS]
+    )  # fmt: skip
+    remaining = [*selected[1:], *(match for match in matches if match not in selected)]
+    finding.details = [
+        state_requirement(work, texts, match.manifest, match.requirement) for match in remaining[: MAX_DETAILS - 1]
+    ]
     finding.method.append(
         f"Read {count_of(len(read), 'manifest')}; lock files and what is installed were not looked at."
     )
     return finding
 
 
-def _manifests(
-    work: Work, texts: FileTexts, notes: list[str], queries: list[str]
-) -> Iterator[tuple[Target, str, list[str]]]:
-    """Yield the manifests of each repository: those at the top first, lists of requirements behind other manifests."""
-    searches = make_queries(work, f"type:path file:{quote_value(MANIFESTS)}")
-    queries += searches
-    rows = [row for row in run_searches(work, searches, notes) if row["path"]]
-    rows.sort(
-        key=lambda row: (
-            row["repository"],
-            rank_of(row["path"]) > 1,
-            row["path"].count("/"),
-            requirements_rank(row["path"]),
-            row["path"],
-        )
+def _match(manifests: Sequence[Manifest], name: str) -> tuple[list[_Match], list[str], list[str]]:
+    """Return where a package is listed, the manifests that were read whole, and those that weren't."""
+    matches: list[_Match] = []
+    read: list[str] = []
+    unread: list[str] = []
+    for manifest in manifests:
+        requirements = read_requirements(manifest.path, manifest.lines)
+        if requirements is None:
+            unread.append(manifest.path)
+            continue
+        is_whole = not lists_by_reference(manifest.path, manifest.lines)
+        (read if is_whole else unread).append(manifest.path)
+        # It is listed, but no line can be cited: neither yes nor no.
+        unread += [manifest.path for item in requirements if not item.line and is_same(item.name, name)]
+        matches += [_Match(manifest, item) for item in requirements if item.line and is_same(item.name, name)]
+    # `vendor/react` is another package, where `react` itself is listed.
+    exact = [match for match in matches if normalize(match.requirement.name) == normalize(name)]
+    return exact or matches, read, unread
+
+
+def _in_order(matches: Sequence[_Match], question: PackageQuestion) -> list[_Match]:
+    """Put the project's own lists first, then those that it always needs; for a version, those that have one."""
+    return sorted(
+        matches,
+        key=lambda match: (
+            match.manifest.rank > 1,
+            question.asks == "version" and not match.requirement.version,
+            bool(match.manifest.directory) and question.asks == "version",
+            _OWN_WORK.search(match.requirement.group) is not None,
+            bool(match.requirement.group),
+        ),
     )
-    for row in rows[:_MAX_MANIFESTS]:
-        target = work.inquiry.pins.of(row["repository"])
-        if target is not None:
-            yield target, row["path"], texts.lines(target, row["path"])
-    if len(rows) > _MAX_MANIFESTS:
-        notes.append(f"The first {_MAX_MANIFESTS} of {len(rows):,} manifests were read.")
 
 
-def _is_yes_no(work: Work) -> bool:
-    return re.match(r"\W*(?:does|do|is|are)\b", work.inquiry.question, re.IGNORECASE) is not None
+def _is_of_group(match: _Match, group: str) -> bool:
+    if not group:
+        return True
+    list_name = match.requirement.group
+    if group == "runtime":
+        return not list_name or list_name == PLATFORM
+    text = f"{match.manifest.path.rpartition('/')[2]} {list_name}" if group in {"dev", "test", "doc"} else list_name
+    return re.search(_GROUPS[group], text, re.IGNORECASE) is not None
+
+
+def _may_say_yes(work: Work, question: PackageQuestion, match: _Match) -> bool:
+    """Return whether "Yes" answers exactly the question: not for what only tests or examples of it list."""
+    if re.match(r"\W*(?:does|do|is|are|did)\b", work.inquiry.question, re.IGNORECASE) is None:
+        return False
+    if match.manifest.rank > 1:
+        return False
+    is_own_work = _OWN_WORK.search(match.requirement.group) is not None
+    return question.asks == "use" or bool(question.group) or not is_own_work
 
 
 def _statement(
-    texts: FileTexts, target: Target, path: str, requirement: Requirement, *, many_repositories: bool
+    work: Work, texts: FileTexts, match: _Match, all_matches: Sequence[_Match], queries: list[str], notes: list[str]
 ) -> Statement:
-    name = requirement.name.rpartition(":")[2] if path.endswith((".xml", ".gradle", ".kts")) else requirement.name
-    requirement_text = (
-        f"{name}{requirement.version}"
-        if requirement.version[:1] in "<>=!~" and path.endswith((".toml", ".txt", ".cfg", ".py", ".in"))
-        else ""
+    """State what a line lists, with the line that has its version if that is another one."""
+    statement = state_requirement(work, texts, match.manifest, match.requirement)
+    version = match.requirement.version
+    if not version:
+        above = next(
+            (
+                other
+                for other in all_matches
+                if other.requirement.version
+                and other.manifest.target is match.manifest.target
+                and other.manifest.path != match.manifest.path
+                and _is_above(other.manifest.path, match.manifest.path)
+            ),
+            None,
+        )
+        if above is None:
+            return statement
+        line = above.requirement.line
+        evidence = texts.evidence(above.manifest.target, above.manifest.path, line, line, "read", 1.0)
+        text = f"{statement.text}; {code(above.manifest.path)} gives the version {code(above.requirement.version)}"
+        return Statement(text, (*statement.evidence, evidence))
+    variable = _VARIABLE.search(version)
+    if variable is None:
+        return statement
+    assigned = _find_variable(work, texts, match.manifest, variable[1], queries, notes)
+    if assigned is None:
+        return statement
+    value, value_line = assigned
+    return Statement(f"{statement.text}, which is set to {code(value)}", (*statement.evidence, value_line))
+
+
+def _find_variable(
+    work: Work, texts: FileTexts, manifest: Manifest, name: str, queries: list[str], notes: list[str]
+) -> tuple[str, FileEvidence] | None:
+    """Return the only value that build files of a repository give a variable, and the line that has it."""
+    tail = name.rpartition(".")[2]
+    if manifest.path.endswith(("pom.xml", "proj", ".props", ".targets")):
+        pattern = rf"<{escape_regexp(name)}>[^<$]+<\/"
+        expression = re.compile(rf"<{re.escape(name)}>\s*([^<$]+?)\s*</")
+        files = r"(^|/)pom\.xml$|\.(props|targets|[cfv][sb]proj)$"
+    else:
+        pattern = rf"\b{escape_regexp(tail)}[\"']?\s*[:=]\s*[\"']?\d"
+        expression = re.compile(rf"\b{re.escape(tail)}[\"']?\s*[:=]\s*[\"']?([\d][\w.+-]*)[\"']?")
+        files = r"\.(gradle|kts|properties)$|\.versions\.toml$"
+    searches = make_queries(work, f"case:yes type:file file:{quote_value(files)} /{pattern}/")
+    queries += searches
+    values: dict[str, FileEvidence] = {}
+    for row in run_searches(work, searches, notes)[:_MAX_SET]:
+        match = expression.search((row["line"] or "")[:500])
+        if row["type"] == "content" and match is not None and row["repository"] == manifest.target.repository.name:
+            number = row["line_number"]
+            evidence = texts.evidence(manifest.target, row["path"], number, number, "read", 1.0)
+            values.setdefault(match[1], evidence)
+    return next(iter(values.items())) if len(values) == 1 else None
+
+
+def _related(manifests: Sequence[Manifest], name: str) -> list[_Match]:
+    """Return packages whose names have the requested one as a part, such as `jackson-databind` for `jackson`."""
+    return [
+        _Match(manifest, requirement)
+        for manifest in manifests
+        if manifest.rank <= 1
+        for requirement in read_requirements(manifest.path, manifest.lines) or ()
+        if requirement.line and has_part(requirement.name, name)
+    ]
+
+
+def _state_related(
+    work: Work, texts: FileTexts, related: Sequence[_Match], queries: list[str], notes: list[str]
+) -> Finding:
+    statements = [state_requirement(work, texts, match.manifest, match.requirement) for match in related]
+    finding = Finding(
+        statements[0], "dependency", queries=[join_queries(queries)], notes=notes, heading="Other packages of the name"
     )
-    version = (
-        code(requirement_text)
-        if requirement_text
-        else f"{code(name)} {code(requirement.version)}"
-        if requirement.version
-        else f"{code(name)} without a version"
-    )
-    group = f" ({requirement.group})" if requirement.group else ""
-    repository_text = f" of {code(target.repository.name)}" if many_repositories else ""
-    line = texts.evidence(target, path, requirement.line, requirement.line, "read", 1.0)
-    return Statement(f"{code(path)}{repository_text} lists {version}{group}", (line,))
+    finding.details = statements[1:MAX_DETAILS]
+    finding.method.append("No manifest lists a package of exactly the requested name; lock files were not looked at.")
+    return finding
 
 
 def _no_dependency(
     work: Work,
     texts: FileTexts,
-    name: str,
-    owner: str,
+    question: PackageQuestion,
     read: list[str],
     unread: list[str],
     queries: list[str],
     notes: list[str],
+    *,
+    is_selected: bool,
 ) -> Finding | None:
     # A manifest that can't be read may list it.
-    if not read or unread or notes:
+    if question.asks == "version" or not read or unread or notes:
         return None
-    tail = name.rpartition("/")[2]
+    tail = question.name.rpartition("/")[2]
     searches = make_queries(work, f"case:no type:file /{escape_regexp(tail)}/")
     rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
     if notes:
         return None
+    # What no manifest lists may still be in use: a module of the language, or a copy in the repository.
+    if question.asks == "use" and rows:
+        return None
     # A manifest has the word, or one that isn't read may list it under another name: neither yes nor no.
     is_manifest = re.compile(f"{MANIFESTS}|{OTHER_MANIFESTS}")
-    other_rows = _unread_manifests(work, notes)
+    other_rows = unread_manifests(work, notes)
     with_word = sorted({row["path"] for row in rows if is_manifest.search(row["path"])})
-    if owner:
+    if is_selected:
         # A manifest above may list it for all packages below; one of a sibling package says nothing of this one.
         with_word = [path for path in with_word if any(_is_above(path, manifest) for manifest in read)]
     if notes or other_rows or with_word:
         return None
     manifests = list_names([code(path) for path in read], SHOWN)
-    if owner:
+    if is_selected:
         # Another package of the repository may list it, so the manifests are the subject.
-        text = f"No: {manifests} {'does' if len(read) == 1 else 'do'} not list {code(name)}"
+        text = f"No: {manifests} {'does' if len(read) == 1 else 'do'} not list {code(question.name)}"
     else:
-        text = f"No: no manifest that is searched lists {code(name)} ({manifests})"
+        text = f"No: no manifest that is searched lists {code(question.name)} ({manifests})"
     finding = Finding(
         Statement(text), "dependency", queries=[join_queries(queries), join_queries(searches)], is_negative=True
     )
@@ -199,159 +323,10 @@ def _no_dependency(
     return finding
 
 
-def _unread_manifests(work: Work, notes: list[str]) -> list[dict[str, Any]]:
-    """Return the rows of manifests in unsupported formats, which may list anything."""
-    return run_searches(work, make_queries(work, f"type:path file:{quote_value(OTHER_MANIFESTS)}"), notes)
-
-
 def _is_above(path: str, manifest: str) -> bool:
     """Return whether a manifest is in the directory of another one, or in one above it."""
     directory = path.rpartition("/")[0]
+    # A catalog of versions is in a directory of its own, for all packages of the repository.
+    if path.endswith(".versions.toml"):
+        directory = directory.rpartition("/")[0]
     return not directory or manifest.startswith(f"{directory}/")
-
-
-def list_dependencies(work: Work, group: str, notes: list[str]) -> Finding | None:
-    """Return the packages of the first manifest that lists any; None without a readable manifest.
-
-    With a `group` such as ``dev``, only those that are listed for it count.
-    """
-    texts = FileTexts(work.context)
-    queries: list[str] = []
-    # One list for several repositories would be true of none of them.
-    if len({pin.repository for pin in work.inquiry.pins}) > 1:
-        return None
-    every = [
-        (target, path, read_requirements(path, lines))
-        for target, path, lines in _manifests(work, texts, notes, queries)
-        if rank_of(path) <= 1
-    ]
-    manifests = [
-        (
-            target,
-            path,
-            [item for item in requirements or () if item.line and group[:3].lower() in item.group.lower()],
-        )
-        for target, path, requirements in every
-    ]
-    # A list of what is always needed comes before one of what building, testing, documents or an option needs.
-    manifests.sort(
-        key=lambda manifest: requirements_rank(manifest[1]) > 1 or all(requirement.group for requirement in manifest[2])
-    )
-    top = min((path.count("/") for _, path, _ in every), default=0)
-    root = [(target, path, requirements) for target, path, requirements in every if path.count("/") == top]
-    if not group and not any(requirements for _, _, requirements in root):
-        # Packages of a subdirectory aren't dependencies of the root.
-        root_finding = _no_dependencies(work, texts, root, group, queries, notes)
-        if root_finding is not None:
-            return root_finding
-    # Where one at the top can't be read, those of examples and benchmarks below would be taken for its own.
-    if any(requirements is None for _, _, requirements in root):
-        return None
-    roots = {(target.repository.key, path) for target, path, _ in root}
-    for target, path, requirements in manifests:
-        if (target.repository.key, path) not in roots:
-            continue
-        required = [requirement for requirement in requirements if not requirement.group] or requirements
-        if not required:
-            continue
-        statements = [
-            _statement(texts, target, path, requirement, many_repositories=False) for requirement in requirements
-        ]
-        lines_cited = sorted({requirement.line for requirement in required[:_MAX_LISTED]})
-        proofs = join_evidence([texts.evidence(target, path, line, line, "read", 1.0) for line in lines_cited])
-        distinct = list(dict.fromkeys(requirement.name for requirement in required))
-        names = join_words([code(requirement_name) for requirement_name in distinct[:_MAX_LISTED]])
-        among = ", among them" if len(distinct) > _MAX_LISTED else ":"
-        groups = sorted({requirement.group for requirement in required if requirement.group})
-        of_group = f" ({', '.join(groups[:SHOWN])})" if groups else ""
-        count = count_of(len({requirement.name for requirement in required}), "dependency")
-        # For "runtime dependencies?" of a package without any, development dependencies alone are no answer.
-        lines = texts.lines(target, path)
-        manifest_text = "\n".join(lines)
-        folded_text = manifest_text.casefold()
-        confirmed_names = [name for name in distinct if re.split(r"[:/]", name)[-1].casefold() in folded_text]
-        # A program may list more than what is read of it, by variables or in another form.
-        is_least = len(_DECLARATION.findall(manifest_text)) > len(read_requirements(path, lines) or ())
-        count = f"at least {count}" if is_least and _AS_CODE.search(path) else count
-        has_none = not group and groups and not is_least and _are_for_development(path, lines, groups)
-        if not has_none and groups and len(required) == len(requirements) and _RUNTIME.search(work.inquiry.question):
-            return None
-        none_text = "no dependencies to run with, and " if has_none else ""
-        other_requirements = [requirement for requirement in requirements if requirement not in required]
-        of_others = _of_others(other_requirements)
-        verb = "names" if _BY_FUNCTIONS.search(path) else "lists"
-        text = f"{code(path)} {verb} {none_text}{count}{of_group}{among} {names}{of_others}"
-        finding = Finding(Statement(text, proofs), "dependencies", queries=[join_queries(queries)], notes=notes)
-        finding.recounts = frozenset({len(confirmed_names), len(other_requirements)})
-        finding.heading = "All that it lists"
-        finding.details = statements[:_MAX_DETAILS]
-        if len(statements) > _MAX_DETAILS:
-            finding.method.append(f"The first {_MAX_DETAILS} of {len(statements):,} lines are listed.")
-        finding.method.append("Other manifests, lock files and what is installed were not looked at.")
-        return finding
-    return _no_dependencies(work, texts, every, group, queries, notes)
-
-
-def _are_for_development(path: str, lines: Sequence[str], groups: Sequence[str]) -> bool:
-    """Return whether all groups of a manifest are for its own work, and no program adds others."""
-    if all("dev" in name.lower() for name in groups):
-        return True
-    is_data = _AS_CODE.search(path) is None and not any(re.match(r"\s*dynamic\b", line) for line in lines)
-    return is_data and all(_OWN_WORK.search(name) for name in groups)
-
-
-def _of_others(requirements: Sequence[Requirement]) -> str:
-    """State how many more packages a manifest lists, and for what."""
-    if not requirements:
-        return ""
-    groups = list(dict.fromkeys(requirement.group for requirement in requirements))
-    names = [*groups[:SHOWN], *(["other groups"] if len(groups) > SHOWN else [])]
-    verb = "is" if len(requirements) == 1 else "are"
-    return f"; {len(requirements):,} more {verb} for {join_words(names)}"
-
-
-def _no_dependencies(
-    work: Work,
-    texts: FileTexts,
-    manifests: Sequence[tuple[Target, str, list[Requirement] | None]],
-    group: str,
-    queries: list[str],
-    notes: list[str],
-) -> Finding | None:
-    """State that manifests list nothing, if all of them could be read as data."""
-    other_rows = _unread_manifests(work, notes)
-    is_unsure = any(requirements is None or _AS_CODE.search(path) for _, path, requirements in manifests)
-    if not manifests or other_rows or notes or is_unsure or len(manifests) > SHOWN:
-        return None
-    if not group and any(requirements for _, _, requirements in manifests):
-        return None
-    evidence = tuple(texts.evidence(target, path, 1, 1, "read", 1.0) for target, path, _ in manifests)
-    verb = "lists" if len(manifests) == 1 else "list"
-    of_group = f" {_GROUPS.get(group[:3].lower(), group)}" if group else ""
-    text = f"{join_words([code(path) for _, path, _ in manifests])} {verb} no{of_group} dependencies"
-    return Finding(
-        Statement(text, evidence), "dependencies", queries=[join_queries(queries)], notes=notes, is_negative=True
-    )
-
-
-def find_runtime(work: Work, runtime: str, notes: list[str]) -> Finding | None:
-    """Return the version of a language that manifests require, or None."""
-    texts = FileTexts(work.context)
-    queries: list[str] = []
-    statements: list[Statement] = []
-    many_repositories = len(work.inquiry.pins) > 1
-    for target, path, lines in _manifests(work, texts, notes, queries):
-        required = read_runtime(path, lines, runtime)
-        if required is None:
-            continue
-        version, line = required
-        repository_text = f" of {code(target.repository.name)}" if many_repositories else ""
-        evidence = texts.evidence(target, path, line, line, "read", 1.0)
-        statements.append(
-            Statement(f"{code(path)}{repository_text} {RUNTIME_CLAIMS[runtime]} {code(version)}", (evidence,))
-        )
-    if not statements:
-        return None
-    finding = Finding(statements[0], "runtime", queries=[join_queries(queries)], notes=notes, heading="Other manifests")
-    finding.details = statements[1:MAX_DETAILS]
-    return finding

@@ -1,25 +1,44 @@
 """Manifests of packages: what they list, and the version of a language that they require.
 
 Nothing is searched here: `dependencies` of the room above does that. Start with `formats`, which reads all of them;
-`further_formats` has those that are read line by line.
+`further_formats` and
+`other_formats` have those that are read line by line, and `fields` the rest of a manifest.
 """
 
-from sourcelight.engines.deepsearch.lookups.manifests.formats import read_requirements, requirements_rank
-from sourcelight.engines.deepsearch.lookups.manifests.requirement import Requirement, is_same, normalize
+from sourcelight.engines.deepsearch.lookups.manifests.fields import ManifestField, package_name, read_fields
+from sourcelight.engines.deepsearch.lookups.manifests.formats import (
+    READABLE_OTHERS,
+    lists_by_reference,
+    read_requirements,
+    requirements_rank,
+)
+from sourcelight.engines.deepsearch.lookups.manifests.other_formats import BY_NAME, PLATFORM, PLUGIN
+from sourcelight.engines.deepsearch.lookups.manifests.requirement import Requirement, has_part, is_same, normalize
 from sourcelight.engines.deepsearch.lookups.manifests.runtimes import (
     MANIFESTS,
     OTHER_MANIFESTS,
     RUNTIME_CLAIMS,
+    can_require,
     read_runtime,
 )
 
 __all__ = [
+    "BY_NAME",
     "MANIFESTS",
     "OTHER_MANIFESTS",
+    "PLATFORM",
+    "PLUGIN",
+    "READABLE_OTHERS",
     "RUNTIME_CLAIMS",
+    "ManifestField",
     "Requirement",
+    "can_require",
+    "has_part",
     "is_same",
+    "lists_by_reference",
     "normalize",
+    "package_name",
+    "read_fields",
     "read_requirements",
     "read_runtime",
     "requirements_rank",

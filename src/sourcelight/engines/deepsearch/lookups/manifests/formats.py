@@ -9,9 +9,16 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sourcelight.engines.deepsearch.lookups.manifests.further_formats import FURTHER_READERS
+from sourcelight.engines.deepsearch.lookups.manifests.other_formats import (
+    BY_NAME,
+    OTHER_READERS,
+    PLATFORM,
+    maven_plugins,
+)
 from sourcelight.engines.deepsearch.lookups.manifests.requirement import Requirement
 
 _REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9][\w.-]*)\s*(\[[^\]]*\])?\s*([^;#]*)")
@@ -24,8 +31,9 @@ _GRADLE = re.compile(
     r"""^\s*(\w*(?:[iI]mplementation|[aA]pi|[cC]ompile\w*|[rR]untime\w*|[aA]nnotationProcessor))[\s(]+['"]([\w.-]+):([\w.-]+)(?::([^'"]+))?['"]"""
 )
 _BY_ALIAS = re.compile(
-    r"\s*\w*(?:[iI]mplementation|[aA]pi|[cC]ompile\w*|[rR]untime\w*|[kK]apt|[kK]sp)[\s(]+(?:platform\()?(?:libs\.|kotlin\()"
+    r"\s*\w*(?:[iI]mplementation|[aA]pi|[cC]ompile\w*|[rR]untime\w*|[kK]apt|[kK]sp|[cC]lasspath)[\s(]+(?:platform\()?[A-Za-z]\w*[.(]"
 )
+_COORDINATES = re.compile(r"""['"]([\w.-]+):([\w.-]+):([^'":@]+)(?:[:@][\w-]+)*['"]""")
 _QUOTED = re.compile(r"""['"]([A-Za-z0-9][\w.-]*(?:\[[^\]]*\])?\s*(?:[<>=!~][^'"]*)?)['"]""")
 _PLAIN_REQUIREMENTS = re.compile(r"^requirements\.(?:txt|in)$")
 
@@ -46,8 +54,6 @@ def requirements_rank(path: str) -> int:
 def read_requirements(path: str, lines: Sequence[str]) -> list[Requirement] | None:
     """Return what a manifest lists; None if it can't be read."""
     name = path.rpartition("/")[2]
-    if name.endswith((".gradle", ".gradle.kts")) and any(_BY_ALIAS.match(line[:500]) for line in lines):
-        return None  # a catalog elsewhere has their names
     for pattern, reader in _READERS:
         if re.search(pattern, name):
             try:
@@ -91,6 +97,14 @@ def _of_text(lines: Sequence[str], text: str, group: str) -> Requirement | None:
     )
 
 
+def lists_by_reference(path: str, lines: Sequence[str]) -> bool:
+    """Return whether a manifest may list more than what is read of it: by names of a catalog, or by further forms."""
+    name = path.rpartition("/")[2]
+    if name.endswith((".gradle", ".gradle.kts")):
+        return any(_BY_ALIAS.match(line[:500]) for line in lines)
+    return re.search(_READ_WHOLE, name) is None and re.search(READABLE_OTHERS, path) is not None
+
+
 def _line_of(lines: Sequence[str], name: str, version: str, start: int = 0) -> int:
     """Return the first line (from 1) with a name and its version, else with the name; 0 for none."""
     word = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w-])")
@@ -131,7 +145,9 @@ def _package_json(lines: Sequence[str]) -> Iterator[Requirement]:
 
 def _composer(lines: Sequence[str]) -> Iterator[Requirement]:
     # The list also has the language and its extensions; only packages have a vendor and a slash.
-    return (requirement for requirement in _json(lines, ("require", "require-dev")) if "/" in requirement.name)
+    for requirement in _json(lines, ("require", "require-dev")):
+        group = requirement.group if "/" in requirement.name else PLATFORM
+        yield replace(requirement, group=group)
 
 
 def _json(lines: Sequence[str], keys: Sequence[str]) -> Iterator[Requirement]:
@@ -245,6 +261,7 @@ def _pom(lines: Sequence[str]) -> Iterator[Requirement]:
             group = fields.get("groupId", ("", 0))[0]
             if artifact:
                 yield Requirement(f"{group}:{artifact}", version, fields.get("scope", ("", 0))[0], version_line)
+    yield from maven_plugins(lines)
 
 
 def _gradle(lines: Sequence[str]) -> Iterator[Requirement]:
@@ -253,6 +270,12 @@ def _gradle(lines: Sequence[str]) -> Iterator[Requirement]:
         if match is not None:
             group = "test" if match[1].startswith("test") else ""
             yield Requirement(f"{match[2]}:{match[3]}", match[4] or "", group, number)
+        elif not line.lstrip().startswith(("//", "*", "/*")):
+            # Tables of coordinates, which lists elsewhere refer to, and classpaths of the build.
+            for coordinates in _COORDINATES.finditer(line[:500]):
+                group = "build" if re.match(r"\s*classpath\b", line) is not None else BY_NAME
+                if "." in coordinates[1] or coordinates[1] == coordinates[2]:
+                    yield Requirement(f"{coordinates[1]}:{coordinates[2]}", coordinates[3], group, number)
 
 
 _READERS: Sequence[tuple[str, Callable[[Sequence[str]], Iterator[Requirement]]]] = (
@@ -268,4 +291,13 @@ _READERS: Sequence[tuple[str, Callable[[Sequence[str]], Iterator[Requirement]]]]
     (r"^pom\.xml$", _pom),
     (r"^build\.gradle(?:\.kts)?$", _gradle),
     *FURTHER_READERS,
+    *OTHER_READERS,
 )
+READABLE_OTHERS = (
+    r"(^|/)(Chart\.ya?ml|[\w.-]+\.versions\.toml|Pipfile|vcpkg\.json|(Julia)?Project\.toml|shard\.yml|conanfile\.(txt|py)"
+    r"|CMakeLists\.txt|[\w.-]+\.cmake|meson\.build|[\w.-]+\.podspec|Podfile|Cartfile|project\.clj|deps\.edn|rebar\.config"
+    r"|[\w.-]+\.opam|dune-project|[\w.-]+\.nimble|packages\.config|paket\.dependencies|MODULE\.bazel|deno\.jsonc?|jsr\.json"
+    r"|package\.yaml|Makefile\.PL|environment\.ya?ml|[\w-]+\.tf|[\w.-]+\.gradle(\.kts)?)$"
+)
+"""Regular expression for paths of further manifests, most of which are read in part: they prove no "No"."""
+_READ_WHOLE = r"^(?:Chart\.ya?ml|Pipfile|vcpkg\.json|shard\.yml)$"

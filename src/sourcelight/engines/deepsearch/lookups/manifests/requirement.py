@@ -37,11 +37,21 @@ def is_same(requirement: str, requested: str) -> bool:
     """Return whether a listed name is the requested one: as a whole, or its last parts, as in ``github.com/a/b/v2``."""
     if normalize(requirement) == normalize(requested):
         return True
+    # `@types/react` is another package than `react`.
+    if requirement.startswith("@"):
+        return False
     bare = re.sub(r"/v\d+$|\.v\d+$", "", requirement)
     if normalize(bare) == normalize(requested):
         return True
-    asked_parts = requested.lower().split("/")
+    requested_parts = re.split(r"[/:]", requested.lower())
     parts = re.split(r"[/:]", bare.lower())
-    return len(asked_parts) < len(parts) and [normalize(part) for part in parts[-len(asked_parts) :]] == [
-        normalize(part) for part in asked_parts
+    return len(requested_parts) < len(parts) and [normalize(part) for part in parts[-len(requested_parts) :]] == [
+        normalize(part) for part in requested_parts
     ]
+
+
+def has_part(requirement: str, requested: str) -> bool:
+    """Return whether a listed name has the requested one as a part of several, such as ``jackson-databind``."""
+    parts = normalize(re.split(r"[/:]", requirement)[-1]).split("-")
+    requested_parts = normalize(requested).split("-")
+    return len(requested) > 3 and len(parts) > len(requested_parts) and parts[: len(requested_parts)] == requested_parts

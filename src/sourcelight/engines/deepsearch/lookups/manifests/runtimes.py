@@ -32,10 +32,15 @@ _RUNTIME_LINES: Mapping[str, Sequence[tuple[str, str]]] = {
     "rust": ((r"Cargo\.toml$", r"""^\s*rust-version\s*=\s*["'](.+?)["']"""),),
     "node": ((r"package\.json$", r"""^\s*"node"\s*:\s*"(.+?)\""""),),
     "swift": ((r"Package\.swift$", r"^//\s*swift-tools-version\s*:\s*([\w.-]+)"),),
-    "elixir": ((r"mix\.exs$", r"""^\s*elixir:\s*"(.+?)\""""),),
+    "elixir": ((r"mix\.exs$", r"""^\s*(?:elixir:|@elixir\w*)\s*"(.+?)\""""),),
     "dart": ((r"pubspec\.ya?ml$", r"""^\s+sdk\s*:\s*["']?([^"'\s#a-z][^"'#]*?)["']?\s*(?:#.*)?$"""),),
     "zig": ((r"build\.zig\.zon$", r"""\.minimum_zig_version\s*=\s*"(.+?)\""""),),
-    "dotnet": ((r"\.(?:cs|fs|vb)proj$", r"<TargetFrameworks?>\s*([^<$]+?)\s*</TargetFramework"),),
+    "dotnet": (
+        (
+            r"\.(?:cs|fs|vb)proj$|Directory\.Build\.props$",
+            r"<TargetFrameworks?(?:\s[^>]*)?>\s*(?:\$\(TargetFrameworks\);)?([^<$]+?)\s*</TargetFramework",
+        ),
+    ),
     "ghc": ((r"\.cabal$", r"(?i)^tested-with\s*:\s*(.+?)\s*$"),),
     "lua": ((r"\.rockspec$", r"""["']lua\s+([^"']+?)\s*["']"""),),
     "r": ((r"DESCRIPTION$", r"(?:^|[\s,:])R\s*\(\s*(.+?)\s*\)"),),
@@ -45,6 +50,15 @@ _RUNTIME_LINES: Mapping[str, Sequence[tuple[str, str]]] = {
         (r"pom\.xml$", r"<(?:maven\.compiler\.(?:release|source)|java\.version|release)>\s*([\w.]+)\s*<"),
         (r"build\.gradle(?:\.kts)?$", r"^\s*(?:sourceCompatibility|targetCompatibility)\s*=?\s*['\"]?(\S+?)['\"]?\s*$"),
     ),
+    "cmake": ((r"CMakeLists\.txt$", r"(?i)^\s*cmake_minimum_required\s*\(\s*VERSION\s+([\w.]+)"),),
+    "terraform": ((r"\.tf$", r"""^\s*required_version\s*=\s*"(.+?)\""""),),
+    "flutter": ((r"pubspec\.ya?ml$", r"""^  flutter\s*:\s*["']?([<>=^\d][^"'#]*?)["']?\s*(?:#.*)?$"""),),
+    "ocaml": ((r"\.opam$", r"""^\s*"ocaml"\s*\{([^}]*)\}"""), (r"dune-project$", r"\(ocaml\s+\((.+?)\)\)")),
+    "julia": ((r"Project\.toml$", r"""^julia\s*=\s*"(.+?)\""""),),
+    "crystal": ((r"shard\.yml$", r"""^crystal\s*:\s*["']?([^"'#]+?)["']?\s*(?:#.*)?$"""),),
+    "nim": ((r"\.nimble$", r"""requires\s*\(?\s*"nim\s*([^"]+?)\""""),),
+    "erlang": ((r"rebar\.config$", r"""\{\s*minimum_otp_vsn\s*,\s*"(.+?)\""""),),
+    "scala": ((r"build\.sbt$", r"""^\s*(?:ThisBuild\s*/\s*)?scalaVersion(?:\s+in\s+\w+)?\s*:=\s*"(.+?)\""""),),
     "php": ((r"composer\.json$", r"""^\s*"php"\s*:\s*"(.+?)\""""),),
 }
 
@@ -53,6 +67,9 @@ RUNTIME_CLAIMS: Mapping[str, str] = {
     "ruby": "requires Ruby", "java": "requires Java", "php": "requires PHP", "swift": "requires Swift tools",
     "elixir": "requires Elixir", "dart": "requires the Dart SDK", "zig": "requires Zig", "dotnet": "targets",
     "ghc": "is tested with", "lua": "requires Lua", "r": "requires R", "perl": "requires Perl",
+    "cmake": "requires CMake", "terraform": "requires Terraform", "flutter": "requires Flutter",
+    "ocaml": "requires OCaml", "julia": "requires Julia", "crystal": "requires Crystal", "nim": "requires Nim",
+    "erlang": "requires Erlang/OTP", "scala": "is built with Scala",
 }  # fmt: skip
 """The claim that a manifest makes of the version of each language."""
 
@@ -63,14 +80,22 @@ _OBJECTS = {"node": ("engines", "node"), "php": ("require", "php")}
 def read_runtime(path: str, lines: Sequence[str], runtime: str) -> tuple[str, int] | None:
     """Return the version of a language that a manifest requires, and its line (from 1)."""
     for file_pattern, pattern in _RUNTIME_LINES.get(runtime, ()):
-        if re.search(rf"(?:^|/)[^/]*{file_pattern}", path) is None:
+        if re.search(rf"(?:^|/)[^/]*(?:{file_pattern})", path) is None:
             continue
+        # Conditions choose among several lines, so that none of them tells all.
+        if runtime == "dotnet" and sum(re.search(pattern, line[:500]) is not None for line in lines) > 1:
+            return None
         expected = _member(lines, *_OBJECTS[runtime]) if runtime in _OBJECTS else None
         for number, line in enumerate(lines, 1):
             match = re.search(pattern, line[:500])
             if match is not None and (runtime not in _OBJECTS or match[1] == expected):
                 return match[1], number
     return None
+
+
+def can_require(path: str, runtime: str) -> bool:
+    """Return whether a file of this name may require a version of a language."""
+    return any(re.search(rf"(?:^|/)[^/]*(?:{pattern})", path) for pattern, _ in _RUNTIME_LINES.get(runtime, ()))
 
 
 def _member(lines: Sequence[str], key: str, name: str) -> str | None:

@@ -1,0 +1,203 @@
+"""Lists of the packages that a manifest names, for all of its work or for a part such as development."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sourcelight.core.markup import code, count_of, join_words
+from sourcelight.engines.deepsearch.evidence.model import Finding, Statement, join_evidence
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.searches import join_queries
+from sourcelight.engines.deepsearch.lookups.builds.manifest_files import (
+    Manifest,
+    is_repository,
+    list_manifests,
+    state_requirement,
+    unread_manifests,
+)
+from sourcelight.engines.deepsearch.lookups.manifests import (
+    BY_NAME,
+    PLATFORM,
+    PLUGIN,
+    Requirement,
+    lists_by_reference,
+    read_requirements,
+    requirements_rank,
+)
+from sourcelight.engines.deepsearch.lookups.names import SHOWN
+from sourcelight.engines.search import Target
+
+_FUNCTIONS = r"setup\.py|build\.gradle(?:\.kts)?|build\.sbt|mix\.exs|cpanfile"
+_BY_FUNCTIONS = re.compile(rf"(?:^|/)(?:{_FUNCTIONS})$")
+"""Manifests whose calls name packages, in lists or not."""
+_AS_CODE = re.compile(rf"(?:^|/)(?:{_FUNCTIONS}|[\w.-]+\.gemspec|Gemfile)$")
+"""Manifests that are programs: code may add to the lists that are read."""
+_OWN_WORK = re.compile(r"dev|build|docs?\b|test|lint|typ|\bci\b|style|bench|release|pre-commit", re.IGNORECASE)
+_RUNTIME = re.compile(r"\b(?:runtime|production)\b", re.IGNORECASE)
+_DECLARATION = re.compile(
+    r"^[ \t]*(?:(?:api|implementation|compileOnly|runtimeOnly|\w+Implementation|\w+Api|kapt|ksp|classpath"
+    r"|gem|\w*requires|recommends|suggests)\b[ \t(]+\S"
+    r"|\w+\.add_\w*dependency\b|\{[ \t]*:\w+[ \t]*,|\"[\w.-]+\"[ \t]*%{1,3})",
+    re.MULTILINE,
+)
+"""Lines by which a build program names a package."""
+_GROUPS = {"dev": "development", "tes": "test", "pee": "peer", "opt": "optional", "bui": "build"}
+_MAX_LISTED, _MAX_DETAILS = 12, 60
+
+
+def list_dependencies(  # noqa: PLR0911, PLR0915 - one for each reason to list nothing
+    work: Work, group: str, owner: str, notes: list[str]
+) -> Finding | None:
+    """Return the packages of the first manifest that lists any; None without a readable manifest.
+
+    With a `group` such as ``dev``, only those that are listed for it count; with an `owner`, those of its manifests.
+    """
+    texts = FileTexts(work.context)
+    queries: list[str] = []
+    # One list for several repositories would be true of none of them.
+    if len({pin.repository for pin in work.inquiry.pins}) > 1:
+        return None
+    candidates = [manifest for manifest in list_manifests(work, texts, notes, queries) if manifest.rank <= 1]
+    selected = _of_package(work, candidates, owner)
+    if selected is None:
+        return None
+    every = [(manifest.target, manifest.path, _requirements(manifest)) for manifest in selected]
+    manifests = [
+        (
+            target,
+            path,
+            [item for item in requirements or () if item.line and group[:3].lower() in item.group.lower()],
+        )
+        for target, path, requirements in every
+    ]
+    # A list of what is always needed comes before one of what building, testing, documents or an option needs.
+    manifests.sort(
+        key=lambda manifest: requirements_rank(manifest[1]) > 1 or all(requirement.group for requirement in manifest[2])
+    )
+    top = min((path.count("/") for _, path, _ in every), default=0)
+    root = [(target, path, requirements) for target, path, requirements in every if path.count("/") == top]
+    if not group and not any(requirements for _, _, requirements in root):
+        # Packages of a subdirectory aren't dependencies of the root.
+        root_finding = _no_dependencies(work, texts, root, group, queries, notes)
+        if root_finding is not None:
+            return root_finding
+    # Where one at the top can't be read, those of examples and benchmarks below would be taken for its own.
+    if any(requirements is None for _, _, requirements in root):
+        return None
+    roots = {(target.repository.key, path) for target, path, _ in root}
+    for target, path, requirements in manifests:
+        if (target.repository.key, path) not in roots:
+            continue
+        required = [requirement for requirement in requirements if not requirement.group] or requirements
+        if not required:
+            continue
+        manifest = next(manifest for manifest in selected if manifest.path == path)
+        statements = [state_requirement(work, texts, manifest, requirement) for requirement in requirements]
+        lines_cited = sorted({requirement.line for requirement in required[:_MAX_LISTED]})
+        proofs = join_evidence([texts.evidence(target, path, line, line, "read", 1.0) for line in lines_cited])
+        distinct = list(dict.fromkeys(requirement.name for requirement in required))
+        names = join_words([code(requirement_name) for requirement_name in distinct[:_MAX_LISTED]])
+        among = ", among them" if len(distinct) > _MAX_LISTED else ":"
+        groups = sorted({requirement.group for requirement in required if requirement.group})
+        of_group = f" ({', '.join(groups[:SHOWN])})" if groups else ""
+        count = count_of(len({requirement.name for requirement in required}), "dependency")
+        # For "runtime dependencies?" of a package without any, development dependencies alone are no answer.
+        lines = texts.lines(target, path)
+        manifest_text = "\n".join(lines)
+        folded_text = manifest_text.casefold()
+        confirmed_names = [name for name in distinct if re.split(r"[:/]", name)[-1].casefold() in folded_text]
+        # A program may list more than what is read of it, by variables or in another form.
+        is_least = len(_DECLARATION.findall(manifest_text)) > len(_requirements(manifest) or ())
+        count = f"at least {count}" if is_least and _AS_CODE.search(path) else count
+        has_none = not group and groups and not is_least and _are_for_development(path, lines, groups)
+        if not has_none and groups and len(required) == len(requirements) and _RUNTIME.search(work.inquiry.question):
+            return None
+        none_text = "no dependencies to run with, and " if has_none else ""
+        other_requirements = [requirement for requirement in requirements if requirement not in required]
+        of_others = _of_others(other_requirements)
+        verb = "names" if _BY_FUNCTIONS.search(path) else "lists"
+        text = f"{code(path)} {verb} {none_text}{count}{of_group}{among} {names}{of_others}"
+        finding = Finding(Statement(text, proofs), "dependencies", queries=[join_queries(queries)], notes=notes)
+        finding.recounts = frozenset({len(confirmed_names), len(other_requirements)})
+        finding.heading = "All that it lists"
+        finding.details = statements[:_MAX_DETAILS]
+        if len(statements) > _MAX_DETAILS:
+            finding.method.append(f"The first {_MAX_DETAILS} of {len(statements):,} lines are listed.")
+        finding.method.append("Other manifests, lock files and what is installed were not looked at.")
+        return finding
+    return _no_dependencies(work, texts, every, group, queries, notes)
+
+
+def _of_package(work: Work, manifests: Sequence[Manifest], owner: str) -> list[Manifest] | None:
+    """Return the manifests of one package: of the owner, or of what is called as the repository."""
+    if owner and not is_repository(work, owner):
+        return [manifest for manifest in manifests if manifest.is_of(owner)] or None
+    tops = [manifest for manifest in manifests if not manifest.directory]
+    # The manifest of a workspace alone names no package: its members have the lists.
+    if not tops or any(manifest.name or _lists_any(manifest) for manifest in tops):
+        return list(manifests)
+    members = [
+        manifest
+        for manifest in manifests
+        if manifest.directory
+        and (is_repository(work, manifest.name) or is_repository(work, manifest.directory.rpartition("/")[2]))
+    ]
+    return members[:1] or None
+
+
+def _lists_any(manifest: Manifest) -> bool:
+    """Return whether a manifest lists packages for itself, or may do so; versions for members of a workspace don't."""
+    requirements = _requirements(manifest)
+    return requirements is None or any(item.group != "workspace" for item in requirements)
+
+
+def _requirements(manifest: Manifest) -> list[Requirement] | None:
+    """Return the packages of a manifest, without plugins of its build; None if it can't be read whole."""
+    requirements = read_requirements(manifest.path, manifest.lines)
+    if requirements is None or lists_by_reference(manifest.path, manifest.lines):
+        return None
+    return [item for item in requirements if item.group not in {PLUGIN, PLATFORM, BY_NAME}]
+
+
+def _are_for_development(path: str, lines: Sequence[str], groups: Sequence[str]) -> bool:
+    """Return whether all groups of a manifest are for its own work, and no program adds others."""
+    if all("dev" in name.lower() for name in groups):
+        return True
+    is_data = _AS_CODE.search(path) is None and not any(re.match(r"\s*dynamic\b", line) for line in lines)
+    return is_data and all(_OWN_WORK.search(name) for name in groups)
+
+
+def _of_others(requirements: Sequence[Requirement]) -> str:
+    """State how many more packages a manifest lists, and for what."""
+    if not requirements:
+        return ""
+    groups = list(dict.fromkeys(requirement.group for requirement in requirements))
+    names = [*groups[:SHOWN], *(["other groups"] if len(groups) > SHOWN else [])]
+    verb = "is" if len(requirements) == 1 else "are"
+    return f"; {len(requirements):,} more {verb} for {join_words(names)}"
+
+
+def _no_dependencies(
+    work: Work,
+    texts: FileTexts,
+    manifests: Sequence[tuple[Target, str, list[Requirement] | None]],
+    group: str,
+    queries: list[str],
+    notes: list[str],
+) -> Finding | None:
+    """State that manifests list nothing, if all of them could be read as data."""
+    other_rows = unread_manifests(work, notes)
+    is_unsure = any(requirements is None or _AS_CODE.search(path) for _, path, requirements in manifests)
+    if not manifests or other_rows or notes or is_unsure or len(manifests) > SHOWN:
+        return None
+    if not group and any(requirements for _, _, requirements in manifests):
+        return None
+    evidence = tuple(texts.evidence(target, path, 1, 1, "read", 1.0) for target, path, _ in manifests)
+    verb = "lists" if len(manifests) == 1 else "list"
+    of_group = f" {_GROUPS.get(group[:3].lower(), group)}" if group else ""
+    text = f"{join_words([code(path) for _, path, _ in manifests])} {verb} no{of_group} dependencies"
+    return Finding(
+        Statement(text, evidence), "dependencies", queries=[join_queries(queries)], notes=notes, is_negative=True
+    )

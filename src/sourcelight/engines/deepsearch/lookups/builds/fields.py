@@ -1,0 +1,185 @@
+"""Fields of manifests that a question names: license, version, features, scripts, programs, the required language."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sourcelight.core.markup import code, join_words
+from sourcelight.core.query.syntax.quoting import quote_value
+from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Finding, Statement, join_evidence
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
+from sourcelight.engines.deepsearch.lookups.builds.manifest_files import (
+    Manifest,
+    list_manifests,
+    own_first,
+    select_manifests,
+)
+from sourcelight.engines.deepsearch.lookups.manifests import (
+    READABLE_OTHERS,
+    RUNTIME_CLAIMS,
+    ManifestField,
+    can_require,
+    read_fields,
+    read_runtime,
+)
+from sourcelight.engines.deepsearch.lookups.names import MAX_DETAILS
+from sourcelight.engines.deepsearch.markdown import inline
+
+_MAKEFILES = r"(^|/)(GNUm|M|m)akefile$"
+_LICENSES = r"^(LICEN[CS]E|COPYING|UNLICENSE)([.-][\w.-]*)?$"
+_LICENSE_LINE = re.compile(
+    r"\blicen[cs]e\b|permission is hereby granted|redistribution and use|\bpublic domain\b|\bcopying\b", re.IGNORECASE
+)
+_MAX_LISTED, _MAX_STEPS, _MAX_VALUE = 20, 5, 200
+_NAMES = {"license": "license", "version": "version", "edition": "edition", "backend": "build backend"}
+
+
+def find_field(work: Work, kind: str, name: str, owner: str, group: str, notes: list[str]) -> Finding | None:
+    """Return what a manifest has of a field; None if none has it, or if several packages could be meant.
+
+    Parameters
+    ----------
+    kind
+        As of `read_fields`.
+    name
+        Of a script or a target, its name.
+    owner
+        The package that is meant; empty for the project.
+    group
+        ``default`` for features that are on by default.
+    """
+    texts = FileTexts(work.context)
+    queries: list[str] = []
+    further_files = _MAKEFILES if kind == "target" else READABLE_OTHERS
+    every = own_first(work, list(list_manifests(work, texts, notes, queries, further_files)))
+    manifests = select_manifests(work, [manifest for manifest in every if manifest.rank <= 1], owner)
+    if manifests is None or len(work.inquiry.pins) > 1:
+        return None
+    with_field = [
+        (manifest, fields)
+        for manifest in manifests
+        if (fields := read_fields(manifest.path, manifest.lines, kind, name, group))
+    ]
+    first = next(iter(with_field), None)
+    # A package of a subdirectory has fields of its own, which say nothing of the project.
+    if first is not None and not owner and first[0].directory and _is_elsewhere(first[0], kind, manifests):
+        first = None
+    if first is None:
+        return _license_text(work, texts, queries, notes) if kind == "license" and not owner else None
+    statement = _state(texts, first[0], first[1], kind, name, group)
+    if statement is None:
+        return None
+    finding = Finding(statement, "field", queries=[join_queries(queries)], notes=notes, heading="Other manifests")
+    statements = [_state(texts, manifest, fields, kind, name, group) for manifest, fields in with_field[1:MAX_DETAILS]]
+    finding.details = [other for other in statements if other is not None]
+    return finding
+
+
+def _is_elsewhere(manifest: Manifest, kind: str, manifests: Sequence[Manifest]) -> bool:
+    """Return whether the project has a manifest at the top that could have a field of one in a subdirectory."""
+    base = manifest.path.rpartition("/")[2]
+    tops = [other for other in manifests if not other.directory]
+    if kind in {"license", "version"}:
+        return any(other.name for other in tops)
+    return any(other.path == base for other in tops)
+
+
+def _state(
+    texts: FileTexts, manifest: Manifest, fields: Sequence[ManifestField], kind: str, name: str, group: str
+) -> Statement | None:
+    """State the fields of one manifest, with their lines."""
+    lines = sorted({field.line for field in fields[:_MAX_LISTED]})
+    proofs = join_evidence([texts.evidence(manifest.target, manifest.path, line, line, "read", 1.0) for line in lines])
+    path = code(manifest.path)
+    names = join_words([code(field.key) for field in fields[:_MAX_LISTED]])
+    among = ", among others:" if len(fields) > _MAX_LISTED else ""
+    is_single = len(fields) == 1
+    if kind in _NAMES:
+        values = join_words([code(field.value[:_MAX_VALUE]) for field in fields])
+        return Statement(f"{path} gives {values} as the {_NAMES[kind]}", proofs)
+    if kind == "features":
+        noun = "feature" if is_single else "features"
+        verb, end = ("enables", " by default") if group == "default" else ("defines", "")
+        return Statement(f"{path} {verb} the {noun}{among} {names}{end}", proofs)
+    if kind == "scripts":
+        return Statement(f"{path} defines the {'script' if is_single else 'scripts'}{among} {names}", proofs)
+    if kind == "script":
+        value = fields[0].value
+        return (
+            Statement(f"{path} sets the script {code(name)} to {code(value[:_MAX_VALUE])}", proofs) if value else None
+        )
+    if kind == "target":
+        return _state_target(path, fields, name, proofs)
+    return Statement(f"{path} defines the {'program' if is_single else 'programs'}{among} {names}", proofs)
+
+
+def _state_target(
+    path: str, fields: Sequence[ManifestField], name: str, proofs: tuple[FileEvidence, ...]
+) -> Statement | None:
+    """State the recipe of a target of make: its commands, and the targets before it."""
+    targets = join_words([code(word) for word in fields[0].value.split()[:_MAX_LISTED]])
+    steps = [field.value for field in fields[1:] if field.value]
+    if not steps:
+        return Statement(f"{path} builds {targets} for the target {code(name)}", proofs) if targets else None
+    commands = join_words([code(step[:_MAX_VALUE]) for step in steps[:_MAX_STEPS]])
+    among = ", among others," if len(steps) > _MAX_STEPS else ""
+    after = f", after {targets}" if targets else ""
+    return Statement(f"{path} runs{among} {commands} for the target {code(name)}{after}", proofs)
+
+
+def _license_text(work: Work, texts: FileTexts, queries: list[str], notes: list[str]) -> Finding | None:
+    """Quote the line of a license file at the top that names or grants the license; of several files, each."""
+    searches = make_queries(work, f"type:path file:{quote_value(_LICENSES)}")
+    queries += searches
+    statements = []
+    for row in run_searches(work, searches, notes):
+        target = work.inquiry.pins.of(row["repository"])
+        if target is None or not row["path"]:
+            continue
+        lines = texts.lines(target, row["path"])[:60]
+        number = next((n for n, line in enumerate(lines, 1) if _LICENSE_LINE.search(line[:500]) is not None), 0)
+        if not number:
+            return None
+        # A title such as "GNU General Public License" is followed by its version.
+        end = number + 1 if number < len(lines) and re.match(r"\s*Version\b", lines[number]) is not None else number
+        quote = " ".join(" ".join(lines[number - 1 : end]).split())[:_MAX_VALUE].strip(" *#=")
+        evidence = texts.evidence(target, row["path"], number, end, "read", 1.0)
+        statements.append(Statement(f"{code(row['path'])} says “{inline(quote)}”", (evidence,)))
+    if not statements or len(statements) > 3:
+        return None
+    text = "; ".join(statement.text for statement in statements)
+    evidence_of_all = tuple(item for statement in statements for item in statement.evidence)
+    return Finding(Statement(text, evidence_of_all), "field", queries=[join_queries(queries)], notes=notes)
+
+
+def find_runtime(work: Work, runtime: str, owner: str, notes: list[str]) -> Finding | None:
+    """Return the version of a language that manifests require; None if the project's own one requires none."""
+    texts = FileTexts(work.context)
+    queries: list[str] = []
+    every = own_first(work, list(list_manifests(work, texts, notes, queries, READABLE_OTHERS)))
+    selected = select_manifests(work, [manifest for manifest in every if can_require(manifest.path, runtime)], owner)
+    many_repositories = len(work.inquiry.pins) > 1
+    statements: list[Statement] = []
+    for manifest in selected or ():
+        required = read_runtime(manifest.path, manifest.lines, runtime)
+        if required is None:
+            # What tests or parts of a project require is not what its own package does.
+            if manifest.name and not statements and manifest.rank <= 1 and not many_repositories and not owner:
+                return None
+            continue
+        if manifest.rank > 1 and not statements and not owner:
+            return None
+        version, line = required
+        repository_text = f" of {code(manifest.target.repository.name)}" if many_repositories else ""
+        evidence = texts.evidence(manifest.target, manifest.path, line, line, "read", 1.0)
+        statements.append(
+            Statement(f"{code(manifest.path)}{repository_text} {RUNTIME_CLAIMS[runtime]} {code(version)}", (evidence,))
+        )
+    if not statements:
+        return None
+    finding = Finding(statements[0], "runtime", queries=[join_queries(queries)], notes=notes, heading="Other manifests")
+    finding.details = statements[1:MAX_DETAILS]
+    return finding

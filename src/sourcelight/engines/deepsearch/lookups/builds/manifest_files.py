@@ -1,0 +1,148 @@
+"""Find the manifests of the searched repositories, and those of one package among them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from sourcelight.core.markup import code
+from sourcelight.core.query.syntax.quoting import quote_value
+from sourcelight.engines.deepsearch.evidence.model import Statement
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
+from sourcelight.engines.deepsearch.lookups.manifests import (
+    MANIFESTS,
+    OTHER_MANIFESTS,
+    Requirement,
+    normalize,
+    package_name,
+    requirements_rank,
+)
+from sourcelight.engines.deepsearch.lookups.names import rank_of
+from sourcelight.engines.search import Target
+
+_MAX_MANIFESTS = 200
+_TEST_DIRECTORY = re.compile(r"(?:^|/)[\w-]*(?:tests?|templates?|e2e)/", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class Manifest:
+    """A manifest at a commit, and its lines."""
+
+    target: Target
+    path: str
+    lines: list[str]
+    _name: str | None = field(default=None)
+
+    @property
+    def name(self) -> str:
+        """The name of its package; empty without one."""
+        if self._name is None:
+            self._name = package_name(self.path, self.lines)
+        return self._name
+
+    @property
+    def rank(self) -> int:
+        """0 for the manifests of the project; more for those of tests, examples, templates and vendored code."""
+        return max(rank_of(self.path), 2 if _TEST_DIRECTORY.search(self.path) is not None else 0)
+
+    @property
+    def directory(self) -> str:
+        """Its directory; empty at the top."""
+        return self.path.rpartition("/")[0]
+
+    def is_of(self, owner: str) -> bool:
+        """Return whether a word names it: its package, its directory, or the file itself."""
+        word = normalize(owner.strip("/"))
+        base = self.path.rpartition("/")[2]
+        names = {self.name, self.name.rpartition("/")[2], self.directory.rpartition("/")[2], self.directory, base}
+        return word in {normalize(name) for name in names if name} or normalize(self.path) == word
+
+
+def list_manifests(
+    work: Work, texts: FileTexts, notes: list[str], queries: list[str], further_files: str = ""
+) -> Iterator[Manifest]:
+    """Yield the manifests of each repository: those at the top first, lists of requirements behind other manifests.
+
+    With `further_files`, an expression, files of further names are among them.
+    """
+    pattern = f"{MANIFESTS}|{further_files}" if further_files else MANIFESTS
+    searches = make_queries(work, f"type:path file:{quote_value(pattern)}")
+    queries += searches
+    rows = [row for row in run_searches(work, searches, notes) if row["path"]]
+    rows.sort(
+        key=lambda row: (
+            row["repository"],
+            rank_of(row["path"]) > 1 or _TEST_DIRECTORY.search(row["path"]) is not None,
+            row["path"].count("/"),
+            requirements_rank(row["path"]),
+            row["path"],
+        )
+    )
+    for row in rows[:_MAX_MANIFESTS]:
+        target = work.inquiry.pins.of(row["repository"])
+        if target is not None:
+            yield Manifest(target, row["path"], texts.lines(target, row["path"]))
+    if len(rows) > _MAX_MANIFESTS:
+        notes.append(f"The first {_MAX_MANIFESTS} of {len(rows):,} manifests were read.")
+
+
+def unread_manifests(work: Work, notes: list[str]) -> list[dict[str, Any]]:
+    """Return the rows of manifests in formats that are read in part or not at all, which may list anything."""
+    return run_searches(work, make_queries(work, f"type:path file:{quote_value(OTHER_MANIFESTS)}"), notes)
+
+
+def select_manifests(work: Work, manifests: list[Manifest], owner: str) -> list[Manifest] | None:
+    """Return the manifests that a word of a question names; None if it names none.
+
+    A word that is a part of the repository's name, or that has no meaning of its own, selects all of them.
+    """
+    if not owner:
+        return manifests
+    selected = [manifest for manifest in manifests if manifest.is_of(owner)]
+    if selected:
+        return selected
+    return manifests if is_repository(work, owner) else None
+
+
+def is_repository(work: Work, word: str) -> bool:
+    """Return whether a word is the last part of the name of a searched repository."""
+    names = {normalize(re.split(r"[/+]", pin.repository)[-1]) for pin in work.inquiry.pins}
+    return normalize(word.rpartition("/")[2]) in names
+
+
+def own_first(work: Work, manifests: list[Manifest]) -> list[Manifest]:
+    """Put the manifests of the package that is called as its repository first, in the order in which they are."""
+
+    def is_own(manifest: Manifest) -> bool:
+        return is_repository(work, manifest.name) or is_repository(work, manifest.directory.rpartition("/")[2])
+
+    tops = [manifest for manifest in manifests if not manifest.directory]
+    # A manifest at the top that names a package is the package, whatever its name.
+    if any(manifest.name for manifest in tops):
+        return manifests
+    return sorted(manifests, key=lambda manifest: (manifest.rank > 1, not is_own(manifest)))
+
+
+def state_requirement(work: Work, texts: FileTexts, manifest: Manifest, requirement: Requirement) -> Statement:
+    """State what one line of a manifest lists: the package as its registry writes it, its version and its list."""
+    path = manifest.path
+    is_named_last = path.endswith((".xml", ".gradle", ".kts", ".versions.toml"))
+    name = requirement.name.rpartition(":")[2] if is_named_last else requirement.name
+    # In Python, a range follows the name without a space.
+    is_joined = path.endswith(("pyproject.toml", ".txt", ".cfg", ".py", ".in")) and not path.endswith("CMakeLists.txt")
+    version = (
+        code(f"{name}{requirement.version}")
+        if is_joined and requirement.version[:1] in "<>=!~" and requirement.version
+        else f"{code(name)} {code(requirement.version)}"
+        if requirement.version
+        else f"{code(name)} without a version"
+    )
+    group = f" ({requirement.group})" if requirement.group else ""
+    many_repositories = len(work.inquiry.pins) > 1
+    repository_text = f" of {code(manifest.target.repository.name)}" if many_repositories else ""
+    line = texts.evidence(manifest.target, path, requirement.line, requirement.line, "read", 1.0)
+    return Statement(f"{code(path)}{repository_text} lists {version}{group}", (line,))

@@ -1,0 +1,288 @@
+"""Read manifests of charts, CMake, Conan, vcpkg, Meson, CocoaPods, Clojure, Julia, OCaml, Erlang and others.
+
+All are read line by line. Most are programs or have further forms, so that what is not read may list more.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from sourcelight.engines.deepsearch.lookups.manifests.requirement import Requirement
+
+PLUGIN, PLATFORM, BY_NAME = "build plugin", "platform", "by name"
+"""Groups of what a manifest names beside packages: they are found by name, and not counted."""
+
+_MAX_LINE = 500
+_CATALOG_ALIAS = re.compile(r"\s*[\"']?([\w.-]+)[\"']?\s*=")
+
+
+def _chart(lines: Sequence[str]) -> Iterator[Requirement]:
+    """Yield the charts below ``dependencies:``, each a list item of keys."""
+    inside = False
+    fields: dict[str, tuple[str, int]] = {}
+    for number, line in enumerate([*lines, "end:"], 1):
+        text = line[:_MAX_LINE]
+        if (head := re.match(r"([A-Za-z]\w*)\s*:", text)) is not None:
+            if "name" in fields:
+                yield Requirement(fields["name"][0], fields.get("version", ("", 0))[0], "", fields["name"][1])
+            inside, fields = head[1] == "dependencies", {}
+            continue
+        if not inside or text.lstrip().startswith("#"):
+            continue
+        if re.match(r"\s*-\s", text) is not None and "name" in fields:
+            yield Requirement(fields["name"][0], fields.get("version", ("", 0))[0], "", fields["name"][1])
+            fields = {}
+        field = re.match(r"\s*(?:-\s+)?(name|version|alias)\s*:\s*(.*?)\s*(?:\s#.*)?$", text)
+        if field is not None:
+            fields[field[1]] = (field[2].strip("\"'"), number)
+
+
+def _catalog(lines: Sequence[str]) -> Iterator[Requirement]:
+    """Yield the libraries and plugins of a version catalog of Gradle."""
+    data = tomllib.loads("\n".join(lines))
+    versions = data.get("versions") or {}
+    for table, group in (("libraries", "catalog"), ("plugins", "plugin of the catalog")):
+        for alias, entry in (data.get(table) or {}).items():
+            if isinstance(entry, str):
+                name, _, version = entry.rpartition(":")
+            else:
+                name = entry.get("module") or entry.get("id") or f"{entry.get('group', '')}:{entry.get('name', '')}"
+                version = entry.get("version") or ""
+                if isinstance(version, dict):
+                    version = versions.get(version.get("ref"), "")
+            line = _line_of_key(lines, alias)
+            yield Requirement(str(name), version if isinstance(version, str) else "", group, line)
+
+
+def _line_of_key(lines: Sequence[str], key: str, start: int = 0) -> int:
+    """Return the first line (from 1) that assigns a key; 0 for none."""
+    for number, line in enumerate(lines[start:], start + 1):
+        match = _CATALOG_ALIAS.match(line[:_MAX_LINE])
+        if match is not None and match[1] == key:
+            return number
+    return 0
+
+
+def _pipfile(lines: Sequence[str]) -> Iterator[Requirement]:
+    data = tomllib.loads("\n".join(lines))
+    for table, group in (("packages", ""), ("dev-packages", "dev")):
+        start = next((index for index, line in enumerate(lines) if line.strip() == f"[{table}]"), 0)
+        for name, value in (data.get(table) or {}).items():
+            version = value.get("version", "") if isinstance(value, dict) else value
+            yield Requirement(name, str(version), group, _line_of_key(lines, name, start))
+
+
+def _vcpkg(lines: Sequence[str]) -> Iterator[Requirement]:
+    data = json.loads("\n".join(lines))
+    lists: list[tuple[str, Any]] = [("", data.get("dependencies"))]
+    lists += [
+        (f"optional: {name}", feature.get("dependencies")) for name, feature in (data.get("features") or {}).items()
+    ]
+    for group, items in lists:
+        for item in items or ():
+            name = item if isinstance(item, str) else item.get("name", "")
+            version = "" if isinstance(item, str) else str(item.get("version>=", ""))
+            quoted = f'"{name}"'
+            line = next((number for number, text in enumerate(lines, 1) if quoted in text), 0)
+            yield Requirement(name, f">= {version}" if version else "", group, line)
+
+
+def _julia(lines: Sequence[str]) -> Iterator[Requirement]:
+    data = tomllib.loads("\n".join(lines))
+    compat = data.get("compat") or {}
+    for table, group in (("deps", ""), ("weakdeps", "weak"), ("extras", "extras")):
+        start = next((index for index, line in enumerate(lines) if line.strip() == f"[{table}]"), 0)
+        for name in data.get(table) or {}:
+            yield Requirement(name, str(compat.get(name, "")), group, _line_of_key(lines, name, start))
+
+
+def _by_pattern(
+    pattern: str, comment: str, *, group: str = "", no_names: Sequence[str] = ()
+) -> Callable[[Sequence[str]], Iterator[Requirement]]:
+    """Make a reader of lines: `name` and `version` are groups of the pattern, which begins at any place of a line."""
+    expression = re.compile(pattern)
+
+    def read(lines: Sequence[str]) -> Iterator[Requirement]:
+        for number, line in enumerate(lines, 1):
+            text = line[:_MAX_LINE]
+            if text.lstrip().startswith(comment):
+                continue
+            for match in expression.finditer(text.split(f" {comment}")[0]):
+                parts = match.groupdict()
+                if parts["name"] not in no_names:
+                    kind = (parts.get("group") or "").lower() or group
+                    version = " ".join((parts.get("version") or "").replace('"', "").replace("'", "").split())
+                    yield Requirement(parts["name"], version.strip(", "), kind, number)
+
+    return read
+
+
+def _shard(lines: Sequence[str]) -> Iterator[Requirement]:
+    """Yield the shards of Crystal: keys below ``dependencies:``, with a version below each."""
+    group: str | None = None
+    for number, line in enumerate(lines, 1):
+        if (head := re.match(r"(\w+)\s*:", line)) is not None:
+            group = {"dependencies": "", "development_dependencies": "development"}.get(head[1])
+        elif group is not None and (name := re.match(r"  ([\w-]+)\s*:\s*(?:#.*)?$", line)) is not None:
+            version = ""
+            for text in lines[number : number + 4]:
+                if re.match(r"  \S", text) is not None:
+                    break
+                if (match := re.match(r"\s+version:\s*(.+?)\s*$", text)) is not None:
+                    version = match[1].strip("\"'")
+            yield Requirement(name[1], version, group, number)
+
+
+def _conan(lines: Sequence[str]) -> Iterator[Requirement]:
+    """Yield references such as ``fmt/10.1.0``: lines of a section, or texts of a program."""
+    section = ""
+    for number, line in enumerate(lines, 1):
+        text = line[:_MAX_LINE].split("#")[0]
+        if (head := re.match(r"\s*\[(\w+)\]\s*$", text)) is not None:
+            section = head[1]
+        elif section in {"requires", "tool_requires", "build_requires", "test_requires"}:
+            if (match := re.match(r"\s*([\w.+-]+)/(\S+)", text)) is not None:
+                yield Requirement(match[1], match[2], "" if section == "requires" else section, number)
+        elif re.search(r"requires\b", text) is not None or re.match(r"\s*[\"'][\w.+-]+/", text) is not None:
+            for match in re.finditer(r"[\"']([a-z][\w.+-]*)/((?:\[[^\]\"']*\]|[\d][\w.+-]*)[^\"'@]*)", text):
+                yield Requirement(match[1], match[2], "", number)
+
+
+def _terraform(lines: Sequence[str]) -> Iterator[Requirement]:
+    """Yield the required providers and the modules of Terraform: blocks with a source and a version."""
+    block, fields, start = "", dict[str, str](), 0
+    for number, line in enumerate(lines, 1):
+        text = line[:_MAX_LINE].split(" #")[0]
+        if (head := re.match(r"\s*(?:module\s+\"[\w-]+\"|([\w-]+)\s*=)\s*\{\s*(.*)$", text)) is not None:
+            block, fields, start = head[1] or "module", {}, 0
+            text = head[2]
+        if not block:
+            continue
+        for key, value in re.findall(r"\b(source|version)\s*=\s*\"([^\"]*)\"", text):
+            fields.setdefault(key, value)
+            start = number if key == "version" or not start else start
+        if "}" in text:
+            source = fields.get("source", "")
+            # A path is a directory of the repository.
+            if re.match(r"[\w.-]+/[\w./-]+$", source) is not None and not source.startswith("."):
+                group = "module" if block == "module" else "provider"
+                yield Requirement(source, fields.get("version", ""), group, start)
+            block = ""
+
+
+def maven_plugins(lines: Sequence[str]) -> Iterator[Requirement]:
+    """Yield the plugins of a build with Maven and their versions, without those of their executions."""
+    fields: dict[str, tuple[str, int]] | None = None
+    depth = 0
+    for number, line in enumerate(lines, 1):
+        text = line[:_MAX_LINE]
+        if re.search(r"<plugin>", text) is not None:
+            fields, depth = {}, 0
+        if fields is None:
+            continue
+        if re.search(r"</plugin>", text) is not None:
+            if "artifactId" in fields:
+                group = fields.get("groupId", ("org.apache.maven.plugins", 0))[0]
+                version, version_line = fields.get("version", ("", fields["artifactId"][1]))
+                yield Requirement(f"{group}:{fields['artifactId'][0]}", version, PLUGIN, version_line)
+            fields = None
+            continue
+        depth += len(re.findall(r"<(?:executions|configuration|dependencies)>", text))
+        if depth == 0:
+            for tag in ("groupId", "artifactId", "version"):
+                if (match := re.search(rf"<{tag}>\s*([^<]*?)\s*</{tag}>", text)) is not None:
+                    fields.setdefault(tag, (match[1], number))
+        depth -= len(re.findall(r"</(?:executions|configuration|dependencies)>", text))
+
+
+_VERSION_CALL = r"(?:\s*,\s*[\"'](?P<version>[^\"']*)[\"'])?"
+OTHER_READERS: Sequence[tuple[str, Callable[[Sequence[str]], Iterator[Requirement]]]] = (
+    (r"^Chart\.ya?ml$", _chart),
+    (r"\.versions\.toml$", _catalog),
+    (r"^Pipfile$", _pipfile),
+    (r"^vcpkg\.json$", _vcpkg),
+    (r"^(?:Julia)?Project\.toml$", _julia),
+    (r"^shard\.yml$", _shard),
+    (r"^conanfile\.(?:txt|py)$", _conan),
+    (
+        r"^CMakeLists\.txt$|\.cmake$",
+        _by_pattern(
+            r"\b(?P<group>(?i:find_package|FetchContent_Declare))\s*\(\s*(?P<name>[A-Za-z][\w+.-]*)"
+            r"(?:\s+(?P<version>\d[\w.]*))?",
+            "#",
+            no_names=("PACKAGE",),
+        ),
+    ),
+    (
+        r"^meson\.build$",
+        _by_pattern(
+            r"\bdependency\s*\(\s*'(?P<name>[\w.+-]+)'(?:[^)]*?\bversion\s*:\s*\[?\s*'(?P<version>[^']+)')?",
+            "#",
+        ),
+    ),
+    (r"\.podspec$", _by_pattern(rf"\.dependency\s*\(?\s*[\"'](?P<name>[\w+./-]+)[\"']{_VERSION_CALL}", "#")),
+    (r"^Podfile$", _by_pattern(rf"^\s*pod\s+[\"'](?P<name>[\w+./-]+)[\"']{_VERSION_CALL}", "#")),
+    (
+        r"^Cartfile$",
+        _by_pattern(r"^(?:github|git)\s+\"(?P<name>[^\"]+?)(?:\.git)?\"\s*(?P<version>[^#]*)", "#"),
+    ),
+    (
+        r"^project\.clj$",
+        _by_pattern(r"\[(?P<name>[A-Za-z][\w./-]*)\s+\"(?P<version>\d[^\"]*)\"", ";"),
+    ),
+    (
+        r"^deps\.edn$",
+        _by_pattern(r"(?P<name>[A-Za-z][\w./-]*)\s*\{:(?:mvn/version\s+\"(?P<version>[^\"]+)\"|git/)", ";"),
+    ),
+    (
+        r"^rebar\.config$",
+        _by_pattern(r"\{\s*(?P<name>[a-z]\w*)\s*,\s*(?:\"(?P<version>[~>=<]*\s*\d[^\"]*)\"|\{\s*git\b)", "%"),
+    ),
+    (
+        r"\.opam$",
+        _by_pattern(r"^\s*(?:depends:\s*\[\s*)?\"(?P<name>[a-z][\w-]*)\"\s*(?:\{(?P<version>[^}]*)\})?\s*\]?\s*$", "#"),
+    ),
+    (
+        r"^dune-project$",
+        _by_pattern(r"^\s*(?:\(depends\s+)?\((?P<name>[a-z][\w-]*)\s+\((?P<version>(?:[<>=]+|and|:with)[^)]*)\)", ";"),
+    ),
+    (
+        r"\.nimble$",
+        _by_pattern(r"(?:requires\s*\(?\s*|,\s*)\"(?P<name>[A-Za-z][\w./:-]*)\s*(?P<version>[^\"]*)\"", "#"),
+    ),
+    (
+        r"^packages\.config$",
+        _by_pattern(r"<package\s+id=\"(?P<name>[^\"]+)\"\s+version=\"(?P<version>[^\"]+)", "<!--"),
+    ),
+    (r"^paket\.dependencies$", _by_pattern(r"^\s*nuget\s+(?P<name>[\w.-]+)\s*(?P<version>[^#]*)", "#")),
+    (
+        r"^MODULE\.bazel$",
+        _by_pattern(
+            r"\bbazel_dep\(\s*name\s*=\s*\"(?P<name>[\w.-]+)\"\s*,\s*version\s*=\s*\"(?P<version>[^\"]*)\"", "#"
+        ),
+    ),
+    (
+        r"^deno\.jsonc?$|^jsr\.json$",
+        _by_pattern(r"\"(?:npm|jsr):(?P<name>@?[\w./-]+?)@(?P<version>[^\"/]+)", "//"),
+    ),
+    (
+        r"^package\.yaml$",
+        _by_pattern(r"^\s*-\s+(?P<name>[a-z][\w-]*)(?:\s+(?P<version>[<>=^&|\d][^#]*))?\s*$", "#"),
+    ),
+    (
+        r"^Makefile\.PL$",
+        _by_pattern(r"^\s*[\"']?(?P<name>[A-Z][\w:]+)[\"']?\s*=>\s*[\"']?(?P<version>\d[\w.]*)[\"']?", "#"),
+    ),
+    (
+        r"^environment\.ya?ml$",
+        _by_pattern(
+            r"^\s*-\s+(?P<name>[a-z][\w.-]*)\s*(?P<version>[<>=~!][^#]*)?\s*$", "#", no_names=("pip", "defaults")
+        ),
+    ),
+    (r"\.tf$", _terraform),
+)  # fmt: skip
+"""Readers by the name of a file."""

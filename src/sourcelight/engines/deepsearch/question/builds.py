@@ -1,0 +1,305 @@
+"""Read questions that a manifest or another build file answers: packages, their versions, fields, scripts, options.
+
+The forms are tried in order. A word that a form doesn't know makes it fail, so that no condition is dropped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_TICKED = r"`[^`\n]+`|\"[^\"\n]+\"|“[^”\n]+”|(?<!\w)'[^'\n]+'(?!\w)"
+_NAME = r"@?[A-Za-z][\w.+-]*(?:[/:@]+[\w.+-]+)*"
+_PACKAGE = rf"(?:{_TICKED}|{_NAME})"
+_NOUN = (
+    r"(?:packages?|librar(?:y|ies)|crates?|gems?|modules?|dependenc(?:y|ies)|charts?|sub-?charts?|plugins?|providers?"
+    r"|projects?|workspaces?|extensions?|pods?|frameworks?|(?:npm|nuget|pip|pypi|hex|cargo|maven|go|composer)\s+packages?)"
+)
+_NO_PACKAGE_TEXT = """
+it this that there they them we you i the a an any anything which what who one its our your these those code program
+version versions package packages library libraries crate crates gem gems module modules project dependency
+dependencies deps chart plugin plugins repo repository app tool build test tests ci docs dev development production
+runtime file files function class method itself python external direct optional peer other others third-party
+"""
+_NO_PACKAGE = frozenset(_NO_PACKAGE_TEXT.split())
+_VERB = (
+    r"(?:(?:depend|relie|rel[iy])(?:s|ed|ing)?\s+(?:up)?on|need(?:s|ed)?|require[sd]?|us(?:e|es|ed|ing)|allow(?:s|ed)?"
+    r"|support(?:s|ed)?|pin(?:s|ned)?(?:\s+to)?|list(?:s|ed)?|want(?:s|ed)?|declare[sd]?|specif(?:y|ies|ied)"
+    r"|accept(?:s|ed)?|expect(?:s|ed)?|install(?:s|ed)?|build(?:s)?\s+(?:with|against|on)|test(?:s|ed)?\s+with"
+    r"|work(?:s)?\s+with|run(?:s)?\s+(?:on|with)|pull(?:s|ed)?\s+in|set(?:s)?|have|has|permit(?:s|ted)?|target(?:s|ed)?)"
+)
+_QUALIFIERS = (
+    r"(?:direct|external|third[\s-]party|hard|required|mandatory|normal|regular|npm|cargo|python|ruby|maven|declared"
+    r"|dev(?:elopment)?|test(?:ing)?|optional|peer|build|runtime|run-time|production|docs?|documentation|indirect"
+    r"|transitive)"
+)
+_OF_GROUP = {
+    "dev": "dev", "development": "dev", "test": "test", "testing": "test", "tests": "test", "optional": "optional",
+    "peer": "peer", "build": "build", "runtime": "runtime", "run-time": "runtime", "production": "runtime",
+    "docs": "doc", "doc": "doc", "documentation": "doc", "indirect": "indirect", "transitive": "indirect",
+}  # fmt: skip
+_CONDITION = (
+    r"(?:\s+(?:(?:as|for|in|by|on|from|with|during|when|to)\s+)+(?:(?:an?|the|its|our)\s+)?(?P<tail>"
+    r"[\w./@+-]+(?:\s+[\w./@+-]+){0,3}))?"
+)
+_AUX = r"(?:is|are|does|do|can|should|must|will|was|were|has|have)"
+_NOT_OWNER = (
+    rf"(?!(?:{_VERB}|depend|rely|is|are|does|do|has|in|by|for|as|on|of|to|it|under|licen[cs]ed|released|published"
+    r"|distributed|available|used|use|define|declare|offer|enabled?|defined|there|exposed?|written|import|run|pull)\b)"
+)
+_OWNER = rf"{_NOT_OWNER}(?:(?:the|this|our)\s+)?(?:(?P<owner>{_PACKAGE})(?:\s+(?P<owner_noun>{_NOUN}))?|{_NOUN})"
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    return re.compile(rf"^{text}$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class BuildQuestion:
+    """A question for a value of a build file.
+
+    Attributes
+    ----------
+    kind
+        ``dependency``, ``license``, ``version``, ``features``, ``script``, ``scripts``, ``target``, ``binaries``,
+        ``edition``, ``backend`` or ``option``.
+    name
+        The package, script or option; empty for a field.
+    owner
+        The package whose manifest is meant, or a file; empty without one.
+    group
+        The list that is asked for, such as ``dev``; empty for any.
+    asks
+        ``version``, ``listed`` or ``use``. A package that no manifest lists may still be in use.
+    """
+
+    kind: str
+    name: str = ""
+    owner: str = ""
+    group: str = ""
+    asks: str = ""
+
+
+_VERSION_OF = (
+    # "Which version of guava is used in the tests?", "what versions of text does the cli package allow"
+    _pattern(
+        rf"(?:(?:which|what)\s+(?:(?:is|are)\s+the\s+)?|the\s+)?(?:(?:minimum|minimal|lowest|oldest|required|exact|allowed|supported)\s+)*"
+        rf"(?:version(?:s|\s+range|\s+constraints?|\s+bounds?|\s+requirements?)?|releases?|range)\s+(?:of|for|on)\s+(?:the\s+)?"
+        rf"(?P<name>{_PACKAGE})(?:\s+{_NOUN})?(?:\s+{_AUX})?(?:\s+{_OWNER})?(?:\s+{_AUX})?"
+        rf"(?:\s+{_VERB})?{_CONDITION}"
+    ),
+    # "Which Kotlin version does it use?", "which pandoc versions are allowed by pandoc-server"
+    _pattern(
+        rf"(?:which|what)\s+(?:(?:is|are)\s+the\s+)?(?:(?:minimum|minimal|lowest|oldest|required|allowed|supported)\s+)*"
+        rf"(?P<name>{_PACKAGE})(?:\s+{_NOUN})?\s+versions?(?:\s+range)?(?:\s+{_AUX})?(?:\s+{_OWNER})?"
+        rf"(?:\s+{_VERB})?{_CONDITION}"
+    ),
+    # "Which Dart SDK does the http package need?"
+    _pattern(
+        rf"(?:which|what)\s+(?P<name>[A-Za-z.]+)\s+(?:sdk|tools?|toolchain|compiler)(?:\s+versions?)?\s+{_AUX}"
+        rf"(?:\s+{_OWNER})?\s+{_VERB}{_CONDITION}"
+    ),
+    # "the minimum version of numpy", "numpy version"
+    _pattern(
+        rf"(?:(?:the\s+)?(?:minimum|minimal|lowest|oldest|required)\s+)?(?P<name>{_PACKAGE})\s+"
+        rf"(?:version|version\s+constraint|version\s+requirement)(?:\s+(?:used|required|needed|allowed))?{_CONDITION}"
+    ),
+    # "How new must numpy be", "what does it pin werkzeug to"
+    _pattern(
+        rf"(?:to\s+)?(?:which|what)\s+version\s+(?:is|does\s+(?:it\s+)?pin)\s+(?:the\s+)?(?P<name>{_PACKAGE})"
+        rf"(?:\s+{_NOUN})?(?:\s+(?:pinned|locked|fixed|set))?\s+(?:to|at){_CONDITION}"
+    ),
+)
+_LISTED = (
+    # "Is tempfile a dev dependency?", "Is ext-json required?"
+    _pattern(
+        rf"(?:is|are)\s+(?:the\s+)?(?P<name>{_PACKAGE})(?:\s+{_NOUN})?\s+(?:only\s+)?(?:listed\s+)?(?:as\s+)?(?:an?|one\s+of\s+(?:the|its)|among\s+(?:the|its)|in\s+the)\s+"
+        rf"(?P<group>(?:{_QUALIFIERS}[\s-]+)*)(?:dependenc(?:y|ies)|requirements?|deps?){_CONDITION}"
+    ),
+    _pattern(
+        rf"(?:is|are)\s+(?:the\s+)?(?P<name>{_PACKAGE})(?:\s+{_NOUN})?\s+(?P<group>optional|required|indirect|a\s+must){_CONDITION}"
+    ),
+    # "Does it depend on tokio?", "does the api package require lodash"
+    _pattern(
+        rf"(?:does|do|did)\s+(?:(?!depend\b|require\b|list\b|rely\b|declare\b){_OWNER}\s+)?"
+        rf"(?:(?:directly|still|actually|really|also|currently)\s+)*(?:depend\s+(?:up)?on|require|list|rely\s+on|declare)\s+"
+        rf"(?:(?:an?|the|on)\s+)*(?P<name>{_PACKAGE})(?:\s+{_NOUN})?{_CONDITION}"
+    ),
+    _pattern(
+        rf"(?:is\s+there|does\s+(?:it\s+)?have|has\s+it|have\s+we)\s+an?y?\s+(?P<group>(?:{_QUALIFIERS}\s+)*)dependency\s+(?:up)?on\s+"
+        rf"(?:the\s+)?(?P<name>{_PACKAGE})(?:\s+{_NOUN})?{_CONDITION}"
+    ),
+)
+_USED = (
+    # "Does it use the rand crate?": the code may use what no manifest lists, such as a module of the language.
+    _pattern(
+        rf"(?:does|do|did)\s+(?:(?!use\b|need\b|import\b|have\b){_OWNER}\s+)?(?:(?:still|actually|really|also|currently)\s+)*"
+        rf"(?:use|need|import|have|include|pull\s+in|build\s+on|work\s+with)\s+(?:(?:an?|the|any)\s+)?(?P<name>{_PACKAGE})"
+        rf"(?:\s+{_NOUN})?{_CONDITION}"
+    ),
+    _pattern(
+        rf"(?:is|are)\s+(?:the\s+)?(?P<name>{_PACKAGE})(?:\s+{_NOUN})?\s+(?:used|needed|imported|included|a\s+dep){_CONDITION}"
+    ),
+)
+_LICENSE = (
+    _pattern(
+        r"(?:(?:under\s+)?(?:which|what)(?:\s+is|\s+are)?(?:\s+the)?\s+|(?:the\s+)?)(?:software\s+|open[\s-]source\s+)?(?P<name>licen[cs]e)s?"
+        rf"(?:\s+(?:does|do|is|are|has|of|for|in))*(?:\s+{_OWNER})?(?:\s+(?:use|have|under|licensed|released|published|distributed|available|used|it|by|declare))*"
+        r"(?:\s+(?:under|by|for))?"
+    ),
+    _pattern(
+        rf"(?:how|under\s+(?:which|what)\s+terms)\s+(?:is|are)\s+{_OWNER}\s+(?P<name>licen[cs]ed|distributed|released)"
+    ),
+    _pattern(r"how\s+(?:is|are)\s+(?:it\s+)?(?P<name>licen[cs]ed)"),
+)
+_FIELDS: Sequence[tuple[str, Sequence[re.Pattern[str]]]] = (
+    ("license", _LICENSE),
+    (
+        "features",
+        (
+            _pattern(
+                rf"(?:(?:which|what|list)(?:\s+are)?(?:\s+all)?(?:\s+the)?\s+)?(?P<group>default\s+)?(?:cargo\s+)?features"
+                rf"(?:\s+(?:does|do|are|is|of|in|for))*(?:\s+{_OWNER})?(?:\s+(?:define|declare|have|offer|enabled|enable|defined|there|by\s+default|available|exposed?))*"
+            ),
+        ),
+    ),
+    (
+        "edition",
+        (
+            _pattern(
+                rf"(?:which|what)(?:\s+is\s+the)?\s+(?:(?:rust\s+|cargo\s+)?edition)(?:\s+of\s+rust)?(?:\s+(?:does|do|is|are|of|for))*"
+                rf"(?:\s+{_OWNER})?(?:\s+(?:use|used|set|target|written|in|have|to|on))*"
+            ),
+        ),
+    ),
+    (
+        "backend",
+        (
+            _pattern(
+                rf"(?:which|what)(?:\s+is\s+the)?\s+(?:python\s+)?(?:build|packaging)[\s-](?:backend|system)(?:\s+(?:does|do|is|are|of|for|used|by))*"
+                rf"(?:\s+{_OWNER})?(?:\s+(?:use|used|set|have|by|build))*"
+            ),
+        ),
+    ),
+    (
+        "script",
+        (
+            _pattern(
+                r"what\s+(?:does|do|happens\s+(?:on|when\s+i\s+run|with))\s+(?:running\s+)?(?:the\s+)?`?(?:npm|yarn|pnpm|bun|composer)\s+(?:run(?:-script)?\s+)?(?P<name>[\w:.-]+)`?"
+                r"(?:\s+(?:script|command))?(?:\s+(?:do|run|execute|call))?(?:\s+in)?"
+            ),
+            _pattern(
+                r"what\s+(?:does|do)\s+(?:the\s+)?`?(?P<name>[\w:.-]+)`?\s+(?:npm\s+|package\.json\s+|yarn\s+|composer\s+)?script"
+                r"(?:\s+(?:do|run|execute|call))?(?:\s+in(?:\s+(?:the\s+)?package\.json)?)?"
+            ),
+            _pattern(
+                r"(?:which|what)\s+commands?\s+(?:does|do|is|are)\s+(?:the\s+)?(?:npm\s+)?(?:script\s+)?`?(?:npm\s+run\s+)?(?P<name>[\w:.-]+)`?\s+"
+                r"(?:npm\s+)?script(?:\s+(?:run|execute|call))?(?:\s+in)?"
+            ),
+        ),
+    ),
+    (
+        "scripts",
+        (
+            _pattern(
+                r"(?:which|what|list)(?:\s+are)?(?:\s+all)?(?:\s+the)?\s+(?:npm\s+|package\.json\s+|composer\s+)?(?P<name>scripts)"
+                r"(?:\s+(?:does|do|are|is|it|there|define[sd]?|declared?|have|offer|available|listed|in|the|its|of|package\.json))*"
+            ),
+        ),
+    ),
+    (
+        "target",
+        (
+            _pattern(
+                r"what\s+(?:does|do|happens\s+(?:on|when\s+i\s+run|with))\s+(?:running\s+)?(?:the\s+)?`?make\s+(?P<name>[\w./-]+)`?"
+                r"(?:\s+(?:target|command))?(?:\s+(?:do|run|execute|call|build))?(?:\s+in)?"
+            ),
+            _pattern(
+                r"what\s+(?:does|do)\s+(?:the\s+)?`?(?P<name>[\w./-]+)`?\s+(?:make|makefile)\s+(?:target|rule)(?:\s+(?:do|run|execute|call))?(?:\s+in)?"
+            ),
+            _pattern(
+                r"what\s+(?:does|do)\s+(?:the\s+)?(?:make\s+|makefile\s+)?(?:target|rule)\s+`?(?P<name>[\w./-]+)`?(?:\s+(?:of|in)\s+(?:the\s+)?makefile)?"
+                r"(?:\s+(?:do|run|execute|call))?(?:\s+in)?"
+            ),
+        ),
+    ),
+    (
+        "binaries",
+        (
+            _pattern(
+                r"(?:(?:which|what|list)(?:\s+is|\s+are)?(?:\s+all)?(?:\s+the)?\s+)(?:name\s+of\s+the\s+)?(?P<name>binar(?:y|ies)|executables?|console\s+scripts?|entry\s+points?|command[\s-]line\s+(?:programs?|tools?|commands?))"
+                r"(?:\s+name)?(?:\s+(?:does|do|are|is|it|there|of|for|in|by))*(?:\s+(?:define|declare|install|installed|build|built|have|provide|provided|called|named|offer|ship|shipped|defined|declared|produce|register))*"
+            ),
+        ),
+    ),
+    (
+        "version",
+        (
+            _pattern(
+                r"(?:what|which)(?:\s+is)?(?:\s+the)?\s+(?:current\s+|latest\s+|package\s+|crate\s+|own\s+)?version(?:\s+number)?\s+(?:of\s+)?(?:is\s+)?(?:it|this|the\s+(?:package|library|crate|gem|project|module))(?:\s+(?:at|on|now))?"
+            ),
+            _pattern(r"(?:what|which)(?:\s+is)?(?:\s+the)?\s+(?:current|latest|package|crate|own|gem)\s+version(?:\s+(?:number|of|in))*"),
+            _pattern(r"(?:what|which)\s+version(?:\s+of)?\s+is\s+(?:this|it|that)"),
+            _pattern(r"(?:what|which)(?:\s+is)?\s+the\s+version(?:\s+number)?(?:\s+of)?"),
+        ),
+    ),
+)  # fmt: skip
+_VAGUE_TAIL_TEXT = """
+it the this that project repo repository package library crate gem build code here least manifest now app dependency
+requirement currently general dependencies module requirements
+"""
+_VAGUE_TAIL = frozenset(_VAGUE_TAIL_TEXT.split())
+
+
+def read_build_question(words: str) -> BuildQuestion | None:
+    """Read a question without its repository names and its question mark; None for another one."""
+    for kind, patterns in _FIELDS:
+        for pattern in patterns:
+            match = pattern.match(words)
+            if match is not None and (question := _of_field(kind, match)) is not None:
+                return question
+    for asks, patterns in (("version", _VERSION_OF), ("listed", _LISTED), ("use", _USED)):
+        for pattern in patterns:
+            match = pattern.match(words)
+            if match is not None and (question := _of_package(asks, match)) is not None:
+                return question
+    return None
+
+
+def _of_field(kind: str, match: re.Match[str]) -> BuildQuestion | None:
+    groups = match.groupdict()
+    name = _bare(groups.get("name") or "")
+    owner = _bare(groups.get("owner") or "")
+    if owner.lower() in _NO_PACKAGE:
+        owner = ""
+    group = (groups.get("group") or "").strip().lower()
+    is_default = kind == "features" and (group == "default" or match[0].lower().endswith("by default"))
+    return BuildQuestion(kind, name, owner, "default" if is_default else "")
+
+
+def _of_package(asks: str, match: re.Match[str]) -> BuildQuestion | None:
+    groups = match.groupdict()
+    name = _bare(groups["name"])
+    owner = _bare(groups.get("owner") or "")
+    if name.lower() in _NO_PACKAGE or len(name) < 2:
+        return None
+    if owner.lower() in _NO_PACKAGE:
+        owner = ""
+    words = re.findall(r"[\w-]+", (groups.get("group") or "").lower())
+    named_groups = [_OF_GROUP[word] for word in words if word in _OF_GROUP]
+    tail = [word for word in re.findall(r"[\w./@+-]+", (groups.get("tail") or "").lower()) if word not in _VAGUE_TAIL]
+    for word in tail:
+        if word in _OF_GROUP:
+            named_groups.append(_OF_GROUP[word])
+        elif not owner and re.fullmatch(_NAME, word):
+            owner = word  # "by pandoc-server", "in the Gemfile"
+        elif word not in {"a", "an", "the", "by", "in", "for", "as", "of", "dependency", "only"}:
+            return None
+    if len(set(named_groups)) > 1:
+        return None
+    return BuildQuestion("dependency", name, owner, "".join(named_groups[:1]), asks)
+
+
+def _bare(text: str) -> str:
+    return text.strip().strip("`\"'“”").strip()

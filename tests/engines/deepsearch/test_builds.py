@@ -1,0 +1,238 @@
+"""What manifests and build files answer, and what they don't prove: comments, fixtures, prefixes, other packages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from engines.deepsearch.asking import research
+from sourcelight.backends.embedded import open_engine
+from sourcelight.engines.deepsearch.lookups.manifests import is_same, package_name, read_fields, read_requirements
+from sourcelight.engines.deepsearch.question.builds import read_build_question
+from sourcelight.engines.execution import LocalEngine
+from sourcelight.testing import RepositoryBuilder
+
+CARGO = """[package]
+name = "loom"
+version = "0.3.1"
+license = "MIT OR Apache-2.0"
+edition = "2021"
+# wool = "1"
+
+[[bin]]
+name = "weave"
+path = "src/main.rs"
+
+[dependencies]
+thread = "2.1" # not yarn
+shuttle-core = { version = "0.4", optional = true }
+dye = { workspace = true }
+
+[dev-dependencies]
+bobbin = "=0.9.2"
+
+[features]
+default = ["color"]
+color = []
+fast = ["dep:shuttle-core"]
+
+[workspace.dependencies]
+dye = "3.2"
+"""
+PACKAGE = """{
+  "name": "pattern-editor",
+  "scripts": {"build": "tsc -p . && cp a b", "test": "vitest"},
+  "dependencies": {"@types/felt": "1.0.0", "needle": "^2.0.0"},
+  "devDependencies": {"vitest": "^1.2.0"}
+}
+"""
+CHART = """apiVersion: v2
+name: mill
+dependencies:
+  - name: warp
+    version: "1.2.3"
+    repository: https://example.org
+  # - name: weft
+  #   version: 9.9.9
+  - version: 0.4.x
+    name: spool
+"""
+CMAKE = """cmake_minimum_required(VERSION 3.16...3.28)
+option(LOOM_TESTS "Build (all) tests" OFF)
+option(LOOM_DOCS
+       "Build documents" ${LOOM_MAIN})
+set(LOOM_WIDTH 80 CACHE STRING "Width")
+set(LOOM_DEPTH 3)
+# option(LOOM_OLD "Gone" ON)
+find_package(Linen 1.4 REQUIRED)
+"""
+MAKEFILE = """.PHONY: check
+check: build lint
+\t@cargo test --all
+\tcargo doc
+
+build:
+\tcargo build
+"""
+FILES: dict[str | bytes, str | bytes | None] = {
+    "Cargo.toml": CARGO,
+    "Cargo.lock": '[[package]]\nname = "cashmere"\nversion = "1.0.0"\n',
+    "editor/package.json": PACKAGE,
+    "tests/fixtures/app/package.json": '{"name": "app", "dependencies": {"angora": "^4.0.0"}}\n',
+    "charts/mill/Chart.yaml": CHART,
+    "charts/mill/values.yaml": "replicas: 2\nimage:\n  tag: v7\nsidecar:\n  replicas: 5\n",
+    "native/CMakeLists.txt": CMAKE,
+    "Makefile": MAKEFILE,
+    "src/main.rs": "use merino::Fleece;\n",
+}
+
+
+@pytest.fixture(scope="module")
+def loom(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
+    root = tmp_path_factory.mktemp("loom")
+    RepositoryBuilder(root / "loom").commit(FILES, "Set up")
+    engine = open_engine([root], index=root / "index", workers=1)
+    yield engine
+    engine.close()
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence"),
+    [
+        ("Which version of thread does loom use?", "`Cargo.toml` lists `thread` `2.1`"),
+        ("Does loom use the thread crate?", "Yes: `Cargo.toml` lists `thread` `2.1`"),
+        ("Is bobbin a dev dependency of loom?", "Yes: `Cargo.toml` lists `bobbin` `=0.9.2` (dev)"),
+        ("Is thread a dev dependency?", "`Cargo.toml` lists `thread` `2.1`, but not as a development dependency"),
+        ("Is shuttle-core optional?", "Yes: `Cargo.toml` lists `shuttle-core` `0.4` (optional)"),
+        # Development alone is no "Yes" to a question for what the package needs.
+        ("Does loom depend on bobbin?", "`Cargo.toml` lists `bobbin` `=0.9.2` (dev)"),
+        ("Which version of vitest does the pattern-editor package need?", "`editor/package.json` lists `vitest`"),
+        ("Which version of needle is used by editor?", "`editor/package.json` lists `needle` `^2.0.0`"),
+        ("What does `npm run build` do?", "`editor/package.json` sets the script `build` to `tsc -p . && cp a b`"),
+        ("What license does loom have?", "`Cargo.toml` gives `MIT OR Apache-2.0` as the license"),
+        ("Which edition does loom use?", "`Cargo.toml` gives `2021` as the edition"),
+        ("Which features does loom define?", "`Cargo.toml` defines the features `color` and `fast`"),
+        ("What are the default features of loom?", "`Cargo.toml` enables the feature `color` by default"),
+        ("What is the name of the binary?", "`Cargo.toml` defines the program `weave`"),
+        ("Which version of warp does the mill chart need?", "`charts/mill/Chart.yaml` lists `warp` `1.2.3`"),
+        ("Which version of spool does mill depend on?", "`charts/mill/Chart.yaml` lists `spool` `0.4.x`"),
+        ("Is LOOM_TESTS on by default?", "The default of `LOOM_TESTS` is `OFF`, in `native/CMakeLists.txt`, line 2"),
+        ("What is the default of LOOM_DOCS?", "The default of `LOOM_DOCS` is `${LOOM_MAIN}`"),
+        ("What is the default value of LOOM_WIDTH?", "The default of `LOOM_WIDTH` is `80`"),
+        ("What is the default of image.tag in mill?", "The default of `image.tag` is `v7`"),
+        ("What is the default of replicas in mill?", "The default of `replicas` is `2`"),
+        ("Does loom depend on linen?", "Yes: `native/CMakeLists.txt` lists `Linen` `1.4` (find_package)"),
+        ("What does `make check` do?", "`Makefile` runs `cargo test --all` and `cargo doc` for the target `check`"),
+    ],
+)  # fmt: skip
+def test_build_files_answer(loom: LocalEngine, question: str, sentence: str) -> None:
+    answer = research(loom, question)
+    assert answer.text.startswith(sentence), answer.text
+    assert all(citation.accepted for citation in answer.finished.citations)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Does loom use the wool crate?",  # commented out
+        "Which version of yarn does loom use?",  # a word of a comment
+        "Does loom depend on cashmere?",  # a lock file alone
+        "Does loom depend on angora?",  # the manifest of a fixture
+        "Does loom use the merino crate?",  # code alone
+        "Does loom depend on felt?",  # the types of it are another package
+        "Does loom depend on shuttle?",  # a part of a name
+        "Which version of weft does mill need?",  # commented out
+        "Which version of thread does the editor package use?",  # listed by another package
+        "What is the default of LOOM_DEPTH?",  # a variable that no user sets
+        "What is the default of LOOM_OLD?",  # commented out
+    ],
+)
+def test_what_no_manifest_proves_is_not_affirmed(loom: LocalEngine, question: str) -> None:
+    text = research(loom, question).text
+    assert not text.startswith(("Yes", "No:", "The default")), text
+    assert "lists `thread`" not in text.partition("\n")[0]
+
+
+def test_a_version_that_a_workspace_gives_is_stated(tmp_path_factory: pytest.TempPathFactory) -> None:
+    root = tmp_path_factory.mktemp("mills")
+    files: dict[str | bytes, str | bytes | None] = {
+        "Cargo.toml": '[workspace]\nmembers = ["left", "right"]\n\n[workspace.dependencies]\ndye = "3.2"\n',
+        "left/Cargo.toml": '[package]\nname = "mills"\n\n[dependencies]\ndye = { workspace = true }\n',
+        "right/Cargo.toml": '[package]\nname = "right"\n\n[dependencies]\nknot = "1"\n',
+    }
+    RepositoryBuilder(root / "mills").commit(files, "Set up")
+    engine = open_engine([root], index=root / "index", workers=1)
+    try:
+        text = research(engine, "Which version of dye does the left crate use?").text
+        assert text.startswith("`left/Cargo.toml` lists `dye` without a version; `Cargo.toml` gives the version `3.2`")
+        # The manifest of a workspace has no dependencies, its members do.
+        text = research(engine, "How many dependencies does mills have?").text
+        assert text.startswith("`left/Cargo.toml` lists 1 dependency: `dye`"), text
+        assert research(engine, "Does the right crate depend on dye?").text.startswith("Most relevant")
+    finally:
+        engine.close()
+
+
+def test_properties_of_maven_are_followed(tmp_path_factory: pytest.TempPathFactory) -> None:
+    root = tmp_path_factory.mktemp("looms")
+    pom = (
+        "<project>\n<artifactId>looms</artifactId>\n<properties>\n<silk.version>2.4.1</silk.version>\n</properties>\n"
+        "<dependencies>\n<dependency>\n<groupId>org.silk</groupId>\n<artifactId>silk</artifactId>\n"
+        "<version>${silk.version}</version>\n</dependency>\n</dependencies>\n</project>\n"
+    )
+    RepositoryBuilder(root / "looms").commit({"pom.xml": pom}, "Set up")
+    engine = open_engine([root], index=root / "index", workers=1)
+    try:
+        text = research(engine, "Which version of silk does looms use?").text
+        assert text.startswith("`pom.xml` lists `silk` `${silk.version}`, which is set to `2.4.1`"), text
+    finally:
+        engine.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "expected"),
+    [
+        ("Chart.yaml", CHART, [("warp", "1.2.3"), ("spool", "0.4.x")]),
+        ("CMakeLists.txt", CMAKE, [("Linen", "1.4")]),
+        ("gradle/libs.versions.toml",
+         '[versions]\nsilk = "2"\n[libraries]\nsilk = { module = "org.silk:silk", version.ref = "silk" }\n',
+         [("org.silk:silk", "2")]),
+        ("conanfile.txt", "[requires]\nfmt/10.1.0\n[options]\nfmt/9:shared=True\n", [("fmt", "10.1.0")]),
+        ("project.clj",
+         '(defproject a "1.0"\n  ; [old "1.0"]\n  :dependencies [[ring/ring-core "1.9.0"]])',
+         [("ring/ring-core", "1.9.0")]),
+        ("loom.podspec", "s.dependency 'Silk', '~> 2.0'\n# s.dependency 'Old'\n", [("Silk", "~> 2.0")]),
+        ("rebar.config", '{deps, [\n  {cowboy, "2.9.0"}\n]}.\n', [("cowboy", "2.9.0")]),
+        ("meson.build", "dep = dependency('glib-2.0', version: '>=2.50')\n", [("glib-2.0", ">=2.50")]),
+        ("vcpkg.json",
+         '{"dependencies": ["zlib", {"name": "fmt", "version>=": "9"}]}', [("zlib", ""), ("fmt", ">= 9")]),
+        ("build.gradle",
+         "ext.deps = [\n  silk: 'org.silk:silk:4.6.1',\n]\n// 'org.old:old:1'\n", [("org.silk:silk", "4.6.1")]),
+    ],
+)  # fmt: skip
+def test_further_formats_are_read(path: str, text: str, expected: list[tuple[str, str]]) -> None:
+    requirements = read_requirements(path, text.split("\n"))
+    assert [(item.name, item.version) for item in requirements or ()] == expected
+
+
+def test_a_scope_makes_another_package() -> None:
+    assert not is_same("@types/react", "react")
+    assert is_same("@types/react", "@types/react")
+    assert is_same("github.com/spf13/pflag", "pflag")
+    assert is_same("org.silk:silk", "silk")
+
+
+def test_the_name_of_a_project_of_maven_is_not_that_of_its_parent() -> None:
+    text = "<project>\n<parent>\n<artifactId>top</artifactId>\n</parent>\n<artifactId>part</artifactId>\n</project>"
+    assert package_name("part/pom.xml", text.split("\n")) == "part"
+
+
+def test_two_rules_of_one_target_are_left_out() -> None:
+    assert read_fields("Makefile", ["a:", "\tb", "", "a:", "\tc"], "target", "a") == []
+
+
+@pytest.mark.parametrize("word", ["a", "a ", "of the ", "a/", "version of "])
+def test_long_questions_are_read_at_once(word: str) -> None:
+    """Nested repetitions would take minutes."""
+    assert read_build_question("which version of " + word * (280 // len(word)) + "?!") is None
