@@ -19,6 +19,7 @@ from sourcelight.backends.cluster.connection import ClusterConnection
 from sourcelight.core.batches import MatchBatch
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.wire.request import SearchRequest
+from sourcelight.engines.execution.results import ranking
 from sourcelight.repos import Viewer
 from sourcelight.server.http.settings import load_settings
 
@@ -47,6 +48,12 @@ QUERIES = (
     "tide type:symbol type:path type:file count:all",
     "select:repo hub",
 )
+
+
+@pytest.fixture(autouse=True)
+def long_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rank all files however busy the machine is: those found after the window follow in the order of their arrival."""
+    monkeypatch.setattr(ranking, "WINDOW_S", 60.0)
 
 
 def rows(result: sl.SearchResult) -> list[tuple[object, ...]]:

@@ -84,12 +84,12 @@ class FileRanker:
     complete: Callable[[Collection[tuple[str, str]]], None] | None = None
     is_settled: bool = False
 
-    def rank(self, batches: Iterable[Any], *, window_s: float = WINDOW_S) -> Iterator[Any]:
-        """Yield `batches` with files ranked within the window; the rest is unchanged."""
+    def rank(self, batches: Iterable[Any], *, window_s: float | None = None) -> Iterator[Any]:
+        """Yield `batches` with files ranked within `window_s`, by default `WINDOW_S`; the rest is unchanged."""
         # Order is decided on what is held here; whatever comes later follows as it is found.
         held_batches: list[Any] = []
         remaining, match_total = self.limit, 0
-        deadline = time.monotonic() + window_s
+        deadline = time.monotonic() + (WINDOW_S if window_s is None else window_s)
         source = iter(batches)
         rest: Any = None
         for batch in source:
