@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 import nbformat
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or ""
+_WITHOUT_GRAMMARS = Path(__file__).resolve().parent.parent / "without_grammars"
 _FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -73,6 +74,7 @@ def jupyter_lab(
         "JUPYTERLAB_WORKSPACES_DIR": str(settings / "workspaces"),
         "IPYTHONDIR": str(settings / "ipython"),
     }
+    environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(_WITHOUT_GRAMMARS), environ.get("PYTHONPATH")]))
     command = [
         sys.executable, "-m", app, "--no-browser", "--allow-root", f"--port={port}", "--ip=127.0.0.1",
         f"--IdentityProvider.token={token}", "--LabApp.news_url=", "--LabApp.check_for_updates_class=",
