@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import sourcelight as sl
-from sourcelight.engines.history.agents import AGENT_RULES
+from sourcelight.core.batches.agents import AGENT_RULES
 
 _FORM = "%H%x00%an%x00%ae%x00%cn%x00%ce%x00%(trailers:only,unfold)%x00%B"
 _FIELDS = 7

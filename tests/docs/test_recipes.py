@@ -314,14 +314,14 @@ with sl.open(sys.argv[1]) as code:
 """
 
 AGENT: Edits = {
-    "engines/history/agents.py": [
+    "core/batches/agents.py": [
         ("AGENT_RULES: tuple[AgentRule, ...] = (", """\
 AGENT_RULES: tuple[AgentRule, ...] = (
     AgentRule("Marvin", "address", r"marvin@example\\.org", "https://example.org/marvin"),"""),
     ],
 }  # fmt: skip
 AGENT_PROGRAM = """
-from sourcelight.engines.history.agents import agents_text, traces_of
+from sourcelight.core.batches.agents import agents_text, traces_of
 message = "Add\\n\\nCo-authored-by: Marvin <marvin@example.org>"
 assert agents_text(traces_of("Ada", "ada@example.org", message)) == "Marvin"
 """

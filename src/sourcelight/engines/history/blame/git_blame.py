@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
+from sourcelight.core.batches.agents import agents_text, traces_of
 from sourcelight.core.batches.diff_text import unquote_name
 from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed
-from sourcelight.engines.history.agents import agents_text, traces_of
 from sourcelight.engines.history.git import git_bytes, git_chunks, mailmap_setting
 from sourcelight.repos import Repository
 from sourcelight.repos.objects.commits import as_text, parse_offset, parse_seconds

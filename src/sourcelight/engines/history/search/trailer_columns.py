@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sourcelight.core.arrays import BoolArray, Int64Array
+from sourcelight.core.batches.agents import CANDIDATE_PATTERN, AgentTrace, agent_of, agents_text, traces_of
 from sourcelight.core.batches.commit_messages import CO_AUTHORS, REVIEWERS, people_of_trailers
 from sourcelight.core.patterns import compile_pattern
-from sourcelight.engines.history.agents import CANDIDATE_PATTERN, AgentTrace, agent_of, agents_text, traces_of
 from sourcelight.engines.history.history import History
 from sourcelight.engines.history.model import CommitNumbers
 from sourcelight.engines.history.search.lines import matching_texts

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from sourcelight.core.batches.agents import agents_text, traces_of
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import GitFailed, ToolError
 from sourcelight.core.markup.counts import count_of
 from sourcelight.core.tools.commits import DiffSearchArguments
 from sourcelight.core.tools.inspection import HISTORY_OF, HistoryOfArguments
-from sourcelight.engines.history.agents import agents_text, traces_of
 from sourcelight.engines.history.git import git_chunks, mailmap_setting
 from sourcelight.engines.tools.context import ToolContext, clean_path
 from sourcelight.engines.tools.handler import Handler

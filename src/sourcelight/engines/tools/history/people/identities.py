@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from sourcelight.core.batches.agents import agent_of
 from sourcelight.core.batches.persons import BOT_RULE, is_bot
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.tools import analyses as tools
 from sourcelight.core.tools.analyses import IdentitiesArguments, IdentitySuggestionsArguments
-from sourcelight.engines.history.agents import agent_of
 from sourcelight.engines.history.people import IdentityUsage, suggest_identities
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler, PartialResult, Split

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from sourcelight.core.arrays import BoolArray, Int64Array
+from sourcelight.core.batches.agents import LOWER_BOUND
 from sourcelight.core.batches.commit_messages import co_authors
 from sourcelight.core.batches.persons import BOT_RULE, Pair, display_pair, is_bot, person_key
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ToolError
 from sourcelight.core.markup import count_of
 from sourcelight.core.notices import Rule
-from sourcelight.engines.history.agents import LOWER_BOUND
 from sourcelight.engines.history.people import Mailmap, check_mailmap, parse_mailmap
 from sourcelight.engines.history.search.trailer_columns import commits_with_co_authors
 from sourcelight.engines.tools.history.histories import OpenedHistory

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from sourcelight.engines.history.agents import AGENT_RULES, CANDIDATE_PATTERN, agent_of, agents_text, traces_of
+from sourcelight.core.batches.agents import AGENT_RULES, CANDIDATE_PATTERN, agent_of, agents_text, traces_of
 
 _GITHUB = "@users.noreply.github.com"
 LINE = "Co-authored-by: Copilot <175728472+Copilot@users.noreply.github.com>"
