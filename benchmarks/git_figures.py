@@ -25,22 +25,30 @@ _SERVICES = [
     "weblate", "transifex", "pyup", "mergify", "allcontributors", "semantic-release", "jenkins", "travis",
 ]  # fmt: skip
 _SUFFIX = r"([\s._-]?(ci|io|preview|robot|bot|user|service))*"
+# Accounts of coding assistants, as docs/agents.md has them. Those with [bot] need no mention.
+_ASSISTANTS = re.compile(
+    r"(noreply|aider)@aider\.(chat|dev)|amp@ampcode\.com|(noreply|claude|claude-(\d|opus|sonnet|haiku)[\w.-]*)@anthropic\.com|"
+    r"(noreply|codex)@openai\.com|crush@charm\.land|cursoragent@cursor\.com|agent@cursor\.com|copilot@github\.com|"
+    r"(267193182\+codex|(198982749|223556219|175728472)\+copilot|244629292\+kiro-agent)@users\.noreply\.github\.com|"
+    r"noreply@opencode\.ai|openhands@all-hands\.dev|qwen-coder@alibabacloud\.com|oz-agent@warp\.dev",
+    re.IGNORECASE,
+)
 
 
 def is_bot(person: Person) -> bool:
-    """Whether a name or the local part of an address says that it is a program."""
-    name, email = person
+    """Whether a name or an address says that it is a program."""
+    name, email = person[0].strip(), person[1].strip()
     local = email.partition("@")[0]
     local = local.partition("+")[2] or local
-    for text in (name.strip(), local.strip()):
+    for text in (name, local.strip()):
         lower = text.lower()
         if lower.endswith(("[bot]", "(bot)")) or re.search(r"(^|[\s._+-])(ro)?bot$", lower):
             return True
-        if re.search(r"[a-z](Bot|BOT|Robot)$", text):
+        if re.search(r"[a-z](Bot|BOT|Robot)$", text) and (text == name or " " not in name):
             return True
         if any(re.fullmatch(re.escape(service) + _SUFFIX, lower) for service in _SERVICES):
             return True
-    return False
+    return _ASSISTANTS.fullmatch(email) is not None
 
 
 def address_of(person: Person) -> Any:

@@ -90,6 +90,15 @@ def test_lines_that_a_reader_accepted_mean_what_they_mean_to_git(repo: Repositor
         ("Jane Talbot", "jane.talbot@x", False),
         ("Robotics Team", "robotics@x", False),
         ("Travis Jones", "travis.jones@x", False),
+        ("Marvin Jones", "clumsyRobot@users.noreply.github.com", False),
+        ("clumsyRobot", "1+clumsyRobot@users.noreply.github.com", True),
+        ("Publisher of Builds", "build-bot@users.noreply.github.com", True),
+        ("Copilot", "198982749+Copilot@users.noreply.github.com", True),
+        ("Copilot", "7+copilot@users.noreply.github.com", False),
+        ("Claude", "noreply@anthropic.com", True),
+        ("Claude Monet", "claude@x", False),
+        # A person commits with aider's help under the person's own address.
+        ("Ada Lovelace (aider)", "ada@x", False),
     ],
 )
 def test_bots_are_told_by_the_rule(name: str, email: str, expected: bool) -> None:  # noqa: FBT001 - a table

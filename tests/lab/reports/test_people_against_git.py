@@ -178,7 +178,7 @@ def test_commits_of_assistants_are_said_once(full_report: Report, code: sl.Clien
     (metric,) = [metric for metric in full_report.metrics if metric.name == "commits with an assistant"]
     assert metric.value == agent_commits
     assert "a lower bound" in metric.counts
-    assert not [notice for notice in full_report.notices if "coding assistant" in notice]
+    assert not [notice for notice in full_report.notices if "name a coding assistant" in notice]
     # Each commit changes two files: it is in two rows of the finest table.
     for by in (["repository"], ["repository", "directory"], ["repository", "path"]):
         notices = [text for text in code.churn(by=by).attrs["notices"] if "coding assistant" in text]

@@ -241,6 +241,11 @@ def agent_of(name: str, email: str) -> str:
     return _agent_of_text("address", email.strip()) or _agent_of_text("name", name.strip())
 
 
+def has_account(email: str) -> bool:
+    """Return whether an assistant commits with an address of its own, which no person has."""
+    return bool(_agent_of_text("address", email.strip()))
+
+
 def _agent_of_text(field: TraceField, text: str) -> str:
     return next((agent for agent, pattern in _rules(field) if pattern.fullmatch(text)), "")
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
+from sourcelight.core.batches.agents import has_account
+
 Pair = tuple[str, str]
 """Name and address."""
 
@@ -26,12 +28,16 @@ def display_pair(commits: Mapping[Pair, int]) -> Pair:
 
 BOT_RULE = (
     "an identity counts as a bot if its name or the local part of its address ends with [bot], (bot), or the word bot "
-    "or robot, or if it is a known service (dependabot, renovate, greenkeeper, snyk, pre-commit-ci, github-actions, "
-    "codecov, weblate, transifex, pyup, mergify, allcontributors, semantic-release, jenkins, travis)"
+    "or robot, if it is a known service (dependabot, renovate, greenkeeper, snyk, pre-commit-ci, github-actions, "
+    "codecov, weblate, transifex, pyup, mergify, allcontributors, semantic-release, jenkins, travis), or if a coding "
+    "assistant commits with its address; an address such as aRobot@… doesn't count beside a name of several words"
 )
 """The rule in words, for notices."""
 
-_LAST_WORD = re.compile(r"(?:^|[\s._+-])(?:ro)?bot$|[a-z](?:Bot|BOT|Robot)$")
+_LAST_WORD = re.compile(r"(?:^|[\s._+-])(?:ro)?bot$")
+_LAST_CAPITALIZED = re.compile(r"[a-z](?:Bot|BOT|Robot)$")
+"""A last word that only its capital sets off. People have such logins too, beside their own names."""
+
 _SERVICES = re.compile(
     r"(?:dependabot|renovate|greenkeeper|snyk|pre-commit-ci|github-actions?|codecov|weblate|transifex|pyup|mergify|"
     r"allcontributors|semantic-release|jenkins|travis)(?:[\s._-]?(?:ci|io|preview|ro?bot|bot|user|service))*"
@@ -43,11 +49,11 @@ def is_bot(name: str, email: str) -> bool:
     """Return whether an identity is a program, by `BOT_RULE`."""
     local = email.partition("@")[0]
     # GitHub's noreply addresses have a number before the login.
-    local = local.partition("+")[2] or local
-    for word in (name.strip(), local.strip()):
+    name, local = name.strip(), (local.partition("+")[2] or local).strip()
+    for word in (name, local):
         lower = word.lower()
-        if lower.endswith(("[bot]", "(bot)")) or _LAST_WORD.search(lower) or _LAST_WORD.search(word):
+        if lower.endswith(("[bot]", "(bot)")) or _LAST_WORD.search(lower) or _SERVICES.fullmatch(lower):
             return True
-        if _SERVICES.fullmatch(lower):
-            return True
-    return False
+    if _LAST_CAPITALIZED.search(name) or (_LAST_CAPITALIZED.search(local) and len(name.split()) < 2):
+        return True
+    return has_account(email)

@@ -12,7 +12,6 @@ from sourcelight.lab.reports.history import Span, activity, change_sizes, clock
 from sourcelight.lab.reports.html import ThemedFigure
 from sourcelight.lab.reports.model import Figure, Frame, Metric, ReportTable, Section
 from sourcelight.lab.reports.sections.organizations import HOST_COMMITTERS
-from sourcelight.lab.reports.text import share_text
 
 LOWER_BOUND = "a lower bound, because squash merges drop trailers and many assistants leave none (docs/agents.md)"
 _MAX_CURVES = 5
@@ -62,7 +61,7 @@ def agents_section(commits: Frame, period: str) -> Section:
         f"Commits by committer date (UTC) in the {period} that begins at period, those that name a coding assistant, "
         f"and their share: {LOWER_BOUND}."
     )
-    text = f"At least {share_text(len(by_agents) / len(commits))} of the commits name a coding assistant."
+    text = f"At least {len(by_agents):,} of {count_of(len(commits), 'commit')} name a coding assistant."
     return Section(
         "Coding assistants",
         text,
