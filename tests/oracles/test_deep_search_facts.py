@@ -347,7 +347,7 @@ def test_numbers_equal_those_of_git(engine: LocalEngine, git: Git, question: str
     assert result.finished.stats.get("count") == truth, result.text
     assert result.text.startswith(f"**{truth:,}** ")
     assert result.finished.stats["not_applied"] == []
-    assert "The count is complete" in result.text
+    assert "The count covers everything" in result.text
     assert ("above the size limit" in result.text) is (question in BESIDE_A_LARGE_FILE)
     assert not result.finished.rejected
 

@@ -68,15 +68,15 @@ def depot(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         ("Where is unpack_all defined?", ["`unpack_all` is defined in `bin/parcel`, line 2, as a function"]),
         ("Where is Shelf defined?", ["`Sources/Store.swift`, line 5, as a struct"]),
         ("who calls weigh_all", ["No call of `weigh_all` is certain", "`lib/parcel.ex`, line 11"]),
-        ("what conforms to Keeper", ["**2** types name `Keeper` as a base in their heads", "`Shelf`", "`Int`"]),
+        ("what conforms to Keeper", ["**2** types name `Keeper` as a base in their declarations", "`Shelf`", "`Int`"]),
         ("Where is SealError raised?", ["`SealError` is raised by name on 1 line of 1 file: `check`"]),
         ("What is the value of MAX_ITEMS?", ["`MAX_ITEMS` has several values", "`8`", "`64`"]),
-        ("What does Base inherit from?", ["names as its base `Holder` in `src/Base.kt`"]),
+        ("What does Base inherit from?", ["names the base `Holder` in `src/Base.kt`"]),
         (
             "which types implement Signer",
             [
                 "**1** type names `Signer` as a base",
-                "1 further line does so in a macro or a template",
+                "1 more line does so in a macro or a template",
                 "`src/sign.rs`, line 3",
             ],
         ),
@@ -100,7 +100,7 @@ def test_another_spelling_is_no_absence(depot: LocalEngine) -> None:
     """Color is nowhere, colour is: to say that no file has the word would mislead."""
     answer = research(depot, "how is the color of the canvas set").text
     assert answer.startswith("Most relevant:"), answer
-    assert "No file has `color`: it was read as `colour`." in answer
+    assert "No file has `color`, so the search used `colour`." in answer
     assert lead_of(research(depot, "where is set_color defined")).startswith("No searched file has `set_color`")
 
 
@@ -177,7 +177,7 @@ def test_commits_of_one_name_are_joined(tmp_path: Path) -> None:
         repo.commit({f"{number}.txt": "x\n"}, f"Add {number}", author=author)
     engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
     assert "Ann has the most commits: 3, under 2 addresses" in lead_of(research(engine, "who has the most commits"))
-    assert "**3** authors, with 2 names, have commits" in lead_of(research(engine, "how many authors are there"))
+    assert "**3** authors (2 names) have commits" in lead_of(research(engine, "how many authors are there"))
 
 
 @pytest.mark.parametrize(
@@ -216,4 +216,4 @@ def test_a_head_that_the_grammar_misses_counts(tmp_path: Path) -> None:
     repo.commit({"faults.kt": kotlin, "explain.py": python})
     engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
     lead = lead_of(research(engine, "which classes extend Fault"))
-    assert lead.startswith("**1** class names `Fault` as a base in its head: `Lost`"), lead
+    assert lead.startswith("**1** class names `Fault` as a base in its declaration: `Lost`"), lead

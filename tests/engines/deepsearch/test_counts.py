@@ -95,7 +95,10 @@ def lead_of(engine: LocalEngine, question: str) -> str:
 
 
 def test_a_macro_is_no_name_of_a_class(tree: LocalEngine) -> None:
-    assert lead_of(tree, "how many classes derive from Node") == "**2** classes name `Node` as a base in their heads."
+    assert (
+        lead_of(tree, "how many classes derive from Node")
+        == "**2** classes name `Node` as a base in their declarations."
+    )
     lead = lead_of(tree, "which class derives from Visitor")
     assert "`Printer`" in lead
     assert "`Probe`" in lead
@@ -104,7 +107,7 @@ def test_a_macro_is_no_name_of_a_class(tree: LocalEngine) -> None:
 
 def test_comments_and_documents_are_no_macros(tree: LocalEngine) -> None:
     lead = lead_of(tree, "how many classes implement Shape")
-    assert lead == "**1** class names `Shape` as a base in its head."
+    assert lead == "**1** class names `Shape` as a base in its declaration."
 
 
 def test_a_macro_of_rust_is_said(tmp_path: Path) -> None:
@@ -112,14 +115,14 @@ def test_a_macro_of_rust_is_said(tmp_path: Path) -> None:
         tmp_path, {"src/sign.rs": f"{SIGN}struct Pen;\nimpl Signer for Pen {{}}\n// class $x : Signer\n"}
     )
     lead = lead_of(engine, "how many types implement Signer")
-    assert "1 further line does so in a macro or a template" in lead
+    assert "1 more line does so in a macro or a template" in lead
     assert "`src/sign.rs`, line 3" in lead
 
 
 def test_classes_with_a_macro_count_as_a_least_number(tree: LocalEngine) -> None:
     answer = research(tree, "how many classes are declared in tree.h")
     assert answer.text.startswith("At least **6** classes are defined in `tree.h`."), answer.text[:300]
-    assert "The count is complete" not in answer.text
+    assert "The count covers everything" not in answer.text
     assert answer.finished.stats["complete"] is False
 
 
@@ -130,7 +133,7 @@ def test_classes_of_which_both_counts_know_are_complete(tmp_path: Path) -> None:
     engine = engine_of(tmp_path, {"first.hpp": header})
     text = research(engine, "how many classes are defined in first.hpp").text
     assert text.startswith("**2** classes are defined in `first.hpp`."), text[:300]
-    assert "The count is complete" in text
+    assert "The count covers everything" in text
 
 
 def test_heads_are_read_by_their_words() -> None:
@@ -148,8 +151,8 @@ def test_heads_are_read_by_their_words() -> None:
 
 def test_no_test_of_a_known_form_is_no_zero(tree: LocalEngine, tmp_path: Path) -> None:
     text = research(tree, "how many unit tests are there").text
-    assert text.startswith("No test of a known form was found in 5 files, but `check.cpp` has a name of tests"), text
-    assert "The count is complete" not in text
+    assert text.startswith("No test of a known form was found in 5 files, but `check.cpp` has a test name"), text
+    assert "The count covers everything" not in text
     engine = engine_of(tmp_path, {"latest.c": "int latest(void) { return 1; }\n"})
     assert lead_of(engine, "how many tests are there").startswith("**0** tests are defined")
 

@@ -152,7 +152,7 @@ def test_no_question_is_too_odd_to_be_read(words: list[str]) -> None:
 def test_a_count_tells_its_scope_and_its_query(engine: LocalEngine) -> None:
     answer = research(engine, "How many functions does shop/prices.py define in shop?")
     assert answer.text.startswith("**2** functions are defined in `shop/prices.py`")
-    assert f"`shop` in the question is the repository `{OPEN}`" in answer.text
+    assert f"`shop` in the question means the repository `{OPEN}`" in answer.text
     assert "To reproduce: `repo:^example\\.org/team/shop$" in answer.text
     assert answer.finished.stats["complete"] is True
 
@@ -172,7 +172,7 @@ def test_binary_and_large_files_lack_a_text_as_for_git(tmp_path: Path) -> None:
     assert answer.finished.stats["count"] == len(lines) == 3
     assert answer.finished.stats["complete"] is True
     assert [f"HEAD:{path}" for path in ("b.py", "d.bin", "f.txt")] == lines
-    assert "Binary and large files count by their bytes" in answer.text
+    assert "Binary and large files are searched by their bytes" in answer.text
 
 
 def test_negated_questions_count_what_does_not_hold(engine: LocalEngine) -> None:
@@ -225,9 +225,9 @@ def test_prose_is_answered_with_code(engine: LocalEngine, question: str) -> None
 
 def test_a_version_that_is_not_there_is_said(engine: LocalEngine) -> None:
     answer = research(engine, "How many Python files did shop have at v9.9.9?")
-    assert "has the revision `v9.9.9`: the default branches are searched" in answer.text
+    assert "has the revision `v9.9.9`, so the default branches are searched" in answer.text
     assert "v9.9.9" in answer.finished.stats["not_applied"]
-    assert "The count is complete" not in answer.text
+    assert "The count covers everything" not in answer.text
 
 
 def test_a_number_tells_nobody_of_repositories_that_it_counted(engine: LocalEngine) -> None:
@@ -289,7 +289,7 @@ def test_events_of_names_and_paths_are_looked_up(tmp_path: Path) -> None:
     }
     assert "first added by Ada" in lead["Who added `pause`?"]
     assert "last removed by Grace" in lead["Who removed `pause`?"]
-    assert "No line that is searched has it any more" in lead["Who removed `pause`?"]
+    assert "No searched line has it anymore" in lead["Who removed `pause`?"]
     assert lead["Who removed `wait`?"].startswith("No commit removed a line with `wait`")
     assert "was removed by Lin" in lead["When was b.py deleted?"]
     assert "last changed by Grace" in lead["Who last changed a.py?"]
@@ -428,10 +428,12 @@ def test_a_bare_name_ends_where_the_sentence_goes_on(town: LocalEngine, question
 
 def test_what_follows_a_bare_name_is_named_where_it_is_no_part_of_it(town: LocalEngine) -> None:
     answer = research(town, "How many files mention isatty sometimes?")
-    assert answer.text.startswith("This can't be counted as asked: `sometimes` was not read.\n\nWithout that: 2 files")
+    assert answer.text.startswith(
+        "This can't be counted as asked, because `sometimes` was not understood.\n\nWithout that: 2 files"
+    )
     assert answer.finished.stats["not_applied"] == ["sometimes"]
     assert "count" not in answer.finished.stats
-    assert "The count is complete" not in answer.text
+    assert "The count covers everything" not in answer.text
 
 
 @pytest.mark.parametrize(
@@ -467,7 +469,7 @@ def test_kinds_of_files_are_no_files_at_large(town: LocalEngine) -> None:
 )
 def test_a_number_of_another_question_is_no_answer(town: LocalEngine, question: str, word: str) -> None:
     answer = research(town, question)
-    assert answer.text.startswith("This can't be counted as asked: ")
+    assert answer.text.startswith("This can't be counted as asked, because ")
     assert f"`{word}`" in answer.text.split("\n\n")[0]
     assert "**" not in answer.text.split("## ")[0]
     assert "count" not in answer.finished.stats
@@ -506,10 +508,10 @@ def test_and_or_not_and_paths_below_a_repository(town: LocalEngine, question: st
 def test_a_path_that_never_was_is_said_to_be_none(town: LocalEngine) -> None:
     """With a slash alone it may be a text, such as HTTP/2; with an ending too, it can only be a file."""
     answer = research(town, "How many commits touched foo/bar?")
-    assert "`foo/bar` is no path of what is searched, and never was: it was looked for as text." in answer.text
-    assert "The count is complete" not in answer.text
+    assert "`foo/bar` was never a path in the searched repositories, so it was searched as text." in answer.text
+    assert "The count covers everything" not in answer.text
     answer = research(town, "When was foo/bar.py deleted?")
-    assert "`foo/bar.py` never was a path of what is searched." in answer.text
+    assert "`foo/bar.py` was never a path in the searched repositories." in answer.text
 
 
 def test_a_removal_from_an_old_root_is_none_of_the_file_below_src(tmp_path: Path) -> None:
@@ -545,7 +547,7 @@ def test_a_count_at_a_tag_says_so(tmp_path: Path) -> None:
     repo.commit({"b.py": "x = 1\n"}, "More")
     engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
     answer = research(engine, "How many Python files were there at 8.0.0?")
-    assert answer.text.startswith("**1** Python file at `8.0.0` exists"), answer.text
+    assert answer.text.startswith("**1** Python file at `8.0.0`."), answer.text
 
 
 def test_handles_are_read_behind_by(town: LocalEngine) -> None:
@@ -598,7 +600,7 @@ def test_files_of_a_language_say_by_which_endings_they_count(tmp_path: Path) -> 
     engine = open_engine([tmp_path], index=tmp_path / "index")
     answer = research(engine, "How many C files are in src?")
     assert answer.finished.stats["count"] == 3
-    assert "counted as `lang:` counts: 2 `.c`, 1 `.h`" in answer.text.split("\n")[0]
+    assert "**3** C files in `src/`: 2 `.c` and 1 `.h`" in answer.text.split("\n")[0]
     assert "counted as" not in research(engine, "How many Python files are in src?").text.split("\n")[0]
 
 

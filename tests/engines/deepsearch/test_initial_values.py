@@ -193,7 +193,10 @@ STATED = [
     ("What is the value of LIMIT?", ["is set to `_LIMIT_OF_ITEMS`", "`_LIMIT_OF_ITEMS` is set to `12` in"]),
     ("Which file defines the Logger class?", ["`Logger` is defined in `logger.py`, line 1"]),
     ("What is the difference between bind and patch?", ["`bind` is a method in `logger.py`", "“Change a record"]),
-    ("Which classes implement Comparable?", ["**1** class names `Comparable` as a base in its head: `Name`", "#L1"]),
+    (
+        "Which classes implement Comparable?",
+        ["**1** class names `Comparable` as a base in its declaration: `Name`", "#L1"],
+    ),
     ("Which structs implement Shape?", ["`Dot`", "shape.rs#L3"]),
     ("Where is the setting DEPTH_LIMIT read?", ["in `limit_depth` of `keys.py`, line 8"]),
     ("Where is the Shape trait defined?", ["as a trait"]),
@@ -202,7 +205,7 @@ STATED = [
     ("What is the minimum number of lines by default?", ["`MIN_LINES` is set to `2`"]),
     (
         "Which environment variables does wire read?",
-        ["these variables", "`WIRE_CI`, `WIRE_COLOR`, `WIRE_LEVEL` and `WIRE_PORT`; others are read by names that no"],
+        ["these environment", "`WIRE_CI`, `WIRE_COLOR`, `WIRE_LEVEL` and `WIRE_PORT`; other reads use names that no"],
     ),
     ("What is the default value of maxLinkLength in batchLink?", ["`maxLinkLength` is `2083`", "link.js`, line 2"]),
     ("Where is LeakError raised?", ["`LeakError` is raised by name on 1 line of 1 file: `check_seal` of `errors.py`"]),

@@ -159,11 +159,11 @@ def market(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         ("What is the default of the -listen flag?", ['is `":6070"`']),
         ("What is the default value of 'subdomain offset'?", ["`subdomain offset` is set to `2`, in `lib/app.js`"]),
         ("What calls encode_path?", ["is called by `send_request` and `call_twice` (3 calls in 1 file"]),
-        ("Which functions call lonely_helper in wire?", ["No searched line has `lonely_helper` but its definition"]),
+        ("Which functions call lonely_helper in wire?", ["No searched line has `lonely_helper` except its definition"]),
         ("Which Python version does wire require?", ["`pyproject.toml` requires Python `>=3.9`"]),
         ("Does wire depend on h2?", ["Yes: `pyproject.toml` lists `h2>=3,<5` (optional: http2)", "pyproject.toml#L6"]),
         ("What version of idna does wire require?", ["lists `idna>=2.5,<4`"]),
-        ("Does wire depend on lodash?", ["No: no manifest that is searched lists `lodash` (`pyproject.toml`)"]),
+        ("Does wire depend on lodash?", ["No: no searched manifest lists `lodash` (`pyproject.toml`)"]),
         ("Where is QuicTransport defined?", ["No searched file has `QuicTransport`"]),
         ("Is there a class called YamlReader in wire?", ["No searched file has `YamlReader`"]),
         ("Who last changed line 3 of client/http.py?", ["was last changed by Grace", "“Write the client”"]),
@@ -321,8 +321,11 @@ def test_manifests_of_all_kinds_are_read() -> None:
 @pytest.mark.parametrize(
     ("question", "parts"),
     [
-        ("Which structs implement Fresh?", ["**2** structs name `Fresh` as a base in their heads", "`Crate`", "`Fig`"]),
-        ("Which classes extend Shelf?", ["**1** class names `Shelf` as a base in its head", "`Rack`"]),
+        (
+            "Which structs implement Fresh?",
+            ["**2** structs name `Fresh` as a base in their declarations", "`Crate`", "`Fig`"],
+        ),
+        ("Which classes extend Shelf?", ["**1** class names `Shelf` as a base in its declaration", "`Rack`"]),
         (
             "What is the difference between pick and pack?",
             ["`pick` is a method of `Rack`", "`pack` is a method of `Rack`"],

@@ -72,7 +72,7 @@ def test_another_file_of_the_name_is_no_manifest() -> None:
         ("DESCRIPTION", DESCRIPTION, "minimum R version", "`DESCRIPTION` requires R `>= 3.6`"),
         ("DESCRIPTION", DESCRIPTION, "Does reed depend on glue?", "Yes: `DESCRIPTION` lists `glue` `>= 1.6.1`"),
         ("DESCRIPTION", DESCRIPTION, "Does reed use the glue package?", "Yes: `DESCRIPTION` lists `glue` `>= 1.6.1`"),
-        ("DESCRIPTION", DESCRIPTION, "Is clay a direct dependency?", "No: no manifest that is searched lists `clay`"),
+        ("DESCRIPTION", DESCRIPTION, "Is clay a direct dependency?", "No: no searched manifest lists `clay`"),
         ("cpanfile", CPANFILE, "minimum perl version", "`cpanfile` requires Perl `5.010001`"),
         ("cpanfile", CPANFILE, "what are the dependencies", "2 dependencies: `Try::Tiny` and `HTTP::Date`"),
     ],

@@ -132,20 +132,20 @@ def lead_of(engine: LocalEngine, question: str) -> str:
 @pytest.mark.parametrize(
     ("question", "part"),
     [
-        ("What are the base classes of TallyBoard in tallyboard?", "names as its base `Base`"),
-        ("What is the superclass of TallyBoard?", "names as its base `Base`"),
+        ("What are the base classes of TallyBoard in tallyboard?", "names the base `Base`"),
+        ("What is the superclass of TallyBoard?", "names the base `Base`"),
         ("runtime dependencies of tallyboard", "`tally.gemspec` lists 2 dependencies: `json` and `logger`"),
         ("What are the development dependencies?", "`Gemfile` lists 1 dependency (development, test): `rake`"),
         # PHP writes `$shortCircuit`.
         ("What is the default of shortCircuit in create?", "The default of `shortCircuit` of `create` is `true`"),
         ("What does BoardWriter do?", "“Writes the Tally.Board as text, i.e. one line for each row.”"),
         ("What does BoardReader do?", "“Reads a board.”"),
-        ("Which classes extend BoardError?", "**4** classes name `BoardError` as a base in their heads: `Wide`"),
+        ("Which classes extend BoardError?", "**4** classes name `BoardError` as a base in their declarations: `Wide`"),
         # An ending and a directory both have to hold.
         ("how many .kt files are in src", "**1** file"),
         # One part of a class of C# names the bases for all.
-        ("what does SplitBoard extend", "names as its base `BoardWriter` in `src/Split.cs`"),
-        ("which environment variables are read", "Code reads this variable of the environment by name: `BOARD_ROWS`"),
+        ("what does SplitBoard extend", "names the base `BoardWriter` in `src/Split.cs`"),
+        ("which environment variables are read", "Code reads this environment variable by name: `BOARD_ROWS`"),
         ("maximum row depth", "`TALLYBOARD_MAX_ROW_DEPTH` is set to `500`"),
         ("What does FancyRow do?", "“Turns a Board into a String; see the rows of it.”"),
     ],
@@ -162,7 +162,7 @@ def test_the_repository_is_still_named_in_prose(project: LocalEngine) -> None:
 
 def test_a_word_before_the_noun_makes_it_another_noun(project: LocalEngine) -> None:
     text = lead_of(project, "List all base classes in tallyboard")
-    assert text.startswith("This can't be listed as asked: `base` was not read.")
+    assert text.startswith("This can't be listed as asked, because `base` was not understood.")
 
 
 def test_what_decides_how_many_is_no_count(project: LocalEngine) -> None:

@@ -100,7 +100,7 @@ def lead_of(answer: Researched) -> str:
 STATED = [
     ("What does fill_tank call?", ["`fill_tank` calls `check_level` and `open_valve`", "#L23-L24"]),
     ("Which functions are called by fill_tank in tanks?", ["`check_level` and `open_valve`"]),
-    ("What is the base class of Tank?", ["names as its base `ABC` in `tanks.py`, line 9"]),
+    ("What is the base class of Tank?", ["names the base `ABC` in `tanks.py`, line 9"]),
     ("What does DeepTank extend?", ["`Tank` in `tanks.py`"]),
     ("Which class does Bucket inherit from?", ["names no base class in `tanks.py`, line 17"]),
     ("What are the parents of Pump?", ["`Machine<T>`, `Runnable` and `Part`"]),
@@ -115,17 +115,17 @@ STATED = [
         ["1 line of 1 test file has the name `fill_tank`", "`test_fill_tank` of `tests/test_tanks.py`"],
     ),
     ("Where is fill_tank tested in tanks?", ["tests/test_tanks.py#L6-"]),
-    ("Are there tests for lonely_helper?", ["No test file that is searched has the name `lonely_helper`"]),
+    ("Are there tests for lonely_helper?", ["No searched test file has the name `lonely_helper`"]),
     ("Show me an example of fill_tank", ["in `examples/start.py`, line 3: `fill_tank(None, 5)`"]),
     ("How do I use drain_tank in tanks?", ["in `docs/use.md`, line 6: `drain_tank(None, 2)`"]),
     ("Where is the environment variable VALVE_PORT read?", ["is read from the environment in `open_valve`", "line 38"]),
     (
         "Which environment variables does tanks read?",
-        ["Code reads this variable of the environment by name: `VALVE_PORT`"],
+        ["Code reads this environment variable by name: `VALVE_PORT`"],
     ),
     ("What is line-length set to?", ["`line-length` is set to `99` in `pyproject.toml`, line 6"]),
     ("What is tool.more.max-items set to in tanks?", ["is set to `4` in `pyproject.toml`, line 12"]),
-    ("What is max-items set to?", ["is set to on 2 lines: `3` in", "`4` in"]),
+    ("What is max-items set to?", ["is set on 2 lines: `3` in", "`4` in"]),
     ("What does tanks depend on?", ["`pyproject.toml` lists 2 dependencies: `idna` and `certifi`", "#L3-"]),
 ]  # fmt: skip
 

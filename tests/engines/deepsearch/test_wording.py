@@ -90,7 +90,7 @@ def test_what_developers_need_is_not_all_that_a_package_needs(tmp_path: Path) ->
     engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
     lead = research(engine, "runtime dependencies").text
     assert lead.startswith(
-        "`package.json` lists no dependencies to run with, and 1 dependency (devDependencies): `vitest`"
+        "`package.json` lists no runtime dependencies, but 1 dependency (devDependencies): `vitest`"
     ), lead
     named_lead = research(engine, "dev dependencies").text
     assert named_lead.startswith("`package.json` lists 1 dependency (devDependencies): `vitest`"), named_lead

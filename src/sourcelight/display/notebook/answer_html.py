@@ -52,7 +52,7 @@ _COLORS = {
     _UNCERTAIN: "var(--jp-warn-color1,#f57c00)",
     "failed": "var(--jp-error-color1,#d32f2f)",
 }
-METHOD_SECTIONS = frozenset({"Looked up", "Counted", "Searched"})
+METHOD_SECTIONS = frozenset({"Method", "Searched"})
 """Titles of sections about the method of an answer. They are collapsed, because few readers need them first."""
 
 OPEN_LINES = 24

@@ -112,11 +112,11 @@ class CitationChecker:
         tips = [target.commit for target in self.pins.of_any(repository.name)]
         if any(is_ancestor(repository, CommitId(item.commit), tip) for tip in tips):
             return Citation(item, "verified")
-        return Citation(item, "rejected", "the commit is not an ancestor of the pinned one")
+        return Citation(item, "rejected", "the commit is not an ancestor of the pinned commit")
 
     def _file(self, repository: Repository, item: FileEvidence) -> Citation:
         if self.pins.of(item.repository, item.commit) is None:
-            return Citation(item, "rejected", "the commit is not the pinned one")
+            return Citation(item, "rejected", "the commit is not the pinned commit")
         data = self._data(repository, CommitId(item.commit), item.path)
         if data is None:
             return Citation(item, "rejected", "the pinned commit has no such file")

@@ -166,7 +166,7 @@ def _pin_scope(
         return None
     other_parts = tuple(taken_part for taken_part in scope.parts if taken_part is not revision)
     revision_text = code(revision.source_text)
-    note = f"No repository that is searched has the revision {revision_text}: the default branches are searched."
+    note = f"No searched repository has the revision {revision_text}, so the default branches are searched."
     without = replace(
         scope,
         named_scope=replace(scope.named_scope, revision=""),

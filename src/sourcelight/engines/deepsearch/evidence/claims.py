@@ -46,8 +46,8 @@ CLAIMS: Sequence[Claim] = (
         ("`…` is defined in …", "Yes: `…` is defined in …"),
         "lines",
         "The file's grammar, or the form of the line, defines the name there. The sentence names a kind only if the "
-        "line has that word, in the terms of its language. Further places have no number. Yes only for the requested "
-        "kind.",
+        "line has that word, in the terms of its language. It doesn't count other locations. It says Yes only for the "
+        "requested kind.",
         "the sentence without a kind or Yes; without a definition, a sentence that says so",
         ("names.state_definitions", "answering._find_named"),
     ),
@@ -59,9 +59,9 @@ CLAIMS: Sequence[Claim] = (
         ("comparison.find_purpose", "comparison.find_difference", "comparison._describe"),
     ),
     Claim(
-        ("`…` is set to …", "`…` has several values…"),
+        ("`…` is set to …", "`…` is set on …", "`…` has several values…"),
         "lines",
-        "The cited line assigns the value. The sentence counts further assignments in the file, and lists different "
+        "The cited line assigns the value. The sentence mentions other assignments in the file, and lists different "
         "values without a number.",
         "the location of its definition",
         (
@@ -72,10 +72,10 @@ CLAIMS: Sequence[Claim] = (
         ),
     ),
     Claim(
-        ("The default of …", "The documentation says that the default of `…` is …", "`…` of `…` has no default: …"),
+        ("The default of …", "The documentation says that the default of `…` is …", "`…` of `…` has no default in …"),
         "lines",
         "The cited signature, call or fallback has it. If the question names no function, the sentence is about the "
-        "parameter of that name in the functions that it names.",
+        "parameter of that name in the functions that the sentence names.",
         "the lines that set the name",
         ("defaults.find_parameter_default", "defaults.find_any_default", "options.find_option"),
     ),
@@ -95,7 +95,7 @@ CLAIMS: Sequence[Claim] = (
         "lines",
         "Each cited line has the call. The number counts calls outside of tests that navigation resolves, and says "
         '"calls or references" unless each has a bracket behind the name. The '
-        'sentence says if further lines have the name, so it accounts for every line: "by name" if a call may be of '
+        'sentence says if other lines have the name, so it accounts for every line: "by name" if a call may be of '
         "another definition, \"at least\" if a file with the name couldn't be parsed.",
         "lines with the name",
         ("calls._state", "calls.find_callers"),
@@ -108,7 +108,7 @@ CLAIMS: Sequence[Claim] = (
         ("calls._mentions",),
     ),
     Claim(
-        ("No searched line has `…` but …",),
+        ("No searched line has `…` except …",),
         "lines",
         "A complete search for the letters in a row finds only the defining lines, which are cited. A second line in "
         "a notebook cell counts, too. The sentence says that nothing calls it by its name, not that nothing calls it.",
@@ -124,9 +124,9 @@ CLAIMS: Sequence[Claim] = (
         ("calls.find_callees",),
     ),
     Claim(
-        ("The head of `…` names …",),
+        ("The declaration of `…` names …",),
         "lines",
-        "The words follow the name in the cited declaration. The sentence says nothing about bases that are added "
+        "The bases follow the name in the cited declaration. The sentence makes no claim about bases that are added "
         "elsewhere.",
         _PLACES,
         ("classes.find_bases",),
@@ -134,13 +134,13 @@ CLAIMS: Sequence[Claim] = (
     Claim(
         ("… of … test file… the name `…`, such as in …",),
         "lines",
-        "A complete search of the files whose paths are those of tests. The sentence says that lines have the name, "
-        "not that they test it.",
+        "A complete search of the files with paths of tests. The sentence says that lines have the name, not that "
+        "they test it.",
         _PLACES,
         ("uses.find_tests",),
     ),
     Claim(
-        ("No test file that is searched has the name `…`",),
+        ("No searched test file has the name `…`",),
         "search",
         "As above, without a result, and no file has tests next to its code.",
         _PLACES,
@@ -178,17 +178,17 @@ CLAIMS: Sequence[Claim] = (
         ("dependencies.find_dependency", "dependencies._state_related", "dependency_lists.list_dependencies"),
     ),
     Claim(
-        ("No: no manifest … lists `…` (…)", "No: `…` does not list `…`", "No: … do not list `…`"),
+        ("No: no searched manifest lists `…` (…)", "No: `…` does not list `…`", "No: … do not list `…`"),
         "search",
-        "All manifests could be read as data, none has an unknown format, and none has the letters. About one package: "
-        "its own manifests are named, and none of a directory above has the letters.",
+        "All manifests could be read as data, none has an unknown format, and none contains the name. For one package, "
+        "the sentence names its own manifests, and no manifest of a directory above contains the name.",
         _PLACES,
         ("dependencies._no_dependency",),
     ),
     Claim(
         ("`…` lists no … dependencies", "`…` lists no dependencies", "`…` list no…dependencies"),
         "lines",
-        "All manifests are named, could be read as data, and are not programs.",
+        "The sentence names all manifests. All could be read as data, and none is a program.",
         _PLACES,
         ("dependency_lists._no_dependencies",),
     ),
@@ -231,11 +231,11 @@ CLAIMS: Sequence[Claim] = (
     ),
     Claim(
         (
-            "Line … of `…` was last changed by …", "Line … of `…` is as old as the oldest commit …",
+            "Line … of `…` was last changed by …", "Line … of `…` is at least as old as the oldest commit …",
             "`…` has no line …: it ends with line …",
         ),
         "lines",
-        "`git blame` of the line, or the number of lines. The second form is used at the edge of a shallow clone.",
+        "`git blame` of the line, or the number of lines. At the edge of a shallow clone, the second form is used.",
         _PLACES,
         ("answering.find_line_author",),
     ),
@@ -245,8 +245,8 @@ CLAIMS: Sequence[Claim] = (
             "The … merge…", "… repositories have `…`",
         ),
         "commit",
-        'All ancestors of the searched commit are known, or the sentence begins with "In what could be read". Commits'
-        " are ordered by committer date.",
+        'All ancestors of the searched commit are known, or the sentence begins with "In the part that could be '
+        'read". Commits are ordered by committer date.',
         "There is no commit that …",
         ("events._find_named", "events._find_commit", "events._set_commit"),
     ),
@@ -259,9 +259,10 @@ CLAIMS: Sequence[Claim] = (
         ("events._find_line_change", "events._find_path_change", "changes.former_path"),
     ),
     Claim(
-        ("No commit …", "No one has commits…", "There is no commit…"),
+        ("No commit …", "No author has commits…", "There is no commit…"),
         "count",
-        'A complete search of the history. In a shallow clone, the sentence begins with "In what could be read".',
+        'A complete search of the history. In a shallow clone, the sentence begins with "In the part that could be '
+        'read".',
         _PLACES,
         ("events._find_line_change", "events._find_path_change", "events._find_commit", "events._find_people"),
     ),
@@ -274,7 +275,7 @@ CLAIMS: Sequence[Claim] = (
         ("events._find_people", "ownership.find_main_author", "answering._apply_group"),
     ),
     Claim(
-        ("By CODEOWNERS, …",),
+        ("According to CODEOWNERS, …",),
         "count",
         "The rules of CODEOWNERS match the files. The sentence says how many, unless all match.",
         "the author of most lines",
@@ -283,8 +284,8 @@ CLAIMS: Sequence[Claim] = (
     Claim(
         ("No test of a known form was found in …, but `…`…",),
         "count",
-        "A search for each custom of the languages that are there has no row, and files, functions or macros are named "
-        "after tests. They are listed; zero is stated only without them.",
+        "A search for each test convention of the searched languages has no row, but files, functions or macros are "
+        "named like tests. The answer lists them. Without them, it states zero.",
         _PLACES,
         ("definitions._without_custom",),
     ),
@@ -292,9 +293,9 @@ CLAIMS: Sequence[Claim] = (
         ("**…** …", "At least **…** …"),
         "count",
         "The number of rows of the query in the answer, by the rule in the answer. The sentence says what was not "
-        'read: languages without a grammar, or "In what could be read". It names the convention for tests. Classes '
-        "are what the language calls classes.",
-        "a sentence that it can't be counted, or that names the omitted words",
+        'read: languages without a grammar, or "In the part that could be read". It names the convention for tests. '
+        "A class is a declaration that its language calls a class.",
+        "a sentence that says that it can't be counted, or that names the omitted words",
         (
             "texts.count_texts", "texts._count_without", "files.count_files", "files.count_folders",
             "files.count_languages", "files.count_lines", "files.count_repositories",
@@ -309,8 +310,8 @@ CLAIMS: Sequence[Claim] = (
 """In the order of trial: the first form that a sentence has is its claim."""
 
 _NAME = r"(?P<quote{0}>`+)(?:.+?)(?P=quote{0})"
-UNREAD = "In what could be read: "
-"""Beginning of a sentence about what could only be read in part."""
+UNREAD = "In the part that could be read: "
+"""Beginning of a sentence about contents of which only a part could be read."""
 
 
 def claim_of(sentence: str, proofs: Sequence[str] = ()) -> Claim | None:

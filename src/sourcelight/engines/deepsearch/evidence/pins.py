@@ -132,7 +132,7 @@ def _require_pins(pins: Pins, filters: str) -> Pins:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in sorted(pins.failed.items()))
         raise ToolError(
             f"no repository to search{f' for {filters}' if filters else ''}{f' ({reasons})' if reasons else ''}; "
-            "list_repos names those that can be searched",
+            "list_repos lists the repositories that can be searched",
             tool="deepsearch",
         )
     return pins

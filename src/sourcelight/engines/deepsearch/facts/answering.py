@@ -241,7 +241,7 @@ def _apply_group(work: Work, fact: Fact) -> None:
             f"{name_list} {'have' if len(names) > 1 else 'has'} the "
             f"{'fewest' if request.is_fewest else 'most'} {measure}: {best:,}{' each' if len(names) > 1 else ''}"
         )
-    fact.sentences.insert(0, f"Together: {before}" if before else "")
+    fact.sentences.insert(0, f"In total: {before}" if before else "")
     fact.sentences = [text for text in fact.sentences if text]
 
 

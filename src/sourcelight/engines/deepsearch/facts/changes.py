@@ -45,8 +45,8 @@ def count_changed_files(work: Work) -> Fact:
         f"{noun_for('file', len(per))} {'were' if len(per) != 1 else 'was'} changed by commits{conditions(work)}"
     )
     fact.rule = (
-        "Files count by the name that each commit gave them, removed ones included; merges have no changes of "
-        "their own."
+        "A file counts under each name that a commit gave it, and removed files count, too. Merges have no changes "
+        "of their own."
     )
     table = Rows("Files", ("repository", "path", "commits"))
     for (repository, path), number in sorted(per.items(), key=lambda item: (-item[1], item[0])):
@@ -90,8 +90,9 @@ def count_changed_folders(work: Work) -> Fact:
     )
     level = f"in `{'/'.join(path_parts[0])}`" if depth > 1 else "at the top"
     fact.rule = (
-        f"Folders {level} count, each with everything below it; `*` is the files beside them. A commit counts once in "
-        "each folder that it changed, a renamed file in that of its new name; merges have no changes of their own."
+        f"Counts folders {level}, each with everything below it; `*` stands for the files beside them. A commit "
+        "counts once in each folder that it changed. A renamed file counts in the folder of its new name. Merges have "
+        "no changes of their own."
     )
     table = Rows("Folders", ("repository", "folder", "commits"))
     for (repository, name), oids in sorted(commits.items(), key=lambda item: (-len(item[1]), item[0])):
@@ -113,7 +114,7 @@ def _keep_requested(work: Work, rows: list[dict[str, Any]], fact: Fact) -> list[
         if passes and is_of_files(request, row["path"] or ""):
             passing.append(row)
     if people or request.narrows_files:
-        fact.sentences.append("Of the rows of the call, those of the files and authors named count.")
+        fact.sentences.append("Only rows of the requested files and authors count.")
     return passing
 
 
@@ -137,14 +138,14 @@ def _compare(work: Work) -> Fact:
                 table.add((name, row["path"], row["status"]))
                 fact.repositories[name] += 1
     if request.narrows_files:
-        fact.sentences.append("Of the rows of the call, those of the files named count.")
+        fact.sentences.append("Only rows of the requested files count.")
     fact.query = "  +  ".join(queries)
     fact.number = table.total
     fact.subject = (
         f"{noun_for('file', table.total)} {'differ' if table.total != 1 else 'differs'} "
         f"between {code(request.base)} and {code(request.head or work.revision or 'HEAD')}"
     )
-    fact.rule = "Renamed files count once, as `git diff -M --name-only` does."
+    fact.rule = "A renamed file counts once, as in `git diff -M --name-only`."
     fact.tables = [table]
     return fact
 
@@ -171,7 +172,7 @@ def count_changed_lines(work: Work) -> Fact:
     fact.subject = (
         f"{noun_for('line', fact.number)} {'were' if fact.number != 1 else 'was'} {verb} by commits{conditions(work)}"
     )
-    fact.rule = "As `git log --numstat -M` counts; merges have no changes of their own."
+    fact.rule = "Counted as in `git log --numstat -M`. Merges have no changes of their own."
     fact.sentences.append(f"They added {added:,} and removed {removed:,}.")
     for row in rows:
         fact.repositories[row["repository"]] += sum(row[name] for name in sides)
@@ -195,9 +196,9 @@ def count_refs(work: Work) -> Fact:
     fact.number = table.total
     fact.subject = noun_for(noun, table.total)
     fact.rule = (
-        "Tags of commits count; a release of a service without a tag does not."
+        "Counts git tags. A release of a hosting service without a tag doesn't count."
         if kind == "tags"
-        else "Branches of the clone count, those known only from its origin too."
+        else "Counts the branches of the clone, including branches that only its remote has."
     )
     fact.tables = [table]
     return fact

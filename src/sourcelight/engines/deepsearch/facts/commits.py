@@ -18,8 +18,8 @@ from sourcelight.engines.deepsearch.facts.searches import format_terms, noun_for
 from sourcelight.engines.deepsearch.question.request import Term
 
 _MERGES_LEFT_OUT = (
-    "Merges have no changes of their own, and are left out where files or lines are asked for, as `git log "
-    "--no-merges --full-history` does."
+    "Counts of commits by files or lines leave out merges, which have no changes of their own, as in `git log "
+    "--no-merges --full-history`."
 )
 
 
@@ -134,8 +134,8 @@ def conditions(work: Work, *, is_single: bool = False) -> str:
     if request.tests:
         parts.append(f" that {change} tests")
     if request.base or request.head:
-        ancestor_texts = [f"behind {code(request.head)}"] if request.head else []
-        ancestor_texts += [f"not behind {code(request.base)}"] if request.base else []
+        ancestor_texts = [f"reachable from {code(request.head)}"] if request.head else []
+        ancestor_texts += [f"not reachable from {code(request.base)}"] if request.base else []
         parts.append(f" {' and '.join(ancestor_texts)}")
     if request.period.text:
         parts.append(f" {request.period.text}")
@@ -150,8 +150,7 @@ def count_commits(work: Work) -> Fact:
     fact.number = len(rows)
     fact.subject = f"{noun_for(noun, len(rows))}{conditions(work)}"
     fact.rule += (
-        "Commits behind the commit that is searched count; spans of time are of committer dates in UTC, and "
-        "days are shown as `git log` shows them."
+        "Counts the searched commit and its ancestors. Periods use committer dates in UTC; days appear as in `git log`."
     )
     fact.repositories = Counter(row["repository"] for row in rows)
     table = Rows("Commits", ("repository", "commit", "date", "author", "subject"))
@@ -161,7 +160,7 @@ def count_commits(work: Work) -> Fact:
     if request_period := _PERIODS.get(work.request.group):
         fact.tables.insert(0, _period_table(rows, *request_period))
     if not rows and work.request.authors:
-        fact.sentences.append("No author's name or address holds that.")
+        fact.sentences.append("No author's name or address contains this text.")
     return fact
 
 
@@ -180,24 +179,24 @@ def _find_commits(work: Work, fact: Fact) -> list[dict[str, Any]]:
         rows = answer.table.to_pylist()
     # A call finds messages with any of its texts.
     if request.every_message and len(request.messages) > 1:
-        fact.sentences.append("Of the rows of the call, those whose messages have all of the texts count.")
+        fact.sentences.append("Only rows whose messages have all of the texts count.")
         texts = [re.compile(message_expression(term)) for term in request.messages]
         rows = [row for row in rows if all(text.search(row.get("message") or "") for text in texts)]
     if request.is_by_bots:
-        fact.sentences.append("Of the rows of the call, those of authors who are bots by their names count.")
+        fact.sentences.append("Only commits of bots count: authors whose name or address matches a rule for bots.")
         rows = [row for row in rows if row.get("bot")]
     merges = [row for row in rows if len(row.get("parents") or ()) > 1]
     if request.merges is True:
-        fact.sentences.append("Of the rows of the call, those with two parents or more count.")
+        fact.sentences.append("Only commits with two or more parents count.")
         return merges
     if request.merges is False:
         fact.sentences.append(
-            f"Of the rows of the call, those with one parent or none count: "
+            f"Only commits with at most one parent count; "
             f"{count_of(len(merges), 'merge')} {'are' if len(merges) != 1 else 'is'} left out."
         )
         return [row for row in rows if len(row.get("parents") or ()) <= 1]
     if merges:
-        fact.rule = f"Merges count: they are {len(merges):,}. "
+        fact.rule = f"The count includes {count_of(len(merges), 'merge')}. "
     if request.paths or request.languages or request.terms or request.tests:
         fact.rule = f"{_MERGES_LEFT_OUT} "
     return rows
@@ -279,18 +278,18 @@ def count_authors(work: Work) -> Fact:
     pairs = {(row["author"], row["author_email"]) for row in rows}
     fact.number = len(people)
     names = {row["author"] for row in rows}
-    by_address = f", with {len(names):,} names," if len(names) < len(people) else ""
+    by_address = f" ({count_of(len(names), 'name')})" if len(names) < len(people) else ""
     have = "have" if len(people) != 1 else "has"
     fact.subject = f"{noun_for('author', len(people))}{by_address} {have} commits{conditions(work)}"
     fact.rule += (
-        "An author is an address as the mailmap has it, whatever its case; co-authors without a commit of their own "
-        "don't count."
+        "An author is an address after the mailmap, ignoring case. Co-authors without a commit of their own don't "
+        "count."
     )
     if len(pairs) != len(people):
-        fact.sentences.append(f"Under {count_of(len(pairs), 'name and address')}, as `git shortlog -sne` lists them.")
+        fact.sentences.append(f"`git shortlog -sne` lists {count_of(len(pairs), 'combination')} of name and address.")
     bots = sum(all(row.get("bot") for row in commits_of_person) for commits_of_person in people.values())
     if bots:
-        fact.sentences.append(f"{bots:,} of them {'are bots by their names' if bots != 1 else 'is a bot by its name'}.")
+        fact.sentences.append(f"{bots:,} of them {'match' if bots != 1 else 'matches'} a rule for bots.")
     # People can have commits in several repositories, so these counts don't add up (`adds_up`).
     per: dict[str, set[str]] = defaultdict(set)
     for row in rows:

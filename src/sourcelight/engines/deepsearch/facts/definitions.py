@@ -80,28 +80,25 @@ def count_definitions(work: Work) -> Fact:
         unit="definitions",
     )
     fact.rule = (
-        "Definitions count as the index of definitions has them, nested ones included; languages without a "
-        "grammar have none."
+        "Counts the definitions in the index, including nested ones. Languages without a grammar have none there."
     )
     fact.unread = [*unparsed_languages(work, notes), *_documents_with_code(work, notes)]
     fact.sentences += left_out
     if macros:
         fact.sentences.append(
-            f"Of the rows of the query, those that are no macros count: {count_of(len(macros), 'macro')} with "
-            f"parameters {'are' if len(macros) != 1 else 'is'} left out."
+            f"{count_of(len(macros), 'macro')} with parameters {'are' if len(macros) != 1 else 'is'} left out."
         )
     if kinds == ("function",) and containers is None:
         other_rows = run_searches(work, make_queries(work, f"type:symbol {pattern} select:symbol.method"), notes)
         if other_rows:
-            pronoun = "them" if len(rows) != 1 else "it"
-            fact.subject += f", and {count_of(len(other_rows), 'method')} beside {pronoun}"
-            fact.sentences.append("Methods of classes are no functions here: ask for methods to have them listed.")
+            fact.subject += f", in addition to {count_of(len(other_rows), 'method')}"
+            fact.sentences.append("Methods of classes don't count as functions. Ask for methods to list them.")
     if kinds == ("class",) and not per:
         other_rows = run_searches(work, make_queries(work, f"type:symbol {pattern} select:symbol.struct"), notes)
         if other_rows:
-            fact.sentences.append(f"There are {count_of(len(other_rows), 'struct')}, which count apart.")
+            fact.sentences.append(f"The code also defines {count_of(len(other_rows), 'struct')}.")
     if containers is not None:
-        fact.sentences.append("Of the rows of the query, those with that container count.")
+        fact.sentences.append("Only rows whose container has this name count.")
     fact.repositories = Counter(row["repository"] for row in rows)
     if request.kind in {"files", "repositories"}:
         _by_place(work, fact, rows)
@@ -144,7 +141,7 @@ def _keep_kinds(rows: list[dict[str, Any]], kinds: Sequence[str]) -> tuple[list[
             rows = [row for row, word in zip(rows, word_of_rows, strict=True) if word not in other_kinds]
             words -= other_kinds
             alternatives = " or ".join(in_words_with_article(word) for word in sorted(other_kinds))
-            sentences.append(f"Of the rows of the query, those count that are not written as {alternatives}.")
+            sentences.append(f"Rows that the code declares as {alternatives} don't count.")
     if len(rows) == 1:
         noun = kinds[0] if kinds else "definition"
     if len(kinds) == 1 and len(words) == 1 and all(words):
@@ -178,25 +175,25 @@ def _by_place(work: Work, fact: Fact, rows: Sequence[dict[str, Any]]) -> None:
     noun = noun_for("file" if of_files else "repository", fact.number)
     verb = "define" if fact.number != 1 else "defines"
     fact.subject = f"{noun}{file_conditions(work)} {verb} {format_terms(work.request.terms, every=every)}"
-    fact.sentences = [f"They have {count_of(len(rows), 'definition')} of it."]
+    fact.sentences = [f"In total: {count_of(len(rows), 'definition')}."]
 
 
 _TESTS: tuple[tuple[str, str, str], ...] = (
     (
         "Python",
         r"type:symbol case:yes file:(^|/)(test_[^/]*|[^/]*_tests?|tests?)\.py$ /^test/ select:symbol.function",
-        "functions whose names start with test, in files named as tests",
+        "functions named test… in test files",
     ),
     (
         "Python",
         r"type:symbol case:yes file:(^|/)(test_[^/]*|[^/]*_tests?|tests?)\.py$ /^test/ select:symbol.method",
-        "methods of such names and files",
+        "methods named test… in test files",
     ),
     (
         "Go",
         # The rule of `go help testfunc`: no lower-case letter follows `Test`.
         r"type:symbol case:yes file:_test\.go$ /^Test([^a-z]|$)/ select:symbol.function",
-        "functions named Test…, in files that end in _test.go",
+        "functions named Test… in files that end in _test.go",
     ),
     (
         "JavaScript",
@@ -236,16 +233,16 @@ _TESTS: tuple[tuple[str, str, str], ...] = (
     (
         "C#",
         r"type:file case:yes /^[ \t]*\[\w*(?:Fact|Theory|Test|TestMethod|TestCase)[\](]/",
-        "lines with [Fact], [Theory], [Test] or the like",
+        "lines with [Fact], [Theory], [Test] or a similar attribute",
     ),
     (
         "PHP",
         r"type:file case:yes file:Test\.php$ /^[ \t]*(?:[\w \t]*function[ \t]+test\w*[ \t]*\(|#\[Test\b)/",
-        "methods named test… and those marked as tests, in files that end in Test.php",
+        "methods named test… or marked as tests, in files that end in Test.php",
     ),
     ("Elixir", r"type:file case:yes file:_test\.exs$ /^[ \t]*(?:test|property)[ \t]+\"/", "lines that begin with test"),
     ("Dart", r"type:file case:yes file:_test\.dart$ /^[ \t]*(?:test|testWidgets)\(/", "lines that begin with test("),
-    ("Zig", r"type:file case:yes /^[ \t]*test[ \t]+(?:\"|\w+[ \t]*\{|\{)/", "blocks of tests"),
+    ("Zig", r"type:file case:yes /^[ \t]*test[ \t]+(?:\"|\w+[ \t]*\{|\{)/", "test blocks"),
     ("C", r"type:symbol case:yes /^test_|_test$/ select:symbol.function", "functions named test_… or …_test"),
     ("C++", r"type:file case:yes /^[ \t]*(?:TEST(?:_[FP])?|TYPED_TEST|TEST_CASE)\s*\(/", "lines that begin with TEST("),
 )
@@ -311,10 +308,10 @@ def count_tests(work: Work) -> Fact:
         return fact
     fact.unread = [language for language in unparsed_languages(work, notes) if language not in customs]
     fact.rule = (
-        "Tests count as they are written, not as they run with parameters: "
+        "Counts tests as written, so a test with parameters counts once: "
         + (
             "; ".join(f"{number:,} {rule} ({language})" for language, rule, number in counts)
-            or "no language there has a custom that is known"
+            or "no language has a known convention"
         )
         + "."
     )
@@ -327,15 +324,15 @@ def count_tests(work: Work) -> Fact:
     if rows and in_other_forms & set(customs_there):
         fact.is_least = True
         fact.sentences.append(
-            f"Files of {join_words(sorted(in_other_forms))} are named after tests, and none there has a known form."
+            f"Some {join_words(sorted(in_other_forms))} files are named like tests but have no test of a known form."
         )
     if local_functions:
         fact.sentences.append(
-            f"Of the rows of the query, {count_of(local_functions, 'function')} within "
-            f"{'others are' if local_functions > 1 else 'another one is'} left out."
+            f"{count_of(local_functions, 'function')} inside "
+            f"{'other functions are' if local_functions > 1 else 'another function is'} left out."
         )
     if names:
-        fact.sentences.append("Of the rows of the query, those whose names or lines hold the text count.")
+        fact.sentences.append("Only rows whose name or line contains the text count.")
     fact.repositories = Counter(row["repository"] for row in rows)
     fact.tables = [table]
     return fact
@@ -380,14 +377,14 @@ def _without_custom(work: Work, fact: Fact, place_table: Rows, files: int) -> Fa
     """State that no test has a known form where names say that there are some: zero would be wrong."""
     first = place_table.rows[0][1]
     other_count = place_table.total - 1
-    further = f" and {count_of(other_count, 'further file')}" if other_count else ""
+    further = f" and {count_of(other_count, 'other file')}" if other_count else ""
     fact.number = None
     fact.subject = (
         f"No test of a known form was found in {count_of(files, 'file')}{file_conditions(work)}, but {code(first)}"
-        f"{further} {'have' if other_count else 'has'} a name of tests in the path or the code"
+        f"{further} {'have test names in their paths' if other_count else 'has a test name in its path'} or code"
     )
     fact.is_open = True
-    fact.rule = "The number of tests in these is not known: the customs of test frameworks differ."
+    fact.rule = "The number of tests in these files is unknown, because test frameworks have different conventions."
     fact.tables = [place_table]
     return fact
 
@@ -395,7 +392,7 @@ def _without_custom(work: Work, fact: Fact, place_table: Rows, files: int) -> Fa
 def _in_words(counts: Sequence[tuple[str, str, int]], languages: Sequence[str]) -> str:
     """Say by which customs tests were counted: in another sense, a project may have more or fewer."""
     if not counts:
-        return f" by the customs of {join_words(list(dict.fromkeys(languages)))}" if languages else ""
+        return f" by the test conventions of {join_words(list(dict.fromkeys(languages)))}" if languages else ""
     if len(counts) > 2:
-        return f", by the customs of {join_words([language for language, _, _ in counts])}"
+        return f", by the test conventions of {join_words([language for language, _, _ in counts])}"
     return f": {' and '.join(f'{number:,} {rule}' if len(counts) > 1 else rule for _, rule, number in counts)}"

@@ -22,12 +22,12 @@ from sourcelight.engines.deepsearch.facts.commits import (
 )
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work, format_call, limiting_notices
 from sourcelight.engines.deepsearch.facts.ownership import concrete_paths, find_main_author, find_owners
-from sourcelight.engines.deepsearch.facts.paths import PathNames
+from sourcelight.engines.deepsearch.facts.paths import PathNames, describe_missing_paths
 from sourcelight.engines.deepsearch.facts.searches import make_pattern, make_queries, noun_for, run_searches
 from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.repos import resolve
 
-_NO_MERGES = "Merges have no changes of their own, and are left out."
+_NO_MERGES = "Merges are left out, because they have no changes of their own."
 
 
 def find_event(work: Work, paths: PathNames) -> Fact | None:  # noqa: PLR0911 - one for each event
@@ -79,14 +79,14 @@ def _find_named(work: Work) -> Fact | None:
                 evidence_of(row, f"commit of {name}"),
             )
             fact.commits.append(evidence_of(row, f"commit of `{name}`"))
-            about = "" if is_tag else f" and says “{inline(row['subject'])}”"
+            about = "" if is_tag else f": “{inline(row['subject'])}”"
             fact.subject = f"The commit {'of ' if is_tag else ''}{code(name)} is by {byline(row)}{about}"
     if not table.total:
         return None
     if table.total > 1:
         fact.subject = f"{table.total:,} repositories have {code(name)}"
     if is_tag:
-        fact.rule = "This is the date of the commit; the tag itself, or the release of a service, may be later."
+        fact.rule = "This is the date of the commit. The tag itself, or a release of a hosting service, may be later."
     fact.tables = [table]
     return fact
 
@@ -107,13 +107,11 @@ def _find_commit(work: Work) -> Fact | None:
     row = all_rows[0 if request.is_last else -1]
     which = "last" if request.is_last else "first"
     fact.number = None
-    _set_commit(
-        fact,
-        f"The {which} {'merge' if request.merges else 'commit'}{conditions(work, is_single=True)} is",
-        row,
-        f"{which} of {len(all_rows):,}",
+    fact.subject = (
+        f"The {which} {'merge' if request.merges else 'commit'}{conditions(work, is_single=True)} is "
+        f"“{inline(row['subject'])}” by {byline(row)}, {row['commit'][:12]} of {code(row['repository'])}"
     )
-    fact.subject += f", {row['commit'][:12]} of {code(row['repository'])}"
+    fact.commits.append(evidence_of(row, f"{which} of {len(all_rows):,}"))
     fact.sentences = [
         f"There {'are' if len(all_rows) != 1 else 'is'} {len(all_rows):,} such {noun_for('commit', len(all_rows))}."
     ]
@@ -122,7 +120,7 @@ def _find_commit(work: Work) -> Fact | None:
 
 
 def _set_commit(fact: Fact, verb: str, row: dict[str, Any], note: str) -> None:
-    fact.subject = f"{verb} by {byline(row)} in “{inline(row['subject'])}”"
+    fact.subject = f"{verb} by {byline(row)} in commit “{inline(row['subject'])}”"
     fact.commits.append(evidence_of(row, note))
 
 
@@ -131,7 +129,7 @@ def _find_people(work: Work) -> Fact:
     fact = count_commits(work)
     table = fact.tables[1]
     if not table.rows:
-        fact.number, fact.subject = None, f"No one has commits{conditions(work)}"
+        fact.number, fact.subject = None, f"No author has commits{conditions(work)}"
         return fact
     is_fewest = work.request.is_fewest
     by_name = commits_by_name(table)
@@ -151,7 +149,9 @@ def _find_people(work: Work) -> Fact:
         f"{names} {'have' if len(first) > 1 else 'has'} the {'fewest' if is_fewest else 'most'} "
         f"{noun_for(merges, 2)}{conditions(work)}: {best:,}{' each' if len(first) > 1 else ''}{under}"
     )
-    fact.rule += " The table has a row per address, as the mailmap has it; the sentence joins those of one name."
+    fact.rule += (
+        " The table has one row per address, after the mailmap; the first sentence adds up all addresses of a name."
+    )
     # A truncated table has the people with the most commits: reversed, it would begin with the wrong ones.
     if is_fewest and table.total == len(table.rows):
         order = sorted(range(len(table.rows)), key=lambda index: (table.rows[index][2], table.rows[index][1]))
@@ -184,8 +184,7 @@ def _find_line_change(work: Work) -> Fact | None:
     rows = answer.table.to_pylist()
     fact = Fact(None, "", format_call("diff_search", arguments), unit="date", notes=limiting_notices(answer))
     fact.rule = (
-        f"Lines of commits with the text count{', with regard to case'}; a line that moved is removed and "
-        f"added. {_NO_MERGES}"
+        f"Searches changed lines for the text, case-sensitive. A moved line counts as removed and added. {_NO_MERGES}"
     )
     fact.unapplied += [*request.languages, *request.authors, *(path.source_text for path in request.without)]
     if request.tests is not None:
@@ -238,12 +237,11 @@ def _find_line_change(work: Work) -> Fact | None:
         counts = Counter(line_row["repository"] for line_row in remaining)
         if remaining:
             fact.sentences.append(
-                f"It is not gone: {count_of(len(remaining), 'line')} "
-                f"of {', '.join(code(name) for name in sorted(counts)[:5])} "
-                f"still {'have' if len(remaining) != 1 else 'has'} it."
+                f"It still occurs on {count_of(len(remaining), 'line')} "
+                f"of {', '.join(code(name) for name in sorted(counts)[:5])}."
             )
         else:
-            fact.sentences.append("No line that is searched has it any more.")
+            fact.sentences.append("No searched line has it anymore.")
     return fact
 
 
@@ -278,18 +276,18 @@ def _find_path_change(work: Work, paths: PathNames) -> Fact | None:
         None,
         "",
         commit_fact.query,
-        f"Files count under this name; {_NO_MERGES[0].lower()}{_NO_MERGES[1:]}",
+        f"Counts changes under this name. {_NO_MERGES}",
         notes=commit_fact.notes,
         unit="date",
         unapplied=commit_fact.unapplied,
     )
     if not request.paths:
-        fact.rule = "Merges count."
+        fact.rule = "Includes merges."
     if not rows:
         fact.subject = f"No commit changed {paths_text}"
         never = [path.source_text for path in request.paths if not (path.exists or path.was_there)]
         if never:
-            fact.sentences.append(f"{' and '.join(code(text) for text in never)} never was a path of what is searched.")
+            fact.sentences.append(f"{describe_missing_paths(never)}.")
         return fact
     exists = bool(concrete)
     newest = request.is_last or request.event == "removed"
@@ -305,7 +303,7 @@ def _find_path_change(work: Work, paths: PathNames) -> Fact | None:
         if old_path:
             # What a rename brought is older than its name.
             verb = f"was renamed from {code(old_path)}"
-            fact.sentences.append(f"Its history under {code(old_path)} is older.")
+            fact.sentences.append(f"Its earlier history is under {code(old_path)}.")
     else:
         verb = "was last changed" if newest else "was first changed"
     _set_commit(
@@ -317,10 +315,10 @@ def _find_path_change(work: Work, paths: PathNames) -> Fact | None:
     )
     fact.subject += f", {row['commit'][:12]} of {code(row['repository'])}"
     if request.event == "removed" and exists:
-        fact.sentences.append("It is not gone: the commit that is searched has it.")
+        fact.sentences.append("It still exists in the searched commit.")
     elif request.event == "removed" and not removals:
         fact.unapplied.append("removed")
-        fact.sentences.append("No commit without a merge removed it.")
+        fact.sentences.append("No commit except merges removed it.")
     fact.sentences.append(f"{count_of(len(rows), 'commit')} changed it.")
     table.title = "Commits"
     fact.tables = [table]

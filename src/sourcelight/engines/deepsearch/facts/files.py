@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from sourcelight.core.markup import code, count_of
+from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.paths import is_named
@@ -53,7 +53,7 @@ def count_files(work: Work) -> Fact:
         len(unique),
         "",
         join_queries(queries),
-        "Files of the commit count, by name and ending as `lang:` reads them.",
+        "Counts the files of the searched commit. Languages follow from name and extension, as for `lang:`.",
         notes=notes,
         unit="files",
     )
@@ -80,8 +80,8 @@ def count_files(work: Work) -> Fact:
         fact.tables = [table]
         return fact
     fact.subject = (
-        f"{files_noun(work, len(unique))}{file_conditions(work, languages=False)}{condition} "
-        f"{'exist' if len(unique) != 1 else 'exists'}{_endings(work, [path for _, path in unique])}"
+        f"{files_noun(work, len(unique))}{file_conditions(work, languages=False)}{condition}"
+        f"{_endings(work, [path for _, path in unique])}"
     )
     table = Rows("Files", ("repository", "path"))
     for repository, path in sorted(unique):
@@ -104,7 +104,7 @@ def _endings(work: Work, paths: Sequence[str]) -> str:
     ordered = sorted(endings.items(), key=lambda item: (-item[1], item[0]))
     items = [f"{number:,} {code(ending)}" for ending, number in ordered[:_LISTED_ENDINGS]]
     items += ["others"] if len(ordered) > _LISTED_ENDINGS else []
-    return f", counted as `lang:` counts: {', '.join(items)}"
+    return f": {join_words(items)}"
 
 
 def count_folders(work: Work) -> Fact:
@@ -121,14 +121,16 @@ def count_folders(work: Work) -> Fact:
         table.add(row)
     # Directories are derived from files: if these are truncated, so are directories, and the note tells.
     is_truncated = fact.tables[0].total > len(fact.tables[0].rows)
-    fact.notes += [f"Folders of the first {len(fact.tables[0].rows):,} files count."] if is_truncated else []
+    fact.notes += (
+        [f"Only folders of the first {len(fact.tables[0].rows):,} files were counted."] if is_truncated else []
+    )
     fact.number, fact.unit, fact.tables = len(unique_folders), "folders", [table]
     fact.repositories = Counter(name for name, _ in unique_folders)
     fact.subject = (
         f"{noun_for('folder', len(unique_folders))}{file_conditions(work)} "
         f"{'have' if len(unique_folders) != 1 else 'has'} files at any depth"
     )
-    fact.rule = "Folders on the way to a file count, at any depth; the top does not."
+    fact.rule = "Counts folders at any depth that have files below them; the top level doesn't count."
     return fact
 
 
@@ -151,7 +153,8 @@ def count_languages(work: Work) -> Fact:
         unit="languages",
         adds_up=False,
     )
-    fact.rule = f"Each file has one language, by its name and ending; {count_of(unknown, 'file')} of no known one."
+    have = "have" if unknown != 1 else "has"
+    fact.rule = f"A file has one language, by name and extension. {count_of(unknown, 'file')} {have} no known language."
     fact.tables = [table]
     return fact
 
@@ -187,15 +190,15 @@ def count_lines(work: Work) -> Fact:
     total = sum(per.values())
     fact = Fact(
         total,
-        f"{noun_for('line', total)} {'are' if total != 1 else 'is'} in "
+        f"{noun_for('line', total)} in "
         f"{len(counted_files):,} {files_noun(work, len(counted_files))}{file_conditions(work, languages=False)}",
         join_queries(queries),
         notes=notes,
         unit="lines",
     )
     fact.rule = (
-        "All lines of the files of this query count, empty ones and comments too, a last one without a newline "
-        "included; binary files don't."
+        "Counts all lines of these files, including empty lines, comments and a last line without a newline. Binary "
+        "files don't count."
     )
     # `+` drops repositories that have only empty files.
     fact.repositories = +per
@@ -221,7 +224,7 @@ def count_repositories(work: Work) -> Fact:
         "code.list_repos()",
         unit="repositories",
     )
-    fact.rule = "Repositories that you may see count, forks and archived ones too."
+    fact.rule = "Counts the repositories that you can see, including forks and archived repositories."
     fact.repositories = Counter(dict.fromkeys(names, 1))
     return fact
 
@@ -248,12 +251,12 @@ def count_repositories_without(work: Work, counter: Callable[[Work], Fact]) -> F
         unit="repositories",
     )
     fact.sentences.append(
-        f"The call gives the other {len(having.repositories):,} of the {len(work.names):,} "
+        f"The query below finds the other {len(having.repositories):,} of the {len(work.names):,} "
         f"{noun_for('repository', len(work.names))}."
     )
     fact.repositories = Counter(dict.fromkeys(lacking, 1))
     if itself:
-        fact.sentences.append(f"{' and '.join(code(name) for name in sorted(itself))} is left out of both.")
+        fact.sentences.append(f"{' and '.join(code(name) for name in sorted(itself))} is left out of both numbers.")
     return fact
 
 

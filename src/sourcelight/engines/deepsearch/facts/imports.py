@@ -84,12 +84,10 @@ def count_importing(work: Work) -> Fact:
     condition = file_conditions(work, languages=request.kind != "files")
     fact.subject = f"{noun}{condition} {'import' if number != 1 else 'imports'} {term_list}"
     fact.sentences.append(
-        f"They have {count_of(lines.total, 'import')} of it in "
+        f"In total: {count_of(lines.total, 'import')} in "
         f"{count_of(len(files), 'file')} of {count_of(len(per), 'repository')}."
     )
-    fact.rule = (
-        "Imports count as the grammar of each language reads them: of the module itself and of what is below it."
-    )
+    fact.rule = "Counts imports of the module and of anything below it, as parsed by the grammar of each language."
     table = Rows("Files", ("repository", "path", "imports"))
     for (repository, path), entry in sorted(files.items()):
         target_of = work.inquiry.pins.of(repository)
@@ -109,9 +107,9 @@ def _unread_imports(work: Work, modules: list[str], counted_files: set[tuple[str
     paths = sorted(path for _, path in unread if language_of(path) not in _TEXTS)
     if not paths:
         return []
-    verb = "have" if len(paths) > 1 else "has"
+    verb, pronoun = ("have", "they don't") if len(paths) > 1 else ("has", "it doesn't")
     names = list_names(paths)
-    return [f"{names} {verb} such a line, in a language without a grammar for imports, and {verb} not been counted."]
+    return [f"{names} {verb} such a line, but {pronoun} count, because the language has no grammar for imports."]
 
 
 def _keep_every(
@@ -148,12 +146,12 @@ def _not_importing(work: Work, fact: Fact, importing: set[tuple[str, str]], term
     verb = "don't" if len(lacking) != 1 else "doesn't"
     fact.subject = f"{files_noun(work, len(lacking))}{file_conditions(work, languages=False)} {verb} import {term_list}"
     fact.sentences.append(
-        f"They are the {count_of(len(rows_by_file), 'file')} of this search without the "
+        f"These are the {count_of(len(rows_by_file), 'file')} of this search except the "
         f"{len(importing & rows_by_file.keys()):,} that import it: {code(join_queries(queries))}."
     )
     fact.rule = (
-        "Imports count as the grammar of each language reads them: of the module itself and of what is below it. A "
-        "file without a grammar imports nothing."
+        "Counts imports of the module and of anything below it, as parsed by the grammar of each language. A file "
+        "without a grammar imports nothing."
     )
     table = Rows("Files", ("repository", "path"))
     for repository, path in lacking:

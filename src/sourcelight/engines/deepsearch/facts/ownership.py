@@ -44,14 +44,15 @@ def find_owners(work: Work, paths: PathNames) -> Fact | None:
     of_files = "" if first == matching else f"{first:,} of the {count_of(matching, 'file')} of "
     fact = Fact(
         None,
-        f"By CODEOWNERS, {', '.join(code(name) for name in names)} {'own' if len(names) > 1 else 'owns'} "
+        f"According to CODEOWNERS, {', '.join(code(name) for name in names)} {'own' if len(names) > 1 else 'owns'} "
         f"{of_files}{' and '.join(code(path.glob) for path in work.request.paths)}",
         "",
         unit="owners",
     )
     fact.query = make_queries(work, "select:file.owners")[0]
     fact.notes += [f"{name}: the CODEOWNERS file can't be read" for name in sorted(ownership.missing)]
-    fact.rule = f"As CODEOWNERS says; {count_of(table.total, 'file')} with an owner."
+    have = "have" if table.total != 1 else "has"
+    fact.rule = f"Counts files by the rules of CODEOWNERS; {count_of(table.total, 'file')} {have} an owner."
     fact.tables = [table]
     return fact
 
@@ -65,7 +66,8 @@ def find_main_author(work: Work, paths: PathNames) -> Fact | None:
     notes = []
     if len(targets) > _MAX_OWNED:
         notes.append(
-            f"Only the lines of the first {_MAX_OWNED} of {len(targets):,} paths were counted; name one of them."
+            f"Only the lines of the first {_MAX_OWNED} of {len(targets):,} paths were counted. Name a path to count "
+            "its lines."
         )
     counts: Counter[tuple[str, str]] = Counter()
     queries = []
@@ -110,11 +112,11 @@ def find_main_author(work: Work, paths: PathNames) -> Fact | None:
         unit="lines",
         notes=notes,
     )
-    fact.rule = "Lines count for who brought them as they are now, as `git blame` says, by address."
+    fact.rule = "Counts current lines by author, as in `git blame`. An author is an address."
     if not proven:
-        fact.rule += " Not every line is proven to be as git blame has it; `exact=True` proves it."
+        fact.rule += " Not every line is compared with `git blame`; `exact=True` compares all."
     if work.request.event == "owner":
-        fact.sentences.append("No CODEOWNERS file names an owner; this is who wrote it.")
+        fact.sentences.append("No CODEOWNERS file names an owner, so this is the main author.")
     fact.tables = [table]
     fact.adds_up = False
     if request.period.text:

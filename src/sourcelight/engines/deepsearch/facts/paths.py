@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from sourcelight.core.batches import CommitId
 from sourcelight.core.errors import RepositoryError, SourcelightError
+from sourcelight.core.markup import code
 from sourcelight.core.query.languages import path_regex
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.question.request import FactRequest, PathScope, past_scope
@@ -40,6 +41,12 @@ def test_files(request: FactRequest) -> str:
 def is_named(repository: str, text: str) -> bool:
     """Return whether a text is the name of a repository, or the end of one."""
     return repository == text or repository.endswith(f"/{text}")
+
+
+def describe_missing_paths(texts: Sequence[str]) -> str:
+    """Return a clause, without a full stop, that no commit of the searched repositories has some paths."""
+    names = " and ".join(code(text) for text in texts)
+    return f"{names} {'were never paths' if len(texts) > 1 else 'was never a path'} in the searched repositories"
 
 
 def is_of_files(request: FactRequest, path: str) -> bool:

@@ -98,7 +98,7 @@ def run_searches(
         context.cancellation.check()
         # Without `Done` the stream was cut, and a count would look complete.
         if not finished:
-            notes.append("The search did not end.")
+            notes.append("The search did not finish.")
         rows += [with_cell_line(row) for row in conform(batches).to_pylist()] if batches else []
         work.emit(
             ResearchEvent("turn", {"tool": "keyword_search", "query": query, "result": f"{count_of(len(rows), 'row')}"})

@@ -115,7 +115,7 @@ def count_subclasses(work: Work) -> Fact:
         count,
         f"{noun_for(noun, count)}{file_conditions(work)}{of_tests} "
         f"{'name' if count != 1 else 'names'} {format_terms(request.terms)} as a base in "
-        f"{'their heads' if count != 1 else 'its head'}",
+        f"{'their declarations' if count != 1 else 'its declaration'}",
         join_queries([*queries, *continued]),
         notes=notes,
         unit="definitions",
@@ -123,13 +123,13 @@ def count_subclasses(work: Work) -> Fact:
     if filled_heads := find_filled_heads(work, names, set(subtypes), notes):
         first, verb = filled_heads[0], "does" if len(filled_heads) == 1 else "do"
         fact.subject += (
-            f"; {count_of(len(filled_heads), 'further line')} {verb} so in a macro or a template, for any number of "
-            f"types, such as {code(first['path'])}, line {first['line_number']:,}"
+            f"; {count_of(len(filled_heads), 'more line')} {verb} so in a macro or a template, which may declare any "
+            f"number of types, such as {code(first['path'])}, line {first['line_number']:,}"
         )
         fact.is_open = True
     fact.rule = (
-        "Of the rows of the queries, heads of classes count, in Rust also those of `impl` and `derive`; bounds of type "
-        "parameters are no bases, and what inherits from one of these in turn does not count."
+        "Counts declarations of classes, and in Rust `impl` and `derive`. Bounds of type parameters aren't bases, and "
+        "classes that inherit indirectly don't count."
     )
     fact.repositories = Counter(row["repository"] for row, _ in subtypes.values())
     table = Rows("Classes", ("repository", "path", "line_number", "symbol", "line"))

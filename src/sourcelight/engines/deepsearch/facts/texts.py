@@ -78,17 +78,17 @@ def count_texts(work: Work) -> Fact:
     many = fact.number != 1
     verb = ("have" if called else "contain") if many else ("has" if called else "contains")
     # A definition, a comment and a function of another class have the name before a bracket, too.
-    terms += " before a bracket, as calls and definitions do" if called else ""
+    terms += " followed by `(`, as in calls and definitions" if called else ""
     fact.subject = f"{noun_for(nouns[unit], fact.number)}{file_conditions(work)} {verb} {terms}"
     if unit == "files":
         fact.subject = f"{files_noun(work, fact.number)}{file_conditions(work, languages=False)} {verb} {terms}"
     elif unit == "occurrences":
         fact.subject = f"{noun_for('occurrence', fact.number)} of {terms}{file_conditions(work)}"
-    fact.sentences.append(f"They are {_format_totals(sum(matches.values()), len(rows), len(files), len(by_file))}.")
+    fact.sentences.append(f"In total: {_format_totals(sum(matches.values()), len(rows), len(files), len(by_file))}.")
     fact.search_notices += dict.fromkeys(left_out)
     fact.unread += ["large"] if left_out else []
     if called:
-        fact.sentences.append("Lines that define the name with a parenthesis behind it match as calls do.")
+        fact.sentences.append("A definition with a parenthesis after the name matches like a call.")
     table = Rows("Files", ("repository", "path", "matches" if unit != "lines" else "lines"))
     for (repository, path), number in sorted(files.items(), key=lambda item: (-item[1], item[0])):
         table.add((repository, path, number), CitedLine(repository, commit_of(work, {"repository": repository}), path))
@@ -126,10 +126,10 @@ def _find_in_repositories(
 def _counting_rule(terms: Sequence[Term]) -> str:
     whole_words = [term for term in terms if term.is_word]
     if not whole_words:
-        return "Texts count as they are written, with regard to case, also within longer words."
+        return "Matches the text as written, case-sensitive, also within longer words."
     if len(whole_words) == len(terms):
-        return "Texts count as whole words, with regard to case."
-    return "Upper and lower case matter; what is quoted counts also within longer words, the rest as whole words."
+        return "Matches whole words, case-sensitive."
+    return "Case-sensitive. Quoted text also matches within longer words; other text matches only whole words."
 
 
 def _count_without(work: Work) -> Fact:
@@ -142,7 +142,7 @@ def _count_without(work: Work) -> Fact:
     lacking = {(row["repository"], row["path"]) for row in run_searches(work, queries, notes) if row["path"]}
     lacking -= _find_in_bytes(work, lacking, notes)
     per = Counter(repository for repository, _ in lacking)
-    rule = f"{_counting_rule(request.terms)} Binary and large files count by their bytes, as for `git grep -L`."
+    rule = f"{_counting_rule(request.terms)} Binary and large files are searched by their bytes, as in `git grep -L`."
     fact = Fact(len(lacking), "", join_queries(queries), rule, notes=notes, unit="files")
     fact.repositories = per
     verb = "don't contain" if len(lacking) != 1 else "doesn't contain"

@@ -103,7 +103,8 @@ class ModelResearcher:
     def _without(self, inquiry: ResearchRequest, emit: Emit, run: _ModelRun, exc: Exception) -> Draft:
         draft = self.fallback.research(inquiry, None, emit)
         reason = reason_of(exc)
-        note = f"The model {code(self.choice.name)} gave no answer ({inline(reason)}); this one was written without it."
+        model = code(self.choice.name)
+        note = f"The model {model} gave no answer ({inline(reason)}), so this answer was written without it."
         draft.parts.insert(0, Paragraph(note))
         draft.parts = [_mention_model(part, self.choice) for part in draft.parts]
         draft.stats |= {**run.stats(), "model_error": reason}

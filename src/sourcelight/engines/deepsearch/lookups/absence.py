@@ -45,7 +45,7 @@ def find_absence(work: Work, name: str, notes: list[str], *, noun: str = "") -> 
             text += f". The nearest spelling there is {code(nearest)}"
         if not recount.are_absent(work, [simple]):
             return None
-        method = ["Upper and lower case were taken as equal; binary files were not read.", *dict.fromkeys(left_out)]
+        method = ["The search ignored case and didn't read binary files.", *dict.fromkeys(left_out)]
         return Finding(
             Statement(text),
             "absence",
@@ -79,7 +79,7 @@ def find_absence(work: Work, name: str, notes: list[str], *, noun: str = "") -> 
         queries=[join_queries(queries)],
         recounts=frozenset({len(confirmed_rows), len(work.names)}),
         is_negative=True,
-        method=["Definitions are those that the grammars of the languages know; the text may be made at run time."],
+        method=["Covers definitions that a grammar knows. Code may also build the name at run time."],
     )
 
 

@@ -195,22 +195,25 @@ def find_line_author(  # noqa: PLR0911 - what is not one line of one file is lef
         return None
     commit = commits[0]
     quoted = texts.evidence(target, file, line, line, "read", 1.0)
-    text = f"Line {line:,} of {code(file)} was last changed by {byline(commit)} in “{inline(commit['subject'])}”"
+    subject = inline(commit["subject"])
+    text = f"Line {line:,} of {code(file)} was last changed by {byline(commit)} in commit “{subject}”"
     # At the edge of a shallow clone, git knows no earlier commit, but the commit has parents.
     is_edge = row["boundary"] and bool(commit["parents"])
     if is_edge:
         text = (
-            f"Line {line:,} of {code(file)} is as old as the oldest commit of this shallow clone or older; that commit "
-            f"is by {byline(commit)}"
+            f"Line {line:,} of {code(file)} is at least as old as the oldest commit of this shallow clone, which is by "
+            f"{byline(commit)}"
         )
     # The name is that of the pin: rows of a table that was built before a repository was renamed have the former one.
     changed = evidence_of(commit, f"last to change line {line}")
     finding = Finding(Statement(text, (replace(changed, repository=repository), quoted)), "line", quotes=[quoted])
     finding.queries = [format_call("blame", arguments)]
     if is_edge:
-        finding.method.append("History ends at this commit here: earlier commits were not fetched.")
+        finding.method.append("The history of this clone ends at this commit: earlier commits were not fetched.")
     if row["original_path"] != file:
-        finding.method.append(f"It was line {row['original_line_number']:,} of {code(row['original_path'])} then.")
+        finding.method.append(
+            f"At that commit, it was line {row['original_line_number']:,} of {code(row['original_path'])}."
+        )
     return finding
 
 

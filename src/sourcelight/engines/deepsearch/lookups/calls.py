@@ -154,7 +154,7 @@ def find_callees(work: Work, locations: Sequence[DefinitionLocation], name: str)
     ]
     visible = rows[: 2 * SHOWN]
     name_list = join_words([code(row["callee"]) for row in visible])
-    among = f"{len(rows):,} functions, among them " if len(rows) > len(visible) else ""
+    among = f"{len(rows):,} functions, including " if len(rows) > len(visible) else ""
     line_numbers = sorted({row["line_number"] for row in visible})
     evidence = join_evidence(
         [texts.evidence(location.target, location.path, line, line, "usage", 0.0, (name,)) for line in line_numbers]
@@ -169,7 +169,7 @@ def find_callees(work: Work, locations: Sequence[DefinitionLocation], name: str)
     )
     finding.details = statements
     finding.quotes = [head_at(texts, location)]
-    finding.method.append("Calls whose target is certain are listed; those of libraries that are not searched are not.")
+    finding.method.append("Lists calls whose target is certain, without calls of libraries that aren't searched.")
     return finding
 
 
@@ -217,33 +217,31 @@ def _state(
     call_noun = count_of(calls, "call") if are_calls else f"{calls:,} calls or references"
     file_count = count_of(len({(row["caller_repository"], row["caller_path"]) for row in main}), "file")
     if len(by_caller) > len(visible):
-        name_list = f"{len(by_caller):,} places, among them {name_list}"
+        name_list = f"{len(by_caller):,} places, including {name_list}"
     # A call that only shares the name may be of something else: of another class, of a library.
     by = "called by name in" if by_name or len(callables) > 1 else "called by"
     outside = " outside of tests and examples" if tested and main is not rows and len(tested) != len(rows) else ""
     counts = f"{'' if is_whole else 'at least '}{call_noun} in {file_count}{outside}"
     if other_lines:
         # A name that is passed on is called elsewhere. No number: what is code in a notebook or a text is not certain.
-        counts += "; further lines have the name"
+        counts += "; other lines have the name, too"
     text = f"{code(name)} is {by} {name_list} ({counts})"
     finding = Finding(Statement(text, evidence), "callers", queries=list(queries), heading="Used by")
     files_again = recount.files_in({(row["caller_repository"], row["caller_path"], row["line_number"]) for row in main})
     finding.recounts = frozenset({min(calls, name_count), len(files_again), len(by_caller)})
     finding.details = [_statement(work, texts, row) for row in main[:MAX_DETAILS]]
     if len(main) > MAX_DETAILS:
-        finding.method.append(f"The first {MAX_DETAILS} of {len(main):,} lines with calls are listed.")
+        finding.method.append(f"These are the first {MAX_DETAILS} of {len(main):,} lines with calls.")
     if tested and main is not rows and len(tested) != len(rows):
-        finding.method.append(
-            f"Tests and examples have {count_of(sum(row['calls'] for row in tested), 'further call')}."
-        )
+        finding.method.append(f"Tests and examples have {count_of(sum(row['calls'] for row in tested), 'more call')}.")
     if by_name:
-        finding.method.append(
-            "Some calls were found by the name alone: another function of this name may be the one that is called."
-        )
+        finding.method.append("Some calls match only by name, so they may call another function of this name.")
     if len(callables) > 1:
-        finding.method.append(f"{len(callables)} definitions have this name; calls of all of them are listed.")
+        finding.method.append(
+            f"{len(callables)} definitions have this name, and the list has the calls of all of them."
+        )
     if not is_whole:
-        finding.method.append("There may be more calls: not every file with the name could be parsed.")
+        finding.method.append("There may be more calls, because not every file with the name could be parsed.")
     return finding
 
 
@@ -290,11 +288,11 @@ def _no_callers(
     line = first.definition.line
     evidence = texts.evidence(first.target, first.path, line, line, "definition", 1.0, (name,))
     defined = "its definition" if len(callables) == 1 else "its definitions"
-    text = f"No searched line has {code(name)} but {defined} in {code(first.path)}: nothing calls it by its name there"
+    text = f"No searched line has {code(name)} except {defined} in {code(first.path)}: nothing there calls it by name"
     finding = Finding(
         Statement(text, (evidence,)), "callers", queries=[*queries, join_queries(searches)], is_negative=True
     )
-    finding.method.append("A name that is put together at run time, and what other programs call, are not found.")
+    finding.method.append("The search can't find names that code builds at run time, or calls from other programs.")
     return finding
 
 
@@ -327,7 +325,7 @@ def _mentions(
     finding.details = statements
     if len(rows) > len(statements):
         finding.method.append(
-            f"{count_of(len(rows), 'line')} besides definitions {'has' if len(rows) == 1 else 'have'} the name, with "
-            f"those of tests, comments and texts; {len(statements):,} are listed."
+            f"{count_of(len(rows), 'line')} besides definitions {'has' if len(rows) == 1 else 'have'} the name, "
+            f"including lines of tests, comments and strings. The list has {len(statements):,} of them."
         )
     return finding

@@ -54,15 +54,14 @@ def find_bases(work: Work, locations: Sequence[DefinitionLocation], name: str, q
             continue
         location_text = f"{code(location.path)}{with_repository(work, location)}, line {location.definition.line:,}"
         base_list = join_words([code(base) for base in bases])
-        sentences.append(f"{base_list} in {location_text}" if bases else f"no class in {location_text}")
+        bases_text = f"the base{'s' * (len(bases) > 1)} {base_list}" if bases else "no base class"
+        sentences.append(f"{bases_text} in {location_text}")
         line = location.definition.line
         evidence.append(texts.evidence(location.target, location.path, line, last, "definition", 1.0, (name,)))
-    text = f"The head of {code(name)} names as its base {'; '.join(sentences)}"
-    if not is_any:
-        text = f"The head of {code(name)} names {'; '.join(sentences).replace('no class', 'no base class')}"
+    text = f"The declaration of {code(name)} names {'; '.join(sentences)}"
     finding = Finding(Statement(text, tuple(evidence)), "bases", queries=[join_queries(queries)])
     finding.quotes = [head_at(texts, classes[0])]
-    finding.method.append("Bases that are added at run time, and those of the bases themselves, are not listed.")
+    finding.method.append("Lists direct bases, without bases that are added at run time.")
     return finding
 
 

@@ -46,7 +46,7 @@ def find_purpose(work: Work, locations: Sequence[DefinitionLocation], name: str,
     finding = Finding(statement, "definition", queries=[join_queries(queries)])
     finding.quotes = [head_at(texts, location)]
     finding.details = [other for other_location, other in described if other_location is not location]
-    finding.method.append("The sentence is that of its documentation; its body was not read.")
+    finding.method.append("The sentence quotes its documentation. Its body was not read.")
     return finding
 
 
@@ -151,7 +151,7 @@ def find_difference(work: Work, first: str, second: str, notes: list[str]) -> Fi
         "; ".join(statement.text for statement in described),
         tuple(item for statement in described for item in statement.evidence),
     )
-    finding = Finding(headline, "difference", queries=[join_queries(queries)], notes=notes, heading="How they differ")
+    finding = Finding(headline, "difference", queries=[join_queries(queries)], notes=notes, heading="Differences")
     finding.quotes = [_short_head_at(texts, location) for location in pair]
     finding.details = _differences(texts, (first, second), pair)
     finding.method.append("The bodies of the definitions were not compared.")
@@ -159,7 +159,7 @@ def find_difference(work: Work, first: str, second: str, notes: list[str]) -> Fi
         locations = [
             f"{code(other[0].definition.container or other[0].path)} in {code(other[0].path)}" for other in pairs[1:]
         ]
-        finding.method.append(f"Both names are defined in {join_words(locations)}, too.")
+        finding.method.append(f"Both names are also defined in {join_words(locations)}.")
     return finding
 
 
@@ -232,7 +232,7 @@ def _differences(texts: FileTexts, names: tuple[str, str], pair: Sequence[Defini
             parameter_list = join_words([code(parameter) for parameter in only_here])
             statements.append(
                 Statement(
-                    f"{code(name)} alone has the parameter{'s' * (len(only_here) > 1)} {parameter_list}", (evidence,)
+                    f"Only {code(name)} has the parameter{'s' * (len(only_here) > 1)} {parameter_list}", (evidence,)
                 )
             )
     return statements

@@ -71,7 +71,7 @@ def _add_assignments(
     lines = texts.lines(location.target, location.path)
     if any(assigned.search(line) is not None for index, line in enumerate(lines, 1) if index not in definition_lines):
         finding.headline = Statement(
-            f"{finding.headline.text}; further lines of the file set it, too", finding.headline.evidence
+            f"{finding.headline.text}; other lines of the file set it, too", finding.headline.evidence
         )
 
 
@@ -112,7 +112,7 @@ def find_parameter_default(
     # A required parameter is an answer too: better than silence, and a line proves it.
     if all(not candidate.value for candidate in candidates):
         first = candidates[0]
-        text = f"{code(name)} of {code(owner)} has no default: {code(first.path)} gives it none"
+        text = f"{code(name)} of {code(owner)} has no default in {code(first.path)}"
         return Finding(Statement(text, (first.evidence[0],)), "value", queries=[join_queries(queries)], notes=notes)
     valued = [candidate for candidate in candidates if candidate.value]
     finding = state_values(work, valued, f"The default of {code(name)} of {code(owner)}", "value", queries, notes)
@@ -298,7 +298,7 @@ def state_values(
         location_text = _location_text(first, names_repository=names_repository)
         text = f"{subject} {verb} {code(_shorten(first.value))}, in {location_text}"
         if len(best) > 1:
-            text += ", and the same in further places" if len(best) > 2 else ", and the same in another place"
+            text += ", and the same in other places" if len(best) > 2 else ", and the same in another place"
         evidence = tuple(first.evidence)
     else:
         visible = list(by_value.values())[:SHOWN]
@@ -307,7 +307,7 @@ def state_values(
             for candidate in visible
         ]
         # No number: a value that depends on the platform or on a build may be set elsewhere, too.
-        among = ":" if len(by_value) <= SHOWN else ", among them"
+        among = ":" if len(by_value) <= SHOWN else ", including"
         text = f"{subject} has several values{among} {'; '.join(parts)}"
         evidence = tuple(candidate.evidence[0] for candidate in visible)
     finding = Finding(Statement(text, evidence), unit, queries=[join_queries(queries)], notes=notes)

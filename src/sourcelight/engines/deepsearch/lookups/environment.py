@@ -68,12 +68,12 @@ def list_environment(work: Work, notes: list[str]) -> Finding | None:
     names = sorted(first_rows)
     name_list = join_words([code(name) for name in names[:MAX_DETAILS]])
     # No number: a library may read others, by forms that no list of functions has.
-    these = "this variable" if len(names) == 1 else "these variables"
-    among = ", among others:" if len(names) > MAX_DETAILS else ":"
-    text = f"Code reads {these} of the environment by name{among} {name_list}"
+    these = "this environment variable" if len(names) == 1 else "these environment variables"
+    these = "these environment variables and others" if len(names) > MAX_DETAILS else these
+    text = f"Code reads {these} by name: {name_list}"
     text += "; tests, examples or documents read others" if variables.is_elsewhere else ""
-    text += "; others are read by names that no line spells" if variables.is_unresolved else ""
-    text += "; scripts of a shell were not read" if variables.scripts else ""
+    text += "; other reads use names that no line spells out" if variables.is_unresolved else ""
+    text += "; shell scripts were not read" if variables.scripts else ""
     statements = [
         Statement(f"{code(name)}: {statement.text}", statement.evidence)
         for name in names[:MAX_DETAILS]
@@ -85,10 +85,10 @@ def list_environment(work: Work, notes: list[str]) -> Finding | None:
         "environment",
         queries=[join_queries(variables.queries)],
         notes=notes,
-        heading="Read at",
+        heading="Locations",
     )
     finding.details = statements
-    finding.method.append("Code outside of tests and examples counts; names that are put together at run time do not.")
+    finding.method.append("Covers code outside of tests and examples, without names that code builds at run time.")
     return finding
 
 
@@ -155,8 +155,8 @@ def find_variable(work: Work, words: str, notes: list[str]) -> Finding | None:
     )
     finding.quotes = [quote_around(work, texts, row)]
     finding.method.append(
-        f"It is the only one of {count_of(len(variables.first_rows), 'variable')} whose name has all of "
-        f"{join_words([code(part) for part in parts])}."
+        f"It is the only one of {count_of(len(variables.first_rows), 'variable')} with "
+        f"{join_words([code(part) for part in parts])} in its name."
     )
     return finding
 

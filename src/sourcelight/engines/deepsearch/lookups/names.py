@@ -297,7 +297,7 @@ def state_definitions(
         text = text.replace("places, in", "places: in", 1)
     if len(with_overloads(texts, best)) > len(best):
         files = "its file has" if len(best) == 1 else "their files have"
-        text += f"; {files} further definitions of the name"
+        text += f"; {files} more definitions of the name"
     finding = Finding(Statement(text, evidence), "definition", queries=[join_queries(queries)], notes=notes)
     finding.quotes = [head_at(texts, location) for location in visible_locations[:1]]
     visible_ids = {id(location) for location in visible_locations}

@@ -196,7 +196,7 @@ def confirm_definitions(work: Work, fact: Fact) -> bool:
     elif keyword_lines != indexed_lines:
         fact.is_least = True
         fact.sentences.append(
-            "A second count, by the words of the lines alone, gives other lines: only what both counts have is certain."
+            "A second count, by keywords, found other lines. Only results of both counts are certain."
         )
         macro_heads = {
             location: head for location, head in class_heads.items() if head.has_macro and head.kind in kinds
@@ -204,7 +204,9 @@ def confirm_definitions(work: Work, fact: Fact) -> bool:
         sure = indexed_lines & keyword_lines | macro_heads.keys()
         fact.number, fact.repositories = len(sure), Counter(repository for repository, _, _ in sure)
         if macro_heads.keys() - indexed_lines:
-            fact.sentences.append("So are classes with a macro before their names, which a grammar doesn't read.")
+            fact.sentences.append(
+                "Classes with a macro before their names are certain, too, although grammars don't read them."
+            )
             fact.tables[0] = _with_heads(work, table, sure, macro_heads)
     return bool(fact.number)
 

@@ -77,7 +77,7 @@ def find_throws(work: Work, name: str, notes: list[str]) -> Finding | None:
     finding.quotes = [quote_around(work, texts, throwing[0])]
     finding.details = statements
     finding.method.append(
-        "Code outside of tests and examples counts; an exception that another function makes does not."
+        "Covers code outside of tests and examples, without exceptions that another function creates."
     )
     return finding
 

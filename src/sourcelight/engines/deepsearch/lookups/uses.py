@@ -50,8 +50,8 @@ def find_tests(work: Work, locations: Sequence[DefinitionLocation], name: str, n
         # After an incomplete search, no match proves nothing; and some languages have tests beside the code.
         if notes or _has_tests_beside_code(work, notes):
             return None
-        text = f"No test file that is searched has the name {code(simple)}"
-        method = ["Files count as tests by their paths; what tests reach through other names is not looked at."]
+        text = f"No searched test file has the name {code(simple)}"
+        method = ["Test files are recognized by their paths. Tests may still use it through other names."]
         return Finding(Statement(text), "tests", queries=[join_queries(queries)], is_negative=True, method=method)
     texts = FileTexts(work.context)
     using = [row for row in rows if not IMPORT.match(row["line"]) and not COMMENT.match(row["line"])]
@@ -81,7 +81,7 @@ def find_tests(work: Work, locations: Sequence[DefinitionLocation], name: str, n
     holder_names = join_words([location_in(using[index], holders[index]) for index in first_uses[:SHOWN]])
     files = count_of(len({(row["repository"], row["path"]) for row in using}), "test file")
     verb = "has" if len(using) == 1 else "have"
-    beside = "Beside imports and comments, " if len(using) < len(rows) else ""
+    beside = "Besides imports and comments, " if len(using) < len(rows) else ""
     text = (
         f"{beside}{count_of(len(using), 'line')} of {files} {verb} the name {code(simple)}, such as in {holder_names}"
     )
@@ -94,7 +94,7 @@ def find_tests(work: Work, locations: Sequence[DefinitionLocation], name: str, n
     finding.recounts = frozenset({line_count, len(recount.files_in(stated))})
     finding.details = statements
     finding.quotes = [quote_around(work, texts, using[first_uses[0]])]
-    finding.method.append("Imports and comments don't count; another thing of the same name would.")
+    finding.method.append("Imports and comments don't count, but other things with the same name do.")
     return finding
 
 
@@ -145,7 +145,7 @@ def find_example(work: Work, locations: Sequence[DefinitionLocation], name: str,
     text = f"A line that uses the name {code(simple)} is in {location_text}: {code(row['line'].strip()[:160])}"
     finding = Finding(Statement(text, (line,) if line else ()), "example", queries=[join_queries(queries)], notes=notes)
     finding.quotes = [quote_around(work, texts, row)]
-    finding.heading = "Further uses"
+    finding.heading = "More uses"
     finding.details = [
         state_use(work, texts, use_row, holder_of(work, texts, use_row)) for use_row in first_rows[1:MAX_DETAILS]
     ]
@@ -208,9 +208,7 @@ def find_key_uses(work: Work, name: str, notes: list[str]) -> Finding | None:
     )
     finding.quotes = [quote_around(work, texts, first)]
     finding.details = statements[1:]
-    finding.method.append(
-        "Code outside of tests and examples counts; a key that is put together at run time is not found."
-    )
+    finding.method.append("Covers code outside of tests and examples, without keys that code builds at run time.")
     return finding
 
 
@@ -245,12 +243,12 @@ def find_configured(work: Work, name: str, notes: list[str]) -> Finding | None:
         text = f"{code(value[:160])} in {code(row['path'])}{repository_text}, line {row['line_number']:,}"
         statements.append(Statement(text, (line,) if line else ()))
     displayed_statements = statements[:SHOWN]
-    locations = (
-        ""
+    verb = (
+        "is set to"
         if len(values) == 1
-        else f"on {count_of(len(values), 'line')}{', among them' if len(values) > SHOWN else ':'} "
+        else f"is set on {count_of(len(values), 'line')}{', including' if len(values) > SHOWN else ':'}"
     )
-    text = f"{code(name)} is set to {locations}{'; '.join(entry.text for entry in displayed_statements)}"
+    text = f"{code(name)} {verb} {'; '.join(entry.text for entry in displayed_statements)}"
     evidence = tuple(item for entry in displayed_statements for item in entry.evidence)
     finding = Finding(
         Statement(text, evidence), "configured", queries=[join_queries(queries)], notes=notes, heading="Other lines"

@@ -26,11 +26,11 @@ from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking.question import RankQuery
 
 _MIN_VERSION, _MIN_SETTING, _MIN_VALUE = 0.55, 0.8, 0.55
-"""Least scores of lines that come before ranked passages, set once on questions about six repositories."""
+"""Minimum scores of lines that precede ranked passages, set once on questions about six repositories."""
 _BLOCK_CHARACTERS = 80
 _COUNTS = re.compile(r"\W*(?:how\s+many|number\s+of|count)\b", re.IGNORECASE)
 _SKIPPED = re.compile(r"\W*(?:why|how\s+(?:does|do|can|is|are|should|would)|explain|describe|who)\b", re.IGNORECASE)
-"""Questions that no line of a file answers alone."""
+"""Questions that a single line of a file can't answer."""
 
 
 def find_places(work: Work, texts: FileTexts, question: RankQuery, idf: Mapping[str, float]) -> list[RelevantPassage]:

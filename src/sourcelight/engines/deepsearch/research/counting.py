@@ -15,6 +15,7 @@ from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.answering import find_facts
 from sourcelight.engines.deepsearch.facts.files import excluded_repositories
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work
+from sourcelight.engines.deepsearch.facts.paths import describe_missing_paths
 from sourcelight.engines.deepsearch.lookups.recount import confirm_definitions
 from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.deepsearch.question.request import FactRequest
@@ -67,7 +68,8 @@ def lay_out(request: FactRequest, fact: Fact, inquiry: ResearchRequest, draft: D
         listed_words = ", ".join(code(word) for word in changed_words)
         verb = "was" if len(changed_words) == 1 else "were"
         action = "listed" if request.is_list else "counted"
-        draft.parts.append(Paragraph(f"This can't be {action} as asked: {listed_words} {verb} not read.", about))
+        refusal = f"This can't be {action} as asked, because {listed_words} {verb} not understood."
+        draft.parts.append(Paragraph(refusal, about))
         least = "at least " if fact.is_least else ""
         draft.parts.append(Paragraph(f"Without that: {least}{fact.number:,} {fact.subject}{links}.", about))
     elif fact.number is None and (missing := _missing(unapplied, inquiry)):
@@ -87,8 +89,7 @@ def lay_out(request: FactRequest, fact: Fact, inquiry: ResearchRequest, draft: D
     draft.parts.append(Paragraph(_format_claim(request, fact, unapplied), about))
     if fact.sentences or fact.search_notices:
         draft.parts.append(Paragraph(" ".join([*fact.sentences, *fact.search_notices]), about))
-    heading = "Counted" if fact.number is not None else "Looked up"
-    draft.parts.append(Heading(heading))
+    draft.parts.append(Heading("Method"))
     draft.parts.append(Paragraph("\n".join(_format_method(request, fact, inquiry, unapplied)), about))
     _write_repositories(fact, draft, about, list(inquiry.pins))
     for table in fact.tables:
@@ -152,10 +153,10 @@ def _format_claim(request: FactRequest, fact: Fact, unapplied: Sequence[str]) ->
     words = [word for word in unapplied if word in request.ignored]
     filters = [word for word in unapplied if word not in request.ignored]
     if words:
-        subject = "this word is" if len(words) == 1 else "these words are"
+        subject = "This word is not a filter, name or date" if len(words) == 1 else "None is a filter, name or date"
         sentences.append(
-            f"Not applied: {', '.join(map(code, words))}. In this question {subject} no filter, name or date, "
-            "so the answer may cover more than the question."
+            f"Not applied: {', '.join(map(code, words))}. {subject} in this question, so the answer may cover more "
+            "than the question."
         )
     if filters:
         names = " and ".join(f"{_filter_name(word, request)} {code(word)}" for word in filters)
@@ -164,17 +165,13 @@ def _format_claim(request: FactRequest, fact: Fact, unapplied: Sequence[str]) ->
     if fact.notes:
         sentences.append("Some contents could not be read, so the number may be too small; see below.")
     if request.as_text and request.relation not in {"contain", "call"} and not request.messages:
-        texts = " and ".join(code(text) for text in request.as_text)
-        is_several = len(request.as_text) > 1
-        sentences.append(
-            f"{texts} {'are no paths' if is_several else 'is no path'} of what is searched, and never "
-            f"{'were' if is_several else 'was'}: {'they were' if is_several else 'it was'} looked for as text."
-        )
+        pronoun = "they were" if len(request.as_text) > 1 else "it was"
+        sentences.append(f"{describe_missing_paths(request.as_text)}, so {pronoun} searched as text.")
     if not sentences:
         if fact.is_open or fact.is_least:
-            return "All that could be counted is; the first sentence says what could not."
+            return "The first sentence says what could not be counted."
         return (
-            "The count is complete for what was searched."
+            "The count covers everything that was searched."
             if fact.number is not None
             else "Every word of the question was applied."
         )
@@ -206,7 +203,7 @@ def _format_method(request: FactRequest, fact: Fact, inquiry: ResearchRequest, u
     )
     if excluded:
         names = list_names([code(name) for name in excluded], _NAMED_REPOSITORIES)
-        lines.append(f"- Left out, since forks and archived repositories count only where they are named: {names}.")
+        lines.append(f"- Left out, because forks and archived repositories count only if they are named: {names}.")
     if fact.query:
         lines.append(f"- To reproduce: {code(fact.query)}")
     if fact.rule:
@@ -219,7 +216,7 @@ def scope_lines(request: FactRequest | None, scope: QuestionScope, unapplied: Se
     lines = []
     for part in scope.parts:
         values = list_names([code(value) for value in part.values], _NAMED_REPOSITORIES)
-        lines.append(f"{code(part.source_text)} in the question is the {part.kind} {values}.")
+        lines.append(f"{code(part.source_text)} in the question means the {part.kind} {values}.")
     lines += scope.notes
     if request is None:
         return lines
@@ -229,14 +226,15 @@ def scope_lines(request: FactRequest | None, scope: QuestionScope, unapplied: Se
         repositories = ", ".join(code(name) for name in path.repositories[:_NAMED_REPOSITORIES])
         kind = "file" if path.is_file else "folder"
         lines.append(
-            f"{code(path.source_text)} is the {kind} {code(path.glob)}{f' of {repositories}' if repositories else ''}."
+            f"{code(path.source_text)} means the {kind} {code(path.glob)}"
+            f"{f' of {repositories}' if repositories else ''}."
         )
     if request.languages and not set(request.languages) & set(unapplied):
-        lines.append(f"Files of {', '.join(request.languages)} count.")
+        lines.append(f"Only {' and '.join(request.languages)} files count.")
     if request.tests is not None and "tests" not in unapplied:
-        lines.append("Files of tests count alone." if request.tests else "Files of tests don't count.")
+        lines.append("Only test files count." if request.tests else "Test files don't count.")
     if request.period.text and request.period.text not in unapplied:
-        lines.append(f"Committer dates {request.period.text}, UTC.")
+        lines.append(f"Only committer dates {request.period.text} count, in UTC.")
     return lines
 
 
@@ -247,8 +245,8 @@ def _format_refusal(request: FactRequest) -> str:
         return f"{subject[:1].upper()}{subject[1:]} can't be counted here: neither git nor the indexes have them."
     if request.kind == "dependencies":
         return (
-            "Dependencies can't be counted here: they are what the manifest of a repository lists, and none answers "
-            "the question as it is asked."
+            "Dependencies can't be counted here: they are listed in manifests, and no manifest answers the question "
+            "as asked."
         )
     if request.kind == "unknown":
         return "This can't be counted exactly: the question names nothing that git or the index counts."
@@ -272,7 +270,7 @@ def _write_repositories(fact: Fact, draft: Draft, about: tuple[str, ...], inquir
     visible_rows = [(inline(name, 160), f"{number:,}") for name, number in counts[:50]]
     draft.parts.append(Paragraph(_format_table(columns, visible_rows)))
     if len(counts) > len(visible_rows):
-        draft.parts.append(Paragraph(f"The first {len(visible_rows)} of {len(counts):,} rows are shown.", about))
+        draft.parts.append(Paragraph(f"These are the first {len(visible_rows)} of {len(counts):,} rows.", about))
 
 
 def _write_rows(table: Rows, fact: Fact, inquiry: ResearchRequest, draft: Draft, *, is_visible: bool) -> None:
@@ -298,9 +296,9 @@ def _write_rows(table: Rows, fact: Fact, inquiry: ResearchRequest, draft: Draft,
     draft.parts.append(Heading(table.title))
     draft.parts.append(Paragraph(_format_table((*columns, "source") if links else columns, lines)))
     if table.total > SHOWN_ROWS:
-        truncation = "" if len(table.rows) == table.total else f"; the table keeps the first {len(table.rows):,}"
+        truncation = "" if len(table.rows) == table.total else f"; the table has the first {len(table.rows):,}"
         about = tuple(sorted(fact.repositories))
-        draft.parts.append(Paragraph(f"The first {SHOWN_ROWS} of {table.total:,} rows are shown{truncation}.", about))
+        draft.parts.append(Paragraph(f"These are the first {SHOWN_ROWS} of {table.total:,} rows{truncation}.", about))
 
 
 def _format_cell(value: Any) -> str:
@@ -323,7 +321,7 @@ def format_searched(inquiry: ResearchRequest) -> str:
     pins = list(inquiry.pins)
     pin_list = ", ".join(f"{code(pin.repository)} at {code(pin.commit[:12])}" for pin in pins[:_NAMED_REPOSITORIES])
     suffix = (
-        f" and {count_of(len(pins) - _NAMED_REPOSITORIES, 'further repository')}"
+        f" and {count_of(len(pins) - _NAMED_REPOSITORIES, 'more repository')}"
         if len(pins) > _NAMED_REPOSITORIES
         else ""
     )

@@ -35,9 +35,9 @@ _WHOLE = re.compile(r"[A-Z`*].*[.:!?]\W?", re.DOTALL)
 """A paragraph that was not cut at either end."""
 
 _LINE_CHARACTERS = 200
-_NO_WORD = "No direct answer found: no file searched shares a word with the question."
+_NO_WORD = "No direct answer found: no searched file shares a word with the question."
 _NO_WORD_SHORT = "No direct answer found."
-_NO_ANSWER = "No direct answer found: what is searched has few of the question's words together."
+_NO_ANSWER = "No direct answer found: few words of the question occur together."
 
 
 def write_finding(finding: Finding, inquiry: ResearchRequest, draft: Draft) -> None:
@@ -51,12 +51,12 @@ def write_finding(finding: Finding, inquiry: ResearchRequest, draft: Draft) -> N
     if finding.details:
         draft.parts.append(Heading(finding.heading))
         draft.parts.append(Paragraph("\n".join(f"- {_cite(passage, draft)}" for passage in finding.details)))
-    draft.parts.append(Heading("Looked up"))
+    draft.parts.append(Heading("Method"))
     lines = list(finding.method)
     lines += scope_lines(None, inquiry.scope)
     lines += [f"To reproduce: {code(query)}" for query in finding.queries if query]
     lines += [f"Not read: {inline(note)}" for note in dict.fromkeys(finding.notes)]
-    draft.parts.append(Paragraph("\n".join(f"- {line}" for line in lines) or "- As cited."))
+    draft.parts.append(Paragraph("\n".join(f"- {line}" for line in lines) or "- See the citations."))
     draft.parts.append(Heading("Searched"))
     draft.parts.append(Paragraph(format_searched(inquiry), says_no_model=True))
     draft.searches += [query for query in finding.queries if not query.startswith("code.")]
@@ -206,7 +206,7 @@ def _lead(
         missing = None if unread is None else [word for word in unread if not _has_word(commit.subject, word)]
         if unread is not None and (missing or not unread):
             unread = missing or unread
-            words = join_words([code(word) for word in unread]) or "what it asks about"
+            words = join_words([code(word) for word in unread]) or "its subject"
             was = "were" if len(unread) > 1 else "was"
             relevant = f"This can't be answered as asked, because {words} {was} not understood. {relevant}"
         return [*paragraphs, relevant]
@@ -291,7 +291,7 @@ def _format_searched(findings: Findings, inquiry: ResearchRequest) -> list[str]:
     )
     lines = [f"- “{question}”: {counts}."]
     pin_texts = [f"{code(pin.repository)} at {code(pin.commit[:12])}" for pin in pins[:10]]
-    suffix = f" and {count_of(len(pins) - 10, 'further repository')}" if len(pins) > 10 else ""
+    suffix = f" and {count_of(len(pins) - 10, 'more repository')}" if len(pins) > 10 else ""
     lines.append(f"- Searched {', '.join(pin_texts)}{suffix}.")
     lines += [
         f"- {inline(name)} was not searched in full: {inline(reason)}."
@@ -302,7 +302,8 @@ def _format_searched(findings: Findings, inquiry: ResearchRequest) -> list[str]:
         for name, reason in sorted(inquiry.pins.failed.items())
     ]
     lines += [
-        f"- No file has {code(word)}: it was read as {code(nearest)}." for word, nearest in findings.spellings.items()
+        f"- No file has {code(word)}, so the search used {code(nearest)}."
+        for word, nearest in findings.spellings.items()
     ]
     if findings.past is not None:
         lines += [f"- {note}" for note in findings.past.notes]

@@ -125,9 +125,7 @@ def find_dependency(work: Work, question: PackageQuestion, notes: list[str]) -> 
     finding.details = [
         state_requirement(work, texts, match.manifest, match.requirement) for match in remaining[: MAX_DETAILS - 1]
     ]
-    finding.method.append(
-        f"Read {count_of(len(read), 'manifest')}; lock files and what is installed were not looked at."
-    )
+    finding.method.append(f"Read {count_of(len(read), 'manifest')}, but no lock files and no installed packages.")
     return finding
 
 
@@ -303,18 +301,18 @@ def _no_dependency(
         # Another package of the repository may list it, so the manifests are the subject.
         text = f"No: {manifests} {'does' if len(read) == 1 else 'do'} not list {code(question.name)}"
     else:
-        text = f"No: no manifest that is searched lists {code(question.name)} ({manifests})"
+        text = f"No: no searched manifest lists {code(question.name)} ({manifests})"
     finding = Finding(
         Statement(text), "dependency", queries=[join_queries(queries), join_queries(searches)], is_negative=True
     )
     if not rows:
-        finding.method.append(f"No file that is searched has the letters {code(tail)} at all.")
+        finding.method.append(f"No searched file contains {code(tail)}.")
         return finding
     rows.sort(key=lambda row: (rank_of(row["path"]), row["path"], row["line_number"]))
     finding.method.append(
-        f"{count_of(len(rows), 'line')} of files {'has' if len(rows) == 1 else 'have'} the letters {code(tail)}."
+        f"{count_of(len(rows), 'line')} in other files {'contains' if len(rows) == 1 else 'contain'} {code(tail)}."
     )
-    finding.heading = "Lines with these letters"
+    finding.heading = "Lines with this text"
     for row in rows[:SHOWN]:
         target = work.inquiry.pins.of(row["repository"])
         if target is not None:

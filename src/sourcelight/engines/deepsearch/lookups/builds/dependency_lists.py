@@ -99,7 +99,7 @@ def list_dependencies(  # noqa: PLR0911, PLR0915 - one for each reason to list n
         proofs = join_evidence([texts.evidence(target, path, line, line, "read", 1.0) for line in lines_cited])
         distinct = list(dict.fromkeys(requirement.name for requirement in required))
         names = join_words([code(requirement_name) for requirement_name in distinct[:_MAX_LISTED]])
-        among = ", among them" if len(distinct) > _MAX_LISTED else ":"
+        among = ", including" if len(distinct) > _MAX_LISTED else ":"
         groups = sorted({requirement.group for requirement in required if requirement.group})
         of_group = f" ({', '.join(groups[:SHOWN])})" if groups else ""
         count = count_of(len({requirement.name for requirement in required}), "dependency")
@@ -114,18 +114,18 @@ def list_dependencies(  # noqa: PLR0911, PLR0915 - one for each reason to list n
         has_none = not group and groups and not is_least and _are_for_development(path, lines, groups)
         if not has_none and groups and len(required) == len(requirements) and _RUNTIME.search(work.inquiry.question):
             return None
-        none_text = "no dependencies to run with, and " if has_none else ""
+        none_text = "no runtime dependencies, but " if has_none else ""
         other_requirements = [requirement for requirement in requirements if requirement not in required]
         of_others = _of_others(other_requirements)
         verb = "names" if _BY_FUNCTIONS.search(path) else "lists"
         text = f"{code(path)} {verb} {none_text}{count}{of_group}{among} {names}{of_others}"
         finding = Finding(Statement(text, proofs), "dependencies", queries=[join_queries(queries)], notes=notes)
         finding.recounts = frozenset({len(confirmed_names), len(other_requirements)})
-        finding.heading = "All that it lists"
+        finding.heading = "Full list"
         finding.details = statements[:_MAX_DETAILS]
         if len(statements) > _MAX_DETAILS:
-            finding.method.append(f"The first {_MAX_DETAILS} of {len(statements):,} lines are listed.")
-        finding.method.append("Other manifests, lock files and what is installed were not looked at.")
+            finding.method.append(f"These are the first {_MAX_DETAILS} of {len(statements):,} lines.")
+        finding.method.append("Other manifests, lock files and installed packages were not read.")
         return finding
     return _no_dependencies(work, texts, every, group, queries, notes)
 

@@ -87,7 +87,7 @@ def list_manifests(
         if target is not None:
             yield Manifest(target, row["path"], texts.lines(target, row["path"]))
     if len(rows) > _MAX_MANIFESTS:
-        notes.append(f"The first {_MAX_MANIFESTS} of {len(rows):,} manifests were read.")
+        notes.append(f"Only the first {_MAX_MANIFESTS} of {len(rows):,} manifests were read.")
 
 
 def unread_manifests(work: Work, notes: list[str]) -> list[dict[str, Any]]:
