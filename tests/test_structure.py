@@ -36,6 +36,7 @@ LONG_MODULES = {
     # Tables, and lists of what one thing can be.
     "core.errors": "all errors, so that one table restores them by name",
     "core.query.language_table": "a table: one language a line",
+    "engines.deepsearch.evidence.claims": "the table of sentences, which is data",
     "engines.deepsearch.question.counts": "the kinds of counts that a question can ask for",
     "engines.deepsearch.question.lookups": "the forms of questions that lines of code answer",
     "engines.execution.advice.proposals": "all proposals to change a query, in the order in which they are tried",

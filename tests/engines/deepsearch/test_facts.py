@@ -522,7 +522,7 @@ def test_a_removal_from_an_old_root_is_none_of_the_file_below_src(tmp_path: Path
     repo.commit({"src/click/utils.py": text * 2}, "Change", author="Lin <lin@example.org>")
     engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
     lead = research(engine, "When was click/utils.py removed?").text.split("\n\n## ")[0]
-    assert "`click/utils.py` was removed by Grace" in lead
+    assert "`click/utils.py` was renamed to `src/click/utils.py` by Grace" in lead
     assert "last changed by Lin" in research(engine, "Who last changed click/utils.py?").text
 
 

@@ -91,14 +91,14 @@ CLAIMS: Sequence[Claim] = (
         ("comparison.find_parameters", "comparison.find_lacking_parameter"),
     ),
     Claim(
-        ("`…` is called by …", "`…` is called by name in …"),
+        ("`…` is called by …", "`…` is called by name in …", "`…` is called or referenced by name in …"),
         "lines",
         "Each cited line has the call. The number counts calls outside of tests that navigation resolves, and says "
         '"calls or references" unless each has a bracket behind the name. The '
         'sentence says if other lines have the name, so it accounts for every line: "by name" if a call may be of '
         "another definition, \"at least\" if a file with the name couldn't be parsed.",
         "lines with the name",
-        ("calls._state", "calls.find_callers"),
+        ("calls._state", "calls._mentions", "calls.find_callers"),
     ),
     Claim(
         ("No call of `…` is certain, but …",),
@@ -130,6 +130,22 @@ CLAIMS: Sequence[Claim] = (
         "elsewhere.",
         _PLACES,
         ("classes.find_bases",),
+    ),
+    Claim(
+        ("The body of `…` lists …",),
+        "lines",
+        "The cited lines of the enum have the names. A grammar and a reading of the body by commas or cases give the "
+        "same ones, and no condition of a preprocessor leaves some out.",
+        _PLACES,
+        ("classes.find_members",),
+    ),
+    Claim(
+        ("`…` imports …",),
+        "lines",
+        'The cited lines of the file import the modules. The sentence names all of them, or says "at least": a grammar '
+        "finds no further statement.",
+        _PLACES,
+        ("answering.find_file_imports",),
     ),
     Claim(
         ("… of … test file… the name `…`, such as in …",),
@@ -251,12 +267,15 @@ CLAIMS: Sequence[Claim] = (
         ("events._find_named", "events._find_commit", "events._set_commit"),
     ),
     Claim(
-        ("A line with … was … by …", "… was added by …", "… was renamed from … by …", "… was removed by …",
-         "… was last changed by …", "… was first changed by …"),
+        (
+            "A line with … was … by …", "… was added by …", "… was added as … by …", "… was renamed from … by …",
+            "… was renamed to … by …", "… was removed by …", "… was last changed by …", "… was first changed by …",
+        ),
         "commit",
-        "The commit's diff has the line or the path. A file that got its name by a rename is not called added.",
+        "The commit's diff has the line or the path. A file that got its name by a rename is called added under its "
+        "former path, and the sentence has both commits.",
         "No commit changed it, if the history is complete",
-        ("events._find_line_change", "events._find_path_change", "changes.former_path"),
+        ("events._find_line_change", "events._find_path_change", "events._set_rename", "events._state_origin"),
     ),
     Claim(
         ("No commit …", "No author has commits…", "There is no commit…"),

@@ -1,15 +1,17 @@
-"""Counts of changed files and lines, of branches and tags; and the commits that removed files."""
+"""Counts of changed files and lines, of branches and tags; and the commits that removed or renamed files."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from sourcelight.core.errors import RepositoryError
 from sourcelight.core.markup import code
+from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.facts.commits import conditions, dates_of, revisions_of
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work, format_call, limiting_notices
 from sourcelight.engines.deepsearch.facts.paths import is_of_files
@@ -243,14 +245,61 @@ def removals_of(work: Work, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [row for row in rows if (row["repository"], row["commit"]) in removed]
 
 
-def former_path(work: Work, row: dict[str, Any]) -> str:
-    """Return what a commit renamed to a path of the request; empty if it renamed nothing to it."""
-    patterns = [re.compile(path.pattern) for path in work.request.paths]
-    for opened_history in histories.open_histories("commit_search", work.context, [row["repository"]]).selections:
+def renames_of(work: Work, pattern: str) -> list[tuple[str, str, str, str]]:
+    """Return the renames of a path, in which it is the former or the new one.
+
+    Parameters
+    ----------
+    work
+        Its request names the repositories.
+    pattern
+        A regular expression of the path.
+
+    Returns
+    -------
+    list of tuple of str
+        Repository, commit, former path and new path.
+    """
+    matches = re.compile(pattern).search
+    renames: list[tuple[str, str, str, str]] = []
+    for opened_history in histories.open_histories("commit_search", work.context, work.names).selections:
+        work.inquiry.context.cancellation.check()
         changes, layout = opened_history.history.changes, opened_history.layout(work.context)
-        for index in np.flatnonzero(changes.status == RENAMED).tolist():
-            if opened_history.history.oid(int(changes.commit[index])) != row["commit"]:
-                continue
-            if any(pattern.search(layout.text(int(layout.path[index]))) for pattern in patterns):
-                return layout.text(int(layout.old_path[index]))
-    return ""
+        is_match: dict[int, bool] = {}
+        for index in np.flatnonzero((changes.status == RENAMED) & opened_history.mask[changes.commit]).tolist():
+            numbers = int(layout.old_path[index]), int(layout.path[index])
+            for number in numbers:
+                if number not in is_match:
+                    is_match[number] = matches(layout.text(number)) is not None
+            if any(is_match[number] for number in numbers):
+                commit = opened_history.history.oid(int(changes.commit[index]))
+                renames.append((opened_history.name, commit, layout.text(numbers[0]), layout.text(numbers[1])))
+    return renames
+
+
+_MAX_RENAMES = 20
+
+
+def find_origin(
+    work: Work, row: dict[str, Any], renames: Sequence[tuple[str, str, str, str]]
+) -> tuple[str, dict[str, Any]] | None:
+    """Return under which path, and by which commit, a file came that a rename brought to its path; None without one."""
+    origin: tuple[str, dict[str, Any]] | None = None
+    for _ in range(_MAX_RENAMES):
+        key = row["repository"], row["commit"]
+        path_then = origin[0] if origin is not None else ""
+        former = next(
+            (old for *commit, old, new in renames if tuple(commit) == key and (not path_then or new == path_then)), ""
+        )
+        if not former:
+            return origin
+        arguments = {"repos": [row["repository"]], "files": [f"^{escape_regexp(former)}$"], "useRegex": True}
+        rows = work.call("commit_search", {**arguments, **revisions_of(work)}).table.to_pylist()
+        # What another branch did later to the former path is no part of this history.
+        position = next((index for index, item in enumerate(rows) if item["commit"] == row["commit"]), None)
+        if position is None or position + 1 >= len(rows):
+            return origin
+        row = rows[-1]
+        origin = former, row
+        renames = renames_of(work, f"^{escape_regexp(former)}$")
+    return origin

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from sourcelight.core.errors import RepositoryError, SourcelightError
 from sourcelight.core.markup import code, count_of
 from sourcelight.core.markup.counts import list_names
-from sourcelight.engines.deepsearch.facts.changes import former_path, removals_of
+from sourcelight.engines.deepsearch.facts.changes import find_origin, removals_of, renames_of
 from sourcelight.engines.deepsearch.facts.commits import (
     commit_arguments,
     commits_by_name,
@@ -293,19 +294,18 @@ def _find_path_change(work: Work, paths: PathNames) -> Fact | None:
     newest = request.is_last or request.event == "removed"
     removals = removals_of(work, rows) if request.event == "removed" and request.paths and not exists else []
     row = removals[0] if removals else rows[0 if newest else -1]
-    if request.event == "removed":
-        # On another branch, the name may have been changed after it was removed: a later date alone isn't a removal.
-        verb = "was removed" if removals else "was last changed"
-    elif request.event == "added":
-        verb = "was last changed" if request.is_last else "was added"
-        is_file = len(request.paths) == 1 and request.paths[0].is_file
-        old_path = former_path(work, row) if is_file and not request.is_last else ""
-        if old_path:
-            # What a rename brought is older than its name.
-            verb = f"was renamed from {code(old_path)}"
-            fact.sentences.append(f"Its earlier history is under {code(old_path)}.")
-    else:
-        verb = "was last changed" if newest else "was first changed"
+    is_file = len(request.paths) == 1 and request.paths[0].is_file
+    renames = renames_of(work, request.paths[0].pattern) if is_file and request.event != "changed" else []
+    if request.event == "renamed":
+        if not _set_rename(fact, paths_text, rows, renames, exists=exists):
+            return None
+        table.title, fact.tables = "Commits", [table]
+        return fact
+    if request.event == "added" and not request.is_last and renames and len(concrete) <= 1:
+        origin = find_origin(work, row, renames)
+        if origin is not None:
+            return _state_origin(fact, paths_text, row, *origin)
+    verb = _verb_of(request.event, row, renames, is_newest=newest, is_removal=bool(removals))
     _set_commit(
         fact,
         f"{paths_text[0].upper() + paths_text[1:] if paths_text == 'the history' else paths_text} {verb}",
@@ -322,4 +322,55 @@ def _find_path_change(work: Work, paths: PathNames) -> Fact | None:
     fact.sentences.append(f"{count_of(len(rows), 'commit')} changed it.")
     table.title = "Commits"
     fact.tables = [table]
+    return fact
+
+
+def _verb_of(
+    event: str,
+    row: dict[str, Any],
+    renames: Sequence[tuple[str, str, str, str]],
+    *,
+    is_newest: bool,
+    is_removal: bool,
+) -> str:
+    """Say what a commit did to a path."""
+    key = row["repository"], row["commit"]
+    new_path = next((new for *commit, _, new in renames if tuple(commit) == key), "")
+    if event == "removed" and is_removal:
+        return f"was renamed to {code(new_path)}" if new_path else "was removed"
+    if event == "added" and not is_newest:
+        return "was added"
+    # On another branch, the name may have been changed after it was removed: a later date alone isn't a removal.
+    return "was last changed" if is_newest else "was first changed"
+
+
+def _set_rename(
+    fact: Fact,
+    paths_text: str,
+    rows: Sequence[dict[str, Any]],
+    renames: Sequence[tuple[str, str, str, str]],
+    *,
+    exists: bool,
+) -> bool:
+    """Set the newest rename of a file: to its new path if it is gone, else from its former one; False for none."""
+    by_commit = {(repository, commit): (old, new) for repository, commit, old, new in renames}
+    requested_path = paths_text.strip("`")
+    for row in rows:
+        old, new = by_commit.get((row["repository"], row["commit"]), ("", ""))
+        path = new if exists else old
+        if not old or not f"/{path}".endswith(f"/{requested_path}"):
+            continue
+        verb = f"was renamed from {code(old)}" if exists else f"was renamed to {code(new)}"
+        _set_commit(fact, f"{code(path)} {verb}", row, f"renamed {requested_path}")
+        fact.subject += f", {row['commit'][:12]} of {code(row['repository'])}"
+        return True
+    return False
+
+
+def _state_origin(fact: Fact, paths_text: str, renamed_row: dict[str, Any], former: str, row: dict[str, Any]) -> Fact:
+    """State who added a file under its former path, and who gave it its name."""
+    _set_commit(fact, f"{paths_text} was added as {code(former)}", row, f"first to change {former}")
+    fact.subject += f", {row['commit'][:12]} of {code(row['repository'])}, and renamed by {byline(renamed_row)}"
+    fact.commits.append(evidence_of(renamed_row, "renamed it"))
+    fact.rule = f"Renames are those of `git log -M`, which compares contents. {_NO_MERGES}"
     return fact

@@ -150,7 +150,9 @@ def is_parsed(texts: FileTexts, target: Target, path: str) -> bool:
 def is_unread_code(texts: FileTexts, target: Target, path: str) -> bool:
     """Return whether a file may define names, and no grammar has parsed it."""
     language = language_of(path)
-    return not (language in NO_CODE or _NO_CODE_FILES.search(path) or is_parsed(texts, target, path))
+    # `changeset.ex` is no list of changes.
+    is_document = _NO_CODE_FILES.search(path) is not None and language not in PROGRAMMING_LANGUAGES
+    return not (language in NO_CODE or is_document or is_parsed(texts, target, path))
 
 
 def unparsed_languages(work: Work, notes: list[str]) -> list[str]:

@@ -8,14 +8,17 @@ from dataclasses import replace
 from typing import Any
 
 from sourcelight.core.errors import QueryError, RepositoryError, SourcelightError, ToolError, UnsupportedTool
-from sourcelight.core.markup import code
+from sourcelight.core.markup import code, join_words
 from sourcelight.engines.deepsearch.evidence.claims import is_proven
-from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
+from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.commits import evidence_of
 from sourcelight.engines.deepsearch.facts.events import byline
+from sourcelight.engines.deepsearch.facts.imports import imports_in
 from sourcelight.engines.deepsearch.facts.model import Work, format_call
 from sourcelight.engines.deepsearch.facts.paths import PathNames
+from sourcelight.engines.deepsearch.facts.subclasses import C_FAMILY
+from sourcelight.engines.deepsearch.facts.unparsed_definitions import language_at
 from sourcelight.engines.deepsearch.lookups.absence import WITHIN_NAMES, find_absence
 from sourcelight.engines.deepsearch.lookups.builds.dependencies import PackageQuestion, find_dependency
 from sourcelight.engines.deepsearch.lookups.builds.dependency_lists import list_dependencies
@@ -23,7 +26,7 @@ from sourcelight.engines.deepsearch.lookups.builds.fields import find_field, fin
 from sourcelight.engines.deepsearch.lookups.builds.manifest_files import is_repository
 from sourcelight.engines.deepsearch.lookups.builds.options import find_option
 from sourcelight.engines.deepsearch.lookups.calls import find_callees, find_callers
-from sourcelight.engines.deepsearch.lookups.classes import find_bases
+from sourcelight.engines.deepsearch.lookups.classes import find_bases, find_members
 from sourcelight.engines.deepsearch.lookups.comparison import (
     find_difference,
     find_lacking_parameter,
@@ -39,11 +42,13 @@ from sourcelight.engines.deepsearch.lookups.defaults import (
 from sourcelight.engines.deepsearch.lookups.environment import find_variable, list_environment
 from sourcelight.engines.deepsearch.lookups.initial_values import find_constant_of, find_initial_value
 from sourcelight.engines.deepsearch.lookups.names import (
+    MAX_DETAILS,
     DefinitionLocation,
     find_definitions,
     is_of_kind,
     state_definitions,
 )
+from sourcelight.engines.deepsearch.lookups.recount import code_lines
 from sourcelight.engines.deepsearch.lookups.throws import find_throws
 from sourcelight.engines.deepsearch.lookups.uses import (
     find_configured,
@@ -55,6 +60,7 @@ from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.deepsearch.question.lookups import Lookup, read_lookup
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest
+from sourcelight.engines.search import Target
 
 _PLAIN_WORD = re.compile(r"[a-z]+")
 
@@ -152,26 +158,13 @@ def _find_in_prose(lookup: Lookup, work: Work, queries: list[str], notes: list[s
     return finding
 
 
-def find_line_author(  # noqa: PLR0911 - what is not one line of one file is left to others
-    work: Work, paths: PathNames, path: str, line: int
-) -> Finding | None:
+def find_line_author(work: Work, paths: PathNames, path: str, line: int) -> Finding | None:
     """Return the commit that brought a line of a file; None if the path is not one file."""
-    scope = paths.find(path)
-    if scope is None or not scope.is_file:
+    location = _file_of(work, paths, path)
+    if location is None:
         return None
-    matching = [
-        (repository, file_path)
-        for (repository, _), files in paths.paths.items()
-        for file_path in files
-        if file_path == path or file_path.endswith(f"/{path}")
-    ]
-    exact = [item for item in matching if item[1] == path]
-    if len(exact or matching) != 1:
-        return None
-    ((repository, file),) = exact or matching
-    target = work.inquiry.pins.of(repository)
-    if target is None:
-        return None
+    target, file = location
+    repository = target.repository.name
     texts = FileTexts(work.context)
     count = len(texts.lines(target, file))
     if not 1 <= line <= count:
@@ -224,6 +217,79 @@ def _find_dependency(lookup: Lookup, work: Work, notes: list[str]) -> Finding | 
     return find_dependency(work, PackageQuestion(lookup.name, lookup.owner, lookup.group, lookup.asks), notes)
 
 
+def find_file_imports(work: Work, paths: PathNames, path: str) -> Finding | None:
+    """Return what the lines of a file import; None if the path is not one file, or its language is unknown."""
+    location = _file_of(work, paths, path)
+    if location is None:
+        return None
+    target, file_path = location
+    texts = FileTexts(work.context)
+    language = language_at(texts, target, file_path)
+    if language in C_FAMILY or language.startswith("Objective-C"):
+        # Lines of the preprocessor look like comments of other languages.
+        text = re.sub(r"/\*.*?(?:\*/|\Z)", _blank, "\n".join(texts.lines(target, file_path)), flags=re.DOTALL)
+        lines = list(enumerate(text.split("\n"), 1))
+    else:
+        lines = list(code_lines(texts, work, target.repository.name, file_path))
+    modules = imports_in([(number, line.removeprefix("\ufeff")) for number, line in lines], language)
+    if not modules:
+        return None
+    first_lines: dict[str, int] = {}
+    for module in modules:
+        first_lines.setdefault(module.name, module.line)
+    visible = list(first_lines)[:MAX_MODULES]
+    line_numbers = sorted({first_lines[name] for name in visible})
+    is_short = line_numbers[-1] - line_numbers[0] < MAX_LINES
+    ranges = [(line_numbers[0], line_numbers[-1])] if is_short else [(line, line) for line in line_numbers]
+    evidence = tuple(texts.evidence(target, file_path, start, end, "read") for start, end in ranges)
+    # A grammar reads statements over several lines, too: what only one of both has may be missing here.
+    parsed = texts.definitions(target, file_path)
+    lines_with_modules = {module.line for module in modules}
+    is_sure = all(
+        import_.line in lines_with_modules or import_.module in first_lines
+        for import_ in (parsed.imports if parsed is not None else ())
+    )
+    least = "at least " if not is_sure or len(first_lines) > len(visible) else ""
+    statement = Statement(f"{code(file_path)} imports {least}{join_words([code(name) for name in visible])}", evidence)
+    finding = Finding(statement, "imports")
+    finding.details = [
+        Statement(f"line {line:,}: {code(name)}", (texts.evidence(target, file_path, line, line, "read"),))
+        for name, line in list(first_lines.items())[len(visible) : len(visible) + MAX_DETAILS]
+    ]
+    finding.heading = "Further imports"
+    finding.method.append(
+        "Lines that import something count as they are written, each module once, also those under a condition."
+    )
+    return finding
+
+
+def _blank(match: re.Match[str]) -> str:
+    return re.sub(r"[^\n]", " ", match[0])
+
+
+MAX_MODULES = 20
+"""Modules that a headline names."""
+
+
+def _file_of(work: Work, paths: PathNames, path: str) -> tuple[Target, str] | None:
+    """Return the one file that a path means; None for none or several."""
+    scope = paths.find(path)
+    if scope is None or not scope.is_file:
+        return None
+    matching = [
+        (repository, file_path)
+        for (repository, _), files in paths.paths.items()
+        for file_path in files
+        if file_path == path or file_path.endswith(f"/{path}")
+    ]
+    exact = [item for item in matching if item[1] == path]
+    if len(exact or matching) != 1:
+        return None
+    ((repository, file),) = exact or matching
+    target = work.inquiry.pins.of(repository)
+    return None if target is None else (target, file)
+
+
 def _list_dependencies(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
     """List what a manifest lists: of the repository, or of the package that the question names."""
     package = "" if lookup.name == "dependencies" else lookup.name
@@ -232,6 +298,7 @@ def _list_dependencies(lookup: Lookup, work: Work, notes: list[str]) -> Finding 
 
 _WITHOUT_DEFINITION: Mapping[str, Callable[[Lookup, Work, list[str]], Finding | None]] = {
     "line": lambda lookup, work, _: find_line_author(work, PathNames(work.inquiry), lookup.path, lookup.line),
+    "imports": lambda lookup, work, _: find_file_imports(work, PathNames(work.inquiry), lookup.path),
     "dependency": _find_dependency,
     "field": lambda lookup, work, notes: find_field(
         work, lookup.symbol_kind, lookup.name, lookup.owner, lookup.group, notes
@@ -252,6 +319,7 @@ _OF_DEFINITION: Mapping[str, Callable[[Work, list[DefinitionLocation], str, list
     "callers": lambda work, locations, name, _, notes: find_callers(work, locations, name, notes),
     "callees": lambda work, locations, name, _, __: find_callees(work, locations, name),
     "bases": lambda work, locations, name, queries, _: find_bases(work, locations, name, queries),
+    "members": lambda work, locations, name, queries, _: find_members(work, locations, name, queries),
     "tests": lambda work, locations, name, _, notes: find_tests(work, locations, name, notes),
     "example": lambda work, locations, name, _, notes: find_example(work, locations, name, notes),
     "purpose": lambda work, locations, name, queries, _: find_purpose(work, locations, name, queries),

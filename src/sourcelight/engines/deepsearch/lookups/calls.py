@@ -264,6 +264,69 @@ def _statement(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> Statemen
     return Statement(text, (texts.evidence(target, row["caller_path"], line, line, "usage", 0.0, symbols),))
 
 
+_MAX_CALLS = 4
+"""Lines with calls that a headline names."""
+_WITHOUT_BRACKETS = frozenset({"Haskell", "OCaml", "F#", "Elm", "PureScript"})
+_CALL_FORMS: Mapping[str, str] = {
+    "Elixir": r"(?:(?<![\w@:]){name}\s*\(|\|>\s*(?:\w+\.)*{name}\b|&(?:\w+\.)*{name}/\d)",
+    "Perl": r"(?:(?<![\w$@%]){name}\s*\(|->\s*{name}\b|&(?:\w+::)*{name}\b)",
+    "Clojure": r"\((?:\w+/)?{name}(?=[\s)])",
+    "Lua": r"(?<![\w]){name}\s*[(\"{{]",
+    "Objective-C": r"(?:(?<![\w$]){name}\s*\(|\[[^\]]*\s{name}[:\]])",
+    "Swift": r"(?<![\w$]){name}\s*(?:<[^<>()]*>)?\s*[({{]",
+    "Dart": r"(?<![\w$]){name}\s*(?:<[^()]*>)?\(",
+}
+"""Forms of calls, by language; elsewhere a bracket follows the name."""
+_TEXTS = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
+
+
+def _state_unparsed(work: Work, texts: FileTexts, name: str, rows: Sequence[Mapping[str, Any]]) -> Statement | None:
+    """State which lines call a function in languages without a grammar, by the form of a line; None for none."""
+    calling = []
+    code_numbers: dict[tuple[str, str], set[int]] = {}
+    for row in rows:
+        language, key = language_of(row["path"]), (row["repository"], row["path"])
+        if language not in UNPARSED_LANGUAGES or IMPORT.match(row["line"] or ""):
+            continue
+        if key not in code_numbers:
+            code_numbers[key] = {number for number, _ in recount.code_lines(texts, work, *key)}
+        if row["line_number"] in code_numbers[key] and _calls(row["line"] or "", name, language):
+            calling.append(row)
+    if not calling:
+        return None
+    visible = calling[:_MAX_CALLS]
+    evidence = []
+    for row in visible:
+        target = work.inquiry.pins.of(row["repository"])
+        if target is not None:
+            evidence.append(
+                texts.evidence(target, row["path"], row["line_number"], row["line_number"], "usage", 0.0, (name,))
+            )
+    line_list = join_words([f"line {row['line_number']:,} of {code(row['path'])}" for row in visible])
+    is_reference = any(language_of(row["path"]) in _WITHOUT_BRACKETS for row in calling)
+    verb = "called or referenced" if is_reference else "called"
+    further = "" if len(rows) == len(visible) else "; other lines have the name"
+    return Statement(f"{code(name)} is {verb} by name in {line_list}{further}", tuple(evidence))
+
+
+def _calls(line: str, name: str, language: str) -> bool:
+    """Return whether a line of code has the form of a call, outside of texts and comments."""
+    comment = r"\s--\s.*|\{-(?!#).*?-\}" if language in {"Haskell", "Lua", "Elm", "PureScript"} else r"\s(?://|#)\s.*"
+    bare = re.sub(comment, "", _TEXTS.sub('""', line))
+    escaped = re.escape(name)
+    if language not in _WITHOUT_BRACKETS:
+        if re.match(r"\s*@\w", bare) and language == "Elixir":
+            return False
+        form = _CALL_FORMS.get(language, r"(?<![\w$]){name}\s*\(").format(name=escaped)
+        return re.search(form, bare) is not None
+    # A signature, an equation, a pragma or a list of exports doesn't call it.
+    if re.match(r"\s*(?:module\b|\{-#)", bare) or re.match(
+        rf"\s*{escaped}\b[^=]*(?:::|(?<![=<>/]) ?=(?!=)|\|)|\s*[,(]?\s*{escaped}\s*[,)]?\s*$", bare
+    ):
+        return False
+    return re.search(rf"(?<![\w.']){escaped}(?![\w'])|(?<=[A-Za-z]\.){escaped}(?![\w'])", bare) is not None
+
+
 def _no_callers(
     work: Work, name: str, callables: Sequence[DefinitionLocation], queries: list[str], notes: list[str]
 ) -> Finding | None:
@@ -314,6 +377,12 @@ def _mentions(
             continue
         evidence = texts.evidence(target, row["path"], row["line_number"], row["line_number"], "usage")
         statements.append(Statement(f"{code(row['path'])}: {code((row['line'] or '').strip()[:160])}", (evidence,)))
+    headline = _state_unparsed(work, texts, name, main)
+    if headline is not None:
+        finding = Finding(headline, "callers", queries=queries, heading="Lines with the name")
+        finding.details = statements
+        finding.method.append("Calls were found by the name alone: another function of this name may be called there.")
+        return finding
     locations = list(dict.fromkeys(f"{code(row['path'])}, line {row['line_number']:,}" for row in main))[:SHOWN]
     # A colon promises all of them, and comments, texts and tests have the name, too.
     such = f"{':' if len(rows) == len(locations) else ', such as'} {join_words(locations)}"

@@ -59,14 +59,19 @@ def files_of(work: Work, languages: Collection[str] = ()) -> list[tuple[str, str
 def code_lines(texts: FileTexts, work: Work, repository: str, path: str) -> Iterator[tuple[int, str]]:
     """Yield the lines of a file, from 1, without those in comments and in texts of several lines."""
     target = work.inquiry.pins.of(repository)
+    language = language_of(path)
     until = ""
     for number, line in enumerate(() if target is None else texts.lines(target, path), 1):
         if until:
             until = "" if until in line else until
             continue
+        if language == "Perl" and re.match(r"__(?:END|DATA)__\s*$|=[a-z]", line) is not None:
+            # Documentation ends with its own mark, and what follows the end of a program is text.
+            until = "=cut" if line.startswith("=") else "\0"
+            continue
         if _COMMENT.match(line) is None:
             yield number, line
-        until = _find_end(line)
+        until = "-}" if language == "Haskell" and line.count("{-") > line.count("-}") else _find_end(line)
 
 
 def _find_end(line: str) -> str:

@@ -28,7 +28,9 @@ WHO = re.compile(
 WHEN = re.compile(
     r"^\W*(?:(?:since )?when\b(?:\s+(?:and|or)\s+(?:by )?who(?:m)?\b)?|(?:at|on|in) (?:what|which) (?:date"
     r"|day|year|month|commit)\b|(?:which|what) (?:was the )?(?:date|day|year)\b"
-    r"|(?:which|what)\s+commit\b|(?:what|which)\s+(?:is|was)\s+the\s+(?=(?:date of the )?(?:first|last"
+    r"|(?:which|what)\s+commit\b"
+    r"|(?:what|where|which (?:name|path))\s+(?:was|were|is|has|did)\b(?=.*\b(?:renamed?|moved?)\b)"
+    r"|(?:what|which)\s+(?:is|was)\s+the\s+(?=(?:date of the )?(?:first|last"
     r"|latest|newest|oldest|initial|most recent)\s+(?:commit|change)\b)"
     r"|(?:since|in) which commit\b|how long ago\b|how old is\b)",
     re.IGNORECASE,
@@ -44,7 +46,7 @@ ONE_COMMIT = re.compile(
     r"|changes?|author|date|subject|message|of|by)\s+)*"
     r"(?:commit\s+)?(?P<id>[0-9a-f]{7,40})"
     r"(?:\s+(?:do|change[ds]?|fix|add(?:ed)?|remove[ds]?|introduce[ds]?|about|for|made|committed|authored|written|by|to"
-    r"|whom?|and|when|why))*\W*$",
+    r"|whom?|and|when|why))*(?:\s+(?:in|of|from|within))?\W*$",
     re.IGNORECASE,
 )
 """Questions about a commit that they name: "what did commit 1a2b3c4 do"."""
@@ -56,6 +58,10 @@ _COMMIT = re.compile(
 _SUBJECT = rf"{DET}(?P<subject>{TERMS}|⟨P\d+⟩)?"
 _REMOVED = re.compile(
     r"\b(?:remov(?:e|ed|es)|delet(?:e|ed|es)|dropp?(?:ed|s)?|(?:got|get) rid of|t(?:ake|ook|aken) out)\b", re.IGNORECASE
+)
+_RENAMED = re.compile(
+    r"\b(?:(?:been\s+)?(?:renam(?:e|ed|es)|mov(?:e|ed|es))(?:\s+(?:to|from|into))?|(?:get|got) renamed|go|went)\b",
+    re.IGNORECASE,
 )
 _LAST = re.compile(r"\b(?:(?:most )?recently|last|latest|lately)\b", re.IGNORECASE)
 _CHANGED = re.compile(
@@ -196,7 +202,9 @@ def _filters(marked_text: MarkedText, paths: QuestionPaths, *, authors: bool = T
     return fields | take_messages(marked_text)
 
 
-def _of_subject(marked_text: MarkedText, kind: str, paths: QuestionPaths) -> dict[str, Any] | None:
+def _of_subject(  # noqa: PLR0911 - one for each form of question
+    marked_text: MarkedText, kind: str, paths: QuestionPaths
+) -> dict[str, Any] | None:
     """Read questions about who added, removed or changed something and when, and who owns it."""
     text = marked_text.text
     # The first that matches counts, so the order decides: "who removed the added check" asks for a removal.
@@ -204,6 +212,7 @@ def _of_subject(marked_text: MarkedText, kind: str, paths: QuestionPaths) -> dic
         (
             name
             for name, pattern in (
+                ("renamed", _RENAMED),
                 ("removed", _REMOVED),
                 ("added", _ADDED),
                 ("changed", _CHANGED),
@@ -225,6 +234,8 @@ def _of_subject(marked_text: MarkedText, kind: str, paths: QuestionPaths) -> dic
         return None
     names = re.search(rf"(?P<terms>{TERMS})", text)
     path = re.search(r"⟨P\d+⟩", text)
+    if event == "renamed" and path is None:
+        return None
     if event in {"people", "owner"}:
         scope = take_paths(marked_text, paths, of_history=event == "people")
         # "Who owns this" without a path has no subject that can be counted.
@@ -242,8 +253,9 @@ def _of_subject(marked_text: MarkedText, kind: str, paths: QuestionPaths) -> dic
         _take_subject(marked_text, names["terms"])
         scope = {"terms": terms, "every": is_every(names["terms"]), **take_paths(marked_text, paths, of_history=False)}
     else:
-        scope = take_paths(marked_text, paths, of_history=True, removed=event == "removed")
-    pattern = {"removed": _REMOVED, "added": _ADDED, "changed": _CHANGED}[event]
+        is_past = event in {"removed", "renamed"}
+        scope = take_paths(marked_text, paths, of_history=True, removed=is_past)
+    pattern = {"removed": _REMOVED, "added": _ADDED, "changed": _CHANGED, "renamed": _RENAMED}[event]
     marked_text.take(pattern)
     if event == "changed":
         first = marked_text.take(r"\bfirst\b") is not None

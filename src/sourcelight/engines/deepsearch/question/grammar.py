@@ -200,7 +200,7 @@ DEFINES = re.compile(
 SUBTYPES = re.compile(
     r"^\W*(?:(?:what|who|which|list|show|name|are|is|there|all|any|the|me|other|types?|things?|structs?(?=\s+(?:that\s+)?conform)"
     r"|objects?|ones)\s+)*(?:that\s+)?(?:directly\s+)?"
-    r"(?:(?P<verb>implements?|inherits?(?:\s+from)?|extends?|derives?\s+from|conforms?\s+to|adopts?)"
+    r"(?:(?P<verb>implements?|inherits?(?:\s+from)?|extends?|derives?\s+from|conforms?\s+to|adopts?|sub-?\s?class(?:es)?)"
     r"|(?:sub-?\s?class(?:es)?|sub-?types?|implement(?:ations?|ors?|ers?)|heirs?|derived\s+class(?:es)?"
     r"|child(?:ren)?(?:\s+class(?:es)?)?|conformances?)\s+(?:of|to))\s+"
     rf"(?={DET}(?:(?:interface|trait|protocol|class|base\s+class|type)\s+)?(?:⟨[NQ]\d+⟩|(?-i:[A-Z]\w*)))",
@@ -209,7 +209,8 @@ SUBTYPES = re.compile(
 """A question for subtypes that names no kind of them: "what implements X", "subclasses of X"."""
 MANY_SUBTYPES = re.compile(
     r"\bhow many\s+(?:direct\s+)?(?:sub-?\s?class(?:es)?|sub-?types?|implement(?:ations?|ors?|ers?)"
-    r"|types?\s+(?:that\s+)?implement)(?:\s+(?:of|for))?\s+(?=⟨[NQ]\d+⟩|(?-i:[A-Z]\w*))",
+    r"|types?\s+(?:that\s+)?implement)(?:\s+(?:of|for)|\s+(?:does|do|has)(?:\s+the\s+(?:class|interface|trait))?)?"
+    r"\s+(?=⟨[NQ]\d+⟩|(?-i:[A-Z]\w*))",
     re.IGNORECASE,
 )
 _GLUE = """

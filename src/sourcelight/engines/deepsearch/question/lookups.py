@@ -56,8 +56,8 @@ class Lookup:
     ----------
     kind
         ``definition``, ``existence``, ``value``, ``default``, ``configured``, ``callers``, ``callees``, ``bases``,
-        ``difference``, ``tests``, ``example``, ``parameters``, ``purpose``, ``key``, ``environment``, ``variable``,
-        ``throws``, ``dependency``, ``dependencies``, ``field``, ``runtime`` or ``line``.
+        ``members``, ``difference``, ``tests``, ``example``, ``parameters``, ``purpose``, ``key``, ``environment``,
+        ``variable``, ``throws``, ``dependency``, ``dependencies``, ``field``, ``runtime``, ``imports`` or ``line``.
     name
         The subject as written, without quotation marks: a definition, a setting, a package or a language. Of a
         ``variable``, its purpose.
@@ -67,7 +67,7 @@ class Lookup:
     symbol_kind
         The noun next to the name, such as ``class``; empty without one.
     path, line
-        Of a line, its file and number.
+        Of a line, its file and number; of imports, the file.
     is_when
         Whether the question asks for a date rather than a person.
     bound
@@ -103,6 +103,22 @@ _LINE = (
     _pattern(
         r"(?P<asks>who|when|which commit|what commit)\s+(?:(?:has|have|last|originally)\s+)*(?:wrote|changed|modified|"
         r"touched|edited|authored)\s+(?P<path>`[^`]+`|[^\s`]+?)(?::|,?\s+(?:at\s+)?line\s+)(?P<line>\d{1,7})"
+    ),
+)
+_FILE = r"(?P<path>`[^`\n]+`|(?:[\w@.+-]+/)*[\w@+-]+\.[A-Za-z]\w{0,9})"
+_MODULE_NOUN = (
+    r"(?:(?:other|external|third[\s-]party|internal)\s+)?(?:packages?|modules?|headers?(?:\s+files?)?|librar(?:y|ies)|files?|namespaces?|crates?|gems?"
+    r"|dependencies|things|imports?|includes?)"
+)
+_IMPORTING = r"(?:directly\s+)?(?:import|include|require|use|load|depend\s+(?:up)?on|pull\s+in)"
+# "Which packages does src/app.py import?", "What are the imports of app.py?".
+_FILE_IMPORTS = (
+    _pattern(rf"(?:what|which)(?:\s+{_MODULE_NOUN})?\s+(?:does|do)\s+(?:the\s+)?(?:file\s+)?{_FILE}\s+{_IMPORTING}"),
+    _pattern(
+        rf"(?:what|which)\s+{_MODULE_NOUN}\s+(?:are|is)\s+(?:imported|included|required|used|loaded)\s+(?:by|in|from)\s+(?:the\s+)?(?:file\s+)?{_FILE}"
+    ),
+    _pattern(
+        rf"(?:{_WHAT}\s+|which\s+are\s+|list\s+|show\s+(?:me\s+)?)(?:all\s+)?(?:the\s+)?(?:imports|includes)\s+(?:of|in|for)\s+(?:the\s+)?(?:file\s+)?{_FILE}"
     ),
 )
 # "Which Python version does it need?", "What is the minimum version of Node?", "Go version".
@@ -256,6 +272,24 @@ _DIFFERENCE = (
     _pattern(
         rf"how\s+(?:does|do|is|are)\s+{_DET}{_OF_KIND}(?P<name>{_NAME}){_AFTER_KIND}\s+(?:differ|different)\s+from\s+"
         rf"{_DET}{_OF_KIND}(?P<owner>{_NAME}){_AFTER_KIND}"
+    ),
+)
+_MEMBER_NOUN = (
+    r"(?:enum\s+)?(?:members|values|variants|cases|constants|entries|elements|enumerators|options|constructors|alternatives"
+    r"|possibilities)"
+)
+# "What are the members of the enum Color?", "Which values does Color have?".
+_MEMBERS = (
+    _pattern(
+        rf"(?:{_WHAT}\s+|which\s+are\s+|list\s+|show\s+(?:me\s+)?|name\s+)(?:all\s+)?(?:of\s+)?(?:the\s+)?(?:possible\s+|different\s+)?"
+        rf"{_MEMBER_NOUN}\s+(?:of|in|for)\s+{_DET}{_OF_KIND}(?P<name>{_NAME}){_AFTER_KIND}"
+    ),
+    _pattern(
+        rf"(?:{_WHAT}\s+|list\s+|show\s+(?:me\s+)?)(?:all\s+)?(?:the\s+)?(?P<name>{_NAME})\s+(?:enum(?:eration)?(?:'s)?\s+){_MEMBER_NOUN}"
+    ),
+    _pattern(
+        rf"(?:what|which)\s+(?:possible\s+)?{_MEMBER_NOUN}\s+(?:does|do|are|is|can)\s+(?:in\s+)?{_DET}{_OF_KIND}(?P<name>{_NAME}){_AFTER_KIND}"
+        rf"(?:\s+(?:have|has|define|declare|contain|list|include|take|be))?"
     ),
 )
 _TEST_VERB = r"(?:test|cover|exercise|check|use)s?"
@@ -459,6 +493,8 @@ def _make(kind: str, match: re.Match[str]) -> Lookup | None:  # noqa: PLR0911 - 
     if kind == "line":
         path = groups["path"].strip("`")
         return Lookup("line", path=path, line=int(groups["line"]), is_when=groups["asks"].lower() == "when")
+    if kind == "imports":
+        return Lookup("imports", path=groups["path"].strip("`"))
     written_name = groups["name"]
     name = _bare(written_name)
     if kind == "dependencies":
@@ -496,6 +532,7 @@ def _bare(text: str) -> str:
 
 _FORMS: Sequence[tuple[str, Sequence[re.Pattern[str]]]] = (
     ("line", _LINE),
+    ("imports", _FILE_IMPORTS),
     ("runtime", _RUNTIME_FORMS),
     ("existence", _EXISTENCE),
     ("definition", _DEFINITION),
@@ -508,6 +545,7 @@ _FORMS: Sequence[tuple[str, Sequence[re.Pattern[str]]]] = (
     ("tests", _TESTS),
     ("example", _EXAMPLE),
     ("bases", _BASES),
+    ("members", _MEMBERS),
     ("callees", _CALLEES),
     ("parameters", _PARAMETERS),
     ("purpose", _PURPOSE),

@@ -47,7 +47,7 @@ _OF_BEHAVIOR = re.compile(
 """Questions about behavior, in which "how many" is not a count."""
 _OF_PAST = re.compile(
     r"^\W*(?:who|when|since when|by whom|which (?:commit|author|person))\b"
-    r"|\b(?:commits?|chang|touch|remov|delet|authors?)",
+    r"|\b(?:commits?|chang|touch|remov|delet|renam|moved|authors?)",
     re.IGNORECASE,
 )
 """Questions whose path may have been removed; only these open histories."""

@@ -138,8 +138,8 @@ class FactRequest:
         How `terms` belong to it: ``contain``, ``call``, ``inherit``, ``name``, ``prefix``, ``suffix``, ``part``,
         ``import``, ``member``, ``change``; empty for none.
     event
-        For ``who`` and ``when``: ``added``, ``removed``, ``changed``, ``most``, ``owner``, ``people``, ``tag``,
-        ``commit``.
+        For ``who`` and ``when``: ``added``, ``removed``, ``renamed``, ``changed``, ``most``, ``owner``, ``people``,
+        ``tag``, ``commit``.
     terms, lacking
         Texts to look for, any of which counts, unless `every`; and texts that the same file must not hold.
     as_text

@@ -32,7 +32,7 @@ _NEUTRAL = frozenset({
 _HOW_OFTEN = re.compile(r"\W*how\s+(?:often|frequently)\s+(?:does|do|is|are|will|can)\b", re.IGNORECASE)
 _CITED_ROWS = 20
 _NAMED_REPOSITORIES = 10
-_NAMED_ROWS = 8
+_NAMED_ROWS = 12
 _PLACE_COLUMNS = frozenset({"repository", "path", "line_number", "commit"})
 
 

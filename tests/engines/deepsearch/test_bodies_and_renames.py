@@ -1,0 +1,160 @@
+"""Members of enums, imports of one file, and files that were renamed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from engines.deepsearch.asking import research
+from sourcelight.backends.embedded import open_engine
+from sourcelight.engines.deepsearch.question.lookups import read_lookup
+from sourcelight.engines.execution import LocalEngine
+from sourcelight.testing import RepositoryBuilder
+
+FILES: dict[str | bytes, str | bytes | None] = {
+    "src/Tide.java": (
+        "import java.util.List;\nimport static java.util.Map.*;\n// import java.nothing.Here;\n"
+        "public enum Tide implements Runnable {\n  /** Low, and HIGH. */\n"
+        "  LOW(1) { void run() { int NO = 1, NOR = 2; } },\n"
+        '  @Deprecated("EBB") EBB(2),\n  HIGH(3);\n\n  private final int level;\n'
+        "  Tide(int level) { this.level = level; }\n"
+        "  enum Inner { ONE, TWO }\n}\n"
+    ),
+    "Sources/Lake.swift": (
+        "import Foundation\n@testable import Pond\n\npublic enum Lake: Error {\n  // case dry\n  enum Bank {\n"
+        "    case left, right\n  }\n  case open, closed(reason: String)\n  #if os(Linux)\n  case linux\n  #endif\n"
+        "  var depth: Int {\n    switch self {\n    case .open:\n      return 1\n    default:\n"
+        "      return 0\n    }\n  }\n}\n"
+    ),
+    "src/kinds.py": (
+        '"""Kinds.\n\nimport nothing\n"""\nimport enum, sys as system\nfrom . import ponds\n'
+        "from .lakes import (\n    Lake,\n)\n\n\n"
+        'class Kind(enum.Enum):\n    """Kinds.\n\n    FAKE = 3\n    """\n\n    A = 1  # B = 2\n    C: int = 2\n\n'
+        "    def d(self) -> int:\n        E = 3\n        return E\n\n\nclass Plain:\n    A = 1\n\n\n"
+        "class Grown(enum.Enum):\n    A = 1\n    for name in ponds:\n        locals()[name] = name\n"
+    ),
+    "src/shore.rs": (
+        "use std::{fmt, io};\nuse std::collections::HashMap;\nextern crate log;\n// use nothing::here;\n"
+        'pub enum Shore {\n    #[doc = "Sand, or not"]\n    Sand(u8, u8),\n'
+        "    Rock { height: u8, width: u8 },\n    Mud = 3,\n}\n"
+    ),
+    "src/shore.h": (
+        '#include <stdio.h>\n/* #include "gone.h" */\n#include "pond.h"\n'
+        "typedef enum {\n  SHORE_NEAR = 0, /* SHORE_LOST, */\n  SHORE_FAR\n} shore_kind;\n"
+        "enum grown {\n#define ROW(name) GROWN_##name,\n  ROW(a)\n};\n"
+    ),
+    "lib/Shore.hs": (
+        "module Shore where\nimport qualified Data.Map as Map\n\n-- | Beds.\ndata Bed\n  = Sand Int -- ^ | Silt\n"
+        "  | Rock { height :: Int, kind :: Bed }\n  deriving (Eq)\n"
+    ),
+    "web/shore.ts": (
+        "import { a } from './a'\nimport {\n  b,\n} from \"./b\"\nconst c = require('c')\n// import d from 'd'\n"
+        "export enum Wind { North = 'n', South = 's' }\nexport const wind = \"import e from 'e'\"\n"
+    ),
+    "R/shore.R": (
+        "library(dplyr)\n# library(gone)\nrequire('stats')\nfill <- function(x) x\n# fill(1)\n"
+        'text <- "fill(2)"\npour <- function(y) fill(y)\n'
+    ),
+    "lib/Fill.hs": (
+        "module Fill(spill) where\n\n{-# NOINLINE spill #-}\nspill :: Int -> Int\nspill x = x -- spill it\n\n"
+        "{- spill 3 -}\nwet :: [Int] -> [Int]\nwet = map spill\n"
+    ),
+    "lib/Flow.pm": (
+        "package Flow;\n\n=head1 drain(1)\n\n=cut\n\nsub drain { 1 }\n\nsub run {\n    my $self = shift;\n"
+        "    return $self->drain;\n}\n\n1;\n\n__END__\n\ndrain(2)\n"
+    ),
+    "lib/changeset.ex": (
+        'defmodule Changeset do\n  @doc """\n      seep(1)\n  """\n  @spec seep(term) :: term\n'
+        "  def seep(term), do: term\n\n  def leak(term), do: term |> seep()\nend\n"
+    ),
+    "src/App.php": "<?php\nnamespace Shore;\n\nuse Shore\\Bed;\n"
+    "use Shore\\{Sand, Rock};\n\nclass App {\n    use Walks;\n}\n",
+}
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
+    root = tmp_path_factory.mktemp("bodies")
+    shore = RepositoryBuilder(root / "marsh")
+    text = "".join(f"line {number} of the bed\n" for number in range(40))
+    shore.commit({**FILES, "bed.txt": text, "lost.txt": "lost\n"}, "Plant", author="Ada <ada@example.org>")
+    shore.commit({"bed.txt": None, "beds/bed.txt": text}, "Move the bed", author="Grace <grace@example.org>")
+    shore.commit({"lost.txt": None}, "Remove what is lost", author="Lin <lin@example.org>")
+    engine = open_engine([root], index=root / "index", workers=1)
+    yield engine
+    engine.close()
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence"),
+    [
+        ("What are the constants of the enum `Tide`?", "The body of `Tide` lists `LOW`, `EBB` and `HIGH` in"),
+        (
+            "What are the cases of `Lake`?",
+            "The body of `Lake` lists `open`, `closed` and `linux`, some of them under a condition, in",
+        ),
+        ("Which values does the enum Kind have?", "The body of `Kind` lists `A` and `C` in"),
+        ("List the variants of Shore", "The body of `Shore` lists `Sand`, `Rock` and `Mud` in"),
+        ("What are the values of shore_kind?", "The body of `shore_kind` lists `SHORE_NEAR` and `SHORE_FAR` in"),
+        ("What are the constructors of `Bed`?", "The body of `Bed` lists `Sand` and `Rock` in"),
+        ("What are the members of the Wind enum?", "The body of `Wind` lists `North` and `South` in"),
+        ("What does src/Tide.java import?", "`src/Tide.java` imports `java.util.List` and `java.util.Map.*` "),
+        ("Which modules does Sources/Lake.swift import?", "`Sources/Lake.swift` imports `Foundation` and `Pond` "),
+        ("What are the imports of src/kinds.py?", "`src/kinds.py` imports `enum`, `sys`, `.` and `.lakes` "),
+        (
+            "Which crates does src/shore.rs use?",
+            "`src/shore.rs` imports `std::{fmt, io}`, `std::collections::HashMap` and `log` ",
+        ),
+        ("Which headers does src/shore.h include?", '`src/shore.h` imports `<stdio.h>` and `"pond.h"` '),
+        ("Which modules does lib/Shore.hs import?", "`lib/Shore.hs` imports `Data.Map` "),
+        ("What does web/shore.ts import?", "`web/shore.ts` imports `./a`, `./b` and `c` "),
+        ("What calls `fill`?", "`fill` is called by name in line 7 of `R/shore.R`"),
+        ("What calls `spill`?", "`spill` is called or referenced by name in line 9 of `lib/Fill.hs`"),
+        ("What calls `drain`?", "`drain` is called by name in line 11 of `lib/Flow.pm`"),
+        ("What calls `seep`?", "`seep` is called by name in line 8 of `lib/changeset.ex`"),
+        ("Where is `seep` defined?", "`seep` is defined in `lib/changeset.ex`, line 6, as a function"),
+        ("Which packages does R/shore.R load?", "`R/shore.R` imports `dplyr` and `stats` "),
+        ("What does src/App.php import?", "`src/App.php` imports `Shore\\Bed` and `Shore\\{Sand, Rock}` "),
+        ("What was bed.txt renamed to?", "`bed.txt` was renamed to `beds/bed.txt` by Grace on "),
+        ("Where was bed.txt moved?", "`bed.txt` was renamed to `beds/bed.txt` by Grace on "),
+        ("Who removed lost.txt?", "`lost.txt` was removed by Lin on "),
+        ("Who added beds/bed.txt?", "`beds/bed.txt` was added as `bed.txt` by Ada on "),
+        ("When was beds/bed.txt renamed?", "`beds/bed.txt` was renamed from `bed.txt` by Grace on "),
+    ],
+)
+def test_a_sentence_has_what_the_lines_have(engine: LocalEngine, question: str, sentence: str) -> None:
+    text = re.sub(r"\\([_*<>\[\]])", r"\1", research(engine, question).text)
+    assert text.startswith(sentence), text[:400]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What are the members of the enum grown?",  # a macro makes them
+        "What are the members of Grown?",  # a loop makes further ones
+        "What are the members of Plain?",  # no enum
+    ],
+)
+def test_members_that_are_not_certain_are_not_stated(engine: LocalEngine, question: str) -> None:
+    assert "The body of" not in research(engine, question).text
+
+
+def test_a_question_about_a_commit_may_name_its_repository(engine: LocalEngine) -> None:
+    commit = re.search(r"\b[0-9a-f]{12}\b", research(engine, "Who removed lost.txt?").text)
+    assert commit is not None
+    assert "and says “Remove what is lost”" in research(engine, f"What did commit {commit[0]} do in marsh?").text
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("What are the options of curl?", "members"),
+        ("what does a.py do", "purpose"),
+        ("Which packages does it use?", "dependencies"),
+    ],
+)
+def test_other_questions_keep_their_kind(question: str, kind: str) -> None:
+    lookup = read_lookup(question)
+    assert (lookup.kind if lookup is not None else "") == kind
