@@ -57,6 +57,20 @@ FILES: dict[str | bytes, str | bytes | None] = {
         "library(dplyr)\n# library(gone)\nrequire('stats')\nfill <- function(x) x\n# fill(1)\n"
         'text <- "fill(2)"\npour <- function(y) fill(y)\n'
     ),
+    "R/pond.R": "sink_to <- function(.x, na.rm = TRUE, .depth = c(1, 2)) NULL\n",
+    "lib/pond.dart": (
+        "class Pond {\n  void wade(Map<String, int> by, {bool slowly = false, String how = 'a, b'}) {\n  }\n}\n"
+    ),
+    "lib/pond.ex": "defmodule Pond do\n  def dive(name, opts \\\\ []), do: {name, opts}\nend\n",
+    "Sources/Pond.swift": (
+        "class Pond {\n  init(depth: Int,\n       isFrozen: Bool = true) {\n  }\n"
+        "  func skate(at speed: Int = 3) {\n  }\n"
+        "  func skate(at speed: Int = 4, on name: String) {\n  }\n}\n"
+    ),
+    "src/broken.c": (
+        "void settle(int depth);\n#if A\nvoid settle(int depth) {\n#else\nvoid settle(long depth) {\n#endif\n}\n"
+        "/* settle(1); */\nvoid calm(void) {\n  settle(2);\n}\n}}} ((\n"
+    ),
     "lib/Fill.hs": (
         "module Fill(spill) where\n\n{-# NOINLINE spill #-}\nspill :: Int -> Int\nspill x = x -- spill it\n\n"
         "{- spill 3 -}\nwet :: [Int] -> [Int]\nwet = map spill\n"
@@ -115,6 +129,13 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
         ("What calls `drain`?", "`drain` is called by name in line 11 of `lib/Flow.pm`"),
         ("What calls `seep`?", "`seep` is called by name in line 8 of `lib/changeset.ex`"),
         ("Where is `seep` defined?", "`seep` is defined in `lib/changeset.ex`, line 6, as a function"),
+        ("What is the default of `na.rm` of `sink_to`?", "The default of `na.rm` of `sink_to` is `TRUE`, in"),
+        ("What is the default of `.depth` of `sink_to`?", "The default of `.depth` of `sink_to` is `c(1, 2)`, in"),
+        ("What is the default of `slowly` of `wade`?", "The default of `slowly` of `wade` is `false`, in"),
+        ("What is the default of `how` of `wade`?", "The default of `how` of `wade` is `'a, b'`, in"),
+        ("What is the default of `opts` of `dive`?", "The default of `opts` of `dive` is `[]`, in"),
+        ("What is the default of `isFrozen`?", "The default of the parameter `isFrozen` is `true`, in"),
+        ("What is the default of `speed` of `skate`?", "The default of `speed` of `skate` has several values: `3` in"),
         ("Which packages does R/shore.R load?", "`R/shore.R` imports `dplyr` and `stats` "),
         ("What does src/App.php import?", "`src/App.php` imports `Shore\\Bed` and `Shore\\{Sand, Rock}` "),
         ("What was bed.txt renamed to?", "`bed.txt` was renamed to `beds/bed.txt` by Grace on "),
@@ -144,7 +165,7 @@ def test_members_that_are_not_certain_are_not_stated(engine: LocalEngine, questi
 def test_a_question_about_a_commit_may_name_its_repository(engine: LocalEngine) -> None:
     commit = re.search(r"\b[0-9a-f]{12}\b", research(engine, "Who removed lost.txt?").text)
     assert commit is not None
-    assert "and says “Remove what is lost”" in research(engine, f"What did commit {commit[0]} do in marsh?").text
+    assert ": “Remove what is lost”" in research(engine, f"What did commit {commit[0]} do in marsh?").text
 
 
 @pytest.mark.parametrize(

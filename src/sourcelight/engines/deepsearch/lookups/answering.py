@@ -123,7 +123,7 @@ def _find_default(lookup: Lookup, work: Work, notes: list[str]) -> Finding | Non
         )
         return quoted or _find_in_prose(lookup, work, queries, notes)
     if lookup.owner:
-        owners = find_definitions(work, lookup.owner, "", notes, queries)
+        owners = find_definitions(work, lookup.owner, "", notes, queries, unparsed=True)
         finding = find_parameter_default(work, owners, lookup.name, lookup.owner, queries, notes) if owners else None
         finding = finding or find_setting(work, lookup.name, lookup.owner, queries, notes)
         finding = finding or find_initial_value(work, lookup.name, lookup.owner, queries, notes)

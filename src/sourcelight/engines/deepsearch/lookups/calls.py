@@ -19,7 +19,9 @@ from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.kinds import KEYWORDS
 from sourcelight.engines.deepsearch.facts.model import Work, format_call
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
+from sourcelight.engines.deepsearch.facts.subclasses import C_FAMILY
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import (
+    PROGRAMMING_LANGUAGES,
     UNPARSED_LANGUAGES,
     is_parsed,
     is_unread_code,
@@ -280,13 +282,15 @@ _CALL_FORMS: Mapping[str, str] = {
 _TEXTS = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
 
 
-def _state_unparsed(work: Work, texts: FileTexts, name: str, rows: Sequence[Mapping[str, Any]]) -> Statement | None:
+def _state_unparsed(
+    work: Work, texts: FileTexts, name: str, rows: Sequence[Mapping[str, Any]], line_count: int
+) -> Statement | None:
     """State which lines call a function in languages without a grammar, by the form of a line; None for none."""
     calling = []
     code_numbers: dict[tuple[str, str], set[int]] = {}
     for row in rows:
         language, key = language_of(row["path"]), (row["repository"], row["path"])
-        if language not in UNPARSED_LANGUAGES or IMPORT.match(row["line"] or ""):
+        if language not in PROGRAMMING_LANGUAGES or IMPORT.match(row["line"] or ""):
             continue
         if key not in code_numbers:
             code_numbers[key] = {number for number, _ in recount.code_lines(texts, work, *key)}
@@ -305,7 +309,7 @@ def _state_unparsed(work: Work, texts: FileTexts, name: str, rows: Sequence[Mapp
     line_list = join_words([f"line {row['line_number']:,} of {code(row['path'])}" for row in visible])
     is_reference = any(language_of(row["path"]) in _WITHOUT_BRACKETS for row in calling)
     verb = "called or referenced" if is_reference else "called"
-    further = "" if len(rows) == len(visible) else "; other lines have the name"
+    further = "" if line_count == len(visible) else "; other lines have the name"
     return Statement(f"{code(name)} is {verb} by name in {line_list}{further}", tuple(evidence))
 
 
@@ -317,6 +321,8 @@ def _calls(line: str, name: str, language: str) -> bool:
     if language not in _WITHOUT_BRACKETS:
         if re.match(r"\s*@\w", bare) and language == "Elixir":
             return False
+        if language in C_FAMILY and _is_prototype(bare, escaped):
+            return False
         form = _CALL_FORMS.get(language, r"(?<![\w$]){name}\s*\(").format(name=escaped)
         return re.search(form, bare) is not None
     # A signature, an equation, a pragma or a list of exports doesn't call it.
@@ -325,6 +331,13 @@ def _calls(line: str, name: str, language: str) -> bool:
     ):
         return False
     return re.search(rf"(?<![\w.']){escaped}(?![\w'])|(?<=[A-Za-z]\.){escaped}(?![\w'])", bare) is not None
+
+
+def _is_prototype(line: str, escaped_name: str) -> bool:
+    """Return whether a word that is no keyword precedes a name in C, as the type of a declaration does."""
+    match = re.match(rf"([\w\s*&:<>,]*[\w*&>])\s*(?<!\w){escaped_name}\s*\(", line)
+    words = [] if match is None else re.findall(r"\w+", match[1])
+    return bool(words) and words[-1] not in {"return", "else", "do", "case", "throw", "co_await", "co_return", "not"}
 
 
 def _no_callers(
@@ -341,13 +354,15 @@ def _no_callers(
         # A line of a notebook's JSON may be a whole cell, with a call below the definition.
         or (is_jupyter(row["path"]) and (row["line"] or "").count(name) > 1)
     ]
-    if notes:
-        return None
     texts = FileTexts(work.context)
     first = callables[0]
     if other_rows:
         # A line may call it in a way that no grammar shows, such as by a macro or in a shell script.
-        return _mentions(work, texts, name, other_rows, [*queries, join_queries(searches)])
+        finding = _mentions(work, texts, name, other_rows, [*queries, join_queries(searches)])
+        # After an incomplete search, lines that call it are certain, and a list of all lines isn't.
+        return finding if not notes or (finding is not None and "is called" in finding.headline.text) else None
+    if notes:
+        return None
     line = first.definition.line
     evidence = texts.evidence(first.target, first.path, line, line, "definition", 1.0, (name,))
     defined = "its definition" if len(callables) == 1 else "its definitions"
@@ -377,7 +392,7 @@ def _mentions(
             continue
         evidence = texts.evidence(target, row["path"], row["line_number"], row["line_number"], "usage")
         statements.append(Statement(f"{code(row['path'])}: {code((row['line'] or '').strip()[:160])}", (evidence,)))
-    headline = _state_unparsed(work, texts, name, main)
+    headline = _state_unparsed(work, texts, name, main, len(lines))
     if headline is not None:
         finding = Finding(headline, "callers", queries=queries, heading="Lines with the name")
         finding.details = statements

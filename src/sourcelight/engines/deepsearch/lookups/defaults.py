@@ -26,6 +26,7 @@ from sourcelight.engines.deepsearch.lookups.names import (
 from sourcelight.engines.deepsearch.lookups.registrations import find_registrations
 from sourcelight.engines.deepsearch.lookups.values import parameters_of, value_of
 from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
+from sourcelight.engines.symbols.definition_parser import Definition
 
 _VALUED = frozenset({"constant", "variable", "field", "property", "enummember", "module", "function"})
 _SHOWN_CHARS = 120
@@ -365,6 +366,11 @@ def find_any_default(work: Work, name: str, queries: list[str], notes: list[str]
     for row in [row for row in rows if rank_of(row["path"]) == 0][:_MAX_ROWS]:
         target = work.inquiry.pins.of(row["repository"])
         definitions = None if target is None else texts.definitions(target, row["path"])
+        if target is not None and row["path"].endswith(".swift"):
+            head = _swift_head(texts.lines(target, row["path"]), row["line_number"])
+            candidate = None if head is None else default_at(texts, DefinitionLocation(target, row["path"], head), name)
+            if head is not None and candidate is not None and candidate.value:
+                candidates[row["repository"], row["path"], head.line] = candidate
         for definition in definitions.definitions() if definitions is not None else ():
             is_near = definition.line <= row["line_number"] <= definition.line + _HEAD_LINES
             if definition.kind not in _FUNCTIONS or not is_near or row["line_number"] > definition.end_line:
@@ -379,3 +385,14 @@ def find_any_default(work: Work, name: str, queries: list[str], notes: list[str]
     # Of functions that have such a parameter: that of a setting or of another program may be something else.
     subject = f"The default of the parameter {code(name)}"
     return state_values(work, list(candidates.values()), subject, "value", queries, notes)
+
+
+def _swift_head(lines: Sequence[str], number: int) -> Definition | None:
+    """Return the function or initializer of Swift in whose head a line is; None if no head is near."""
+    for line in range(number, max(0, number - _HEAD_LINES), -1):
+        match = re.search(r"\b(?:func\s+(\w+)|(init)[?!]?)\s*(?:<[^<>]*>)?\(", lines[line - 1])
+        if match is not None:
+            return Definition(match[1] or match[2], "function", "", 0, line, line, number)
+        if line < number and re.search(r"[{};]\s*$", lines[line - 1]) is not None:
+            return None
+    return None

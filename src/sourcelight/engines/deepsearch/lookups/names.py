@@ -16,7 +16,12 @@ from sourcelight.engines.deepsearch.facts.kinds import in_words_with_article, ki
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import is_test
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
-from sourcelight.engines.deepsearch.facts.unparsed_definitions import find_unparsed
+from sourcelight.engines.deepsearch.facts.unparsed_definitions import (
+    UNPARSED_LANGUAGES,
+    find_unparsed,
+    language_at,
+    reader_of,
+)
 from sourcelight.engines.deepsearch.lookups.values import value_of
 from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.execution.natural_language import kind_of
@@ -188,9 +193,31 @@ def with_overloads(texts: FileTexts, locations: Sequence[DefinitionLocation]) ->
         ]
         bodies = [other for other in same if other.definition.kind == location.definition.kind]
         bodies = [other for other in bodies if not is_declaration(texts, other)]
-        for other in (location, *bodies, *_other_macros(texts, location)):
+        for other in (location, *bodies, *_other_macros(texts, location), *_other_lines(texts, location)):
             expanded.setdefault((other.target.repository.key, other.path, other.definition.line), other)
     return list(expanded.values())
+
+
+def _other_lines(texts: FileTexts, location: DefinitionLocation) -> list[DefinitionLocation]:
+    """Return the further lines of a file without a grammar that have the form of the definition, such as overloads."""
+    definition = location.definition
+    language = language_at(texts, location.target, location.path)
+    define = reader_of(language, definition.name) if language in UNPARSED_LANGUAGES else None
+    return [
+        DefinitionLocation(
+            location.target, location.path, replace(definition, line=number, begin_line=number, end_line=number)
+        )
+        for number, line in enumerate(texts.lines(location.target, location.path) if define is not None else (), 1)
+        if number != definition.line
+        and len(line) <= _MAX_LINE
+        and definition.name in line
+        and define is not None
+        and define(line) == definition.kind
+    ]
+
+
+_MAX_LINE = 500
+"""Characters of a line that may define something."""
 
 
 def _other_macros(texts: FileTexts, location: DefinitionLocation) -> list[DefinitionLocation]:

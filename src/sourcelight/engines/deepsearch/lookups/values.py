@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,11 +18,11 @@ _HASH_COMMENTS = re.compile(
     r"\.(?:py|pyi|rb|sh|bash|pl|r|jl|ex|exs|toml|ya?ml|cfg|ini|conf|gemspec|nix|cmake)$|(?:^|/)(?:Rakefile|Gemfile)$"
 )
 # An equals sign that assigns, and isn't part of `==`, `<=`, `+=`, `=>` or `=~`.
-_ASSIGNED = re.compile(r"(?::=|(?<![=!<>+\-*/%&|^~:])=(?![=>~]))")
+_ASSIGNED = re.compile(r"(?::=|\\\\|(?<![=!<>+\-*/%&|^~:])=(?![=>~]))")
 _NO_VALUE = re.compile(r"^(?:function|def|class|struct|interface|enum|lambda|async|func|fn)\b|^\(?[\w\s,]*\)?\s*=>")
 _UNFINISHED = ("{", "(", "[", "+", "|", "&&")
 _HEAD_BEFORE_LIST = re.compile(
-    r"\s*(?:<[^()]*>|\[[^()]*\])?\s*(?:=\s*(?:async\s+)?(?:function\b\s*\w*)?\s*)?\("
+    r"\s*(?:<[^()]*>|\[[^()]*\])?\s*(?:(?:=|<-)\s*(?:async\s+)?(?:function\b\s*\w*)?\s*)?\("
 )  # type parameters, or the function that a name is set to
 
 
@@ -189,7 +190,11 @@ def read_parameters(lines: Sequence[str], line: int, column: int, path: str) -> 
             return None
         if expression.text:
             text = " ".join(expression.text.split())
-            parameters.append(Parameter(*_split_parameter(text), start_line + 1, text))
+            if path.endswith(".dart") and text[0] in "{[":
+                # Named and optional parameters of Dart have brackets of their own.
+                parameters += _grouped_parameters(text[1:-1], lines, start_line)
+            else:
+                parameters.append(Parameter(*_split_parameter(text, path), start_line + 1, text))
         if expression.end in _PAIRS:
             return parameters, expression.line + 1
         line, column = expression.line, expression.column
@@ -206,10 +211,31 @@ def _first_text(lines: Sequence[str], line: int, column: int) -> int:
     return line
 
 
-def _split_parameter(text: str) -> tuple[str, str]:
+def _grouped_parameters(text: str, lines: Sequence[str], start: int) -> list[Parameter]:
+    """Read parameters with a value in a group that begins on a line (from 0)."""
+    parameters = []
+    ends = [*(match.start() for match in re.finditer(",", blank_brackets(text))), len(text)]
+    texts = [text[previous:end].strip(" ,") for previous, end in itertools.pairwise([0, *ends])]
+    for item in _join_types([item for item in texts if item]):
+        name, value = _split_parameter(item)
+        word = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
+        line = next(
+            (number for number in range(start, min(start + _MAX_LINES, len(lines))) if word.search(lines[number])),
+            start,
+        )
+        parameters.append(Parameter(name, value, line + 1, item))
+    return parameters
+
+
+def _split_parameter(text: str, path: str = "") -> tuple[str, str]:
     """Split ``name: type = value``, ``type name = value``, ``name: value`` of Ruby, or a plain name."""
     assigned = _ASSIGNED.search(blank_brackets(text))
     head, value = (text, "") if assigned is None else (text[: assigned.start()], text[assigned.end() :].strip())
+    if path.endswith((".R", ".r")):
+        # Names of R have dots, also at the beginning.
+        return head.strip(), value
+    if path.endswith(".swift") and (label := re.match(r"(?:@\w+\s+)*(?:\w+\s+)?`?(\w+)`?\s*:", head)) is not None:
+        return label[1], value
     name_match = re.match(r"[*&.]{0,3}\s*([A-Za-z_$][\w$]*)\s*\??\s*(?::|$)", head)
     if name_match is None:
         name_match = re.search(r"([A-Za-z_$][\w$]*)\s*(?:\[\w*\])?\s*$", head)
