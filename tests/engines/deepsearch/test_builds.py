@@ -48,6 +48,7 @@ PACKAGE = """{
 }
 """
 CHART = """apiVersion: v2
+kubeVersion: ">=1.25"
 name: mill
 dependencies:
   - name: warp
@@ -84,6 +85,8 @@ FILES: dict[str | bytes, str | bytes | None] = {
     "charts/mill/values.yaml": "replicas: 2\nimage:\n  tag: v7\nsidecar:\n  replicas: 5\n",
     "native/CMakeLists.txt": CMAKE,
     "Makefile": MAKEFILE,
+    "Dockerfile": "FROM debian:12 AS build\nRUN make\nFROM build\n",
+    ".github/workflows/test.yml": "jobs:\n  a:\n    matrix:\n      python-version: ['3.11', '3.12']\n",
     "src/main.rs": "use merino::Fleece;\n",
 }
 
@@ -123,6 +126,12 @@ def loom(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
         ("What is the default of image.tag in mill?", "The default of `image.tag` is `v7`"),
         ("What is the default of replicas in mill?", "The default of `replicas` is `2`"),
         ("Does loom depend on linen?", "Yes: `native/CMakeLists.txt` lists `Linen` `1.4` (find_package)"),
+        ("Is shuttle-core required?", "`Cargo.toml` lists `shuttle-core` `0.4` (optional), but not as a required"),
+        ("Is thread required by loom?", "Yes: `Cargo.toml` lists `thread` `2.1`"),
+        ("Does loom need bobbin?", "`Cargo.toml` lists `bobbin` `=0.9.2` (dev)"),
+        ("What is the kubeVersion of mill?", '`kubeVersion` is set to `">=1.25"` in `charts/mill/Chart.yaml`'),
+        ("Which image does the Dockerfile build from?", "`Dockerfile` builds from `debian:12`"),
+        ("Which Python versions are tested in CI?", "`python-version` is set to `["),
         ("What does `make check` do?", "`Makefile` runs `cargo test --all` and `cargo doc` for the target `check`"),
     ],
 )  # fmt: skip
@@ -152,6 +161,17 @@ def test_what_no_manifest_proves_is_not_affirmed(loom: LocalEngine, question: st
     text = research(loom, question).text
     assert not text.startswith(("Yes", "No:", "The default")), text
     assert "lists `thread`" not in text.partition("\n")[0]
+
+
+def test_a_directory_of_owner_and_name_is_read_as_both(tmp_path_factory: pytest.TempPathFactory) -> None:
+    root = tmp_path_factory.mktemp("mirror")
+    RepositoryBuilder(root / "weaver+loom").commit(FILES, "Set up")
+    engine = open_engine([root], index=root / "index", workers=1)
+    try:
+        for question in ("Which version of thread does loom use?", "Which version of thread does weaver/loom use?"):
+            assert research(engine, question).text.startswith("`Cargo.toml` lists `thread` `2.1`")
+    finally:
+        engine.close()
 
 
 def test_a_version_that_a_workspace_gives_is_stated(tmp_path_factory: pytest.TempPathFactory) -> None:

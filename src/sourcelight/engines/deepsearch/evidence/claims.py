@@ -68,7 +68,7 @@ CLAIMS: Sequence[Claim] = (
             "defaults.find_value", "defaults.state_values", "defaults._add_assignments", "defaults._follow",
             "defaults.find_setting", "defaults._default_constants",
             "initial_values.find_constant_of", "initial_values.find_initial_value",
-            "uses.find_configured",
+            "uses.find_configured", "settings.find_key", "settings.find_tested_versions",
         ),
     ),
     Claim(
@@ -191,7 +191,10 @@ CLAIMS: Sequence[Claim] = (
         "The cited lines of one manifest list the packages. The sentence is about that manifest and its group, such "
         "as dev.",
         _PLACES,
-        ("dependencies.find_dependency", "dependencies._state_related", "dependency_lists.list_dependencies"),
+        (
+            "dependencies.find_dependency", "dependencies._state_related", "dependency_lists.list_dependencies",
+            "dependency_lists.list_extra",
+        ),
     ),
     Claim(
         ("No: no searched manifest lists `…` (…)", "No: `…` does not list `…`", "No: … do not list `…`"),
@@ -216,18 +219,19 @@ CLAIMS: Sequence[Claim] = (
         "lines",
         "The cited line of the manifest has the version. Other manifests follow below.",
         _PLACES,
-        ("fields.find_runtime",),
+        ("fields.find_runtime", "fields._find_sdk"),
     ),
     Claim(
         (
             "`…` gives `…` as the …", "`…` says “…”…", "`…` defines the …", "`…` enables the …",
             "`…` sets the script `…` to `…`", "`…` runs …for the target `…`…", "`…` builds … for the target `…`",
+            "`…` builds from `…`…",
         ),
         "lines",
         "The cited lines of one manifest, license or Makefile have the values. A sentence without a package is about "
         "the manifest at the top, or the only one that has the field.",
         _PLACES,
-        ("fields.find_field", "fields._license_text"),
+        ("fields.find_field", "fields._license_text", "settings.find_base_image"),
     ),
     Claim(
         ("No searched file has `…`: …",),

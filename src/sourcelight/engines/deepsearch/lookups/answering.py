@@ -21,10 +21,11 @@ from sourcelight.engines.deepsearch.facts.subclasses import C_FAMILY
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import language_at
 from sourcelight.engines.deepsearch.lookups.absence import WITHIN_NAMES, find_absence
 from sourcelight.engines.deepsearch.lookups.builds.dependencies import PackageQuestion, find_dependency
-from sourcelight.engines.deepsearch.lookups.builds.dependency_lists import list_dependencies
+from sourcelight.engines.deepsearch.lookups.builds.dependency_lists import list_dependencies, list_extra
 from sourcelight.engines.deepsearch.lookups.builds.fields import find_field, find_runtime
 from sourcelight.engines.deepsearch.lookups.builds.manifest_files import is_repository
 from sourcelight.engines.deepsearch.lookups.builds.options import find_option
+from sourcelight.engines.deepsearch.lookups.builds.settings import find_base_image, find_key, find_tested_versions
 from sourcelight.engines.deepsearch.lookups.calls import find_callees, find_callers
 from sourcelight.engines.deepsearch.lookups.classes import find_bases, find_members
 from sourcelight.engines.deepsearch.lookups.comparison import (
@@ -290,6 +291,24 @@ def _file_of(work: Work, paths: PathNames, path: str) -> tuple[Target, str] | No
     return None if target is None else (target, file)
 
 
+def _find_field(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
+    """Return what build files have of a field; a key may be one of a manifest, of configuration or of code."""
+    kind, name = lookup.symbol_kind, lookup.name
+    if kind == "key":
+        is_of_code = not lookup.owner and find_definitions(work, name, "", notes, [])
+        finding = None if is_of_code else find_key(work, name, lookup.owner, notes)
+        if finding is not None or lookup.owner:
+            return finding
+        return _find_named(replace(lookup, kind="value", symbol_kind=""), work, notes)
+    if kind == "image":
+        return find_base_image(work, notes)
+    if kind == "tested":
+        return find_tested_versions(work, name, notes)
+    if kind == "extra":
+        return list_extra(work, name, notes)
+    return find_field(work, kind, name, lookup.owner, lookup.group, notes)
+
+
 def _list_dependencies(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
     """List what a manifest lists: of the repository, or of the package that the question names."""
     package = "" if lookup.name == "dependencies" else lookup.name
@@ -300,9 +319,7 @@ _WITHOUT_DEFINITION: Mapping[str, Callable[[Lookup, Work, list[str]], Finding | 
     "line": lambda lookup, work, _: find_line_author(work, PathNames(work.inquiry), lookup.path, lookup.line),
     "imports": lambda lookup, work, _: find_file_imports(work, PathNames(work.inquiry), lookup.path),
     "dependency": _find_dependency,
-    "field": lambda lookup, work, notes: find_field(
-        work, lookup.symbol_kind, lookup.name, lookup.owner, lookup.group, notes
-    ),
+    "field": _find_field,
     "dependencies": _list_dependencies,
     "environment": lambda _, work, notes: list_environment(work, notes),
     "variable": lambda lookup, work, notes: find_variable(work, lookup.name, notes),

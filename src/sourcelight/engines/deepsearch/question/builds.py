@@ -37,7 +37,8 @@ _QUALIFIERS = (
 _OF_GROUP = {
     "dev": "dev", "development": "dev", "test": "test", "testing": "test", "tests": "test", "optional": "optional",
     "peer": "peer", "build": "build", "runtime": "runtime", "run-time": "runtime", "production": "runtime",
-    "docs": "doc", "doc": "doc", "documentation": "doc", "indirect": "indirect", "transitive": "indirect",
+    "required": "required", "mandatory": "required", "must": "required", "hard": "required", "docs": "doc",
+    "doc": "doc", "documentation": "doc", "indirect": "indirect", "transitive": "indirect",
 }  # fmt: skip
 _CONDITION = (
     r"(?:\s+(?:(?:as|for|in|by|on|from|with|during|when|to)\s+)+(?:(?:an?|the|its|our)\s+)?(?P<tail>"
@@ -71,7 +72,7 @@ class BuildQuestion:
     group
         The list that is asked for, such as ``dev``; empty for any.
     asks
-        ``version``, ``listed`` or ``use``. A package that no manifest lists may still be in use.
+        ``version``, ``listed``, ``use`` or ``need``. A package that no manifest lists may still be in use.
     """
 
     kind: str
@@ -118,7 +119,7 @@ _LISTED = (
         rf"(?P<group>(?:{_QUALIFIERS}[\s-]+)*)(?:dependenc(?:y|ies)|requirements?|deps?){_CONDITION}"
     ),
     _pattern(
-        rf"(?:is|are)\s+(?:the\s+)?(?P<name>{_PACKAGE})(?:\s+{_NOUN})?\s+(?P<group>optional|required|indirect|a\s+must){_CONDITION}"
+        rf"(?:is|are)\s+(?:the\s+)?(?P<name>{_PACKAGE})(?:\s+{_NOUN})?\s+(?P<group>optional|required|mandatory|indirect|a\s+must){_CONDITION}"
     ),
     # "Does it depend on tokio?", "does the api package require lodash"
     _pattern(
@@ -134,13 +135,11 @@ _LISTED = (
 _USED = (
     # "Does it use the rand crate?": the code may use what no manifest lists, such as a module of the language.
     _pattern(
-        rf"(?:does|do|did)\s+(?:(?!use\b|need\b|import\b|have\b){_OWNER}\s+)?(?:(?:still|actually|really|also|currently)\s+)*"
-        rf"(?:use|need|import|have|include|pull\s+in|build\s+on|work\s+with)\s+(?:(?:an?|the|any)\s+)?(?P<name>{_PACKAGE})"
+        rf"(?:does|do|did)\s+(?:{_OWNER}\s+)?(?:(?:still|actually|really|also|currently)\s+)*"
+        rf"(?:use|need|pull\s+in|build\s+on|work\s+with)\s+(?:(?:an?|the|any)\s+)?(?P<name>{_PACKAGE})"
         rf"(?:\s+{_NOUN})?{_CONDITION}"
     ),
-    _pattern(
-        rf"(?:is|are)\s+(?:the\s+)?(?P<name>{_PACKAGE})(?:\s+{_NOUN})?\s+(?:used|needed|imported|included|a\s+dep){_CONDITION}"
-    ),
+    _pattern(rf"(?:is|are)\s+(?:the\s+)?(?P<name>{_PACKAGE})(?:\s+{_NOUN})?\s+(?:used|needed){_CONDITION}"),
 )
 _LICENSE = (
     _pattern(
@@ -190,6 +189,10 @@ _FIELDS: Sequence[tuple[str, Sequence[re.Pattern[str]]]] = (
                 r"(?:\s+(?:script|command))?(?:\s+(?:do|run|execute|call))?(?:\s+in)?"
             ),
             _pattern(
+                r"(?:what|which)\s+(?:test\s+|build\s+|lint\s+)?commands?\s+(?:does|do|is|are)\s+(?:it\s+)?(?:run|executed|used|called)\s+(?:with|by|on|for)\s+"
+                r"`?(?:npm|yarn|pnpm|bun|composer)\s+(?:run\s+)?(?P<name>[\w:.-]+)`?(?:\s+in)?"
+            ),
+            _pattern(
                 r"what\s+(?:does|do)\s+(?:the\s+)?`?(?P<name>[\w:.-]+)`?\s+(?:npm\s+|package\.json\s+|yarn\s+|composer\s+)?script"
                 r"(?:\s+(?:do|run|execute|call))?(?:\s+in(?:\s+(?:the\s+)?package\.json)?)?"
             ),
@@ -234,17 +237,85 @@ _FIELDS: Sequence[tuple[str, Sequence[re.Pattern[str]]]] = (
         ),
     ),
     (
+        "image",
+        (
+            _pattern(
+                r"(?:which|what)(?:\s+is)?(?:\s+the)?\s+(?:docker\s+|container\s+)?(?P<name>base\s+image)(?:\s+(?:does|do|is|are|used|by|of|for|in|it|the|docker|dockerfile|image|container|use|have|build|from))*"
+            ),
+            _pattern(r"(?:which|what)\s+image\s+(?:does|is)\s+(?:the\s+)?(?P<name>dockerfile)(?:\s+(?:start|build|built|derive|based|use|from|on))*"),
+        ),
+    ),
+    (
+        "tested",
+        (
+            _pattern(
+                r"(?:which|what)\s+(?:versions\s+of\s+(?P<name>[a-z.+#]+)|(?P<other>[a-z.+#]+)\s+versions)\s+(?:does|do|is|are)\s+(?:it\s+|the\s+)?(?:ci|tested|github\s+actions|the\s+ci|workflows?)"
+                r"(?:\s+(?:test|tests|tested|run|runs|use|uses|in|by|on|with|against|the|ci|matrix|github|actions|workflows?))*"
+            ),
+        ),
+    ),
+    (
+        "frameworks",
+        (
+            _pattern(
+                rf"(?:which|what)(?:\s+are)?(?:\s+the)?\s+(?:\.net\s+)?(?:target\s+)?frameworks?(?:\s+(?:does|do|are|is|of|for))*(?:\s+{_OWNER})?(?:\s+(?:support|supported|target|targeted|have|use|build|built|for))*"
+            ),
+        ),
+    ),
+    (
+        "flags",
+        (
+            _pattern(
+                rf"(?:which|what|list)(?:\s+are)?(?:\s+all)?(?:\s+the)?\s+(?:cabal\s+)(?:package\s+)?flags(?:\s+(?:does|do|are|is|of|in))*(?:\s+{_OWNER})?(?:\s+(?:have|define|declare|there|defined))*"
+            ),
+            _pattern(r"(?:which|what)\s+flags\s+(?:does|do)\s+(?P<owner>[\w.-]+\.cabal)\s+(?:have|define|declare)"),
+        ),
+    ),
+    (
+        "platform",
+        (
+            _pattern(
+                rf"(?:(?:what|which)(?:\s+is)?(?:\s+the)?\s+)?(?:minimum|oldest|lowest|min|minimal)(?:\s+supported)?\s+(?P<name>ios|macos|tvos|watchos|visionos)(?:\s+(?:version|deployment\s+target))?(?:\s+(?:of|for|does|is|supported|required|by))*(?:\s+{_OWNER})?(?:\s+(?:support|require|need))*"
+            ),
+            _pattern(
+                rf"(?:what|which)\s+(?:version\s+of\s+)?(?P<name>ios|macos|tvos|watchos|visionos)(?:\s+version)?\s+(?:does|is)(?:\s+{_OWNER})?(?:\s+(?:support|require|need|required|supported|run|on|target))+"
+            ),
+        ),
+    ),
+    (
+        "extra",
+        (
+            _pattern(
+                r"(?:which|what)(?:\s+packages)?\s+(?:does|do|is|are)\s+(?:in\s+)?(?:the\s+)?`?(?P<name>[\w-]+)`?\s+(?:extra|optional\s+group)(?:\s+(?:of|in|for|install|require|add|pull|need|contain|include|list|bring|have))*"
+            ),
+            _pattern(
+                rf"(?:which|what|list)(?:\s+are)?(?:\s+all)?(?:\s+the)?\s+(?:optional\s+)?extras(?:\s+(?:does|do|are|is|of|in|for|there))*(?:\s+{_OWNER})?(?:\s+(?:have|define|declare|offer|there|defined|available))*"
+            ),
+        ),
+    ),
+    (
         "version",
         (
             _pattern(
                 r"(?:what|which)(?:\s+is)?(?:\s+the)?\s+(?:current\s+|latest\s+|package\s+|crate\s+|own\s+)?version(?:\s+number)?\s+(?:of\s+)?(?:is\s+)?(?:it|this|the\s+(?:package|library|crate|gem|project|module))(?:\s+(?:at|on|now))?"
             ),
             _pattern(r"(?:what|which)(?:\s+is)?(?:\s+the)?\s+(?:current|latest|package|crate|own|gem)\s+version(?:\s+(?:number|of|in))*"),
-            _pattern(r"(?:what|which)\s+version(?:\s+of)?\s+is\s+(?:this|it|that)"),
+            _pattern(r"(?:what|which)\s+version(?:\s+of|\s+in)*\s+is\s+(?:this|it|that)"),
             _pattern(r"(?:what|which)(?:\s+is)?\s+the\s+version(?:\s+number)?(?:\s+of)?"),
         ),
     ),
 )  # fmt: skip
+_KEY = (
+    # A name that no word of prose looks like, or one in a file that the question names.
+    _pattern(
+        rf"(?:what|which)(?:\s+(?:is|are))?(?:\s+the)?(?:\s+(?:value\s+of|setting))?\s+(?P<name>`[\w.-]+`|(?-i:[a-z]+(?:[-_][a-z]+)+|[a-z]+[A-Z]\w*))(?:\s+(?:setting|value|option|key|field))?"
+        rf"(?:\s+(?:of|in|for|does|is|are|set\s+to))*(?:\s+(?:the\s+)?(?P<owner>[\w./-]+?)(?:\s+{_NOUN})?)?(?:\s+(?:set|have|use|declare|configured|to|in))*"
+    ),
+    _pattern(
+        r"(?:what|which)(?:\s+is)?(?:\s+the)?(?:\s+value\s+of)?\s+(?P<name>`[\w.-]+`|[\w.-]+)(?:\s+set\s+to)?\s+in\s+(?:the\s+)?`?(?P<owner>[\w./-]*\w\.(?:toml|json|ya?ml|ini|cfg|properties|gradle|kts|editorconfig))`?(?:\s+set\s+to)?"
+    ),
+)
+"""A key of a file of configuration. Tried after all other forms, because code may have the name, too."""
 _VAGUE_TAIL_TEXT = """
 it the this that project repo repository package library crate gem build code here least manifest now app dependency
 requirement currently general dependencies module requirements
@@ -267,9 +338,15 @@ def read_build_question(words: str) -> BuildQuestion | None:
     return None
 
 
+def read_key_question(words: str) -> BuildQuestion | None:
+    """Read a question for the value of a key, such as `appVersion`, that no other form takes."""
+    match = next((match for pattern in _KEY if (match := pattern.match(words)) is not None), None)
+    return _of_field("key", match) if match is not None else None
+
+
 def _of_field(kind: str, match: re.Match[str]) -> BuildQuestion | None:
     groups = match.groupdict()
-    name = _bare(groups.get("name") or "")
+    name = _bare(groups.get("name") or groups.get("other") or "")
     owner = _bare(groups.get("owner") or "")
     if owner.lower() in _NO_PACKAGE:
         owner = ""
@@ -298,6 +375,8 @@ def _of_package(asks: str, match: re.Match[str]) -> BuildQuestion | None:
             return None
     if len(set(named_groups)) > 1:
         return None
+    if asks == "use" and re.search(r"\bneed(?:ed)?\b", match[0]) is not None:
+        asks = "need"
     return BuildQuestion("dependency", name, owner, "".join(named_groups[:1]), asks)
 
 

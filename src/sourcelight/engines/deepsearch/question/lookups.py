@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sourcelight.engines.deepsearch.question.builds import BuildQuestion, read_build_question
+from sourcelight.engines.deepsearch.question.builds import BuildQuestion, read_build_question, read_key_question
 from sourcelight.engines.deepsearch.question.marks import GAP, OF_NUMBER, POSSESSIVE
 from sourcelight.engines.deepsearch.question.wording import expand_wording, mend_spelling
 
@@ -226,7 +226,13 @@ _DEFAULT = (
         rf"{_WHAT}\s+(?:the\s+)?(?P<name>{_SETTING}){_PARAMETER}(?:\s+{_OF}\s+{_DET}(?P<owner>{_OWNER}){_OWNER_KIND})?"
         rf"\s+by\s+default"
     ),
-    _pattern(rf"is\s+(?P<name>{_MARKED_SETTING})\s+(?:on|off|set|enabled|disabled|true|false)\s+by\s+default"),
+    _pattern(
+        rf"(?:is|are)\s+(?:the\s+)?(?P<name>{_MARKED_SETTING})(?:\s+(?:flag|option|feature|setting))?"
+        rf"\s+(?:on|off|set|enabled|disabled|true|false)\s+by\s+default"
+    ),
+    _pattern(
+        rf"(?:is|are)\s+the\s+(?P<name>{_SETTING})\s+(?:flag|option|setting)\s+(?:on|off|set|enabled|disabled)\s+by\s+default"
+    ),
     _pattern(rf"(?:the\s+)?(?P<name>{_MARKED_SETTING})(?:'s)?\s+default(?:\s+value)?"),
 )  # fmt: skip
 _PROSE = (
@@ -469,6 +475,8 @@ def _match(words: str) -> Lookup | None:
         # Lines and languages have narrower forms than packages.
         if kind == "existence" and (question := read_build_question(words)) is not None:
             return _of_build(question)
+        if kind == "value" and (question := read_key_question(words)) is not None:
+            return _of_build(question)
         for pattern in patterns:
             match = pattern.match(words)
             lookup = match and _make(kind, match)
@@ -484,7 +492,7 @@ def _of_build(question: BuildQuestion) -> Lookup:
         return Lookup("runtime", runtime, question.owner)
     if question.kind == "dependency":
         return Lookup("dependency", question.name, question.owner, group=question.group, asks=question.asks)
-    name = question.name if question.kind in {"script", "target"} else ""
+    name = question.name if question.kind in {"script", "target", "platform", "key", "tested", "extra"} else ""
     return Lookup("field", name, question.owner, question.kind, group=question.group)
 
 

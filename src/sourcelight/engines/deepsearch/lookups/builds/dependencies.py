@@ -71,7 +71,7 @@ class PackageQuestion:
     group
         The list that is meant, such as ``dev`` or ``runtime``; empty for any.
     asks
-        ``version``, ``listed`` or ``use``.
+        ``version``, ``listed``, ``use`` or ``need``.
     """
 
     name: str
@@ -167,7 +167,7 @@ def _is_of_group(match: _Match, group: str) -> bool:
     if not group:
         return True
     list_name = match.requirement.group
-    if group == "runtime":
+    if group in {"runtime", "required"}:
         return not list_name or list_name == PLATFORM
     text = f"{match.manifest.path.rpartition('/')[2]} {list_name}" if group in {"dev", "test", "doc"} else list_name
     return re.search(_GROUPS[group], text, re.IGNORECASE) is not None
@@ -285,7 +285,7 @@ def _no_dependency(
     if notes:
         return None
     # What no manifest lists may still be in use: a module of the language, or a copy in the repository.
-    if question.asks == "use" and rows:
+    if question.asks in {"use", "need"} and rows:
         return None
     # A manifest has the word, or one that isn't read may list it under another name: neither yes nor no.
     is_manifest = re.compile(f"{MANIFESTS}|{OTHER_MANIFESTS}")

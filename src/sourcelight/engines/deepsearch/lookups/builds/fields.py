@@ -34,7 +34,8 @@ _LICENSE_LINE = re.compile(
     r"\blicen[cs]e\b|permission is hereby granted|redistribution and use|\bpublic domain\b|\bcopying\b", re.IGNORECASE
 )
 _MAX_LISTED, _MAX_STEPS, _MAX_VALUE = 20, 5, 200
-_NAMES = {"license": "license", "version": "version", "edition": "edition", "backend": "build backend"}
+_NAMES = {"license": "license", "version": "version", "edition": "edition", "backend": "build backend",
+          "frameworks": "target frameworks", "platform": "oldest version of the platform"}  # fmt: skip
 
 
 def find_field(work: Work, kind: str, name: str, owner: str, group: str, notes: list[str]) -> Finding | None:
@@ -72,10 +73,27 @@ def find_field(work: Work, kind: str, name: str, owner: str, group: str, notes: 
     statement = _state(texts, first[0], first[1], kind, name, group)
     if statement is None:
         return None
+    if kind in _NAMES:
+        statement = _with_others(texts, statement, with_field, kind)
     finding = Finding(statement, "field", queries=[join_queries(queries)], notes=notes, heading="Other manifests")
     statements = [_state(texts, manifest, fields, kind, name, group) for manifest, fields in with_field[1:MAX_DETAILS]]
     finding.details = [other for other in statements if other is not None]
     return finding
+
+
+def _with_others(
+    texts: FileTexts, statement: Statement, with_field: Sequence[tuple[Manifest, list[ManifestField]]], kind: str
+) -> Statement:
+    """Add what other manifests of the same directory give, if it differs: none of them decides."""
+    first, fields = with_field[0]
+    values = {tuple(field.value for field in fields)}
+    for manifest, other_fields in with_field[1:_MAX_STEPS]:
+        value = tuple(field.value for field in other_fields)
+        other = _state(texts, manifest, other_fields, kind, "", "")
+        if manifest.directory == first.directory and value not in values and other is not None:
+            values.add(value)
+            statement = Statement(f"{statement.text}; {other.text}", (*statement.evidence, *other.evidence))
+    return statement
 
 
 def _is_elsewhere(manifest: Manifest, kind: str, manifests: Sequence[Manifest]) -> bool:
@@ -96,16 +114,9 @@ def _state(
     path = code(manifest.path)
     names = join_words([code(field.key) for field in fields[:_MAX_LISTED]])
     among = ", among others:" if len(fields) > _MAX_LISTED else ""
-    is_single = len(fields) == 1
     if kind in _NAMES:
         values = join_words([code(field.value[:_MAX_VALUE]) for field in fields])
         return Statement(f"{path} gives {values} as the {_NAMES[kind]}", proofs)
-    if kind == "features":
-        noun = "feature" if is_single else "features"
-        verb, end = ("enables", " by default") if group == "default" else ("defines", "")
-        return Statement(f"{path} {verb} the {noun}{among} {names}{end}", proofs)
-    if kind == "scripts":
-        return Statement(f"{path} defines the {'script' if is_single else 'scripts'}{among} {names}", proofs)
     if kind == "script":
         value = fields[0].value
         return (
@@ -113,7 +124,10 @@ def _state(
         )
     if kind == "target":
         return _state_target(path, fields, name, proofs)
-    return Statement(f"{path} defines the {'program' if is_single else 'programs'}{among} {names}", proofs)
+    noun = {"features": "feature", "flags": "flag", "scripts": "script"}.get(kind, "program")
+    noun += "" if len(fields) == 1 else "s"
+    verb, end = ("enables", " by default") if group == "default" else ("defines", "")
+    return Statement(f"{path} {verb} the {noun}{among} {names}{end}", proofs)
 
 
 def _state_target(
@@ -159,6 +173,8 @@ def find_runtime(work: Work, runtime: str, owner: str, notes: list[str]) -> Find
     """Return the version of a language that manifests require; None if the project's own one requires none."""
     texts = FileTexts(work.context)
     queries: list[str] = []
+    if runtime == "dotnet" and re.search(r"\bsdk\b", work.inquiry.question, re.IGNORECASE) is not None:
+        return _find_sdk(work, texts, notes)
     every = own_first(work, list(list_manifests(work, texts, notes, queries, READABLE_OTHERS)))
     selected = select_manifests(work, [manifest for manifest in every if can_require(manifest.path, runtime)], owner)
     many_repositories = len(work.inquiry.pins) > 1
@@ -183,3 +199,18 @@ def find_runtime(work: Work, runtime: str, owner: str, notes: list[str]) -> Find
     finding = Finding(statements[0], "runtime", queries=[join_queries(queries)], notes=notes, heading="Other manifests")
     finding.details = statements[1:MAX_DETAILS]
     return finding
+
+
+def _find_sdk(work: Work, texts: FileTexts, notes: list[str]) -> Finding | None:
+    """Return the SDK of .NET that `global.json` at the top asks for."""
+    queries = make_queries(work, f"type:path file:{quote_value('^global[.]json$')}")
+    for row in run_searches(work, queries, notes):
+        target = work.inquiry.pins.of(row["repository"])
+        lines = texts.lines(target, row["path"]) if target is not None and row["path"] else []
+        for number, line in enumerate(lines, 1):
+            match = re.match(r"\s*\"version\"\s*:\s*\"([^\"]+)\"", line[:500])
+            if match is not None and target is not None and any("sdk" in text for text in lines[:number]):
+                evidence = texts.evidence(target, row["path"], number, number, "read", 1.0)
+                text = f"{code(row['path'])} requires the .NET SDK {code(match[1])}"
+                return Finding(Statement(text, (evidence,)), "runtime", queries=[join_queries(queries)], notes=notes)
+    return None

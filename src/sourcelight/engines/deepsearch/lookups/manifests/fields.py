@@ -52,27 +52,31 @@ def read_fields(path: str, lines: Sequence[str], kind: str, name: str = "", grou
     Parameters
     ----------
     kind
-        ``license``, ``version``, ``edition``, ``backend``, ``features``, ``scripts``, ``script``, ``target`` or
-        ``binaries``.
+        ``license``, ``version``, ``edition``, ``backend``, ``features``, ``scripts``, ``script``, ``target``,
+        ``frameworks``, ``flags``, ``platform`` or ``binaries``.
     name
-        Of a script or target, its name.
+        Of a script, a target or a platform, its name.
     group
         ``default`` for features that are on by default.
     """
     base = path.rpartition("/")[2]
     try:
-        if kind in {"license", "version", "edition", "backend"}:
-            return list(_values(path, lines, kind))
         if kind == "features":
-            return list(_features(base, lines, group))
-        if kind in {"script", "scripts"}:
-            return [field for field in _scripts(base, lines) if not name or field.key == name]
-        if kind == "target":
-            return list(_target(base, lines, name))
-        return list(_binaries(base, lines))
+            fields = list(_features(base, lines, group))
+        elif kind in {"script", "scripts"}:
+            fields = [field for field in _scripts(base, lines) if not name or field.key == name]
+        elif kind == "target":
+            fields = list(_target(base, lines, name))
+        elif kind in {"frameworks", "flags", "platform"}:
+            fields = list(_matching_lines(base, lines, kind, name))
+        elif kind == "binaries":
+            fields = list(_binaries(base, lines))
+        else:
+            fields = list(_values(path, lines, kind))
     # Errors of parsers, and of manifests whose values have unexpected types.
     except (ValueError, TypeError, AttributeError, RecursionError):
         return []
+    return fields
 
 
 _TOML_KEYS: Mapping[str, Mapping[str, Sequence[Sequence[str]]]] = {
@@ -284,6 +288,28 @@ def _binaries(base: str, lines: Sequence[str]) -> Iterator[ManifestField]:
             line = next((n for n, text in enumerate(lines[start:], start + 1) if str(program) in text), 0)
             if line:
                 yield ManifestField(name, str(program), line)
+
+
+def _matching_lines(base: str, lines: Sequence[str], kind: str, name: str) -> Iterator[ManifestField]:
+    """Yield target frameworks of .NET, flags of Cabal, and the oldest version of a platform of Apple."""
+    pattern, ending = {
+        "frameworks": (r"<TargetFrameworks?(?:\s[^>]*)?>\s*([^<]+?)\s*</TargetFramework", r"proj$|\.props$"),
+        "flags": (r"(?i)^flag\s+([\w-]+)\s*$", r"\.cabal$"),
+        "platform": (
+            rf"(?i)(\.{re.escape(name)}\(\s*[^()]+\)|\.{re.escape(name)}\.deployment_target\s*=\s*\S+)",
+            r"^Package\.swift$|\.podspec$",
+        ),
+    }[kind]
+    if re.search(ending, base) is None:
+        return
+    expression = re.compile(pattern)
+    for number, line in enumerate(lines, 1):
+        match = expression.search(line[:_MAX_LINE])
+        if match is not None and not line.lstrip().startswith(("//", "--", "#")):
+            yield ManifestField(match[1], match[1], number)
+            # Conditions of targets name the platform again.
+            if kind == "platform":
+                return
 
 
 def _array_start(lines: Sequence[str], key: str) -> int:

@@ -1,0 +1,147 @@
+"""Values of keys in files of configuration, base images of containers, and versions that workflows test."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from sourcelight.core.markup import code, join_words
+from sourcelight.core.query.regexps import escape_regexp
+from sourcelight.core.query.syntax.quoting import quote_value
+from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Finding, Statement
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
+from sourcelight.engines.deepsearch.lookups.builds.manifest_files import is_repository
+from sourcelight.engines.deepsearch.lookups.manifests import normalize
+from sourcelight.engines.deepsearch.lookups.names import MAX_DETAILS, rank_of
+from sourcelight.engines.deepsearch.redaction import is_hidden_file
+
+_FILES = (
+    r"\.(toml|json|jsonc|json5|ya?ml|ini|cfg|conf|properties|gradle|kts|props|targets|[cfv]sproj|editorconfig|xcconfig)$"
+    r"|(^|/)(\.[a-z][\w-]*rc|\.editorconfig|gradle\.properties|tox\.ini|mix\.exs|Dockerfile)$"
+)
+_LOCKS = re.compile(r"(?:^|/)(?:[\w.-]*lock[\w.-]*|npm-shrinkwrap\.json)$", re.IGNORECASE)
+_WORKFLOWS = r"^(\.github/workflows/[^/]+|\.gitlab-ci|\.travis|azure-pipelines[\w.-]*|\.circleci/config)\.ya?ml$"
+_DOCKERFILES = r"(^|/)(Dockerfile|Containerfile)$"
+_OPENED = ("[", "{", "(", "\\", ",", "|", ">")
+_MAX_VALUE, _MAX_ROWS = 160, 200
+
+
+def find_key(  # noqa: PLR0911 - one for each reason to state nothing
+    work: Work, key: str, owner: str, notes: list[str]
+) -> Finding | None:
+    """Return the only value that files of configuration nearest to the top give a key; None for none or several.
+
+    With an `owner`, files count that are in a directory of this name or are called so.
+    """
+    if len(work.inquiry.pins) > 1:
+        return None
+    section, _, simple = key.rpartition(".")
+    if section:
+        return None  # read with its section, elsewhere
+    texts = FileTexts(work.context)
+    quoted = f"[\"']?{escape_regexp(simple)}[\"']?"
+    queries = make_queries(work, f"case:yes type:file file:{quote_value(_FILES)} /{quoted}\\s*(:|=|\\s\\d)/")
+    assigned = re.compile(
+        rf"\s*(?:-\s+)?(?:(?:export|val|var|def|const|let|ARG|ENV)\s+)?(?P<quote>[\"']?){re.escape(simple)}(?P=quote)\s*"
+        r"(?:(?::=|=>|:|=)\s*(?P<value>\S.*)|\s(?P<number>\d\S*))$"
+    )
+    entries: list[tuple[str, dict[str, Any]]] = []
+    for row in run_searches(work, queries, notes)[:_MAX_ROWS]:
+        path = row["path"] or ""
+        if row["type"] != "content" or _LOCKS.search(path) or is_hidden_file(path) or not _is_of(work, path, owner):
+            continue
+        match = assigned.match((row["line"] or "")[:1_000].rstrip())
+        if match is None or rank_of(path) > 1:
+            continue
+        value = re.sub(r"\s+(?:#|//|;).*$", "", match["value"] or match["number"]).strip().rstrip(",;").strip()
+        if not value or value.endswith(_OPENED):
+            return None
+        entries.append((value, row))
+    if not entries:
+        return None
+    top = min(row["path"].count("/") for _, row in entries)
+    nearest = [(value, row) for value, row in entries if row["path"].count("/") == top]
+    if len({value for value, _ in nearest}) > 1:
+        return None
+    value, row = nearest[0]
+    target = work.inquiry.pins.of(row["repository"])
+    if target is None:
+        return None
+    number = row["line_number"]
+    evidence = texts.evidence(target, row["path"], number, number, "read", 1.0)
+    text = f"{code(simple)} is set to {code(value[:_MAX_VALUE])} in {code(row['path'])}, line {number:,}"
+    is_single = len({value for value, _ in entries}) == 1
+    text += "" if is_single else "; files in directories below set it, too"
+    finding = Finding(Statement(text, (evidence,)), "configured", queries=[join_queries(queries)], notes=notes)
+    finding.heading = "Other files"
+    for other_value, other_row in entries[:MAX_DETAILS]:
+        other_target = work.inquiry.pins.of(other_row["repository"])
+        if other_row is not row and other_target is not None:
+            line = other_row["line_number"]
+            proof = texts.evidence(other_target, other_row["path"], line, line, "read", 1.0)
+            location = f"{code(other_row['path'])}, line {line:,}"
+            finding.details.append(Statement(f"{code(other_value[:_MAX_VALUE])} in {location}", (proof,)))
+    return finding
+
+
+def _is_of(work: Work, path: str, owner: str) -> bool:
+    if not owner or is_repository(work, owner):
+        return True
+    *directories, base = path.split("/")
+    names = {normalize(part) for part in (directories[-1:] or [""])} | {normalize(base), normalize(path)}
+    return normalize(owner) in names
+
+
+def find_base_image(work: Work, notes: list[str]) -> Finding | None:
+    """Return the images that the only Dockerfile nearest to the top builds from."""
+    texts = FileTexts(work.context)
+    queries = make_queries(work, f"type:path file:{quote_value(_DOCKERFILES)}")
+    paths = [row for row in run_searches(work, queries, notes) if row["path"] and rank_of(row["path"]) <= 1]
+    if not paths or len(work.inquiry.pins) > 1:
+        return None
+    top = min(row["path"].count("/") for row in paths)
+    nearest = [row for row in paths if row["path"].count("/") == top]
+    target = work.inquiry.pins.of(nearest[0]["repository"])
+    if len(nearest) > 1 or target is None:
+        return None
+    path = nearest[0]["path"]
+    stages: set[str] = set()
+    images: dict[str, FileEvidence] = {}
+    for number, line in enumerate(texts.lines(target, path), 1):
+        match = re.match(r"FROM\s+(?:--\w+=\S+\s+)*(\S+)(?:\s+AS\s+(\S+))?\s*$", line[:500], re.IGNORECASE)
+        if match is not None:
+            if match[1].lower() not in stages:
+                images.setdefault(match[1], texts.evidence(target, path, number, number, "read", 1.0))
+            stages |= {match[2].lower()} if match[2] else set()
+    if not images:
+        return None
+    text = f"{code(path)} builds from {join_words([code(image) for image in images])}"
+    return Finding(Statement(text, tuple(images.values())), "field", queries=[join_queries(queries)], notes=notes)
+
+
+def find_tested_versions(work: Work, runtime: str, notes: list[str]) -> Finding | None:
+    """Return the versions of a language in the only list that workflows have for it."""
+    texts = FileTexts(work.context)
+    key = {"golang": "go", "nodejs": "node", "node.js": "node", ".net": "dotnet"}.get(runtime.lower(), runtime.lower())
+    names = f"(?:{re.escape(key)}(?:[_-]?version)?s?)"
+    pattern = rf"[\"']?{names}[\"']?\s*:\s*\["
+    queries = make_queries(work, f"case:no type:file file:{quote_value(_WORKFLOWS)} /{pattern}/")
+    rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
+    expression = re.compile(rf"\s*(?:-\s+)?[\"']?({names})[\"']?\s*:\s*(\[[^\]]*\])", re.IGNORECASE)
+    entries = []
+    for row in rows:
+        match = expression.match(row["line"] or "")
+        if match is not None:
+            entries.append((match[1], " ".join(match[2].split()), row))
+    if len(entries) != 1 or len(rows) != 1:
+        return None
+    name, value, row = entries[0]
+    target = work.inquiry.pins.of(row["repository"])
+    if target is None:
+        return None
+    number = row["line_number"]
+    evidence = texts.evidence(target, row["path"], number, number, "read", 1.0)
+    text = f"{code(name)} is set to {code(value[:_MAX_VALUE])} in {code(row['path'])}, line {number:,}"
+    return Finding(Statement(text, (evidence,)), "configured", queries=[join_queries(queries)], notes=notes)
