@@ -36,9 +36,7 @@ from sourcelight.engines.search.model import (
     add_maximum,
 )
 from sourcelight.engines.search.scan.paths import PathSpans, PathTable, unique_sorted
-from sourcelight.engines.storage.sections import MemorySections, SectionFile
-
-_MISSING_CODE = REASONS.index("missing")
+from sourcelight.engines.storage.sections import SectionFile
 
 
 class OpenedCommit(Memo):
@@ -78,7 +76,7 @@ class OpenedCommit(Memo):
 
     def missing_count(self, mask: BoolArray | None = None) -> int:
         """Count the files under the mask (None: all) whose content the clone lacks."""
-        missing = self.view.reason == _MISSING_CODE
+        missing = self.view.reason == MISSING
         return int(np.count_nonzero(missing if mask is None else missing & mask))
 
     def _file_number(self, path: str) -> int | None:
@@ -268,12 +266,7 @@ class Corpus(Memo):
         # All bases: member or shard i has the numbers from base[i] up to base[i + 1].
         self.file_base = _sums([view.files for view in views])
         self.files = int(self.file_base[-1])
-        # The order depends on the member alone, so it is kept there and shared by all corpora.
-        self.member_shards: list[tuple[int, int]] = [
-            (member_index, shard_index)
-            for member_index, member in enumerate(self.members)
-            for shard_index in member.remember("order", functools.partial(_shard_order, member))
-        ]
+        self.member_shards = _member_shards(self.members)
         shards = [self.members[member_index].shards[shard_index] for member_index, shard_index in self.member_shards]
         placements = [self.members[member_index].placement(shard) for member_index, shard in self.member_shards]
         self.shards = shards
@@ -303,11 +296,7 @@ class Corpus(Memo):
         self.reason = np.concatenate([view.reason for view in views])
         self._name_only = np.flatnonzero(np.concatenate([view.shard for view in views]) == NO_SHARD)
         self.languages, self.language = _languages(self.members)
-        files: list[SectionFile | MemorySections] = [
-            *(member.view.file for member in self.members),
-            *(shard.file for shard in shards if not isinstance(shard, LooseShard)),
-        ]
-        self._files = [file for file in files if isinstance(file, SectionFile)]
+        self._files = _mapped_files(self.members, shards)
         self._sizes = [(file.map.size, file.size) for file in self._files]
         self._sizes_checked_s = -math.inf
         self._lookups = 0
@@ -553,6 +542,13 @@ class Corpus(Memo):
         return [{name: n for name, n in zip(REASONS[1:], row[1:], strict=True) if n} for row in table]
 
 
+def _member_shards(members: Sequence[OpenedCommit]) -> list[tuple[int, int]]:
+    """Return the shards of members in the order of a corpus, each as the index of its member and its own in there."""
+    # The order depends on the member alone, so it is kept there and shared by all corpora.
+    orders = (member.remember("order", functools.partial(_shard_order, member)) for member in members)
+    return [(member_index, shard_index) for member_index, order in enumerate(orders) for shard_index in order]
+
+
 def _shard_order(snapshot: OpenedCommit) -> list[int]:
     """Return the shards that hold files, those first whose files lie between the files of another shard.
 
@@ -573,6 +569,12 @@ def _shard_order(snapshot: OpenedCommit) -> list[int]:
         else:
             interleaved.append(shard_index)
     return interleaved + ordered
+
+
+def _mapped_files(members: Sequence[OpenedCommit], shards: Sequence[Shard]) -> list[SectionFile]:
+    files = [member.view.file for member in members]
+    files += [shard.file for shard in shards if not isinstance(shard, LooseShard)]
+    return [file for file in files if isinstance(file, SectionFile)]
 
 
 def _languages(members: Sequence[OpenedCommit]) -> tuple[list[tuple[str, list[str]]], Int64Array]:

@@ -6,6 +6,7 @@ hold. Batches grow, so that the first rows arrive after a few milliseconds and a
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -98,7 +99,6 @@ class CorpusSearch:
         self.has_path_matches = [spans is not None and spans.has_matches for spans in self.path_spans]
         self._path_masks: list[BoolArray] = []
         self._path_positions: Int64Array | None = None
-        self._has_rows_without_units = True
         self._recorder: SpanRecorder | None = None
         self._highest_file: int | None = None
 
@@ -129,7 +129,7 @@ class CorpusSearch:
         It reads text up to a first match, and makes no batches and no parts. A search without a match asks this about
         its text in any case, which would otherwise be a second whole search.
         """
-        term = self.prepared.terms[0] if self._is_single_term else None
+        term = self.prepared.terms[0] if self.prepared.is_single else None
         if term is None or self.has_path_matches[0] or isinstance(term.pattern, StructurePattern):
             return None
         # Its match may span units, so that units alone can't be read.
@@ -175,12 +175,6 @@ class CorpusSearch:
         if units is None:
             return
         corpus = self.corpus
-        # A tree that needs the content of some term, such as `A AND NOT B`, has no rows without a unit.
-        self._has_rows_without_units = (
-            self.has_path_matches[0] and self._has_many_paths
-            if self._is_single_term
-            else self.prepared.may_match(self.has_path_matches.__getitem__)
-        )
         units = self._selected_units(units)
         all_units, documents, cumulative_bytes, total_bytes = self._all_units(units)
         corpus.check_content(all_units)
@@ -221,7 +215,7 @@ class CorpusSearch:
 
     def _selected_units(self, units: list[UnitNumbers]) -> list[UnitNumbers]:
         """Return the candidate units of each term in documents that are selected and may match."""
-        if self._is_single_term:
+        if self.prepared.is_single:
             # No other term can rule out a document: only the selection does.
             if self.selection.covers_all:
                 return units
@@ -270,14 +264,15 @@ class CorpusSearch:
             for term_units in units
         ]
 
-    @property
-    def _is_single_term(self) -> bool:
-        return self.prepared.is_single
-
-    @property
-    def _has_many_paths(self) -> bool:
-        spans = self.path_spans[0]
-        return spans is not None and len(spans.file) > _MAX_BATCH_DOCUMENTS
+    @functools.cached_property
+    def _has_rows_without_units(self) -> bool:
+        """Whether documents without a candidate unit become rows, by their paths or by a NOT."""
+        if self.prepared.is_single:
+            # Few paths need no smaller batches: their rows come with the batch of their documents.
+            spans = self.path_spans[0]
+            return spans is not None and len(spans.file) > _MAX_BATCH_DOCUMENTS
+        # A tree that needs the content of some term, such as `A AND NOT B`, has no rows without a unit.
+        return self.prepared.may_match(self.has_path_matches.__getitem__)
 
     def candidates(self) -> list[UnitNumbers] | None:
         """Return the candidate units of each term; None when the tree can't hold for any file."""
@@ -360,7 +355,7 @@ class CorpusSearch:
 
     def evaluate(self, batch: DocumentRange) -> FileMatches:
         """Evaluate the files of a batch."""
-        return self._evaluate_term(batch) if self._is_single_term else self._evaluate_tree(batch)
+        return self._evaluate_term(batch) if self.prepared.is_single else self._evaluate_tree(batch)
 
     def _evaluate_term(self, batch: DocumentRange) -> FileMatches:
         """Evaluate a query of one term: a document with a span matches, no masks are needed."""
@@ -420,7 +415,7 @@ class CorpusSearch:
     @property
     def _plain_text(self) -> CompiledPattern | None:
         """The only term if each occurrence of its text is a match, and none lies in two units."""
-        if not self._is_single_term or 0 not in self.prepared.visible:
+        if not self.prepared.is_single or 0 not in self.prepared.visible:
             return None
         pattern = self.prepared.terms[0].pattern
         if not isinstance(pattern, CompiledPattern) or not pattern.exact or pattern.multi_line:
@@ -486,13 +481,8 @@ class CorpusSearch:
         # A path match holds whatever the content is.
         lower = [path_mask[positions] for path_mask in self._path_masks]
         upper = [
-            path_mask
-            | _document_mask(DocumentNumbers(corpus.unit_doc[term_units]), first_document, end_document)[
-                documents - first_document
-            ]
-            if len(term_units)
-            else path_mask
-            for path_mask, term_units in zip(lower, batch.units, strict=True)
+            path_mask | self._has_unit(units, batch)[documents - first_document] if len(units) else path_mask
+            for path_mask, units in zip(lower, batch.units, strict=True)
         ]
         visible_spans: dict[int, Spans] = {}
         for term_index in sorted(range(len(prepared.terms)), key=lambda index: len(batch.units[index])):
@@ -525,6 +515,9 @@ class CorpusSearch:
             DocumentNumbers(documents[matching]),
             finished_up_to,
         )
+
+    def _has_unit(self, units: UnitNumbers, batch: DocumentRange) -> BoolArray:
+        return _document_mask(DocumentNumbers(self.corpus.unit_doc[units]), batch.start, batch.end)
 
     def _positions_in(self, batch: DocumentRange) -> slice | Int64Array:
         """Return the positions of the files of a batch that may match: those with a unit, where others can't."""
