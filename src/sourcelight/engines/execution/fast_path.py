@@ -273,29 +273,25 @@ class FastPath:
         # made a moment ago.
         if notices.without_effect(task.query) is not None or notices.read_as_text(task.query) is not None:
             return
-        text = vary(plan, shape.plan[0]).text
-        prepared = None if text is None or (is_alternation and plan.alternative.boost) else prepare(text)
-        if prepared is None or not (is_alternation or all(_is_literal(term) for term in prepared.terms)):
+        prepared = _prepare(plan, shape, is_alternation=is_alternation)
+        if prepared is None:
             return
-        names = ""
-        if finds_repositories(plan.alternative):
-            names = "\n".join(target.repository.info.name for target in plan.targets).lower()
         summary = source.summary
         self._shapes.put(
             _key(task.request, parts[0], task.viewer),
             KnownShape(
-                plan,
-                prepared,
-                self._repositories.catalog.repositories,
-                self._state(),
-                weakref.ref(searchable[1]),
-                names,
-                summary.infos,
-                cached.worktrees,
-                tuple(source.missing_work()),
-                tuple(protocol.left_out(summary.forks, summary.archived)),
-                None if is_alternation else shape,
-                shape.plan[0].boost,
+                plan=plan,
+                prepared=prepared,
+                repositories=self._repositories.catalog.repositories,
+                state=self._state(),
+                corpus=weakref.ref(searchable[1]),
+                names=_matched_names(plan),
+                infos=summary.infos,
+                worktrees=cached.worktrees,
+                skipped=tuple(source.missing_work()),
+                excluded=tuple(protocol.left_out(summary.forks, summary.archived)),
+                query=None if is_alternation else shape,
+                boost=shape.plan[0].boost,
             ),
         )
 
@@ -368,6 +364,22 @@ def _is_answerable(plan: Plan) -> bool:
         # `lower` isn't the case folding of patterns beyond ASCII.
         and not (in_names and not all(target.repository.info.name.isascii() for target in plan.targets))
     )
+
+
+def _prepare(plan: Plan, shape: Query, *, is_alternation: bool) -> PreparedQuery | None:
+    """Return the text query of a shape with stand-ins for words; None if it has more than literals."""
+    text = vary(plan, shape.plan[0]).text
+    if text is None or (is_alternation and plan.alternative.boost):
+        return None
+    prepared = prepare(text)
+    return prepared if is_alternation or all(map(_is_literal, prepared.terms)) else None
+
+
+def _matched_names(plan: Plan) -> str:
+    """Return the names of repositories that the pattern is matched against, in lower case; empty if it isn't."""
+    if not finds_repositories(plan.alternative):
+        return ""
+    return "\n".join(target.repository.info.name for target in plan.targets).lower()
 
 
 def _is_literal(term: FileTerm) -> bool:

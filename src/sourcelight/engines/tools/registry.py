@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
+from types import ModuleType
 from typing import Any
 
 from sourcelight.core.batches.results import ToolProgress, ToolResult
@@ -96,8 +96,9 @@ def split_of(tool: Tool[Any]) -> Split[Any] | None:
 def handler_of(tool: Tool[Any]) -> Handler[Any]:
     """Return the handler of a tool; its module loads with the first call of a tool of its domain."""
     if tool.name not in _HANDLERS:
-        for handler in _load(tool.domain):
-            register(handler)
+        for module in _modules(tool.domain):
+            for handler in module.HANDLERS:
+                register(handler)
     return _HANDLERS[tool.name]
 
 
@@ -106,57 +107,51 @@ def register(handler: Handler[Any]) -> None:
     _HANDLERS[handler.tool.name] = handler
 
 
-def _load(domain: str) -> Sequence[Handler[Any]]:  # noqa: PLR0911 - one of each domain
-    """Import the handlers of the tools that ``sourcelight.core.tools.<domain>`` defines."""
+def _modules(domain: str) -> tuple[ModuleType, ...]:  # noqa: PLR0911 - one of each domain
+    """Import the modules that handle the tools of ``sourcelight.core.tools.<domain>``."""
     # Each domain loads only when needed: a process that only searches never imports the engines of histories and
     # navigation.
     match domain:
         case "files":
             from sourcelight.engines.tools import files, search
 
-            return (*files.HANDLERS, *search.HANDLERS)
+            return files, search
         case "navigation":
             from sourcelight.engines.tools import navigation, navigation_analyses
 
-            return (*navigation.HANDLERS, *navigation_analyses.HANDLERS)
+            return navigation, navigation_analyses
         case "commits":
             from sourcelight.engines.tools.history import commits, comparison, diffs, last_changes
 
-            return (*commits.HANDLERS, *diffs.HANDLERS, *comparison.HANDLERS, *last_changes.HANDLERS)
+            return commits, diffs, comparison, last_changes
         case "blame":
             from sourcelight.engines.tools.history import blame
             from sourcelight.engines.tools.history.people import ownership
 
-            return (*blame.HANDLERS, *ownership.HANDLERS)
+            return blame, ownership
         case "analyses":
             from sourcelight.engines.tools.history import hotspots, pickaxe
             from sourcelight.engines.tools.history.people import contributions, contributors, identities
 
-            return (
-                *contributions.HANDLERS,
-                *contributors.HANDLERS,
-                *pickaxe.HANDLERS,
-                *hotspots.HANDLERS,
-                *identities.HANDLERS,
-            )
+            return contributions, contributors, pickaxe, hotspots, identities
         case "evolution":
             from sourcelight.engines.tools.evolution import api_changes, symbol_history
             from sourcelight.engines.tools.history import path_history
 
-            return (*path_history.HANDLERS, *symbol_history.HANDLERS, *api_changes.HANDLERS)
+            return path_history, symbol_history, api_changes
         case "quality":
             from sourcelight.engines.tools.quality import complexity, complexity_trend, related_tests
 
-            return (*complexity.HANDLERS, *complexity_trend.HANDLERS, *related_tests.HANDLERS)
+            return complexity, complexity_trend, related_tests
         case "inspection":
             from sourcelight.engines.tools import inspection, verification
             from sourcelight.engines.tools.history import text_history
 
-            return (*inspection.HANDLERS, *text_history.HANDLERS, *verification.HANDLERS)
+            return inspection, text_history, verification
         case "conversations":
             from sourcelight.engines.tools import conversations
 
-            return conversations.HANDLERS
+            return (conversations,)
     raise UnsupportedTool(f"no module has handlers for the tools of {domain!r}")
 
 

@@ -51,6 +51,7 @@ _POINTERS = frozenset(
 _INNER = frozenset(b"unwrap expect unwrap_or unwrap_or_default unwrap_or_else next last first pop lock read write"
                    b" get get_mut take borrow borrow_mut".split())  # fmt: skip
 _SAME = frozenset(b"clone as_ref as_mut iter iter_mut into_iter to_owned as_deref as_deref_mut by_ref ok".split())
+_SMART_POINTERS = frozenset({b"Box", b"Rc", b"Arc", b"RefCell", b"Mutex"})
 _LOOPS = frozenset({"loop_expression", "while_expression", "for_expression", "block"})
 _MAX_USES = 12
 
@@ -209,7 +210,7 @@ class RustRules:
             break
         return tuple(reversed(parts))
 
-    def type_step(self, node: Node) -> TypeStep | None:  # noqa: PLR0911, PLR0912 - a case per kind of node
+    def type_step(self, node: Node) -> TypeStep | None:  # noqa: PLR0911 - a case per kind of node
         """Return the step that leads to the type of an expression."""
         kind = node.type
         if kind == "self":
@@ -221,32 +222,7 @@ class RustRules:
         if kind in {"scoped_identifier", "scoped_type_identifier"}:
             return TypeStep("name", node.child_by_field_name("name"))
         if kind in {"call_expression", "generic_function"}:
-            function = node.child_by_field_name("function")
-            if function is not None and function.type == "field_expression":
-                name = text_of(function.child_by_field_name("field"))
-                # Methods of the standard library, whose sources aren't indexed. The method of the repository is tried
-                # first, since it may have one of that name.
-                if name in _INNER or name in _SAME:
-                    inner_step = TypeStep(
-                        "element" if name in _INNER else "same", function.child_by_field_name("value")
-                    )
-                    return TypeStep("same", function, inner_step)
-            if function is not None and function.type == "scoped_identifier":
-                base = function.child_by_field_name("path")
-                # Smart pointers: members are looked up through `Deref`, so the type of the content counts.
-                if text_of(base) in {b"Box", b"Rc", b"Arc", b"RefCell", b"Mutex"} and kind == "call_expression":
-                    arguments = node.child_by_field_name("arguments")
-                    return TypeStep(
-                        "same",
-                        arguments.named_children[0] if arguments is not None and arguments.named_children else None,
-                    )
-            # The wrapped value stands for `Option` and `Result`, as `_INNER` methods return it.
-            if function is not None and function.type == "identifier" and text_of(function) in {b"Some", b"Ok"}:
-                arguments = node.child_by_field_name("arguments")
-                return TypeStep(
-                    "same", arguments.named_children[0] if arguments is not None and arguments.named_children else None
-                )
-            return TypeStep("same", function)
+            return self._call_step(node, node.child_by_field_name("function"))
         if kind == "struct_expression":
             return TypeStep("type", node.child_by_field_name("name"))
         if kind in {"try_expression", "index_expression"}:
@@ -258,6 +234,26 @@ class RustRules:
         if kind in {"reference_type", "generic_type", "dynamic_type", "abstract_type"}:
             return TypeStep("type", node)
         return None
+
+    def _call_step(self, node: Node, function: Node | None) -> TypeStep:
+        """Return the step from a call, or from a function with its type arguments, to the type of its result."""
+        kind = None if function is None else function.type
+        if function is not None and kind == "field_expression":
+            name = text_of(function.child_by_field_name("field"))
+            # Methods of the standard library, whose sources aren't indexed. The method of the repository is tried
+            # first, since it may have one of that name.
+            if name in _INNER or name in _SAME:
+                receiver = function.child_by_field_name("value")
+                return TypeStep("same", function, TypeStep("element" if name in _INNER else "same", receiver))
+        if function is not None and kind == "scoped_identifier" and node.type == "call_expression":
+            base = text_of(function.child_by_field_name("path"))
+            # Members are looked up through `Deref`, so the type of the content counts.
+            if base in _SMART_POINTERS:
+                return TypeStep("same", _first_argument(node))
+        # The wrapped value stands for `Option` and `Result`, as `_INNER` methods return it.
+        if kind == "identifier" and text_of(function) in {b"Some", b"Ok"}:
+            return TypeStep("same", _first_argument(node))
+        return TypeStep("same", function)
 
     def type_leaf(self, node: Node) -> Node | None:
         """Return the identifier that names a type, behind references and smart pointers."""
@@ -533,6 +529,11 @@ class RustRules:
     def exports(self, project: Project) -> Mapping[str, Any]:
         """Return the crates of a repository."""
         return {name.decode(errors="replace"): number for name, number in crates(project).items()}
+
+
+def _first_argument(call: Node) -> Node | None:
+    arguments = call.child_by_field_name("arguments")
+    return arguments.named_children[0] if arguments is not None and arguments.named_children else None
 
 
 def _enclosing_pattern(path: Sequence[Node]) -> tuple[int, Node, bool] | None:

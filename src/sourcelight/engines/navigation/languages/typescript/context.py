@@ -17,7 +17,10 @@ _THROUGH = frozenset({
     "parenthesized_expression", "ternary_expression", "non_null_expression", "as_expression", "satisfies_expression",
     "jsx_expression", "binary_expression",
 })  # fmt: skip
-
+_TYPED = frozenset({
+    "variable_declarator", "public_field_definition", "field_definition", "required_parameter", "optional_parameter",
+})  # fmt: skip
+"""Nodes that can say the type of the value in them."""
 
 _MAX_PLATFORMS = 8
 """Declarations of the platform's elements that are read; a repository seldom has more than one."""
@@ -65,47 +68,36 @@ class TsInference(TsExpressions):
             return self.annotation_values(document, parent.named_children[-1], {})
         if kind in _THROUGH:
             return self.expected_values(document, path[:-1])
-        if kind in {
-            "variable_declarator",
-            "public_field_definition",
-            "field_definition",
-            "required_parameter",
-            "optional_parameter",
-        }:
+        if kind in _TYPED:
             return self.annotation_values(document, parent.child_by_field_name("type"), {})
         if kind == "pair":
-            key = parent.child_by_field_name("key")
-            holders = self.expected_values(document, path[:-2]) if key is not None else []
-            return (
-                [v for h in holders for r in self.member_refs(h, unquote(key)) for v in self.values_of(r)]
-                if key is not None
-                else []
-            )
+            return self._of_property(document, path)
         if kind == "array":
             return [item for value in self.expected_values(document, path[:-1]) for item in value.items]
         if kind == "return_statement":
             return self._of_return(document, path)
         if kind == "arrow_function":
             body = parent.child_by_field_name("body")
-            return (
-                self._returned_by(document, path[:-1])
-                if body is not None and body.start_byte == node.start_byte
-                else []
-            )
+            is_result = body is not None and body.start_byte == node.start_byte
+            return self._returned_by(document, path[:-1]) if is_result else []
         if kind == "assignment_expression":
             left = parent.child_by_field_name("left")
             return self.infer(document, left) if left is not None and left.start_byte != node.start_byte else []
         if kind == "jsx_attribute":
-            name = parent.named_children[0]
-            return [
-                v
-                for props in self.props(document, path[:-1])
-                for r in self.member_refs(props, name.text or b"")
-                for v in self.values_of(r)
-            ]
-        if kind == "spread_element":
-            return []
+            name = parent.named_children[0].text or b""
+            return [value for props in self.props(document, path[:-1]) for value in self._member_values(props, name)]
         return []
+
+    def _of_property(self, document: Document, path: list[Node]) -> list[TsValue]:
+        """Return the values that an object literal must have under the key of a pair."""
+        key = path[-2].child_by_field_name("key")
+        if key is None:
+            return []
+        holders = self.expected_values(document, path[:-2])
+        return [value for holder in holders for value in self._member_values(holder, unquote(key))]
+
+    def _member_values(self, holder: TsValue, name: bytes) -> list[TsValue]:
+        return [value for ref in self.member_refs(holder, name) for value in self.values_of(ref)]
 
     def _of_return(self, document: Document, path: list[Node]) -> list[TsValue]:
         index = next((i for i in range(len(path) - 2, -1, -1) if path[i].type in FUNCTIONS), None)

@@ -107,12 +107,7 @@ class TsExpressions(TsGenerics):
     def _infer(self, document: Document, node: Node, bound_types: BoundTypes) -> list[TsValue]:  # noqa: PLR0911, PLR0912 - a case a kind of expression
         kind = node.type
         if kind in {"identifier", "type_identifier", "shorthand_property_identifier"}:
-            refs = self.lookup(document, node.text or b"", node.start_byte)
-            return [
-                value
-                for ref in self.follow(refs)[:MAX_ALTERNATIVES]
-                for value in self.values_of(replace(ref, bound_types=merge_bound_types(ref.bound_types, bound_types)))
-            ]
+            return self._named(document, node, bound_types)
         # `a.b` is a nested identifier in JSX tags and in types.
         if kind in {"member_expression", "nested_identifier"}:
             return self._property(document, node, bound_types)
@@ -123,12 +118,8 @@ class TsExpressions(TsGenerics):
         if kind == "this":
             return self.this(document, node)
         if kind == "super":
-            return [
-                base
-                for value in self.this(document, node)
-                if value.node is not None
-                for base in self._bases(value, value.node)
-            ]
+            values = self.this(document, node)
+            return [base for value in values if value.node is not None for base in self._bases(value, value.node)]
         if kind == "await_expression":
             return self.unwrap_promises(self.infer(document, _first(node), bound_types))
         if kind in _WRAPPERS:
@@ -156,6 +147,14 @@ class TsExpressions(TsGenerics):
         if kind == "instantiation_expression":
             return self.infer(document, _first(node), bound_types)
         return []
+
+    def _named(self, document: Document, node: Node, bound_types: BoundTypes) -> list[TsValue]:
+        refs = self.lookup(document, node.text or b"", node.start_byte)
+        return [
+            value
+            for ref in self.follow(refs)[:MAX_ALTERNATIVES]
+            for value in self.values_of(replace(ref, bound_types=merge_bound_types(ref.bound_types, bound_types)))
+        ]
 
     def _element(self, document: Document, node: Node, bound_types: BoundTypes) -> list[TsValue]:
         if node.type == "spread_element":
