@@ -15,8 +15,23 @@ from sourcelight.core.query.alternatives import patterns_of
 from sourcelight.core.query.syntax.nodes import Alternative, Filter, Node, Pattern, Predicate, Query
 
 _WORD = re.compile(r"(?:(?<= )|\A)(?!(?:and|or|not)(?: |\Z))([a-z_][a-z0-9_]*)(?= |\Z)", re.IGNORECASE | re.ASCII)
+_ALTERNATION = re.compile(r"(?:(?<= )|\A)/\(([a-z_]\w*(?:\|[a-z_]\w*)+)\)/(?= |\Z)", re.IGNORECASE | re.ASCII)
 _NAME = "WordOfAShape"
 _STAND_IN = re.compile(rf"{_NAME}(\d+)z")
+
+
+def split_query(text: str) -> tuple[str, list[str]] | None:
+    """Return the shape of a query and its words; None without words.
+
+    The words of an alternation, ``/(foo|bar)/``, have a shape of their own, as the parser has none for them.
+    """
+    match = _ALTERNATION.search(text) if "/(" in text else None
+    if match is None:
+        return split_words(text)
+    words = match[1].split("|")
+    shape = f"{text[: match.start()]}/(|{len(words)})/{text[match.end() :]}"
+    # The words are told apart by their number alone, so an alternation with more words beside it is not supported.
+    return (shape, words) if split_words(shape) is None else None
 
 
 def split_words(text: str) -> tuple[str, list[str]] | None:

@@ -13,7 +13,6 @@ for any search that needs the pipeline.
 from __future__ import annotations
 
 import functools
-import re
 import time
 import weakref
 from collections.abc import Mapping, Sequence
@@ -30,7 +29,7 @@ from sourcelight.core.patterns.alternative_texts import alternative_texts
 from sourcelight.core.query import Pattern, Query
 from sourcelight.core.query.alternatives import patterns_of
 from sourcelight.core.query.parse import parse_shape
-from sourcelight.core.query.shapes import fill_text, has_stand_in, split_words
+from sourcelight.core.query.shapes import fill_text, has_stand_in, split_query
 from sourcelight.core.wire.events import Alert, Done, Filters, Progress, Skipped
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution import protocol
@@ -65,7 +64,6 @@ AT_ONCE = FastPathLimits(units=1024, ranked=500)
 IN_THREAD = FastPathLimits(units=2048, ranked=CANDIDATES - 1)
 """In a thread of its own: what the pipeline reads in one batch, and ranks together."""
 
-_ALTERNATION = re.compile(r"(?:(?<= )|\A)/\(([a-z_]\w*(?:\|[a-z_]\w*)+)\)/(?= |\Z)", re.IGNORECASE | re.ASCII)
 _MAX_SHAPES, _MAX_CHARACTERS = 64, 300
 _ShapeKey: TypeAlias = tuple[str, str, str, Viewer]
 
@@ -306,20 +304,11 @@ class FastPath:
 
 
 def _split(request: SearchRequest) -> tuple[str, list[str]] | None:
-    """Return the shape of a query and its words; None if the fast path doesn't support it.
-
-    The words of an alternation, ``/(foo|bar)/``, have a shape of their own, as the parser has none for them.
-    """
-    query = request.query
-    if not _is_plain(request):
+    """Return the shape of a query and its words; None if the fast path doesn't support the request."""
+    asks_for_lines = not request.chunk_matches and not request.trace and request.timeout_s is None
+    if not asks_for_lines or len(request.query) > _MAX_CHARACTERS:
         return None
-    match = _ALTERNATION.search(query) if "/(" in query else None
-    if match is None:
-        return split_words(query)
-    words = match[1].split("|")
-    remaining = f"{query[: match.start()]}/(|{len(words)})/{query[match.end() :]}"
-    # The words are told apart by their number alone, so an alternation with more words beside it is not supported.
-    return (remaining, words) if split_words(remaining) is None else None
+    return split_query(request.query)
 
 
 def _is_alternation(plan: Plan, words: Sequence[str]) -> bool:
@@ -327,16 +316,6 @@ def _is_alternation(plan: Plan, words: Sequence[str]) -> bool:
     if not isinstance(pattern, Pattern) or pattern.kind != "regexp" or pattern.negated:
         return False
     return pattern.value == f"({'|'.join(words)})"
-
-
-def _is_plain(request: SearchRequest) -> bool:
-    """Whether a request asks for lines of a short query."""
-    return (
-        not request.chunk_matches
-        and not request.trace
-        and request.timeout_s is None
-        and len(request.query) <= _MAX_CHARACTERS
-    )
 
 
 def _key(request: SearchRequest, shape: str, viewer: Viewer) -> _ShapeKey:
