@@ -107,7 +107,7 @@ class TsExpressions(TsGenerics):
     def _infer(self, document: Document, node: Node, bound_types: BoundTypes) -> list[TsValue]:  # noqa: PLR0911, PLR0912 - a case a kind of expression
         kind = node.type
         if kind in {"identifier", "type_identifier", "shorthand_property_identifier"}:
-            return self._named(document, node, bound_types)
+            return self._name_values(document, node, bound_types)
         # `a.b` is a nested identifier in JSX tags and in types.
         if kind in {"member_expression", "nested_identifier"}:
             return self._property(document, node, bound_types)
@@ -148,7 +148,7 @@ class TsExpressions(TsGenerics):
             return self.infer(document, _first(node), bound_types)
         return []
 
-    def _named(self, document: Document, node: Node, bound_types: BoundTypes) -> list[TsValue]:
+    def _name_values(self, document: Document, node: Node, bound_types: BoundTypes) -> list[TsValue]:
         refs = self.lookup(document, node.text or b"", node.start_byte)
         return [
             value
