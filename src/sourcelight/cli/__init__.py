@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit status; `arguments` default to those of the process."""
+    """Run a command and return its exit status; `arguments` default to the process's arguments."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     early = None
     if words[:1] == ["serve"]:

@@ -130,7 +130,7 @@ def list_roles(state: State, *, as_json: bool) -> int:
 
 
 def list_tokens(state: State, account: str, *, as_json: bool) -> int:
-    """List all access tokens, or those of one account."""
+    """List all access tokens, or the tokens of one account."""
     if account:
         state.accounts.get(account)
     rows = [

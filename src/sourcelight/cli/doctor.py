@@ -54,7 +54,7 @@ class HostProblem:
 
 
 def doctor_command() -> int:
-    """Show installed packages, and what makes this machine slow.
+    """Check the installation, and the speed of disk and git.
 
     Also shows the directories of caches and state, and their sizes. Changes nothing, and shows no names of
     repositories. Exits with status 2 if something is broken.

@@ -116,7 +116,7 @@ def progress_printer(line: StatusLine) -> Callable[[IndexProgress], None]:
 def build_index(
     paths: Sequence[str], *, workers: int | None, max_bytes: int | None, worktree: bool, scip_files: Sequence[str] = ()
 ) -> int:
-    """Index what is missing below `paths`; fail when a repository or a SCIP file can't be read."""
+    """Index missing files below `paths`; fail if a repository or a SCIP file can't be read."""
     from sourcelight.backends.embedded import open_engine
     from sourcelight.core.cancellation import Cancellation
 
@@ -170,7 +170,7 @@ def _store_scip(engine: LocalEngine, file: str) -> bool:
 
 
 def show_status(paths: Sequence[str]) -> int:
-    """Show the indexes on disk and the bytes of each kind; only those of `paths` if there are any."""
+    """Show the indexes on disk and the bytes of each kind; with `paths`, only their indexes."""
     from sourcelight.backends.embedded import index_folder
     from sourcelight.engines.execution.indexes.disk import KINDS, disk_usage
     from sourcelight.engines.search import IndexStore

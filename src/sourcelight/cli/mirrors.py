@@ -131,7 +131,7 @@ def sync_command(
 
 
 def clone_repositories(urls: Sequence[str], destination: str) -> int:
-    """Clone or update each; one that fails doesn't stop the others."""
+    """Clone or update each mirror; a failure doesn't stop the others."""
     from sourcelight.repos import clone
 
     status = DONE
@@ -155,7 +155,7 @@ def clone_repositories(urls: Sequence[str], destination: str) -> int:
 
 
 def show_mirrors(directory: str) -> int:
-    """Show the mirrors that `sync` knows, those that fail first."""
+    """Show the mirrors of `sync`, failing ones first."""
     from sourcelight.repos.mirrors.schedule import MirrorSchedule, read_states
 
     states = read_states(directory)
@@ -183,7 +183,7 @@ class _Addresses:
     Raises
     ------
     RepositoryError
-        When an argument is no address.
+        When an argument isn't an address.
     OSError
         When the list can't be read.
     """
@@ -200,7 +200,7 @@ class _Addresses:
 
     @property
     def rejected(self) -> bool:
-        """Whether the list has lines that are no address."""
+        """Whether the list has lines that aren't addresses."""
         return self._addresses is not None and bool(self._addresses.rejected)
 
     def read(self) -> dict[str, str]:

@@ -76,7 +76,7 @@ def parse_size(option: str, text: str) -> int:
     Raises
     ------
     typer.BadParameter
-        When `text` is no size; the message names `option`.
+        When `text` isn't a size; the message names `option`.
     """
     match = _SIZE.fullmatch(text.strip())
     unit = "" if match is None else match[2].upper()

@@ -3,7 +3,7 @@
 Text of repositories and services is made harmless: control characters and characters that reorder text are printed as
 visible symbols. Colors appear only on a terminal, and only when NO_COLOR is not set.
 
-Exit statuses are those of grep: 0 done, 1 no match, 2 error or wrong usage, 130 interrupted.
+Exit statuses are like grep's: 0 done, 1 no match, 2 error or wrong usage, 130 interrupted.
 """
 
 from __future__ import annotations

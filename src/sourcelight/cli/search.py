@@ -155,7 +155,7 @@ class SearchCommand:
 
     @property
     def effective_format(self) -> str:
-        """The format to write: the requested one, else that of the file's extension, else a table.
+        """The output format: the requested format, else by the file's extension, else a table.
 
         Raises
         ------

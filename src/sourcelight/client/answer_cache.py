@@ -43,7 +43,7 @@ class AnswerCache:
     Parameters
     ----------
     asker
-        Who is asked by whom: a service and a mark of the credential, or this process, its model and its package.
+        The source of the answer: a service with a mark of the credential, or this process with its model and package.
     question
         The question with its filters.
     folder
@@ -63,7 +63,7 @@ class AnswerCache:
         return _read(self._path(commits))
 
     def newest(self) -> Mapping[str, Any] | None:
-        """Return the newest answer to the question, whatever the commits: for when the service can't be reached."""
+        """Return the newest answer to the question at any commits, for when the service can't be reached."""
         try:
             paths = sorted(self._folder.glob(f"{self._digest}-*.json"), key=lambda path: path.stat().st_mtime_ns)
         except OSError:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Client(ShowsOverview, BlockingMethods):
     """Searches code. `sourcelight.open` and `sourcelight.connect` make one.
 
-    Safe to share between threads; works inside a running event loop, such as that of a notebook.
+    Safe to share between threads; works inside a running event loop, such as a notebook's.
 
     Parameters
     ----------

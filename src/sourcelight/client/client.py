@@ -93,14 +93,14 @@ class AsyncClient(ShowsOverview, SearchMethods, Methods):
         return self._read_last()
 
     async def _call(self, tool: Tool[A], arguments: A, progress: ProgressChoice = None) -> DataFrame:
-        """Return the DataFrame of a tool; warns when a limit shortened an answer though the caller asked for all rows.
+        """Return the DataFrame of a tool; warn if a limit shortened an answer although the caller requested all rows.
 
         Parameters
         ----------
         tool
             Definition of the tool.
         arguments
-            Its arguments; those that are None are not sent.
+            Its arguments; None values are not sent.
         progress
             As in `search`.
 
@@ -204,7 +204,7 @@ class AsyncClient(ShowsOverview, SearchMethods, Methods):
 
 
 def _status(tool: Tool[Any], answer: ToolResult, arguments: Mapping[str, Any]) -> Status:
-    """Return the status of an answer; a limit or page that the caller asked for doesn't make it incomplete."""
+    """Return the status of an answer; a requested limit or page doesn't make it incomplete."""
     if answer.columns == UNPARSED:
         return "unparsed"
     return call_status(complete=answer.complete, rows=answer.table.num_rows, limit=tool.requested_rows(arguments))

@@ -56,7 +56,7 @@ class DeepSearchAnswer:
     """An answer of deep search, or a whole conversation; made by a client, never by hand.
 
     It shows itself as Markdown in a terminal and as safe HTML in a notebook: nothing in it runs, and links lead to the
-    service alone. Tables are built when first asked for.
+    service alone. Tables are built on first use.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class DeepSearchAnswer:
     cached
         Whether it was kept from an earlier run over the same commits.
     notices
-        What the reader has to know.
+        Remarks for the reader.
     """
 
     def __init__(

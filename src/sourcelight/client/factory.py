@@ -112,7 +112,7 @@ def open(  # noqa: A001 - users write sourcelight.open
     NoRepositories
         When there is nothing to search below `paths`.
     ConfigurationError
-        When `config` is invalid, or a path is no path, such as a list of paths.
+        When `config` is invalid, or a path isn't text, such as a list of paths.
     IndexWriteFailed
         When the index can't be written; of an index that is built in the background, the next call says it.
 

@@ -4,7 +4,7 @@ The thread starts with the first call, is shared by all threads, is closed at ex
 which starts its own. A waiting caller wakes ten times a second: it draws progress, and an interrupt reaches it on every
 platform.
 
-`blocking` derives the methods of `Client` from those of `AsyncClient`, with signature and docstring. The message of an
+`blocking` derives the methods of `Client` from `AsyncClient`, with signature and docstring. The message of an
 interrupt says where the client has the rows that arrived.
 """
 

@@ -34,7 +34,7 @@ async def painting(
     progress
         See `sourcelight.display.notebook.make_painter`.
     on_stop
-        What a Stop button calls; ignored when a thread waits, since a click would be handled after the work.
+        Callback of a Stop button. Ignored when a thread waits, because a click would be handled after the work.
     after_s
         Work that is over sooner is not drawn, unless `progress` asks for it.
     """
@@ -133,7 +133,7 @@ class _Sentence:
         self.paint()
 
     def interrupt(self) -> None:
-        """Nothing: there is no state to mark."""
+        """Do nothing: there is no state to mark."""
 
 
 def say(address: str) -> None:
@@ -175,7 +175,7 @@ async def watch(
     Parameters
     ----------
     state
-        What the work has come to; `interrupt` is called when it is stopped.
+        The awaited work; `interrupt` is called when it is stopped.
     work
         The work; it is awaited here alone.
     progress

@@ -89,7 +89,7 @@ def backend_of(attrs: Mapping[Any, Any]) -> Backend:
 
 
 def _innermost(backend: Backend) -> Backend:
-    """Return the backend itself, of one that asks another in parts."""
+    """Return the innermost backend, below wrappers."""
     return backend.features.inner or backend
 
 

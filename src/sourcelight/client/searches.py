@@ -59,7 +59,7 @@ class SearchMethods(CountMethods):
         timeout_s
             Longest time to search, in seconds; None: the limit of the backend.
         exhaustive
-            Ask for everything, of a service that caps its answers too: a capped query is asked again in parts, by
+            Get all matches, also from a service that caps its answers: a capped query is repeated in parts, by
             repository, then language, then path, several at a time, and each file is given once. Rows arrive when their
             part is whole, and `timeout_s` is for each part. Incomplete parts, and parts left after 1,000 requests, are
             named in `skipped`; without such rows, the answer is complete.
@@ -211,7 +211,7 @@ class SearchMethods(CountMethods):
         path
             Path, or an open binary file.
         format
-            ``jsonl``, ``csv`` or ``parquet``; None: by the ending of the path. Each has the text as it is, and
+            ``jsonl``, ``csv`` or ``parquet``; None: by the extension of the path. Each has the text unchanged, and
             `sourcelight.read_matches` gives the frame back.
         spreadsheet
             With CSV, whether the file is for people who open it in a spreadsheet: see `SearchResult.to_csv`.

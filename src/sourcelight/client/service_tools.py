@@ -1,6 +1,6 @@
 """Tools that a service advertises, called by their names: those without a method of their own too.
 
-The schema of a tool is the signature of its function. An answer is kept as it was sent, and shown as a DataFrame if its
+The schema of a tool is the signature of its function. An answer is stored unchanged, and shown as a DataFrame if its
 structured content has rows.
 """
 
@@ -169,7 +169,7 @@ _FILE_LINK = re.compile(r"\]\(<?([^()<>\s]+\.(?:csv|json|svg)(?:\?[^()<>\s]*)?)>
 
 
 def file_links(markdown: str) -> list[str]:
-    """Return the addresses of the CSV, JSON and SVG files to which a text links; not those of files of code."""
+    """Return the addresses of the CSV, JSON and SVG files that a text links to, without files of code."""
     return [link for link in dict.fromkeys(_FILE_LINK.findall(markdown)) if "/-/" not in link]
 
 

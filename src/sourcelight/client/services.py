@@ -128,7 +128,7 @@ def connect(  # noqa: PLR0913 - its parameters, each by name
     Raises
     ------
     ConfigurationError
-        When there is no usable address.
+        When no usable address is given.
     ConnectFailed
         With `check`, when no service listens at the address.
     SignInFailed
@@ -182,7 +182,7 @@ def federate(
 ) -> Client:
     """Search several services as one: merged rows, duplicates once, and the status of each service.
 
-    Every search is asked of all services at the same time; a call about one repository goes to the first service that
+    Every search goes to all services at the same time; a call about one repository goes to the first service that
     has it. If a service fails or is silent, only its rows are missing: the answer is ``limited`` and gives the reason.
 
     Parameters

@@ -91,7 +91,7 @@ def checks_arguments(function: F) -> F:
 
 
 def checks_methods(cls: type[T]) -> type[T]:
-    """Make the public methods that a class defines check their arguments; inherited ones stay as they are."""
+    """Make the public methods that a class defines check their arguments; inherited methods stay unchanged."""
     for name, method in list(vars(cls).items()):
         if inspect.isfunction(method) and not name.startswith("_"):
             setattr(cls, name, checks_arguments(method))

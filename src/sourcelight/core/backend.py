@@ -50,7 +50,7 @@ class ClusterInfo(Protocol):
 
 
 class ServiceEndpoint(Protocol):
-    """A service over HTTP: it has tools of its own, and files."""
+    """A service over HTTP, with its own tools and files."""
 
     async def advertised_tools(self) -> Mapping[str, AdvertisedTool]:
         """Tools of all MCP endpoints of the service, by name."""
@@ -87,7 +87,7 @@ class Features:
     service
         The service behind a backend over HTTP, for its own tools and files; None if there is none.
     inner
-        The backend that a wrapper asks; None for one that is no wrapper.
+        The backend below a wrapper; None for other backends.
     """
 
     services: Mapping[str, Any] = field(default_factory=dict)
@@ -107,11 +107,11 @@ class Backend(Protocol):
     Attributes
     ----------
     name
-        What the reader is shown: ``embedded``, or the endpoint without credentials.
+        The displayed name: ``embedded``, or the endpoint without credentials.
     local
         Whether searches run in this process: ``count:all`` is never capped, and one search at a time is fastest.
     features
-        What it can do beside; ``Features()`` for nothing.
+        Its optional features; ``Features()`` for none.
     """
 
     name: str

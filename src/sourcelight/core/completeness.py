@@ -69,7 +69,7 @@ def failures(alerts: Iterable[Alert], errors: Iterable[str]) -> tuple[str, ...]:
 def requested_part(
     query: str, pattern_type: str, matches: int, skipped: Iterable[Skipped], *, display: int = -1
 ) -> tuple[str, ...]:
-    """Describe the items whose limit the caller asked for; empty when there are none.
+    """Describe the items whose limit the caller requested; empty when there are none.
 
     The wire has one item for all limits of matches (``shard-match-limit``), also for a ``count:`` that was reached
     (wire reference 5.3). It is of the query's own ``count:`` when as many matches were found.
@@ -77,7 +77,7 @@ def requested_part(
     Parameters
     ----------
     query, pattern_type
-        What was asked.
+        The request.
     matches
         Matches that were found, whether or not they were sent.
     skipped

@@ -66,7 +66,7 @@ class QueryError(SourcelightError, ValueError):
     Parameters
     ----------
     message
-        What is wrong; the text of the service if it sent one.
+        The problem; the service's text if it sent one.
     query
         The whole query text.
     position
@@ -138,8 +138,8 @@ class NoRepositories(RepositoryError):
         reasons = "".join(f"\n  {path}: {reason}" for path, reason in list(skipped.items())[:10])
         super().__init__(
             f"no repository found below {', '.join(paths) or 'no path at all'}; "
-            "pass a directory with git work trees, bare repositories or plain files, or try it on those that "
-            f"`sourcelight samples` creates{reasons}"
+            "pass a directory with git work trees, bare repositories or plain files, or create samples with "
+            f"`sourcelight samples`{reasons}"
         )
         self.paths = tuple(paths)
         self.skipped = dict(skipped)

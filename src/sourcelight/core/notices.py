@@ -24,7 +24,7 @@ class Rule(str):
     Attributes
     ----------
     subject
-        What it is about.
+        Its subject.
     """
 
     __slots__ = ("subject",)
@@ -36,13 +36,13 @@ class Rule(str):
         rule.subject = subject
         return rule
 
-    # Copies of a DataFrame and messages of a cluster make it anew.
+    # Copies of a DataFrame and messages of a cluster recreate it.
     def __getnewargs__(self) -> tuple[str, RuleSubject]:  # type: ignore[override]
         return str(self), self.subject
 
 
 def same_kind(text: str, notice: str) -> str:
-    """Return another wording of a notice; that of a rule is a rule of the same subject."""
+    """Return a notice with another wording; a rule stays a rule with the same subject."""
     return Rule(text, notice.subject) if isinstance(notice, Rule) else text
 
 

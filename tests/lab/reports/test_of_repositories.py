@@ -168,7 +168,7 @@ def test_the_other_way_round_says_what_is_undone(code: sl.Client) -> None:
     assert value(report, "commits") == 0
     assert any("their changes show as undone" in notice for notice in report.notices)
     last = changes(code, "demo", "v2", "v2~1").notices
-    assert "1 commit is behind v2 and not behind v2~1; its changes show as undone." in last
+    assert "1 commit is reachable from v2 but not from v2~1; its changes show as undone." in last
 
 
 def test_unknown_revisions_are_named(code: sl.Client) -> None:

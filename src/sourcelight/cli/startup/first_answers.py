@@ -22,7 +22,7 @@ def start_early_answers(words: Sequence[str]) -> EarlyAnswers | None:
     Parameters
     ----------
     words
-        What follows ``mcp`` on the command line: directories, and options that leave the list of tools as it is.
+        The arguments after ``mcp`` on the command line: directories, and options that don't change the list of tools.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def read_serve_options(words: Sequence[str]) -> ServeOptions | None:
         else:
             reader = _READERS.get(option)
             value = value if has_value else next(rest, "")
-            # The framework takes an option for the value, or not, by rules of its own.
+            # The framework has its own rules for whether an option is a value.
             reader = None if value.startswith("-") else reader
         if reader is None or not value or option in values:
             return None

@@ -111,7 +111,7 @@ class _ServiceStart:
     address
         Where the service listens.
     open_cluster_engine
-        Opens the engine of a cluster; None: that of the directories in `options`.
+        Opens the engine of a cluster; None: the engine of the directories in `options`.
     """
 
     app: Application
@@ -133,7 +133,7 @@ class _ServiceStart:
         self._open_cluster_engine = open_cluster_engine
 
     def open(self, closers: ExitStack) -> ToolSources:
-        """Open the engine and let the application answer all requests, in a thread of its own."""
+        """Open the engine in a separate thread, and then let the application answer all requests."""
         # Imported while clients already have their first answers.
         from sourcelight.backends.embedded.factory import open_conversations
         from sourcelight.core.arrays import keep_pandas_out
@@ -204,7 +204,7 @@ def _print_owner(owner: OwnerTokenState) -> None:
 
 
 def end_indexing(engine: LocalEngine) -> None:
-    """Report what the first indexing left out, load what the first search needs, and build the other tables."""
+    """Report skipped files of the first indexing, load the files of a first search, and build the other tables."""
     from sourcelight.server.http.run import warm_up
 
     failure = engine.indexing.failure

@@ -118,7 +118,7 @@ class FederatedSearch(BackendWrapper):
     backend
         The federation.
     services
-        The services to search instead of its own.
+        The services to search, instead of all.
     keeps_rows
         Whether rows are kept, so that `arrange` can sort them after the search.
     """
@@ -205,7 +205,7 @@ def _sum_reports(report: Callable[[int, int, int], None]) -> Callable[[str], Cal
 
 
 def federated_tools(services: Sequence[Service]) -> FederatedServiceTools | None:
-    """Return the tools of several services as those of one; None if none of them is a service over HTTP."""
+    """Merge the tools of several services; None without a service over HTTP."""
     over_http = tuple(service for service in services if service.backend.features.service is not None)
     return FederatedServiceTools(over_http) if over_http else None
 
@@ -214,7 +214,7 @@ def federated_tools(services: Sequence[Service]) -> FederatedServiceTools | None
 class FederatedServiceTools:
     """`core.backend.ServiceEndpoint` over several services.
 
-    A tool that only one service has keeps its name. One that several have is named ``service:tool`` for each of them,
+    A tool of a single service keeps its name. A tool of several services is named ``service:tool`` for each of them,
     because the answer of one service would not be the answer of all.
     """
 

@@ -29,7 +29,7 @@ def make_backend(
     services
         By their names; or in a row, named after their endpoints.
     kind
-        Class of the clients: those of another live on another event loop.
+        Class of the clients. Clients of another class run on another event loop.
     connect
         Makes a client of an address and a token.
     close

@@ -69,7 +69,7 @@ def answers(replies: Sequence[ServiceReply[T]]) -> list[tuple[ServiceReply[T], T
     Raises
     ------
     SourcelightError
-        If no service answered: the error of the first, with those of the others as its notes.
+        If no service answered: the error of the first, with the errors of the others as notes.
     """
     pairs = [(reply, reply.value) for reply in replies if reply.value is not None]
     errors = [(reply.service.name, reply.error) for reply in replies if reply.error is not None]

@@ -83,7 +83,7 @@ def _keys(rows: MatchRows, starts: list[int]) -> list[_Key]:
 
 
 def _column_texts(rows: MatchRows, name: str, positions: list[int]) -> list[str | None]:
-    """Return texts of some rows; decode each distinct text once, because a dictionary may have those of all rows."""
+    """Return texts of some rows, each distinct text decoded once: a dictionary may have the texts of all rows."""
     if name not in rows:
         return [None] * len(positions)
     column = rows.column(name)
@@ -116,7 +116,7 @@ _MAX_BATCH_ROWS = 1 << 16
 class OrderedRows:
     """Record batches in order with the column ``service``, and counts for each service.
 
-    Counts are those of its matches and its rows, and of its duplicates: rows that an earlier service returned, too.
+    Counts its matches, its rows, and its duplicates: rows that an earlier service returned, too.
     """
 
     batches: list[Any]
@@ -174,7 +174,7 @@ def order_parts(
     codes = pa.array(service_index.astype(np.int8))
     column = pa.DictionaryArray.from_arrays(codes, pa.array(list(names), pa.string()))
     table = table.append_column(pa.field(SERVICE.name, arrow_type(SERVICE.type)), column)
-    # Without an inversion the order is that of the rows already, and nothing has to be copied.
+    # Without an inversion the rows are already in order, and nothing is copied.
     if (np.diff(order) < 0).any():
         table = _unify_dictionaries(table).take(pa.array(order))
     return _limit(table, duplicates, limit)
@@ -193,7 +193,7 @@ def _unify_dictionaries(table: Any) -> Any:
 
 def _order(table: Any, service: Int64Array, file: Int64Array, *, is_complete: bool) -> Int64Array:
     row = np.arange(len(service))
-    # Rows of one service stay in its own order, whatever it is.
+    # Rows of one service stay in the service's own order.
     if len(np.unique(service)) < 2:
         return row
     if is_complete:

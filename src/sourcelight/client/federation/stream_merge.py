@@ -82,7 +82,7 @@ class ServiceStream:
         return self.progress.skipped if self.progress else ()
 
     def note(self, event: Any) -> None:
-        """Record what a service reports beside its matches."""
+        """Record events of a service other than matches."""
         if isinstance(event, Progress):
             self.progress = event
         elif isinstance(event, Filters):
@@ -199,7 +199,7 @@ _TELL_S = 0.1
 class StreamMerge:
     """A search under way.
 
-    It yields rows as they arrive, without those that another service sent before, up to the limit of the query.
+    Yields rows as they arrive, without duplicates of another service, up to the limit of the query.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ class StreamMerge:
         Raises
         ------
         SourcelightError
-            If no service finished: the error of the first, with those of the others as its notes.
+            If no service finished: the error of the first, with the errors of the others as notes.
         """
         # Bounded, so a slow reader slows all services down.
         queue: asyncio.Queue[tuple[ServiceStream, Event | None]] = asyncio.Queue(_AHEAD)
@@ -344,7 +344,7 @@ class StreamMerge:
             batch = batch.filter(pa.array(is_new))
             matches = match_count(batch)
             part.repeated += sent - matches
-        # Count before the cut: the rows that arrived decide whether the limit was reached, not those that are shown.
+        # Count before the cut: the rows that arrived decide whether the limit was reached, not the displayed rows.
         self._received += matches
         if self._smallest_limit is not None and matches > self._smallest_limit - self._yielded_matches:
             batch = first_matches(batch, self._smallest_limit - self._yielded_matches)

@@ -67,7 +67,7 @@ class FederatedTools:
         UnsupportedTool
             For deep search, and for a call that is not known.
         SourcelightError
-            The error of the service that has the repository; if all are asked, the error of the first if all fail.
+            The error of the service that has the repository; if all services are called and fail, the first error.
         """
         tool = TOOLS.get(name)
         if is_conversation(name):

@@ -2,7 +2,7 @@
 
 A module has a class of awaited methods for `AsyncClient`, and beside it the class of their blocking twins for `Client`,
 one line per method. A method's parameters have the tool's own names; where these are camelCase, snake_case is taken
-too. All go through `ToolCaller._call`, whatever the backend.
+too. All go through `ToolCaller._call`, for every backend.
 """
 
 from sourcelight.client.methods.analyses import AnalysisMethods, BlockingAnalysisMethods

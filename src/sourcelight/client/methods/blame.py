@@ -92,7 +92,7 @@ class BlameMethods:
         depth
             With ``directory``: how many names deep folders are distinguished; 1 without it.
         exact
-            Prove every line to be that of ``git blame``; the first time takes two to three times as long.
+            Verify every line against ``git blame``; the first call takes two to three times as long.
         revision
             Branch, tag or commit; None: the default branch.
         file_kinds

@@ -73,7 +73,7 @@ class ConversationMethods:
     ) -> DeepSearchAnswer:
         """Ask a question about the code; every citation of the answer is checked.
 
-        In this process no model is asked and nothing leaves the machine, unless ``SOURCELIGHT_MODEL`` names a model.
+        In this process no model is used and nothing leaves the machine, unless ``SOURCELIGHT_MODEL`` names a model.
         Searches and reads are displayed while they run. After an interrupt, `last` has the evidence so far.
 
         Parameters
@@ -147,12 +147,12 @@ class ConversationMethods:
     async def deepsearch_read(
         self: Asking, identifier: str | int, *, progress: ProgressChoice = None
     ) -> DeepSearchAnswer:
-        """Read a conversation: one's own, or one that was shared.
+        """Read a conversation that you own or that was shared with you.
 
         Parameters
         ----------
         identifier
-            Its address, as it was given or shared, its read token, or its ``id`` in `deepsearch_list`.
+            Its address, its read token, or its ``id`` in `deepsearch_list`.
         progress
             As in `search`.
 
@@ -232,9 +232,9 @@ class ConversationMethods:
         conversation
             An answer, its address, or its read token.
         title
-            Another title; None: as it is.
+            New title; None: unchanged.
         starred, shared
-            Whether it is starred; whether everyone with its link may read it. None: as it is.
+            Whether it is starred; whether everyone with its link may read it. None: unchanged.
         progress
             As in `search`.
 
@@ -372,7 +372,7 @@ async def _ask(
     attributes: dict[str, Any],
     timeout_s: float | None,
 ) -> None:
-    """Ask a question, and wait for its answer; `attributes` gets what is known of it, also if this is interrupted."""
+    """Ask a question and wait for its answer; fills `attributes`, also after an interrupt."""
     try:
         name = "deepsearch_follow_up" if "identifier" in arguments else "deepsearch"
         answer = await backend.call(name, arguments, state.update)

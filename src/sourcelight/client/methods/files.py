@@ -39,7 +39,7 @@ class ToolMethods:
         *,
         progress: ProgressChoice = None,
     ) -> DataFrame:
-        """List the repositories that can be searched, or those with a text in their names.
+        """List the repositories that can be searched, optionally only names that contain a text.
 
         Parameters
         ----------
@@ -162,7 +162,7 @@ class ToolMethods:
         Parameters
         ----------
         query
-            What is searched for, in plain words. Filters ``repo:``, ``file:`` and ``rev:`` narrow it.
+            The question in plain words. Filters ``repo:``, ``file:`` and ``rev:`` narrow it.
         limit
             At most this many pieces, 1 to 1,000; None: all that share a word with the query.
             Other services have their own limits.
@@ -200,7 +200,7 @@ class ToolMethods:
         markdown
             The text. Nothing in it is downloaded or run.
         repo
-            Repository for citations without one; None: the one that has the file.
+            Repository for citations that name none; None: the only repository that has the file.
         revision
             Branch, tag or commit of citations without one; None: the default branch.
         progress

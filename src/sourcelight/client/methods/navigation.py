@@ -150,7 +150,7 @@ class NavigationMethods:
         limit: int | None = None,
         progress: ProgressChoice = None,
     ) -> DataFrame:
-        """Find the places that use a symbol, in its repository and in those that import it.
+        """Find the places that use a symbol, in its repository and in repositories that import it.
 
         Parameters
         ----------
@@ -271,7 +271,7 @@ class NavigationMethods:
         *,
         progress: ProgressChoice = None,
     ) -> DataFrame:
-        """List what the files of a repository import, and which file each import means.
+        """List the imports of a repository's files, and the file that each import refers to.
 
         Parameters
         ----------

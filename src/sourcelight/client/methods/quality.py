@@ -48,7 +48,7 @@ class QualityMethods:
         path
             File or directory; None: everything.
         by
-            ``function`` or ``file``: what has a row; None: ``function``.
+            ``function`` or ``file``: the unit of a row; None: ``function``.
         revision
             Branch, tag or commit; None: the default branch.
         dates
@@ -133,7 +133,7 @@ class QualityMethods:
         Returns
         -------
         DataFrame
-            One row per test, those that import or use the file first; columns as in ``columns_of("related_tests")``.
+            One row per test, tests that import or use the file first; columns as in ``columns_of("related_tests")``.
         """
         arguments = RelatedTestsArguments(repo=repo, path=path, revision=revision, min_commits=min_commits)
         return await self._call(RELATED_TESTS, arguments, progress)

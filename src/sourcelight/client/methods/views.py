@@ -150,7 +150,7 @@ class ViewMethods:
         Returns
         -------
         DiffView
-            Shows itself in a notebook; its `files` are those of `compare_revisions`.
+            Shows itself in a notebook; its `files` are the rows of `compare_revisions`.
 
         Raises
         ------

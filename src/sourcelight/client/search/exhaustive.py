@@ -75,7 +75,7 @@ class _Answer:
 
 
 class ExhaustiveSearch(BackendWrapper):
-    """A backend that answers in full over one that caps its answers; see `AsyncClient.search`.
+    """A backend that returns all results of a backend that caps its answers; see `AsyncClient.search`.
 
     The rows of a part are yielded when it is complete, so that each file has one state; until then they stay in memory.
     Files in two parts are yielded once.
@@ -116,7 +116,7 @@ class ExhaustiveSearch(BackendWrapper):
         Raises
         ------
         QueryError
-            When the query can't be read, or itself limits what it finds.
+            When the query can't be parsed, or limits its own results.
         """
         query = check_unlimited(request)
         work = self._work = _PartQueue(
@@ -133,7 +133,7 @@ def _untold(done: int, total: int, matches: int) -> None:
 
 
 def check_unlimited(request: SearchRequest) -> Query:
-    """Return the query of a request for everything; raises `QueryError` for one that limits itself."""
+    """Return the query of a request for everything; raise `QueryError` if the query limits its own results."""
     query = parse(request.query, request.pattern_type, version=request.version)
     if query.root is None:
         raise QueryError("no query found", query=request.query, position=0, hint="enter text or a filter")
@@ -274,7 +274,7 @@ class _PartQueue:
 
     async def _split(self, part: QueryPart, answer: _Answer) -> tuple[QueryPart, ...]:
         seen = seen_in(answer.batches, answer.filters)
-        # Repositories of a capped answer are those with the first matches. After a timeout, others may not have been
+        # A capped answer names only the repositories with the first matches. After a timeout, others may not have been
         # searched at all, so the service lists them.
         if part == QueryPart() and (not seen.repositories or any(_TIMEOUT.search(cap) for cap in answer.caps)):
             seen = replace(seen, repositories=tuple(dict.fromkeys((*seen.repositories, *await self._enumerate()))))

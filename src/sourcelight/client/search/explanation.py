@@ -1,6 +1,6 @@
 """The explanation of a query, and a query with suggested filters added.
 
-Suggested filters of one kind are alternatives; those of different kinds must all hold. The display escapes all text.
+Suggested filters of one kind are alternatives; filters of different kinds must all hold. The display escapes all text.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class QueryExplanation:
     text
         The same, to be read.
     note
-        What is not known; empty when everything is.
+        Reason for missing figures; empty if nothing is missing.
     """
 
     def __init__(self, data: Mapping[str, Any], note: str = "") -> None:

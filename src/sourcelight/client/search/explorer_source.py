@@ -38,7 +38,7 @@ class ResultSource(Generic[R]):
     result
         The answer.
     view
-        What is shown of it.
+        The displayed lines.
     backend
         Backend for the lines around a match; None: none.
     loop
@@ -111,7 +111,7 @@ def read_lines(
     backend, loop
         Backend, and its event loop; None: no requests.
     repository, commit, path
-        The file; an empty commit is that of the default branch.
+        The file; an empty commit means the default branch.
     first, last
         Line numbers, from 1.
     """

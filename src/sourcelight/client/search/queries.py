@@ -139,7 +139,7 @@ def _below(entries: Sequence[str]) -> str:
 
 def _common(folders: Sequence[str]) -> str:
     """Return the deepest directory that contains all of `folders`, with its slash; empty for the root."""
-    # Whatever the first and the last path in sorted order share, all paths between them share too.
+    # All paths share the common prefix of the first and the last path in sorted order.
     first_parts, last_parts = min(folders).split("/"), max(folders).split("/")
     same = list(takewhile(lambda pair: pair[0] == pair[1], zip(first_parts, last_parts, strict=False)))
     return "".join(f"{name}/" for name, _ in same if name)
@@ -221,7 +221,7 @@ def search_request(
     max_line_bytes: int | None = None,
     timeout_s: float | None = None,
 ) -> SearchRequest:
-    """Return the request of a search; the parameters are those of `AsyncClient.search`."""
+    """Return the request of a search, with the parameters of `AsyncClient.search`."""
     for name, value in (("limit", limit), ("context_lines", context_lines)):
         if value is not None and (not isinstance(value, int) or value < 0):
             raise ValueError(f"{name} must be a whole number of 0 or more, got {value!r}")

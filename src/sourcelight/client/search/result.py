@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class ResultParts(NamedTuple):
-    """What a result has from its search, for a result of several searches."""
+    """Attributes that a result of several searches takes from them."""
 
     batches: tuple[Any, ...]
     infos: tuple[RepositoryInfo, ...]
@@ -50,7 +50,7 @@ class ResultParts(NamedTuple):
 class SearchResult:
     """The answer to a search; made by a client, never by hand.
 
-    Tables are built when first asked for, and then kept. `repr` is stable: no times and no addresses.
+    Tables are built on first use, and then cached. `repr` is stable: no times and no addresses.
 
     Attributes
     ----------
@@ -190,7 +190,7 @@ class SearchResult:
     def services(self) -> Frame:
         """DataFrame of services, one row each: status, rows, and rows that other services also had.
 
-        Of a federation each service has a row, whether or not it answered; else there is the one that did. Columns as
+        A federation has a row for each service, whether or not it answered; other clients have one row. Columns as
         in ``columns_of("services")``.
         """
         service_status = ServiceStatus(
@@ -224,7 +224,7 @@ class SearchResult:
     def explore(self) -> Explorer:
         """Explorer of the rows: filters by repository, language, place and text, sorts, shows the lines around.
 
-        A widget, which takes 100,000 rows with ease; outside of a notebook its text is that of this result.
+        A widget that handles 100,000 rows; outside of a notebook, it has the text of this result.
         """
         from sourcelight.client.search.explorer_source import ResultSource, explorer
 

@@ -122,13 +122,13 @@ class ManyResult(SearchResult):
 def _with_name(name: str, table: Table) -> Table:
     import pyarrow as pa
 
-    # A dictionary of one name: four bytes for each row, whatever the length of the name.
+    # A dictionary with one name: four bytes for each row, however long the name is.
     codes = pa.array([0], pa.int32()).take(pa.array([0] * len(table), pa.int64()))
     return table.add_column(0, NAME.name, pa.DictionaryArray.from_arrays(codes, pa.array([name], pa.string())))
 
 
 def label_queries(queries: Mapping[str, QueryText] | Iterable[QueryText]) -> dict[str, QueryText]:
-    """Return queries by their names; those of a list are named by their text.
+    """Return queries by name; queries of a list are named by their text.
 
     Raises
     ------
@@ -157,7 +157,7 @@ class SearchManyRun:
     runs
         The searches by name.
     backend
-        What the reader is shown as having answered.
+        Name of the backend that the display shows.
     at_once
         Searches under way at the same time.
     """
@@ -170,7 +170,7 @@ class SearchManyRun:
         self._errors: list[SourcelightError] = []
 
     async def work(self) -> None:
-        """Run all searches; one that fails stops no other.
+        """Run all searches; a failure doesn't stop the others.
 
         Raises
         ------

@@ -63,7 +63,7 @@ class SearchRun:
         self._result: SearchResult | None = None
 
     async def events(self) -> AsyncGenerator[Event, None]:
-        """Yield events as they arrive; set the status at the end, whatever the end is.
+        """Yield events as they arrive; always set the status at the end.
 
         Raises
         ------
@@ -226,7 +226,7 @@ async def consume(run: SearchRun, take: Callable[[MatchBatch], Awaitable[None]])
 
 
 async def await_phase(run: SearchRun, work: Awaitable[Any]) -> Any:
-    """Await a part of a search that sends no events; its failure or cancellation is that of the search."""
+    """Await a step of a search that sends no events; its failure or cancellation ends the search."""
     try:
         return await work
     except asyncio.CancelledError:

@@ -1,6 +1,6 @@
 """Commits that name a coding assistant: the rules, each with a public source, and what they match.
 
-An assistant is known by what it leaves by itself: the account that it commits with, the address of its co-author line,
+An assistant is recognized by its own traces: the account that it commits with, the address of its co-author line,
 a trailer or a line of its template. A text that merely mentions one isn't a trace, so each rule must match its whole
 field. A commit without a trace may still have been written with an assistant: squash merges drop trailers, and most
 assistants leave none or can be told not to. So counts by these rules are lower bounds.
@@ -35,7 +35,7 @@ class AgentRule(NamedTuple):
         ``Token: text``. ``line``: a line of the message behind its first paragraph. A line that has the form of a
         trailer is read as one in each of these paragraphs.
     pattern
-        Regular expression of the whole, whatever its case.
+        Regular expression for the whole text, ignoring case.
     source
         A public page or commit that has the trace.
     """
@@ -126,7 +126,7 @@ AGENT_RULES: tuple[AgentRule, ...] = (
     AgentRule(
         "Copilot",
         "name",
-        # Its address is that of code scanning, which needs no assistant.
+        # Code scanning, which needs no assistant, uses the same address.
         r"copilot autofix powered by ai",
         "https://github.com/sourcebot-dev/sourcebot/commit/47e28204a7",
     ),
@@ -242,7 +242,7 @@ def agent_of(name: str, email: str) -> str:
 
 
 def has_account(email: str) -> bool:
-    """Return whether an assistant commits with an address of its own, which no person has."""
+    """Return whether an assistant commits with its own address, which no person has."""
     return bool(_agent_of_text("address", email.strip()))
 
 

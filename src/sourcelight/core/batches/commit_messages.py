@@ -61,7 +61,7 @@ class Trailer:
 
 
 def trailers_of(message: str) -> list[Trailer]:
-    """Read the trailers of a commit message: those of its last paragraph, if that is one of trailers.
+    """Read the trailers of a commit message: the last paragraph, if it consists of trailers.
 
     A paragraph counts when all of its lines are trailers, or when git wrote one of them (``Signed-off-by``, ``cherry
     picked``) and at least a quarter are. The first paragraph never counts.

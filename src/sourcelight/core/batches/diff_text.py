@@ -189,7 +189,7 @@ def escape_name(name: str) -> str:
     """Return a name of a file as the first line of its diff has it."""
     raw = name.encode("utf-8", "replace")
     if _AMBIGUOUS.match(name) or _CONTROL.search(name):
-        # Within quotes git leaves blanks as they are; here they part the two names.
+        # git doesn't escape spaces within quotes; here they separate the two names.
         return quote_name(raw).decode().replace(" ", "\\040")
     return name.replace("\\", "\\\\").replace(" ", "\\ ")
 

@@ -128,7 +128,7 @@ FILE_BYTES, LAST_LINE_IS_OPEN = b"bytes", b"last_line_is_open"
 """In the metadata of a table of lines: the size of the whole file, and ``1`` if its last line has no newline."""
 
 REPOSITORIES_COUNTED = b"repositories"
-"""In the metadata of a table of counts: how many repositories have matches, whatever was counted by."""
+"""In the metadata of a table of counts: the number of repositories with matches, for any grouping."""
 
 
 @dataclass(frozen=True, slots=True)

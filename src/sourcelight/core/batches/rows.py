@@ -20,7 +20,7 @@ def boundaries(rows: int, codes: list[Int64Array]) -> list[tuple[int, int]]:
     """Return the runs (start, stop) of rows in which none of `codes` changes; no rows have none."""
     if not rows:
         return []
-    # True where a run starts: at the first row, and where a code differs from that of the row before.
+    # True where a run starts: at the first row, and where a code differs from the previous row's code.
     changed = np.zeros(rows, bool)
     changed[0] = True
     for code in codes:
@@ -73,7 +73,7 @@ class MatchRows:
         column = self.batch.column(name)
         if not column.null_count and pa.types.is_list(column.type) and pa.types.is_int32(column.type.value_type):
             offsets = _offsets(column)
-            # `values` of a slice are those of the whole array, so cut them at the first and the last offset.
+            # A slice keeps the `values` of the whole array, so cut them at the first and the last offset.
             values = to_numpy(column.values)[int(offsets[0]) : int(offsets[-1])]
             return np.diff(offsets).astype(np.int64), values.astype(np.int64)
         counts = to_filled(pc.list_value_length(column), 0).astype(np.int64)

@@ -47,7 +47,7 @@ class Column:
         False for columns that only protocol code needs and no frame carries.
     commit_key, symbol_key, file_key
         In `MATCHES`, the key that has the value in a commit of the wire, in a definition, or in a file: codecs copy it
-        as it is. An empty text and null aren't keys of a file, and are read as null.
+        unchanged. An empty text and null aren't keys of a file, and are read as null.
     line_key
         In `MATCHES`, the key of a file that has the values of its lines; columns may share it.
     optional
@@ -216,7 +216,7 @@ def arrow_type(name: ColumnType) -> Any:
 
 @cache
 def matches_schema(*, visible_only: bool = False) -> Any:
-    """Return the Arrow schema of matches: all columns, or those that a frame carries."""
+    """Return the Arrow schema of matches: all columns, or only the columns of a frame."""
     import pyarrow as pa
 
     return pa.schema([pa.field(c.name, arrow_type(c.type)) for c in MATCHES if c.is_visible or not visible_only])

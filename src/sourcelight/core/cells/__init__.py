@@ -1,6 +1,6 @@
 """Cells of Jupyter and text notebooks: their texts, and positions in the file.
 
-No index, no files and no queries. Start with `formats.read_cells`; `model` says what a cell is, and `json_places` reads
+No index, no files and no queries. Start with `formats.read_cells`; `model` defines cells, and `json_places` reads
 JSON with the place of each string.
 """
 

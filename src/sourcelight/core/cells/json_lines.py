@@ -10,7 +10,7 @@ from sourcelight.core.cells.formats import UnreadableNotebook, is_jupyter, read_
 from sourcelight.core.cells.json_places import unescape
 
 NOTEBOOK_LANGUAGE = "Jupyter Notebook"
-"""The language of a row whose line is one of the file; rows of ``cell:`` have that of the kernel."""
+"""The language of a row with a line of the file; rows of ``cell:`` have the kernel's language."""
 
 _ITEM = re.compile(r'\s*"((?:[^"\\]|\\.)*+)"\s*,?\s*')
 _VALUE = re.compile(r'\s*(?:"(?:[^"\\]|\\.)*+"\s*:\s*)?+\[?\s*"((?:[^"\\]|\\.)*+)"\s*[\],]*\s*')
@@ -72,7 +72,7 @@ def _string_of(line: str, starts: Sequence[int]) -> re.Match[str] | None:
 
 
 def row_line(row: Mapping[str, Any]) -> ShownLine:
-    """Return the line of a row of matches as it is shown, with its spans: that of the cell, where it is in one."""
+    """Return the displayed line of a row of matches with its spans: the line of the cell if it is in a cell."""
     starts, ends = list(row.get("start") or ()), list(row.get("end") or ())
     line = row["line"]
     visible = cell_text(line, starts, ends) if has_json_line(row) else None
@@ -80,7 +80,7 @@ def row_line(row: Mapping[str, Any]) -> ShownLine:
 
 
 def with_cell_line(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row of a table whose line is that of the cell, where it is one of a Jupyter notebook.
+    """Return a row of a table with the line of the cell, if it is in a Jupyter notebook.
 
     A line of JSON that holds nothing of a cell, such as an image, is empty.
     """
@@ -105,7 +105,7 @@ def context_lines(lines: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
 
 
 class SourceLines(NamedTuple):
-    """The lines of a notebook as those of its cells.
+    """The lines of a notebook as lines of its cells.
 
     Attributes
     ----------

@@ -67,7 +67,7 @@ def dedent(source: bytes, language: str) -> tuple[bytes, int]:
     if any(line.strip() and not line.startswith(indent[1]) for line in lines):
         return source, 0
     size = len(indent[1])
-    # Blank lines keep as many bytes as they have, or none.
+    # A blank line keeps all of its bytes, or none.
     return b"\n".join(line[size:] for line in lines), size
 
 

@@ -1,6 +1,6 @@
 """The cells of Markdown notebooks: MyST, and the Markdown of jupytext.
 
-The rules are those of jupytext, in `jupytext/myst.py` and `MarkdownCellReader` of `jupytext/cell_reader.py`, so that
+The rules follow jupytext (`jupytext/myst.py` and `MarkdownCellReader` of `jupytext/cell_reader.py`), so that
 the cells of a pair have the same numbers in both of its files. A text without a notebook's header or fences has no
 cells.
 """
@@ -40,7 +40,7 @@ _KERNEL_LANGUAGES = (
     "q", "r", "robotframework", "ruby", "rust", "sage", "sas", "scala", "scheme", "script", "sh", "sos", "spark",
     "sql", "stata", "svg", "tcl", "typescript", "xonsh",
 )  # fmt: skip
-"""Languages whose fences are cells, as they are written or in capitals."""
+"""Languages whose fences are cells, as written here or in capitals."""
 
 _CODE_FENCE = re.compile(
     rb"```(`*)\s*("
@@ -226,7 +226,7 @@ class _JupytextReader:
             return cell, min(end + 1, len(self._lines)), end < len(self._lines)
         inactive = _CODE_FENCE.match(line)
         if inactive is not None and not self._all_fences:
-            # Code that is only shown is a cell of its own where one begins with it.
+            # Displayed code is a separate cell if a cell begins with it.
             end = min(self._first_match(re.compile(b"```" + inactive[1]), first + 1) + 1, len(self._lines))
             return _MarkdownCell(MARKDOWN, self._main, first, end), end, False
         end, after, is_explicit = self._text_end(first)
@@ -271,7 +271,7 @@ class _JupytextReader:
                 if blanks >= 2 and not line.startswith(b"```{") and not _CODE_FENCE.match(line):
                     return number - 2, number, True
                 marks = _CODE_FENCE.match(line)
-                # Any fence after one that is only shown ends where that one would: so reads jupytext.
+                # As in jupytext, a fence after displayed code ends where the displayed code would end.
                 closing = closing if marks is None else re.compile(b"```" + marks[1])
                 is_fenced = True
                 blanks = 0

@@ -71,9 +71,9 @@ class CellText:
     kind
         ``code``, ``markdown``, ``raw`` or ``output``.
     language
-        Display name of the language, for a notebook that of its kernel; empty if the file names none.
+        Display name of the language, for a notebook the kernel's; empty if the file names none.
     text
-        The text in UTF-8, as a reader of the notebook sees it; invalid bytes stay as they are.
+        The text in UTF-8, as a reader of the notebook sees it; invalid bytes are kept.
     source_map
         Positions of the text in the file, in the order of the text.
     """

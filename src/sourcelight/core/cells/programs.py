@@ -35,7 +35,7 @@ class Program:
     language
         Display name of the language.
     text
-        The code, cell after cell; each starts on a line of its own.
+        The code, cell after cell; each starts on a new line.
     line_starts
         Byte of the text at which each line starts.
     cells, cell_lines, file_lines
@@ -131,7 +131,7 @@ def _program(language: str, texts: Sequence[CellText], data: bytes) -> Program:
         if not code.endswith(b"\n"):
             code += b"\n"
         positions = _text_anchors(text, data)
-        # Each line starts after the indentation that was removed from it, and that of all lines before.
+        # Each line starts after the indentation removed from it and from all lines before.
         starts = [0, *(match.end() for match in re.finditer(b"\n", code))][:-1]
         _add_anchors(anchors, positions, text.line_starts, starts, removed, size)
         line_starts += [size + start for start in starts]
@@ -177,7 +177,7 @@ def _add_anchors(
     removed: int,
     size: int,
 ) -> None:
-    """Add the anchors of a cell; `size` is that of the program so far."""
+    """Add the anchors of a cell; `size` is the size of the program so far."""
     if not removed:
         for offset, file_offset in positions:
             anchors.add(size + offset, file_offset)

@@ -112,7 +112,7 @@ def chunks_of(path: str, lines: Sequence[str]) -> list[Chunk]:
 
 
 def add_chunk_tokens(tokens: list[list[Token]], first: int, chunks: Sequence[Chunk], language: str) -> None:
-    """Set the tokens of lines in a chunk whose language is not that of the file; `tokens` begin at line `first`."""
+    """Set the tokens of lines in a chunk whose language differs from the file's; `tokens` begin at line `first`."""
     for chunk in chunks:
         start, end = max(first, chunk.first), min(first + len(tokens) - 1, chunk.last)
         if chunk.text.language != language and start <= end:

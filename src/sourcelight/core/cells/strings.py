@@ -20,7 +20,7 @@ MAX_VALUES = 500_000
 """Maximum commas, colons and brackets of a large file read this way, which bounds the memory of its values."""
 
 SMALL_BYTES = 2 * 1024 * 1024
-"""Size up to which the values of a file take little memory, whatever they are."""
+"""Size up to which any values of a file take little memory."""
 
 _QUOTE, _BACKSLASH, _NEWLINE = ord('"'), ord("\\"), ord("\n")
 # A character that no text of orjson has: it refuses lone surrogates.
@@ -166,7 +166,7 @@ def run_of(value: Any, first: int) -> StringRun:
 
 
 def join_lines(runs: Iterable[StringRun], table: StringTable) -> tuple[bytes, LineStrings] | None:
-    """Join runs of one string a line; each starts on a line of its own. None if a string isn't a line."""
+    """Join runs of one string a line; each starts on a new line. None if a string isn't a line."""
     parts: list[str] = []
     positions: list[range] = []
     for strings, first in runs:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 # C0 without tab and newline, DEL, C1 (8-bit escape sequences of terminals), soft hyphen, Arabic letter mark, zero
 # width and bidirectional controls, line and paragraph separator, interlinear marks, tags and lone surrogates: all of
-# them change what a reader sees without being seen.
+# them invisibly change the displayed text.
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f\ud800-\udfff]"

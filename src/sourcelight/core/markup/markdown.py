@@ -105,7 +105,7 @@ def inline_html(text: str, resolve: Resolve, show_link: ShowLink | None = None) 
 def _parser(*, has_tables: bool) -> MarkdownIt:
     from markdown_it import MarkdownIt
 
-    # Indented text is no code: messages of services are indented.
+    # Indented text isn't code, because messages of services are indented.
     unused = ["autolink", "code", "html_block", "html_inline", "image", "reference"]
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": 20}).disable(unused)
     parser.validateLink = lambda _: True  # type: ignore[method-assign, assignment]  # `resolve` decides
@@ -115,7 +115,7 @@ def _parser(*, has_tables: bool) -> MarkdownIt:
 
 @dataclass(slots=True)
 class _HtmlWriter:
-    """Writes tokens as HTML; those of unknown types as text."""
+    """Writes tokens as HTML, and tokens of unknown types as text."""
 
     resolve: Resolve
     top: int
@@ -151,7 +151,7 @@ class _HtmlWriter:
         return "".join(parts)
 
     def collapse(self, tokens: Sequence[Token], text: str, open_lines: int, titles: Collection[str] = ()) -> str:
-        """Show a text with its second-level sections folded, except the first ones that fit.
+        """Show a text with its second-level sections folded, except the first sections that fit.
 
         Sections of some `titles` are always folded.
         """

@@ -46,7 +46,7 @@ class CodeAccessor:
             ``service``, ``host`` (the code host, known from the remote) or ``lab`` (a file in JupyterLab, relative to
             the notebook); None: the best there is, in this order.
         client
-            Client for the repositories' addresses; None: the one that answered.
+            Client for the repositories' addresses; None: the client that answered.
 
         Returns
         -------
@@ -148,7 +148,7 @@ class CodeAccessor:
         Parameters
         ----------
         pattern
-            Another regular expression (RE2) to apply to `line`; None: those of the query.
+            Another regular expression (RE2) to apply to `line`; None: the expressions of the query.
         case_sensitive
             Whether case counts; None: as in the query, and not for a `pattern` of your own.
         typed

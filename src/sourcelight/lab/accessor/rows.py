@@ -131,7 +131,7 @@ _SHOW_AFTER_S = 0.5
 
 
 def backend_for(frame: DataFrame, client: Client | None) -> Backend:
-    """Return the backend for a frame: that of `client`, or the one that the frame came from.
+    """Return the backend for a frame: the backend of `client`, or the frame's origin.
 
     Raises
     ------

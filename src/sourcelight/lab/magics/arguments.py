@@ -17,7 +17,7 @@ from sourcelight.core.former_names import FORMER_NAMES
 
 @dataclass(frozen=True, slots=True)
 class MagicOption:
-    """An option: its long `name`, one `letter` or none, what it `takes` (empty: nothing), and what it is for.
+    """An option: its long `name`, an optional `letter`, the value that it `takes` (empty: none), and its purpose.
 
     `repeats`: whether it may occur more than once; `choices` are all its values, empty for any.
     """

@@ -17,7 +17,7 @@ class ClientChoice:
     Parameters
     ----------
     variables
-        The user's variables, as they are at each time.
+        The user's variables, read at each call.
     """
 
     def __init__(self, variables: Mapping[str, object]) -> None:

@@ -77,7 +77,7 @@ COMMANDS = ("open", "connect", "use", "status")
 
 def _document(*options: MagicOption) -> Callable[[Any], Any]:
     def add(method: Any) -> Any:
-        # IPython shows this text for `%search?`; generated, it can't differ from what the parser accepts.
+        # IPython shows this text for `%search?`. It is generated, so it can't differ from the parser's options.
         method.__doc__ = f"{method.__doc__.rstrip()}\n\n    Options, in front of the rest:\n\n{table(options)}\n    "
         return method
 

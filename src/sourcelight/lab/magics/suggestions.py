@@ -177,7 +177,7 @@ def literal_at(code: str) -> Literal | None:
             name = _NAME.search(code, 0, position) if char == "(" else None
             open_.append(_Bracket(char, re.sub(r"\s", "", name[0]) if name else ""))
         elif char in _CLOSING:
-            # Code under the cursor is often wrong: a bracket closes what was opened after its partner.
+            # Code under the cursor is often incomplete: a bracket also closes brackets opened after its partner.
             while open_ and open_.pop().sign != _CLOSING[char]:
                 pass
         elif char == "," and open_:

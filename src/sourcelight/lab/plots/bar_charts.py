@@ -62,7 +62,7 @@ def bars(
     title
         Title; None: the unit and the columns.
     theme
-        ``light`` or ``dark``; None: that of the notebook, and light in files.
+        ``light`` or ``dark``; None: the notebook's theme, and light in files.
 
     Returns
     -------
@@ -127,7 +127,7 @@ def ownership(
     value
         Column to add up; None: lines or commits, if there is one of these, else rows.
     top
-        Maximum number of bars, those with the largest amounts.
+        Maximum number of bars; the largest amounts are drawn.
     origin, title, theme
         As for `bars`.
 

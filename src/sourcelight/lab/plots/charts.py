@@ -157,7 +157,7 @@ def svg_element(figure: Figure) -> str:
     file = io.BytesIO()
     write_figure(figure.draw(), file, "svg")
     head, body = clean_svg(file.getvalue().decode("utf-8"), figure.name).split(">", 1)
-    # The width is that of the page; matplotlib's is in points.
+    # The width is the page's; matplotlib's is in points.
     head = re.sub(r' (?:width|height|version|xmlns(?::xlink)?)="[^"]*"', "", head)
     body = body.replace("xlink:href=", "href=")
     return f'{head} role="img" aria-label="{escape(figure.description)}">{body.strip()}'

@@ -46,11 +46,11 @@ class Figure:
     name, title
         Name for programs, title for readers.
     description
-        What it shows, in one sentence.
+        Description of the figure, in one sentence.
     draw
         Makes the matplotlib figure, without global state.
     draw_dark
-        Makes the one that dark notebooks show; None: the same.
+        Makes the figure for dark notebooks; None: the same.
     """
 
     name: str
@@ -143,7 +143,7 @@ def _image(png: bytes, description: str) -> str:
 def is_chart(function: F) -> F:
     """Return a function that makes a `Figure` in a theme, so that ``theme=None`` follows the notebook's theme.
 
-    In a cell, its errors about arguments are short, as those of this package.
+    In a cell, its errors about arguments are short, like all errors of this package.
     """
     function = checks_arguments(function)
 

@@ -1,4 +1,4 @@
-"""Dependency graphs: names around a circle, an arrow from each importer to what it imports."""
+"""Dependency graphs: names around a circle, with an arrow from each importer to each import."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def dependencies(
     external
         Whether to draw modules that are in none of the repositories.
     top
-        Maximum number of names, those with the most imports in both directions; a note below counts the rest.
+        Maximum number of names; names with the most imports in both directions are drawn, and a note counts the rest.
     title, theme
         As for `bars`.
 
@@ -150,7 +150,7 @@ class _Circle:
 
 
 def _circle_order(names: list[str], pairs: Any) -> list[str]:
-    """Return names in an order that keeps most arrows short: each next to what it has most imports with."""
+    """Return names in an order that keeps most arrows short: each next to its partner with the most imports."""
     if not names:
         return []
     links: dict[tuple[str, str], float] = {}

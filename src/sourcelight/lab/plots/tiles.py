@@ -161,7 +161,7 @@ def _draw_group(axes: Any, colors: Theme, color: str, heading: str, box: Box, ti
 
 
 def _heading(box: Box, group: str) -> str:
-    """Return the name of a group as its heading; empty if there is no space for one."""
+    """Return the name of a group as its heading; empty if there is no space for a heading."""
     return _fit_label(box[2], group, _HEADING_PT, "bold") if box[3] > 2 * _HEADING_HEIGHT else ""
 
 

@@ -52,7 +52,7 @@ def over_time(
 ) -> Figure:
     """Draw matches (commits, lines) by day, week, month, quarter or year.
 
-    Matched lines have no dates; ``result.matches.code.blame()`` adds those of the commits that introduced them.
+    Matched lines have no dates; ``result.matches.code.blame()`` adds the dates of the commits that introduced them.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def _period_bars(data: PlotData, by: str | None, period: str | None, column: str
 
 
 def _period_of(frame: Any, column: str, period: str | None) -> str | None:
-    """Return the requested period, or that of rows that are periods; raises ValueError where these don't fit."""
+    """Return the requested period, else the period of the rows; raise ValueError if they don't fit."""
     if column != "period" or "period_end" not in frame.columns:
         return period
     days = float(((frame["period_end"] - frame["period"]).dt.total_seconds() / 86_400).median())
@@ -219,7 +219,7 @@ def calendar(
     source
         A frame with dates, such as of `commit_search` or ``code.blame()``, or a `SearchResult` of commits or diffs.
     years
-        Maximum number of years; a note below counts what is older.
+        Maximum number of years; a note below counts older rows.
     date
         Column of dates; None: as for `over_time`.
     value, origin, title, theme

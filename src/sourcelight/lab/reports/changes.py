@@ -98,7 +98,7 @@ def changes(
     title
         Heading of the report.
     progress
-        As in `Client.search`: one bar for the whole report, with what it is doing and how long each stage took.
+        As in `Client.search`: one bar for the whole report, with the current stage and the time of each stage.
 
     Returns
     -------
@@ -195,7 +195,7 @@ def _rules(request: ChangeRequest, data: ChangeData) -> list[str]:
     if data.undone:
         are, their = ("is", "its") if data.undone == 1 else ("are", "their")
         rules.append(
-            f"{count_of(data.undone, 'commit')} {are} behind {request.base} and not behind {request.head}; "
+            f"{count_of(data.undone, 'commit')} {are} reachable from {request.base} but not from {request.head}; "
             f"{their} changes show as undone."
         )
     if request.other_files == "without":

@@ -128,7 +128,7 @@ def contributors(  # noqa: PLR0913 - its parameters, each by name
     title
         Heading of the report.
     progress
-        As in `Client.search`: one bar for the whole report, with what it is doing and how long each stage took.
+        As in `Client.search`: one bar for the whole report, with the current stage and the time of each stage.
 
     Returns
     -------
@@ -303,7 +303,7 @@ def _read_people(code: Client, stages: ReportProgress, request: Request, missing
 
 
 def _answers(data: _Data) -> list[Frame]:
-    """Return the answers whose notices the report shows, without those that its own numbers already express."""
+    """Return the answers whose notices the report shows, without notices that its own numbers already express."""
     frames = (data.all_commits, data.contributors, *data.changed_lines.answers)
     answers = [without_rules(frame, *_OWN_RULES) for frame in frames if frame is not None]
     for name, owners, _ in data.owners:

@@ -20,7 +20,7 @@ PathPatterns = str | Sequence[str] | None
 class PathFilter:
     """Directories and globs that files have to be in, and must not be in.
 
-    They are those of `Client.commit_search`'s `files`: a path means a file or a whole directory, and in a glob ``*``
+    They work like `files` of `Client.commit_search`: a path means a file or a whole directory, and in a glob ``*``
     stays within one name, ``**`` goes over folders, and one without a slash is for names in any folder. A renamed file
     counts by its new name.
 

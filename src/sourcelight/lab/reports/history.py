@@ -18,7 +18,7 @@ from sourcelight.lab.reports.model import Figure, Frame, Metric, ReportTable
 if TYPE_CHECKING:
     from sourcelight.client import Client
 
-# `W-SUN`: weeks that end on Sunday, and so begin on Monday as those of ISO 8601.
+# `W-SUN`: weeks end on Sunday, and so begin on Monday, as in ISO 8601.
 PERIODS: Mapping[str, str] = {"day": "D", "week": "W-SUN", "month": "M", "quarter": "Q", "year": "Y"}
 NOT_PROVIDED = "not provided by this service"
 _DAYS: Mapping[str, int] = {"day": 1, "week": 7, "month": 30, "quarter": 91, "year": 365}

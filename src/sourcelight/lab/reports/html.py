@@ -134,7 +134,7 @@ def _item(item: Item) -> str:
 
 
 def _with_link(html: str, url: str) -> str:
-    """Return HTML as a link to an address of the web; as it is for any other address."""
+    """Return HTML as a link to a web address; unchanged for any other address."""
     opening = link("", url)
     return opening.replace("></a>", f">{html}</a>") if opening else html
 
@@ -263,7 +263,7 @@ def page_style(title: str) -> str:
 
 def fragment_style() -> str:
     """Return the style of a cell's output: dark if the notebook's theme is dark."""
-    # JupyterLab has rules of its own for tables and lists: a class named twice goes before them.
+    # JupyterLab has its own rules for tables and lists; a repeated class takes precedence over them.
     shared_css = (_SHARED % theme_variables("light")).replace(".sl-report ", ".sl-report.sl-report ")
     return f"{shared_css}{','.join(_IN_NOTEBOOKS)}{{{theme_variables('dark')}{_DARK}}}"
 

@@ -38,13 +38,13 @@ class Metric:
     Attributes
     ----------
     name
-        What is counted: ``"commits"``.
+        The unit: ``"commits"``.
     value
         The number; None if the service can't provide it, with the reason in `excludes`.
     counts
-        What was counted, in words.
+        A description of what the number counts.
     excludes
-        What was not, and why; empty when nothing was.
+        What the number excludes, and why; empty if nothing.
     source
         Source frame whose rows are behind the number; empty when there is none.
     filters
@@ -179,7 +179,7 @@ class ReportContent:
 class Footnotes:
     """The footnotes of a report.
 
-    Those of numbers and tables come first, in reading order, then the notices of the whole report.
+    Notices of numbers and tables come first, in reading order, then the notices of the whole report.
     """
 
     def __init__(self, report: ReportContent) -> None:

@@ -19,7 +19,7 @@ class ReportProgress:
     Parameters
     ----------
     title
-        What is made.
+        The name of the report.
     names
         The stages in their order.
     report

@@ -26,9 +26,9 @@ class Report(ReportContent):
     Attributes
     ----------
     title
-        What the report is about.
+        The subject of the report.
     parameters
-        What it was made from: repositories with their commits, dates, revisions; (name, text) pairs.
+        The input: repositories with their commits, dates, revisions; (name, text) pairs.
     metrics
         The summary.
     sections
@@ -39,9 +39,9 @@ class Report(ReportContent):
     notices
         Facts for the reader: rules of counting, limits, missing objects, and values that this service lacks.
     limits
-        Those of the notices that make the report less than it could be.
+        Notices about missing parts of the report.
     lead
-        The report in a few sentences, for a reader who reads nothing else; its numbers are those of `metrics` and
+        A summary in a few sentences, for a reader who reads nothing else; its numbers come from `metrics` and
         `tables`.
     """
 

@@ -33,7 +33,7 @@ def file(
     title: str = "",
     progress: ProgressChoice = None,
 ) -> Report:
-    """Report on the life of a file: who changed it, when, why, and what it was called.
+    """Report on the life of a file: who changed it, when and why, and its former names.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def make_story(client: Client, subject: Thing, changes: Frame, revision: str, pe
     )
     notices, limits = tuple(notices_of([changes])), tuple(limited_notices([changes]))
     if not len(changes):
-        reason = f"No commit that is known here changed {subject.name}."
+        reason = f"No known commit changed {subject.name}."
         none: Any = Metric("commits", 0, f"Commits that changed the {subject.noun}.", "merges.", "commits")
         return Report(title, parameters, (none,), (), {"commits": changes}, notices, limits, (reason,))
     attrs = dict(changes.attrs)

@@ -124,7 +124,7 @@ _MIN_COMPARED, _MIN_TIMES, _MAX_TIMES = 10, 2, 10
 
 
 def compare_counts(count: int, earlier_count: int, span: str) -> str:
-    """Compare a number with that of an earlier `span`: ``12% more than in the year before, which had 50``.
+    """Compare a number with the number of an earlier `span`: ``12% more than in the year before, which had 50``.
 
     Shares and multiples of fewer than 10, and multiples of 10 and more, mislead: then both numbers are shown.
     """
@@ -145,7 +145,7 @@ def compare_counts(count: int, earlier_count: int, span: str) -> str:
 
 
 def share_text(share: float) -> str:
-    """Return a share in whole percent; what is neither nothing nor all is not rounded to it."""
+    """Return a share in whole percent; only exact values become 0% or 100%."""
     text = f"{share:.0%}"
     if text == "0%" and share > 0:
         return "less than 1%"
@@ -176,7 +176,7 @@ def shares_text(names: Sequence[str], amounts: Sequence[float], total: float, li
 def person_labels(people: Sequence[str], limit: int = 3) -> list[str]:
     """Return names of people that are given as ``Name <address>``, for `shares_text`.
 
-    Those of the first `limit` that share a name keep their address: a reader knows them apart by it, as in figures.
+    People among the first `limit` who share a name keep their address, which distinguishes them, as in figures.
     """
     names = [person.rpartition(" <")[0] for person in people]
     first_names = names[:limit]
@@ -192,7 +192,7 @@ class Links:
     Parameters
     ----------
     links
-        What is known of pages.
+        The known pages.
     heads
         The commit of each repository, by name, at which its files and people are shown.
     """

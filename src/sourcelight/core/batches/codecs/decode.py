@@ -69,7 +69,7 @@ class MatchDecoder:
         self.replaced_events = 0
 
     def take_other(self) -> tuple[OtherMatch, ...]:
-        """Return and clear the matches that are no rows."""
+        """Return and clear the matches that aren't rows."""
         other, self._other = tuple(self._other), []
         return other
 
@@ -117,7 +117,7 @@ class MatchDecoder:
         return [MatchBatch(batch, self._describe(repositories)) for batch, repositories in ordered]
 
     def _fits(self, record: WireRecord) -> bool:
-        """Return whether a record can be decoded into columns; one that can't stays in `other`."""
+        """Return whether a record can be decoded into columns; otherwise it stays in `other`."""
         try:
             for kind, (records, positions) in _by_kind([record], 0).items():
                 rows = _KindColumns(kind)

@@ -47,7 +47,7 @@ def _spans_by_line(record: WireRecord) -> dict[int, list[tuple[int, int]]]:
 
 
 def diff_rows(record: WireRecord) -> list[_CommitRow]:
-    """Return the matched lines of a commit's diff; of a service that sends a preview, those in it."""
+    """Return the matched lines of a commit's diff, or of the preview that some services send instead."""
     if not record.ranges:
         preview = _preview_rows(diff_text.strip_fence(record.content or ""))
         return preview or [(None, None, None, [], 1, None)]

@@ -79,7 +79,7 @@ class ChunkRows:
 
     @property
     def matches(self) -> int:
-        """Number of matches, including those in lines that were not sent."""
+        """Number of matches, including matches in lines that were not sent."""
         return len(self._extents[0])
 
     def columns(self) -> tuple[Columns, Int64Array] | None:

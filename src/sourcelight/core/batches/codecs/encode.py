@@ -46,7 +46,7 @@ def encode_matches(
     match_batch
         Rows of any kind; rows of one file (commit) are adjacent.
     repositories
-        What is known of each repository, by its name; one that is missing is sent with its name alone.
+        Metadata of each repository by name; a missing repository is sent with its name only.
     chunk_text
         Under which key the text of a chunk travels.
     chunk_matches

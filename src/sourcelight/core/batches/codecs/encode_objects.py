@@ -72,7 +72,7 @@ class EncodedChunk:
 
 
 def chunks(rows: MatchRows) -> list[EncodedChunk]:
-    """Return the chunks of content rows in order, those that touch in one file made one."""
+    """Return the chunks of content rows in order; adjacent chunks of a file are joined."""
     result: list[EncodedChunk] = []
     ranges = _ranges(rows)
     with_text = "chunk" in rows
@@ -178,7 +178,7 @@ def _symbol(rows: MatchRows, row: int, *, with_line: bool) -> Json:
 
 
 def _copies(rows: MatchRows, row: int, keys: CopiedKeys) -> dict[str, Json]:
-    """Return the values of a row that the wire has as they are, by their keys."""
+    """Return the values of a row that the wire sends unchanged, by key."""
     return {
         key: _value(rows, row, column)
         for column, key in keys

@@ -124,7 +124,7 @@ class LineColumns:
     def columns(self, take: AnyArray, order: AnyArray | None = None) -> Columns:
         """Return the columns for rows whose records are `take`, ascending; none if no record has entries.
 
-        `order`: the place of each row among those that the service sent, where these were sorted.
+        `order`: the position of each row among the rows that the service sent, if these were sorted.
         """
         columns: Columns = {}
         for key in (key for key, _ in LINE_KEYS if key in self._keys):
@@ -136,6 +136,6 @@ class LineColumns:
     def _of_rows(entries: Sequence[Sequence[Any] | None], take: AnyArray) -> list[Any]:
         rows: list[Any] = []
         for of_record, count in zip(entries, np.bincount(take, minlength=len(entries)).tolist(), strict=True):
-            # A list of another length belongs to other lines than those that were sent.
+            # A list of another length doesn't belong to the lines that were sent.
             rows += of_record if of_record is not None and len(of_record) == count else [None] * count
         return rows

@@ -1,4 +1,4 @@
-"""The data of the change report: its request, and what it reads from a client."""
+"""The data of the change report: its request, and the tables that it reads from a client."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ChangeRequest:
 
 @dataclass(frozen=True, slots=True)
 class ChangeData:
-    """Commits and files that differ: all of them, and those that the report counts.
+    """Commits and files that differ: all of them, and the part that the report counts.
 
     `undone` is the number of commits that only base has. Of `answers`, the report shows the notices.
     """

@@ -120,7 +120,7 @@ class Change:
     Attributes
     ----------
     title
-        Its title: that of the pull request where one is known, else the subject of the commit.
+        Its title: the pull request's if it is known, else the subject of the commit.
     message
         Message of the commit that brought it.
     commit
@@ -180,7 +180,7 @@ def merged_changes(commits: Sequence[CommitInfo], heads: Sequence[str]) -> list[
     seen: set[str] = set()
     changes: list[Change] = []
     for tip in dict.fromkeys(tips):
-        # Branches within branches: each is finished before the one that took it in continues.
+        # Branches within branches: each is finished before the branch that merged it continues.
         open_lines: list[Iterator[CommitInfo]] = [_line(tip, by_id, seen)]
         while open_lines:
             commit = next(open_lines[-1], None)

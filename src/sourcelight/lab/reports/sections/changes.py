@@ -54,7 +54,7 @@ def infos_of(commits: Frame) -> list[CommitInfo]:
 def changelog(merged_list: Sequence[Change], all_commits: Frame, commits: Frame, links: Links) -> tuple[Frame, Section]:
     """Return the merged changes: a frame with one row per change, and a section with one list per kind.
 
-    `all_commits` has all commits between the revisions, `commits` only those that the report counts.
+    `all_commits` has all commits between the revisions, `commits` only the commits that the report counts.
     """
     frame = _changelog_frame(merged_list, all_commits, commits)
     repository = str(all_commits["repository"].iloc[0]) if len(all_commits) else ""
@@ -159,7 +159,7 @@ def files_section(code: Client, repo: str, head: str, diffs: Frame, link: LinkOf
 
 
 def _file_tables(code: Client, repo: str, head: str, diffs: Frame, link: LinkOf, excludes: str) -> list[ReportTable]:
-    """Return the table of files that count, and that of other files if the kinds of files are known."""
+    """Return the table of files that count, and a table of other files if the kinds of files are known."""
     frame = diffs.drop(columns=[column for column in _UNSHOWN if column in diffs])
     size = frame["additions"].fillna(0) + frame["deletions"].fillna(0)
     frame = frame.assign(_size=size).sort_values(["_size", "path"], ascending=[False, True]).drop(columns="_size")
@@ -169,7 +169,7 @@ def _file_tables(code: Client, repo: str, head: str, diffs: Frame, link: LinkOf,
     frame["old_path"] = frame["old_path"].astype("str").where(frame["old_path"].astype("str") != frame["path"])
 
     def table(name: str, heading: str, mask: Frame, excludes: str) -> ReportTable:
-        # Rows of a filtered table are numbered anew; this leads each back to its row in `names`.
+        # Rows of a filtered table get new numbers; this maps each back to its row in `names`.
         rows = mask.to_numpy().nonzero()[0].tolist()
         return ReportTable(
             name, heading, frame[mask].reset_index(drop=True), "Lines that differ between base and head.", excludes, "",
@@ -317,7 +317,7 @@ def lead(ends: Ends, diffs: Frame, commits: Frame, people: Frame, log: Frame, be
 
 
 def nothing(revisions: Ends) -> str:
-    """Return the sentence for a head without commits of its own, with the reason."""
+    """Return the sentence for a head that has no commits beyond base, with the reason."""
     text = f"{revisions.head} has no commit that {revisions.base} lacks"
     return (
         f"{text}: it is {count_of(revisions.undone, 'commit')} behind. Swap the two."

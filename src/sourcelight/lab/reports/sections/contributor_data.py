@@ -1,4 +1,4 @@
-"""The data of the contributor report: its request, and what it reads from a client."""
+"""The data of the contributor report: its request, and the tables that it reads from a client."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def touched_files(code: Client, stages: ReportProgress, request: Request) -> Fra
 def compare_with_earlier(
     code: Client, stages: ReportProgress, request: Request, all_commits: Frame, commits: Frame, newest: Any
 ) -> Turnover | None:
-    """Return the people of the time against those of as long a time before; of all history, its last year.
+    """Compare the people of the period with the people of an equally long period before; of all history, its last year.
 
     None where nothing can be before.
     """

@@ -1,4 +1,4 @@
-"""The summary of the contributor report: its numbers, what each counts, and what it excludes."""
+"""The summary of the contributor report: its numbers with their definitions."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _changed_files(changed_lines: ChangedLines, request: Request) -> Metric:
 
 
 def _bus_factor(owners: list[Owned], request: Request) -> list[Metric]:
-    """Return the bus factor of a single repository; those of several don't add up to a number."""
+    """Return the bus factor of a single repository; bus factors of several don't add up."""
     if len(owners) != 1 or owners[0][2] is None or not len(owners[0][2]):
         return []
     factor = int(owners[0][2].iloc[0]["bus_factor"])

@@ -183,7 +183,7 @@ def _ownership_table(
 
 
 def _bus_factor_tables(owners: list[Owned], request: Request) -> list[ReportTable]:
-    """Return the table of bus factors; none if the service has none."""
+    """Return the table of bus factors; no table if the service has none."""
     import pandas as pd
 
     factors = [factor for _, _, factor in owners if factor is not None]

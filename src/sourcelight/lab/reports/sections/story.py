@@ -33,7 +33,7 @@ class Thing:
     noun
         ``file``, ``directory`` or ``definition``.
     name
-        What it is called in sentences.
+        Its name in sentences.
     exists
         Whether the revision has it.
     is_repository
@@ -291,7 +291,7 @@ def _references(commits: Frame) -> Section:
 
 
 def _log(subject: Thing, commits: Frame, links: Links) -> Section:
-    # What is narrow comes before the texts, so that it is in sight on a page of usual width.
+    # Narrow columns come before texts, so that they are visible on a page of usual width.
     columns = ["commit", "commit_date", "author", "subject", "additions", "deletions", "files", "status", "reason",
                "references", "path", "line_number", "agent", "repository", "url"]  # fmt: skip
     left_out = {"status", "path"} if not subject.is_one else {"files"}
@@ -321,7 +321,7 @@ def _beginning(story_subject: Thing, changes: Frame) -> str:
     first = changes.iloc[-1]
     subject = f": \u201c{first['subject']}\u201d"
     if str(first["status"]) != "added":
-        return f"The oldest commit that is known to change {story_subject.name} was made {_by(first)}{subject}."
+        return f"The oldest known commit that changed {story_subject.name} was made {_by(first)}{subject}."
     name = _location(dict(first))
     if not story_subject.is_one:
         return f"The first file of {story_subject.name} was added {_by(first)} as {name}{subject}."
@@ -371,6 +371,6 @@ def _end(subject: Thing, changes: Frame) -> str:
         return ""
     deletions = changes[changes["status"].astype("str") == "deleted"]
     if not subject.is_one or not len(deletions):
-        return f"The revision does not have {subject.name} any more."
+        return f"The revision no longer has {subject.name}."
     row = deletions.iloc[0]
     return f"It was deleted {_by(row)}: \u201c{row['subject']}\u201d."
