@@ -11,6 +11,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from asyncio import _set_running_loop, get_running_loop
@@ -61,9 +62,7 @@ def jupyter_lab(
     """
     port, token = free_port(), secrets.token_hex(8)
     settings = folder / ".lab"
-    themes = settings / "settings" / "@jupyterlab" / "apputils-extension" / "themes.jupyterlab-settings"
-    themes.parent.mkdir(parents=True, exist_ok=True)
-    themes.write_text(json.dumps({"theme": f"JupyterLab {'Dark' if dark else 'Light'}"}))
+    _write_theme(folder, dark=dark)
     environ = {
         **os.environ,
         **environment,
@@ -102,6 +101,71 @@ def jupyter_lab(
             except subprocess.TimeoutExpired:
                 server.kill()
                 server.wait()
+
+
+def _write_theme(folder: Path, *, dark: bool) -> None:
+    """Choose the theme of the pages that a server of `folder` gives from now on."""
+    themes = folder / ".lab" / "settings" / "@jupyterlab" / "apputils-extension" / "themes.jupyterlab-settings"
+    themes.parent.mkdir(parents=True, exist_ok=True)
+    themes.write_text(json.dumps({"theme": f"JupyterLab {'Dark' if dark else 'Light'}"}))
+
+
+class _Lab:
+    """The JupyterLab of this process of tests, started when a test first needs it.
+
+    To start a server and to open its first page takes 5 s of a core more than to open another page of it.
+    """
+
+    def __init__(self) -> None:
+        self._running = contextlib.ExitStack()
+        self._root: Path | None = None
+        self._address = ""
+        self._folders = 0
+
+    @contextlib.contextmanager
+    def folder(self, folder: Path, environment: Mapping[str, str], *, dark: bool) -> Iterator[str]:
+        """Serve one more folder; its kernels have ended afterwards."""
+        if self._root is None:
+            atexit.register(self._running.close)
+            self._root = Path(self._running.enter_context(tempfile.TemporaryDirectory()))
+            # Else the kernel that the environment of the tests has comes before the one that is described below.
+            self._address = self._running.enter_context(jupyter_lab(self._root, {"JUPYTER_PREFER_ENV_PATH": "0"}))
+        _write_theme(self._root, dark=dark)
+        # The description of a kernel is read whenever one starts.
+        spec = self._root / ".lab" / "data" / "kernels" / "python3" / "kernel.json"
+        spec.parent.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+        names = {"display_name": "Python 3 (ipykernel)", "language": "python"}
+        spec.write_text(json.dumps({"argv": command, **names, "env": dict(environment)}))
+        self._folders += 1
+        name = f"folder-{self._folders}"
+        (self._root / name).symlink_to(folder, target_is_directory=True)
+        try:
+            yield self._address.replace("NOTEBOOK", f"{name}/NOTEBOOK")
+        finally:
+            self._end_kernels()
+
+    def _end_kernels(self) -> None:
+        server, _, parameters = self._address.partition("/doc/tree/")
+        query = f"token={parameters.rpartition('token=')[2]}"
+        with urllib.request.urlopen(f"{server}/api/kernels?{query}", timeout=30) as answer:  # noqa: S310 - our own server
+            kernels = json.load(answer)
+        for kernel in kernels:
+            request = urllib.request.Request(f"{server}/api/kernels/{kernel['id']}?{query}", method="DELETE")  # noqa: S310
+            urllib.request.urlopen(request, timeout=30).close()  # noqa: S310
+
+
+_lab = _Lab()
+
+
+@contextlib.contextmanager
+def shared_lab(folder: Path, environment: Mapping[str, str], *, dark: bool = False) -> Iterator[str]:
+    """Serve `folder` by the JupyterLab that all tests of this process share; yields as `jupyter_lab` does.
+
+    `environment` is that of kernels. One test uses the server at a time.
+    """
+    with _lab.folder(folder, environment, dark=dark) as address:
+        yield address
 
 
 class _Chromium:

@@ -64,7 +64,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         last_cell = "print('kept', len(code.last), code.last.status)"
         cells = [SETUP, "result.explore()", f"{connect}\ncode.explore('match')", last_cell]
         lab.write_notebook(folder / "explore.ipynb", cells)
-        with lab.jupyter_lab(folder, {"SOURCELIGHT_PROGRESS": "on"}, dark=True) as lab_address:
+        with lab.shared_lab(folder, {"SOURCELIGHT_PROGRESS": "on"}, dark=True) as lab_address:
             yield lab_address
 
 

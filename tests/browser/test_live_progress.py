@@ -27,7 +27,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         connect = f"import sourcelight as sl\ncode = sl.connect({service!r}, token='none')"
         lab.write_notebook(folder / "live.ipynb", [connect, "code.search('match')", "code.search('match')", report])
         with (
-            lab.jupyter_lab(folder, {"SOURCELIGHT_PROGRESS": "on"}) as address,
+            lab.shared_lab(folder, {"SOURCELIGHT_PROGRESS": "on"}) as address,
             lab.chromium_page() as browser_page,
         ):
             lab.open_notebook(browser_page, address, "live.ipynb")

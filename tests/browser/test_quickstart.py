@@ -26,7 +26,7 @@ def test_every_cell_of_the_quickstart_runs(tmp_path: Path, fleet: Path) -> None:
     nbformat.write(output, tmp_path / "quickstart.ipynb")
     environment = {"SOURCELIGHT_DEMO_PATHS": str(fleet), "SOURCELIGHT_HOME": str(tmp_path / "home")}
     environment["SOURCELIGHT_PROGRESS"] = "on"
-    with lab.jupyter_lab(tmp_path, environment, dark=True) as address, lab.chromium_page(height=900) as page:
+    with lab.shared_lab(tmp_path, environment, dark=True) as address, lab.chromium_page(height=900) as page:
         lab.open_notebook(page, address, "quickstart.ipynb")
         many = sum(cell.cell_type == "code" for cell in output.cells)
         # JupyterLab puts cells into the page one after the other.

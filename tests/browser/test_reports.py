@@ -134,7 +134,7 @@ def test_figures_are_dark_in_a_dark_jupyterlab(tmp_path: Path) -> None:
     lab.write_notebook(tmp_path / "report.ipynb", [cell, "report", "report.figure('activity')"])
     environment = {"PYTHONPATH": os.pathsep.join(sys.path), "SOURCELIGHT_HOME": str(tmp_path / "home")}
     with (
-        lab.jupyter_lab(tmp_path, environment, dark=True) as address,
+        lab.shared_lab(tmp_path, environment, dark=True) as address,
         lab.chromium_page(width=1200, height=900) as page,
     ):
         lab.open_notebook(page, address, "report.ipynb")
