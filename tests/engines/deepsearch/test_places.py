@@ -64,7 +64,6 @@ def first_place(engine: LocalEngine, question: str) -> str:
 @pytest.mark.parametrize(
     ("question", "path", "line"),
     [
-        ("which kotlin version is used to build", "gradle/libs.versions.toml", 'kotlin = "2.0.21"'),
         ("which test framework and version do they use", "web/package.json", '"vitest": "^1.0.0"'),
         ("which cargo features are on by default", "Cargo.toml", 'default = ["sails"]'),
         ("which file declares the sea_anchor resource", "variables.tf", 'resource "sea_anchor" "this" {'),
@@ -86,6 +85,7 @@ def test_the_line_that_answers_is_the_first_place(engine: LocalEngine, question:
     [
         ("which cmake do I need to build it", "`CMakeLists.txt` requires CMake `3.21`"),
         ("which dotnet sdk version does global.json pin", "`global.json` requires the .NET SDK `8.0.100`"),
+        ("which kotlin version is used to build", "`gradle/libs.versions.toml` sets the Kotlin version to `2.0.21`"),
         ("typescript version?", "`web/package.json` lists `typescript` `^5.8.2` (devDependencies)"),
         ("default of harbor_suffix", 'The default of `harbor_suffix` is `"quay"`, in `variables.tf`, line 6'),
         ("what is the current version of the library", "`Cargo.toml` gives `4.5.6` as the version"),

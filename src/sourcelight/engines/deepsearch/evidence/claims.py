@@ -213,7 +213,8 @@ CLAIMS: Sequence[Claim] = (
     ),
     Claim(
         (
-            "`…` requires …", "`…` targets …", "`…` is tested with …", "`…` is built with …", "`…` of `…` requires …",
+            "`…` requires …", "`…` targets …", "`…` is tested with …", "`…` sets the … version to …",
+            "`…` sets the C++ standard to …", "`…` of `…` requires …",
             "`…` of `…` targets …",
         ),
         "lines",

@@ -215,7 +215,18 @@ def _find_dependency(lookup: Lookup, work: Work, notes: list[str]) -> Finding | 
     """Return what manifests say about a package; about the repository itself, its version."""
     if lookup.asks == "version" and not lookup.owner and is_repository(work, lookup.name):
         return find_field(work, "version", "", "", "", notes)
-    return find_dependency(work, PackageQuestion(lookup.name, lookup.owner, lookup.group, lookup.asks), notes)
+    owner = lookup.owner or _package_named(work)
+    return find_dependency(work, PackageQuestion(lookup.name, owner, lookup.group, lookup.asks), notes)
+
+
+def _package_named(work: Work) -> str:
+    """Return the name of the repository if the question calls it a package: one of several may have its name."""
+    names = {re.split(r"[/+]", pin.repository)[-1] for pin in work.inquiry.pins}
+    noun = r"(?:package|crate|gem|library|chart|module)"
+    is_named = [
+        name for name in names if re.search(rf"\b{re.escape(name)}\s+{noun}\b", work.inquiry.question, re.IGNORECASE)
+    ]
+    return is_named[0] if len(is_named) == 1 else ""
 
 
 def find_file_imports(work: Work, paths: PathNames, path: str) -> Finding | None:

@@ -98,7 +98,7 @@ _VERSION_OF = (
     ),
     # "Which Dart SDK does the http package need?"
     _pattern(
-        rf"(?:which|what)\s+(?P<name>[A-Za-z.]+)\s+(?:sdk|tools?|toolchain|compiler)(?:\s+versions?)?\s+{_AUX}"
+        rf"(?:which|what)\s+(?P<name>[A-Za-z.+#]+)\s+(?:sdk|tools?|toolchain|compiler|standard)(?:\s+versions?)?\s+{_AUX}"
         rf"(?:\s+{_OWNER})?\s+{_VERB}{_CONDITION}"
     ),
     # "the minimum version of numpy", "numpy version"

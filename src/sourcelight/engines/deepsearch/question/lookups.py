@@ -39,13 +39,14 @@ _RUNTIMES = {
     "zig": "zig", "dotnet": "dotnet", ".net": "dotnet", "ghc": "ghc", "lua": "lua", "msrv": "rust", "r": "r",
     "perl": "perl", "cmake": "cmake", "terraform": "terraform", "flutter": "flutter", "ocaml": "ocaml",
     "julia": "julia", "crystal": "crystal", "nim": "nim", "erlang": "erlang", "otp": "erlang", "scala": "scala",
+    "kotlin": "kotlin", "c++": "c++",
 }  # fmt: skip
 _RUNTIME = (
     r"(?:(?:python|golang|go|rust|node\.?js|node|ruby|java|jdk|php|swift|elixir|dart|zig|dotnet|\.net|ghc|lua|perl|r|cmake|terraform|flutter"
-    r"|ocaml|julia|crystal|nim|erlang|otp|scala)"
+    r"|ocaml|julia|crystal|nim|erlang|otp|scala|kotlin|c\+\+)"
     r"(?=s?(?:\s|$)))"
 )
-_RUNTIME_NOUN = r"(?:\s+(?:sdk|tools?|toolchain|language|framework|runtime|core))?"
+_RUNTIME_NOUN = r"(?:\s+(?:sdk|tools?|toolchain|language|framework|runtime|core|standard))?"
 
 
 @dataclass(frozen=True, slots=True)

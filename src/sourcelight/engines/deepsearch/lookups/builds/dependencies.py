@@ -106,7 +106,9 @@ def find_dependency(work: Work, question: PackageQuestion, notes: list[str]) -> 
         return _no_dependency(work, texts, question, read, unread, queries, notes, is_selected=is_selected)
     matches_of_all = _match(manifests_of_all, question.name)[0] if is_selected else matches
     matches = _in_order(matches, question)
-    of_group = [match for match in matches if _is_of_group(match, question.group)]
+    # What examples list decides nothing where the project itself lists the package.
+    rank = max(1, matches[0].manifest.rank)
+    of_group = [match for match in matches if match.manifest.rank <= rank and _is_of_group(match, question.group)]
     selected = of_group or matches
     first = _statement(work, texts, selected[0], matches_of_all, queries, notes)
     text = first.text

@@ -190,8 +190,12 @@ def _are_for_development(path: str, lines: Sequence[str], groups: Sequence[str])
     """Return whether all groups of a manifest are for its own work, and no program adds others."""
     if all("dev" in name.lower() for name in groups):
         return True
-    is_data = _AS_CODE.search(path) is None and not any(re.match(r"\s*dynamic\b", line) for line in lines)
-    return is_data and all(_OWN_WORK.search(name) for name in groups)
+    is_dynamic = any(
+        re.match(r"\s*dynamic\b(?!\s*=\s*\[[^\]]*\]\s*$)|\s*dynamic\b.*\bdependencies\b", line) for line in lines
+    )
+    is_data = _AS_CODE.search(path) is None and not is_dynamic
+    # Groups of `pyproject.toml` are for work on the package; its users never install them.
+    return is_data and all(name.startswith("group ") or _OWN_WORK.search(name) for name in groups)
 
 
 def _of_others(requirements: Sequence[Requirement]) -> str:

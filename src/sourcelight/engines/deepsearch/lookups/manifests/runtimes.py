@@ -51,6 +51,13 @@ _RUNTIME_LINES: Mapping[str, Sequence[tuple[str, str]]] = {
         (r"build\.gradle(?:\.kts)?$", r"^\s*(?:sourceCompatibility|targetCompatibility)\s*=?\s*['\"]?(\S+?)['\"]?\s*$"),
     ),
     "cmake": ((r"CMakeLists\.txt$", r"(?i)^\s*cmake_minimum_required\s*\(\s*VERSION\s+([\w.]+)"),),
+    "kotlin": (
+        (r"\.versions\.toml$", r"""^kotlin\s*=\s*"([\d][^"]*)\""""),
+        (r"build\.gradle(?:\.kts)?$", r"""kotlin(?:_version|Version|["'])?\s*[:=]\s*["'](\d[^"']*)["']"""),
+        (r"build\.gradle(?:\.kts)?$", r"""kotlin\(["'][\w.]+["']\)\s+version\s+["'](\d[^"']*)["']"""),
+        (r"pom\.xml$", r"<kotlin\.version>\s*([\w.]+)\s*<"),
+    ),
+    "c++": ((r"CMakeLists\.txt$", r"(?i)^\s*set\s*\(\s*CMAKE_CXX_STANDARD\s+(\d+)"),),
     "terraform": ((r"\.tf$", r"""^\s*required_version\s*=\s*"(.+?)\""""),),
     "flutter": ((r"pubspec\.ya?ml$", r"""^  flutter\s*:\s*["']?([<>=^\d][^"'#]*?)["']?\s*(?:#.*)?$"""),),
     "ocaml": ((r"\.opam$", r"""^\s*"ocaml"\s*\{([^}]*)\}"""), (r"dune-project$", r"\(ocaml\s+\((.+?)\)\)")),
@@ -69,7 +76,8 @@ RUNTIME_CLAIMS: Mapping[str, str] = {
     "ghc": "is tested with", "lua": "requires Lua", "r": "requires R", "perl": "requires Perl",
     "cmake": "requires CMake", "terraform": "requires Terraform", "flutter": "requires Flutter",
     "ocaml": "requires OCaml", "julia": "requires Julia", "crystal": "requires Crystal", "nim": "requires Nim",
-    "erlang": "requires Erlang/OTP", "scala": "is built with Scala",
+    "erlang": "requires Erlang/OTP", "scala": "sets the Scala version to", "kotlin": "sets the Kotlin version to",
+    "c++": "sets the C++ standard to",
 }  # fmt: skip
 """The claim that a manifest makes of the version of each language."""
 
@@ -83,7 +91,10 @@ def read_runtime(path: str, lines: Sequence[str], runtime: str) -> tuple[str, in
         if re.search(rf"(?:^|/)[^/]*(?:{file_pattern})", path) is None:
             continue
         # Conditions choose among several lines, so that none of them tells all.
-        if runtime == "dotnet" and sum(re.search(pattern, line[:500]) is not None for line in lines) > 1:
+        if (
+            runtime in {"dotnet", "c++", "kotlin"}
+            and sum(re.search(pattern, line[:500]) is not None for line in lines) > 1
+        ):
             return None
         expected = _member(lines, *_OBJECTS[runtime]) if runtime in _OBJECTS else None
         for number, line in enumerate(lines, 1):
