@@ -103,7 +103,15 @@ def test_time_zones_are_those_of_authors(report: Report, repo: RepositoryBuilder
     zones = Counter(zone for name, zone in log(repo, "%an|%ad") for zone in [zone.split()[-1]] if "[bot]" not in name)
     results = {row["author_utc_offset_min"]: row["commits"] for row in rows(report, "time_zones")}
     assert results == {0: zones["+0000"], 330: zones["+0530"]}
+    assert [row["time_zone"] for row in rows(report, "time_zones")] == ["+00:00", "+05:30"]
     assert len(report.drill_down("time_zones", author_utc_offset_min=330)) == 1
+
+
+def test_a_page_has_years_without_separators(report: Report) -> None:
+    page = report.to_html()
+    years = {int(row["cohort"]) for row in rows(report, "retention")}
+    assert years
+    assert all(f">{year}<" in page and f">{year:,}<" not in page for year in years)
 
 
 def test_retention_follows_people_over_the_years(report: Report, code: sl.Client, repo: RepositoryBuilder) -> None:

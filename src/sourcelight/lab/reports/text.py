@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,9 @@ _COMMIT_DIGITS = 12
 _NAMES = frozenset({"author", "last_author", "status", "path", "directory", "organization"})
 _USUAL_NAME = 24
 _USUAL = {"exact": True}  # for yes/no columns, the usual value; no for all others
+_NAMES = frozenset({"cohort", "line_number", "pull_request", "year"})
+"""Columns whose whole numbers name something, such as a year, and count nothing."""
+
 _BY_DAY = frozenset({"period", "first_date", "last_date", "oldest_date", "newest_date"})
 
 
@@ -26,7 +30,7 @@ def format_cell(value: Any, column: str = "") -> str:
     """Return a value as one line of visible text: numbers with separators, times to the minute, nothing for null.
 
     A fraction is a percentage where the column is named a share, a commit its first digits, and the ends of a time
-    are days.
+    are days. A year and other numbers that count nothing have no separators.
     """
     import numpy as np
     import pandas as pd
@@ -39,11 +43,18 @@ def format_cell(value: Any, column: str = "") -> str:
         # Only exceptions are marked: a column of "no" says nothing.
         return "" if bool(value) == _USUAL.get(column, False) else "yes" if value else "no"
     if is_number(value):
-        is_integer = isinstance(value, (int, np.integer))
-        return f"{value:,}" if is_integer else f"{value:,.1%}" if "share" in column else f"{value:,.2f}"
+        return _number_text(value, column)
     if isinstance(value, datetime):
         return value.strftime("%Y-%m-%d" if column in _BY_DAY else "%Y-%m-%d %H:%M")
     return one_line(str(value)[:_COMMIT_DIGITS] if column == "commit" else str(value), MAX_CHARS)
+
+
+def _number_text(value: Any, column: str) -> str:
+    if float(value).is_integer() and column in _NAMES:
+        return str(int(value))
+    if isinstance(value, numbers.Integral):
+        return f"{value:,}"
+    return f"{value:,.1%}" if "share" in column else f"{value:,.2f}"
 
 
 def shown_rows(table: ReportTable) -> tuple[list[str], list[dict[str, Any]]]:

@@ -177,11 +177,21 @@ def _time_zones(commits: Frame) -> ReportTable:
     human = commits[~commits["bot"] & commits["author_utc_offset_min"].notna()]
     frame = human.groupby("author_utc_offset_min").agg(commits=("commit", "size"), people=("person", "nunique"))
     frame = frame.reset_index().sort_values("author_utc_offset_min").reset_index(drop=True)
+    frame.insert(0, "time_zone", frame["author_utc_offset_min"].astype("int64").map(_offset_text).astype("str"))
     about = (
-        "Commits by people, by the minutes that the author's clock was east of UTC. Daylight saving time moves a "
-        "person by an hour, and people counts a person in each time zone of their commits."
+        "Commits by people, by how far the author's clock was ahead of UTC. Daylight saving time moves a person by an "
+        "hour, and people counts a person in each time zone of their commits."
     )
-    return ReportTable("time_zones", "Time zones", frame, about, "bots.", "commits", ("author_utc_offset_min",))
+    return ReportTable(
+        "time_zones", "Time zones", frame, about, "bots.", "commits", ("author_utc_offset_min",),
+        max_rows=40, hidden=("author_utc_offset_min",),
+    )  # fmt: skip
+
+
+def _offset_text(minutes: int) -> str:
+    """Return an offset from UTC as ``+05:30``."""
+    hours, remaining = divmod(abs(minutes), 60)
+    return f"{'-' if minutes < 0 else '+'}{hours:02}:{remaining:02}"
 
 
 def _retention(commits: Frame) -> tuple[ReportTable, tuple[Figure, ...]]:
