@@ -164,6 +164,7 @@ class _Loop:
 
 def _run_loop(ready: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]]) -> None:
     """Run the loop until it is stopped, cancel what still runs, and wait for it."""
+    # It cancels what still runs when `_serve` returns, and waits until that has closed its connections.
     asyncio.run(_serve(ready))  # noqa: TID251 - the one loop that blocking calls go through
 
 
@@ -201,6 +202,8 @@ class _Task(Generic[T]):
     def start(self) -> None:
         """Start; separate from the constructor, because an interrupt may come before the caller has the object."""
         loop = _Loop.running()
+        # The task gets a copy of the calling thread's context variables, as a call there would have them. `cancel` has
+        # the task itself, so the future that this returns isn't needed.
         coroutine = self._run()
         try:
             asyncio.run_coroutine_threadsafe(coroutine, loop)

@@ -243,6 +243,7 @@ def agent_of(name: str, email: str) -> str:
 
 def has_account(email: str) -> bool:
     """Return whether an assistant commits with its own address, which no person has."""
+    # Not by its name: Claude, Devin and Jules are names of people.
     return bool(_agent_of_text("address", email.strip()))
 
 

@@ -17,12 +17,15 @@ def person_key(name: str, email: str) -> Pair:
 
     Identities without an address are distinguished by name.
     """
+    # The local part of an address may depend on case by RFC 5321, but no provider in use makes a difference, and people
+    # write their own address in several ways.
     address = email.strip().casefold()
     return ("", address) if address else (name, "")
 
 
 def display_pair(commits: Mapping[Pair, int]) -> Pair:
     """Return the name and address with the most commits; of equal ones the first in the order of texts."""
+    # Ties are decided by the texts, so that two runs, and two workers of a cluster, name a person alike.
     return min(commits, key=lambda pair: (-commits[pair], pair))
 
 
@@ -34,10 +37,12 @@ BOT_RULE = (
 )
 """The rule in words, for notices."""
 
+# Only behind a separator: Abbot and Talbot are names of people.
 _LAST_WORD = re.compile(r"(?:^|[\s._+-])(?:ro)?bot$")
 _LAST_CAPITALIZED = re.compile(r"[a-z](?:Bot|BOT|Robot)$")
 """A last word that only its capital sets off. People have such logins too, beside their own names."""
 
+# Services commit under accounts that bear their name, without a mark, and with suffixes such as -ci.
 _SERVICES = re.compile(
     r"(?:dependabot|renovate|greenkeeper|snyk|pre-commit-ci|github-actions?|codecov|weblate|transifex|pyup|mergify|"
     r"allcontributors|semantic-release|jenkins|travis)(?:[\s._-]?(?:ci|io|preview|ro?bot|bot|user|service))*"

@@ -23,6 +23,7 @@ _USUAL = {"exact": True}  # for yes/no columns, the usual value; no for all othe
 _NAMES = frozenset({"cohort", "line_number", "pull_request", "year"})
 """Columns whose whole numbers name something, such as a year, and count nothing."""
 
+# Times within a day say nothing about the first and the last commit of a person.
 _BY_DAY = frozenset({"period", "first_date", "last_date", "oldest_date", "newest_date"})
 
 
@@ -50,6 +51,7 @@ def format_cell(value: Any, column: str = "") -> str:
 
 
 def _number_text(value: Any, column: str) -> str:
+    # In a row with a share, pandas makes floats of all numbers.
     if float(value).is_integer() and column in _NAMES:
         return str(int(value))
     if isinstance(value, numbers.Integral):

@@ -126,12 +126,6 @@ def find_initial_value(work: Work, text: str, owner: str, queries: list[str], no
     return _state_one(work, [item for kind, item in candidates if order[kind] == best], queries, notes)
 
 
-def _names_words(matcher: re.Pattern[str], line: str, words: Sequence[str]) -> bool:
-    """Return whether the name on a line has just these words."""
-    match = matcher.search(line)
-    return match is not None and sorted(normal_words(match["parameter"] or match["name"])) == sorted(words)
-
-
 def _state_one(
     work: Work, candidates: Sequence[ValueCandidate], queries: list[str], notes: list[str]
 ) -> Finding | None:

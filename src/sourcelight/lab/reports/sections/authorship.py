@@ -190,6 +190,7 @@ def _time_zones(commits: Frame) -> ReportTable:
 
 def _offset_text(minutes: int) -> str:
     """Return an offset from UTC as ``+05:30``."""
+    # Of the absolute value: divmod rounds down, which turns -03:30 into -04:30.
     hours, remaining = divmod(abs(minutes), 60)
     return f"{'-' if minutes < 0 else '+'}{hours:02}:{remaining:02}"
 
@@ -199,6 +200,7 @@ def _retention(commits: Frame) -> tuple[ReportTable, tuple[Figure, ...]]:
     import pandas as pd
 
     human = commits[~commits["bot"] & commits["commit_date"].notna()]
+    # By committer date, as all periods of the report: author dates survive rebases, and may lie years before.
     years: dict[str, set[int]] = {}
     for person, year in zip(human["person"].astype("str"), human["commit_date"].dt.year.tolist(), strict=True):
         years.setdefault(person, set()).add(int(year))
