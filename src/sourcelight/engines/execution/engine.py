@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sourcelight.core.batches.results import ToolResult
 
 StepRunner = Callable[[str, Any, Any, Callable[[Any], None]], Any]
-"""Runs a step of deep search: its name, request, tool context, and what is told of its events."""
+"""Runs a step of deep search: its name, request, tool context, and the callback for its events."""
 
 
 class Engine(Protocol):

@@ -52,7 +52,7 @@ from sourcelight.repos import Repository, Viewer
 
 @dataclass(frozen=True, slots=True)
 class FastPathLimits:
-    """What a search may do at most: units to read, usually of 16 KiB each, and matches to rank."""
+    """Limits of a search: units to read, usually of 16 KiB each, and matches to rank."""
 
     units: int
     ranked: int
@@ -62,7 +62,7 @@ AT_ONCE = FastPathLimits(units=1024, ranked=500)
 """On the thread of an event loop: a few milliseconds."""
 
 IN_THREAD = FastPathLimits(units=2048, ranked=CANDIDATES - 1)
-"""In a thread of its own: what the pipeline reads in one batch, and ranks together."""
+"""The same in a separate thread: a batch that the pipeline reads and ranks together."""
 
 _MAX_SHAPES, _MAX_CHARACTERS = 64, 300
 _ShapeKey: TypeAlias = tuple[str, str, str, Viewer]
@@ -130,7 +130,7 @@ class FastPath:
     Parameters
     ----------
     repositories
-        What is searched.
+        The searched files.
     default_matches
         Matches after which a search stops that names no number.
     """
@@ -247,7 +247,7 @@ class FastPath:
         return events
 
     def learn(self, source: LocalSource) -> None:
-        """Store what a complete search prepared, for later searches of its shape."""
+        """Store the preparation of a complete search for later searches of its shape."""
         task, cached = source.task, source.cached_plan
         parts = _split(task.request)
         # Several plans find the same file more than once, and only the pipeline unites their results.

@@ -100,7 +100,7 @@ class LocalEngine(IndexedRepositories):
         Raises
         ------
         QueryError
-            At the call, before any event, when the query can't be read, or holds what is not supported. With the first
+            At the call, before any event, when the query can't be parsed or has unsupported parts. With the first
             event instead if its shape is known from an earlier search, and became invalid since, such as by a context
             that was removed.
         """
@@ -204,7 +204,7 @@ class LocalEngine(IndexedRepositories):
         Raises
         ------
         QueryError
-            When the query can't be read, or holds what is not supported.
+            When the query can't be parsed or has unsupported parts.
         """
         query, scopes = self.queries.parse(request, self.catalog.contexts)
         self.refresh(cancellation)

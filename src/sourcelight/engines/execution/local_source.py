@@ -49,7 +49,7 @@ class LocalSource:
     Parameters
     ----------
     repositories
-        What is searched.
+        The searched repositories.
     plan_cache
         Plans of earlier searches.
     task
@@ -110,7 +110,7 @@ class LocalSource:
         self._pending = frozenset(self.repositories.pending([target for plan in self.plans for target in plan.targets]))
 
     def _plan_from_cache(self, repositories: tuple[Repository, ...]) -> CachedPlan | None:
-        """Return the plan of this query, or that of a similar query with this one's pattern."""
+        """Return the plan of this query, or the plan of a similar query with this pattern."""
         scoped, viewer = self.task.scoped, self.task.viewer
         cached = self.plan_cache.get(scoped, viewer, repositories)
         if cached is None:
@@ -141,7 +141,7 @@ class LocalSource:
         """Wait for the histories that the plans need, and yield how far that is, after the batches of `newest`."""
         with_changes, commits_alone = histories_of(self.plans)
         if with_changes:
-            # Contributors of files are those of all commits.
+            # Contributors of files come from all commits.
             predicates = [predicate.name for plan in self.plans for predicate in plan.alternative.predicates("file")]
             if "has.contributor" not in predicates:
                 self.commits.take_parts(with_changes, [(p.commits, p.history_commits) for p in self.plans if p.commits])
@@ -149,7 +149,7 @@ class LocalSource:
         yield from self.commits.histories.wait(with_changes, commits_alone)
 
     def under_way(self) -> Sequence[Skipped]:
-        """Name the first indexing, while this search reads what it has not reached."""
+        """Mention the first indexing while this search reads files that aren't indexed yet."""
         indexing = self.repositories.indexing
         return (indexing.item(),) if self._pending and self._reads_unindexed and indexing.is_running else ()
 
@@ -163,7 +163,7 @@ class LocalSource:
         raw_rows: int = 0,
         ranked: bool = True,
     ) -> ResultPipeline:
-        """Make the pipeline of the plans; the parameters are those of `ResultPipeline`.
+        """Make the pipeline of the plans, with the parameters of `ResultPipeline`.
 
         `ranked`: whether it matters which matches a limit keeps.
         """
@@ -198,7 +198,7 @@ class LocalSource:
         del matched_repositories  # a repository that is late here is named whether it has matches or not
         # After the limit was reached, the timeout isn't the reason for unsearched repositories.
         timed_out = self.late_repositories() if self.task.cancellation.expired and not limit_hit else []
-        # Checked first: a notice about the first indexing replaces that of a failure.
+        # Checked first: a notice about the first indexing replaces the notice of a failure.
         is_complete = not self._pending.intersection(self.failed)
         skipped = list(self.missing_work())
         if not self.repositories.worktree:
@@ -230,7 +230,7 @@ class LocalSource:
             self._cache(repositories)
         else:
             self.plans = cached.plans
-        # While indexes are built, the pipeline reads what has none from its repository.
+        # While indexes are built, the pipeline reads unindexed files from their repository.
         if not self.repositories.indexing.is_running and all(map(_is_plain, self.plans)):
             return any(plan.repository_hits or self._has_file(plan, self.task.cancellation) for plan in self.plans)
         with closing(self.make_pipeline(1, lambda _: None, ranked=False).batches()) as batches:

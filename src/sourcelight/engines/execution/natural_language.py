@@ -96,7 +96,7 @@ def rank(
 ) -> Ranking:
     """Rank chunks of code for a question; missing terms are built first and reported to `observer`.
 
-    Repositories are those that `viewer` may see; one that can't be ranked is named in `Ranking.failed`.
+    Ranks the repositories that `viewer` may see; `Ranking.failed` names repositories that can't be ranked.
 
     Raises
     ------
@@ -211,7 +211,7 @@ def targets_of(
 ) -> tuple[list[Target], dict[str, str]]:
     """Return the repositories and commits that filters choose, by name, and what can't be searched and why.
 
-    Every target has its commit, so that what is asked of it later is asked of the same text.
+    Every target has its commit, so that later requests read the same text.
     """
     queried_targets, failed = _filtered_targets(repositories, RankedSearch(""), filters, viewer, cancellation)
     targets = []

@@ -300,7 +300,7 @@ class ResultPipeline:
             max_line_len=self.request.max_line_len,
             max_matches=max(self.limit, CANDIDATES) if bounded and self.limit < sys.maxsize else None,
             lines=selector.needs_lines,
-            in_path_order=True,  # what a limit keeps must not depend on how the work was cut into batches
+            in_path_order=True,  # the rows within a limit must not depend on the size of batches
             raw_rows=self.raw_rows if self._passes_all(plan) else 0,
         )
         if plan.symbols is None and plan.text is not None and not plan.text.cells:

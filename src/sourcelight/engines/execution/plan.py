@@ -227,7 +227,7 @@ def _match_tree(
 
 
 def can_vary(plan: Plan) -> bool:
-    """Return whether a plan differs from those of other queries with the same filters only in its pattern."""
+    """Return whether a plan differs from plans of other queries with the same filters only in its pattern."""
     return (
         plan.text is not None
         and plan.symbols is None
@@ -239,7 +239,7 @@ def can_vary(plan: Plan) -> bool:
 
 
 def vary(plan: Plan, alternative: Alternative) -> Plan:
-    """Plan an alternative that differs from that of `plan` only in its pattern; `can_vary` must hold for `plan`."""
+    """Plan an alternative that differs from `plan` only in its pattern; `can_vary` must hold for `plan`."""
     types = set(alternative.types)
     tree, _ = _match_tree(alternative, types, predicates=False)
     name_matches = repository_hits(alternative, plan.targets) if finds_repositories(alternative) else ()
@@ -286,7 +286,7 @@ def _regexp(text: str, *, sensitive: bool) -> CompiledPattern:
 
 
 def histories_of(plans: Sequence[Plan]) -> tuple[list[HistoryRequest], list[HistoryRequest]]:
-    """Return the histories that `plans` need with changes, and those that they need without.
+    """Return the histories that `plans` need with changes, and the histories that they need without.
 
     Predicates about contributors need changes as well. A repository is in one of the two lists.
     """

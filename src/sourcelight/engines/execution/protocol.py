@@ -1,4 +1,4 @@
-"""Shared parts of engines: handlers of tools, the bounds of a search, and what a reader learns of a bound."""
+"""Shared parts of engines: handlers of tools, the limits of a search, and the notices about limits."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def longer_timeout(limit_s: float | None) -> str:
 
 
 def left_out(forks: list[str], archived: list[str]) -> Iterator[Skipped]:
-    """Yield what a search leaves out on purpose: forks and archived repositories that were not requested."""
+    """Yield the repositories that a search leaves out by default: forks and archived repositories."""
     if forks:
         yield _forks_left_out(forks)
     if archived:

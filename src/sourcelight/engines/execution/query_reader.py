@@ -48,7 +48,7 @@ class QueryReader:
     def read(self, request: SearchRequest, contexts: Mapping[str, Any]) -> ReadQuery | float:
         """Read a query; return the seconds that were allowed when even that took too long.
 
-        Raises `QueryError` for a query that can't be read, or holds what is not supported.
+        Raises `QueryError` for a query that can't be parsed or has unsupported parts.
         """
         text = request.query
         if len(text) <= _SHORT and text.lower().count(" or ") <= _FEW_OR:

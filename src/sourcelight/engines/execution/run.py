@@ -41,7 +41,7 @@ class SearchExecution:
     limits
         Bounds of every search.
     finds
-        Whether another query, over the same repositories, has a match; asked when this one has none.
+        Whether another query over the same repositories has a match; called if this query has none.
     may_find_in_any_case
         Whether this query may have a match without regard to case; asked before `finds`.
     """
@@ -183,7 +183,7 @@ class SearchExecution:
         yield Done()
 
     def _excluded_items(self) -> Iterator[Skipped]:
-        """Yield what the search skips on purpose, which is known before it ends."""
+        """Yield the items that the search skips by default; they are known before it ends."""
         summary, display = self.source.summary, self.task.request.display
         yield from limit_items.left_out(summary.forks, summary.archived)
         if 0 <= display < self.tally.matches:

@@ -113,11 +113,11 @@ class SearchSource(Protocol):
         ...
 
     def prepare(self) -> Iterator[Skipped]:
-        """Wait for what every search needs, outside of its time limit; yield items for what it waits for."""
+        """Wait for indexes that every search needs, outside of its time limit; yield items about the wait."""
         ...
 
     def resolve(self) -> Iterator[Skipped]:
-        """Select the repositories and make `plans`; yield items for what it waits for. Raises `Cancelled`."""
+        """Select the repositories and make `plans`; yield items about waits. Raises `Cancelled`."""
         ...
 
     def batches(self, limit: int) -> Generator[Any, None, None]:

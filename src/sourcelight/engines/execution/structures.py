@@ -140,7 +140,7 @@ def unread_patterns(patterns: Iterable[StructurePattern]) -> Iterator[Skipped]:
             )
         for name, reason in doubtful:
             yield Skipped(
-                # The answer may lack what was meant: it is not complete.
+                # The answer may lack intended matches, so it is not complete.
                 reason="structure-in-part",
                 title=f"{name} parses only a part of the pattern: {text}",
                 message=f"`{text}` may miss matches in {name}, or match other code: {reason}.",

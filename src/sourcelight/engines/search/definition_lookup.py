@@ -163,7 +163,7 @@ def _names_of(table: SymbolTable, documents: Int64Array) -> _Names:
 
 
 def _language_codes(folder: TextIndexFolder, shard: Shard) -> UInt8Array:
-    """Return the grammar that a table would take for each document: that of its first path, where it has several."""
+    """Return the grammar that a table would use for each document: by its first path if it has several."""
     return document_languages(folder, folder.manifest(), shard)
 
 

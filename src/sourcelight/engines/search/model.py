@@ -29,7 +29,7 @@ FileNumbers = NewType("FileNumbers", Int64Array)
 """Numbers of files in a corpus: a path of one opened commit."""
 
 DocumentNumbers = NewType("DocumentNumbers", Int64Array)
-"""Numbers of documents in a corpus: a content, which may be that of several files."""
+"""Numbers of documents in a corpus: a content, which several files may share."""
 
 UnitNumbers = NewType("UnitNumbers", Int64Array)
 """Numbers of units in a corpus: what posting lists point to."""
@@ -166,7 +166,7 @@ class SearchPart:
 def add_maximum(totals: dict[str, Mapping[str, int]], name: str, counts: Mapping[str, int]) -> None:
     """Merge counts of the same files in several revisions: the maximum per kind, as a sum counts files twice.
 
-    Counts are replaced and never changed: those of a corpus are shared by all searches in it.
+    Counts are replaced and never changed, because all searches in a corpus share its counts.
     """
     previous = totals.get(name)
     if previous:
@@ -175,7 +175,7 @@ def add_maximum(totals: dict[str, Mapping[str, int]], name: str, counts: Mapping
 
 
 def add_maxima(totals: dict[str, Mapping[str, int]], counts_by_name: Mapping[str, Mapping[str, int]]) -> None:
-    """Merge the counts of many repositories, as `add_maximum` does those of one."""
+    """Merge the counts of many repositories, like `add_maximum` for one."""
     if not totals:
         totals.update(counts_by_name)
         return
@@ -238,7 +238,7 @@ class PreparedQuery:
         return next((term.pattern for term in self.terms if isinstance(term.pattern, StructurePattern)), None)
 
     def may_match(self, may_hold: Callable[[int], bool]) -> bool:
-        """Return whether the tree may hold for any file; `may_hold` is asked about a term only when it matters."""
+        """Return whether the tree may hold for any file; `may_hold` is called for a term only when it matters."""
         return self.tree is None or _may_match(self.tree, may_hold)
 
     def matching_files(self, values: Sequence[BoolArray], files: int) -> BoolArray:

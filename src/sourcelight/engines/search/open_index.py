@@ -1,6 +1,6 @@
 """Helpers to open indexes: groups of targets, loose documents, damage, checked manifests.
 
-`IndexStore` keeps the state; what is here takes it as arguments.
+`IndexStore` keeps the state; these functions take it as arguments.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ _MIN_AGE_S = 60
 
 
 def mark_used(view: Path) -> None:
-    """Set the mtime of a view to now, the time of its last use; a read-only folder is left as it is."""
+    """Set the mtime of a view to now, the time of its last use; skip read-only directories."""
     with contextlib.suppress(OSError):
         if time.time() - view.stat().st_mtime > _MIN_AGE_S:
             os.utime(view)
@@ -322,7 +322,7 @@ MARK_INTERVAL_S = 20.0
 class CheckedTargets:
     """Opened targets, valid while their `manifests` are unchanged; `marked_s` is when their views were marked used.
 
-    `corpus` is that of their only group, made on first use.
+    `corpus` is the corpus of their only group, made on first use.
     """
 
     targets: Sequence[Target]

@@ -84,7 +84,7 @@ class SideTable(Generic[T]):
     read: Callable[[SectionFile], T]
 
     def open(self, folder: TextIndexFolder, name: str) -> T | None:
-        """Open a table and check all of its bytes; None for one that is missing, damaged or of another format."""
+        """Open a table and check all of its bytes; None if it is missing, damaged or of another format."""
         try:
             file = SectionFile(folder.path / name, self.kind)
             # All bytes at once: tables are small, and a damaged one is found before a search depends on it.
@@ -144,7 +144,7 @@ class TableProgress:
         self.bytes = 0
 
     def add(self, size: int, *, files: int = 1) -> None:
-        """Count what was read, and report it when that is due."""
+        """Count the bytes that were read, and report them when a report is due."""
         self.files += files
         self.bytes += size
         if self.bytes - self._reported_bytes >= _PROGRESS_BYTES:

@@ -141,7 +141,7 @@ class SmallSearch:
         """Return the files with spans of the only term, which matches no path, in the order of their paths."""
         selection = self.selection
         matching = DocumentNumbers(unique_sorted(documents_of_spans))
-        # One document may be the content of several files: each becomes a match of its own.
+        # One document may be the content of several files: each becomes a separate match.
         positions = runs(selection.first_position[matching], self._copies(matching))
         files, documents = selection.files[positions], selection.documents[positions]
         if not selection.is_ordered:
@@ -151,7 +151,7 @@ class SmallSearch:
 
     def _copies(self, documents: DocumentNumbers) -> Int64Array:
         """Return the number of selected files with each document as their content."""
-        # A prefix table: the files of a document are those from its position up to the position of the next one.
+        # A prefix table: the files of a document start at its position and end at the position of the next document.
         first_positions = self.selection.first_position
         return first_positions[documents + 1] - first_positions[documents]
 

@@ -155,14 +155,14 @@ class IndexStore:
             return self.open(target)[0].text_of(path)
 
     def cells_of(self, target: Target, path: str) -> CellDocument | None:
-        """Return the cells of a file; None when it has none that can be read. Raises as `open`."""
+        """Return the cells of a file; None without readable cells. Raises as `open`."""
         with self._noting_damage():
             snapshot = self.open(target)[0]
             file = snapshot.view.file_number(path.encode())
             return None if file is None else self.cells_at(target, snapshot, file)
 
     def cells_at(self, target: Target, snapshot: OpenedCommit, file: int) -> CellDocument | None:
-        """Return the cells of a file of an opened commit; None when it has none that can be read."""
+        """Return the cells of a file of an opened commit; None without readable cells."""
         cells = self._cells.reader.read(target, snapshot, file)
         return None if isinstance(cells, str) else cells
 
@@ -189,7 +189,7 @@ class IndexStore:
                 self._ready[key] = commit, entry.name
                 return self._open.open(folder, target.repository, entry.name), commit
             except FileNotFoundError as error:
-                # Another process may have replaced the manifest meanwhile, and deleted what the old one named.
+                # Another process may have replaced the manifest meanwhile, and deleted the files of the old one.
                 if attempt == _MAX_ATTEMPTS - 1:
                     self._damaged.add(key)
                     raise IndexDamaged(str(folder.path), "a file that the manifest names is missing") from error
@@ -337,7 +337,7 @@ class IndexStore:
     def all_current(self, targets: tuple[Target, ...]) -> bool:
         """Return whether the indexes of all targets are up to date; for the same tuple again, one `stat` per index.
 
-        Within a quarter of a second the last result is reused, whatever another process does to the files: open files
+        Within a quarter of a second the last result is reused, even if another process changes the files: open files
         stay readable, and hold the same commits.
         """
         checked = self._checked
@@ -491,7 +491,7 @@ class IndexStore:
     ) -> Any:
         """Return a table with the columns `by`, ``matches`` (definitions) and ``files`` (int64); as `search_symbols`.
 
-        `note` and the errors are those of `count`.
+        `note` and the errors are as for `count`.
         """
         with self._noting_damage():
             return symbol_search.count(self.open_symbols, targets, query, kinds, by, cancellation, self._corpora, note)
@@ -577,7 +577,7 @@ class IndexStore:
         return sum(self._folder(RepositoryKey(path.name)).disk_bytes() for path in self._paths())
 
     def prune(self, keep: Collection[RepositoryKey]) -> int:
-        """Delete the indexes of all repositories except those with the keys `keep`; returns the bytes freed.
+        """Delete the indexes of all repositories except the keys in `keep`; returns the bytes freed.
 
         Repositories that stay lose the least recently used views beyond `build.MAX_VIEWS`.
         """

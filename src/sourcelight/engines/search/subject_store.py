@@ -96,7 +96,7 @@ def _write(
 
 
 def _commit_of(target: Target) -> str:
-    """Return the commit whose history counts: for a work tree that of HEAD, since its own id isn't a commit."""
+    """Return the commit whose history counts: for a work tree HEAD, because its own id isn't a commit."""
     if target.revision == WORKTREE:
         return resolve(target.repository, "")
     return commit_of(target)

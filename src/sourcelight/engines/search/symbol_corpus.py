@@ -185,7 +185,7 @@ def symbol_batch(rows: SymbolRows, corpus: Corpus, symbols: SymbolCorpus, source
 
 @dataclass(frozen=True, slots=True)
 class _Definitions:
-    """Columns of definitions, in the order of their tables; `offset` is that of the name in its document."""
+    """Columns of definitions, in the order of their tables; `offset` is the offset of the name in its document."""
 
     offset: Int64Array
     line: Int64Array

@@ -63,7 +63,7 @@ class TermStore:
     ) -> IndexReport:
         """Build the missing term tables of targets whose text is indexed, after their definitions.
 
-        Files and bytes of the report are those whose terms were read. Finished tables stay when the update is
+        Files and bytes of the report count the files whose terms were read. Finished tables stay when the update is
         cancelled or killed.
         """
         cancellation = cancellation or Cancellation()

@@ -86,7 +86,7 @@ def update_text(
     targets
         What to index.
     damaged
-        Keys of repositories with a damaged index; those that were rebuilt are removed.
+        Keys of repositories with a damaged index; rebuilt ones are removed.
     on_progress
         Called after each step.
     cancellation
@@ -214,7 +214,7 @@ def has_more_blobs(reader: ObjectReader, commit: CommitId, limit: int) -> bool:
 
 
 def commit_of(target: Target) -> CommitId:
-    """Return the commit of a target, resolving its revision when it has none."""
+    """Return the commit of a target; resolve its revision if it has none."""
     return target.commit or resolve(target.repository, target.revision)
 
 

@@ -243,7 +243,7 @@ def shortened_answer(
             is_complete = False
             break
         files += 1
-        # Chunks with more different terms come first, then those with more matches.
+        # Chunks with more different terms come first, then chunks with more matches.
         of_file = sorted(group, key=lambda c: (-(c.score or 0.0), -c.terms, -(c.matches or 0), c.first_line))
         best = of_file[:per_file]
         left_out += len(of_file) - len(best)

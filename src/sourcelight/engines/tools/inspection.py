@@ -147,9 +147,11 @@ def _follow(
                 order = list(range(len(rows)))
                 file = list(zip(*(rows.texts(name, order) for name in ("repository", "commit", "path")), strict=True))
                 keys = list(zip(*(rows.texts(name, order) for name in by), strict=True)) if by else [()] * len(order)
-                if "author" not in event.batch.schema.names:  # the commits of history are matches, not what was read
+                if (
+                    "author" not in event.batch.schema.names
+                ):  # the commits of history are matches, not sources of the answer
                     for repository, commit, _ in file:
-                        if commit:  # a repository that matches by its name has none
+                        if commit:  # a repository that matches by its name has no commit
                             commits.setdefault(repository, set()).add(commit)
                 for key, file_index, count in zip(keys, file, rows.numbers("match_count").tolist(), strict=True):
                     matches[key] = matches.get(key, 0) + int(count)

@@ -28,9 +28,9 @@ class LineRange:
     Attributes
     ----------
     lines
-        Content of the lines asked for, without their ends; fewer when they have more than `MAX_RANGE_BYTES`.
+        Content of the requested lines, without their ends; fewer when they have more than `MAX_RANGE_BYTES`.
     range_bytes
-        Bytes of all lines asked for, with one for the end of each.
+        Bytes of all requested lines, with one for the end of each.
     total_lines, total_bytes
         Of the whole file.
     is_open

@@ -260,7 +260,7 @@ def _references(
 
 
 class _ReferenceReporter:
-    """Reports rows as they are found: those of the first file immediately, then ten times a second."""
+    """Reports rows as they arrive: rows of the first file immediately, then ten times a second."""
 
     def __init__(self, context: ToolContext, limit: int | None) -> None:
         self._observer = context.observer
@@ -325,7 +325,7 @@ def _render_references(answer: ToolResult, context: ToolContext) -> Rendered:
 
 
 def _cell_lines(row: Mapping[str, Any], first: int, lines: Sequence[str]) -> tuple[int, list[str]]:
-    """Return lines of a notebook's JSON around a name as those of its cell, and the number of the first one."""
+    """Return lines of a notebook's JSON around a name as lines of its cell, and the number of the first one."""
     number = row["line_number"]
     shown_line = cell_text(row["line"], [row["start"]], [row["end"]])
     by_number = dict(context_lines(enumerate(lines, first)))

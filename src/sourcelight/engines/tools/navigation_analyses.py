@@ -68,9 +68,9 @@ def project_of(repo: str, revision: str | None, context: ToolContext, workspace:
 
 
 def _wait(context: ToolContext, projects: Iterable[Project], workspace: Workspace) -> None:
-    """Wait for the tables of definitions: an analysis covers the whole repository, or reports what is missing."""
+    """Wait for the tables of definitions: an analysis covers the whole repository, or reports missing parts."""
     targets = [project.target for project in projects if project.snapshot is not None]
-    # A served call has a client with a timeout of its own; in a notebook, the user can interrupt.
+    # A served call has a client with its own timeout; in a notebook, the user can interrupt.
     seconds = 10.0 if context.served else None
     for missing in context.local.definitions.wait(targets, context.cancellation, seconds):
         if context.observer is not None:

@@ -48,7 +48,7 @@ def answer(tool: Tool[Any], arguments: WireArguments, context: ToolContext) -> T
         tool.check_maximum(arguments)
     if tool.scope in _INDEXED:
         _await_indexing(tool, context)
-    # After waiting, so that the call sees the commits of now, not those of when it arrived.
+    # After waiting, so that the call sees the current commits, not the commits at its arrival.
     context.engine.refresh(context.cancellation)
     result = context.engine.run_tool(handler_of(tool), parsed, context)
     missing = (*missing_contents(tool, result, arguments, context), *_replaced_objects(result, arguments, context))

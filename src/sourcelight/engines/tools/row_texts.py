@@ -31,7 +31,7 @@ def _calls_heading(row: Row) -> str:
 
 def _caller_line(row: Row) -> str:
     by = row["caller"] or "the top of the file"
-    # At depth 1 all call what was asked about.
+    # At depth 1 all call the requested function.
     called = f", calls {row['callee']}" if row["depth"] > 1 else ""
     return join_parts(
         [_depth(row), f"{row['line_number']}: in {by}{called}:", str(row["line"]).strip(), _certainty(row)]

@@ -35,7 +35,7 @@ _WEAK = 0.25
 
 @dataclass(frozen=True, slots=True)
 class RankedPartial:
-    """A ranking of some of the repositories that are asked, and the lines of each of its chunks."""
+    """A ranking of some of the requested repositories, and the lines of each of its chunks."""
 
     ranking: Ranking
     texts: list[str]
@@ -54,12 +54,12 @@ def rank_chunks(text: str, context: ToolContext, limit: int | None = None) -> To
 
 
 def rank_nothing(text: str, context: ToolContext) -> ToolResult:
-    """Make the answer over no repository, for a coordinator that has none to ask; raises what `rank_chunks` raises."""
+    """Make the answer over no repository, for a coordinator without workers; raises as `rank_chunks`."""
     return _answer(text, natural_language.rank_nothing(text), [], context, None)
 
 
 def gather_ranked(text: str, context: ToolContext, exchange: StatsExchange, limit: int | None) -> RankedPartial:
-    """Rank what is here as a part of all that is asked; raises what `rank_chunks` raises."""
+    """Rank the local repositories as a part of the request; raises as `rank_chunks`."""
     ranking = _rank(text, context, exchange, limit)
     return RankedPartial(ranking, [chunk.text for chunk in _with_text(ranking.chunks, context)])
 
@@ -77,7 +77,7 @@ def combine_ranked(
 
 
 def _limits(context: ToolContext, limit: int | None) -> RankLimits:
-    """Return the limits of an answer: those asked for, and the files of a served one."""
+    """Return the limits of an answer: the requested limits, and the file limit of a service."""
     if not context.served:
         return RankLimits(limit)
     if limit is None:
@@ -116,7 +116,7 @@ def _answer(
             is_complete = False
             cut_notice = f"{ranking.matched_files:,} files share a word with the query; the best {MAX_FILES} are shown."
         visible = [chunk for _, chunk in best_first]
-        # Few places are whole: an agent then needs no second call to read what it was shown the start of.
+        # A few places are shown in full, so that an agent needs no second call to read the rest.
         characters = MAX_CHUNK_CHARACTERS if limit is None else max(MAX_CHUNK_CHARACTERS, MAX_CHARACTERS // limit)
         return shortened_answer(
             text,

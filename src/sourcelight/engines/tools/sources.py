@@ -19,7 +19,7 @@ from sourcelight.repos import WORKTREE, Repository, resolve, worktree_status
 MAX_NAMED = 3
 _SHORT_OID = 12
 _PLACES = ("repository", "commit")
-# Tables whose commits are origins of lines, not what was read.
+# Tables whose commits are origins of lines, not sources of the answer.
 _OF_HISTORY = frozenset({"commits", "diff_lines", "text_history", "blame_lines", "refs", "last_changes"})
 
 _MAX_NAMED = 3
@@ -34,7 +34,7 @@ class ReadSource:
     repository
         Its name.
     commit
-        The commit, 40 hex digits; of a work tree, the one that is checked out.
+        The commit, 40 hex digits; of a work tree, the checked-out commit.
     changed_files
         Files of the work tree that differ from that commit and were read as they are on disk; None: the commit alone
         was read.
@@ -70,7 +70,7 @@ def sources_of(result: ToolResult, context: ToolContext) -> list[ReadSource]:
 
 
 def _repositories_read(result: ToolResult) -> Iterable[tuple[str, str]]:
-    """Yield names of repositories with the commit that was read; empty: the one that searches read."""
+    """Yield names of repositories with the commit that was read; empty: the default commit of searches."""
     attributes: Mapping[str, Any] = result.attributes
     columns = set(result.table.schema.names)
     if attributes.get("repository"):
@@ -148,7 +148,7 @@ def missing_contents(
 
 
 def _repositories_of(result: ToolResult, arguments: WireArguments) -> set[str]:
-    """Return the repositories that a call names, and those of its rows."""
+    """Return the repositories that a call names, and the repositories of its rows."""
     names = {str(name).strip("/") for name in (arguments.get("repo") or "", *(arguments.get("repos") or ()))}
     if "repository" in result.table.schema.names:
         names.update(result.table.column("repository").unique().to_pylist())

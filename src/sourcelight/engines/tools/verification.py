@@ -62,7 +62,7 @@ class CodeReference:
 
 
 def code_references(text: str) -> list[CodeReference]:
-    """Return the citations of a text in order, those of a line before the quote that belongs to them."""
+    """Return the citations of a text in order, citations of a line before the quote that belongs to them."""
     references: list[CodeReference] = []
     lines = text.split("\n")
     position = 0

@@ -30,7 +30,7 @@ def cut_filters(query: Query) -> Iterator[tuple[str, str]]:
     yield from _cut_filters(query.text, query.pattern_type)
 
 
-# A search asks for its notices, and again before what it prepared is stored for others.
+# A search reads its notices twice: once for itself, and before its plan is stored for other searches.
 @functools.lru_cache(maxsize=64)
 def _cut_filters(text: str, pattern_type: str) -> tuple[tuple[str, str], ...]:
     patterns = _patterns_of(text, pattern_type)
@@ -90,7 +90,7 @@ def _cut_values(text: str, pattern_type: str) -> Iterator[tuple[str, str]]:
 
 
 def _patterns_of(text: str, pattern_type: str) -> list[RawPattern] | None:
-    """Return the patterns of a query as they are written, in order; None when the text can't be read."""
+    """Return the patterns of a query as written, in order; None when the text can't be parsed."""
     try:
         tree = parse_tree(text, pattern_type)
     except QueryError:

@@ -41,7 +41,7 @@ def explain(
     cancellation: Cancellation,
 ) -> Explanation:
     """Explain `query`, whose alternatives resolved to `plans`; reads indexes but no text."""
-    # An explanation must be quick. When the time is over, its numbers are those of the repositories so far.
+    # An explanation must be quick. After the time limit, its numbers cover the repositories so far.
     cancellation.limit(LOOK_S)
     warnings = [*advise(query), *(advice for plan in plans for advice in _of_plan(plan))]
     return Explanation(

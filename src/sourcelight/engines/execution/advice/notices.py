@@ -41,7 +41,7 @@ def unsearchable(reasons: Mapping[str, str]) -> Iterator[Skipped]:
     extra = ["…"] if len(reasons) > len(visible) else []
     for item in _skipped_item("repository-missing", "missing", "Requested, but not searched", reasons):
         title = f"{item.title} ({'; '.join([*visible, *extra])})"
-        # A key has a revision as it was typed, and a reason may quote it: both have any length.
+        # A key has the typed revision, and a reason may quote it: both can have any length.
         yield replace(item, title=title if len(title) <= _MAX_TITLE_CHARS else f"{title[:_MAX_TITLE_CHARS]}…")
 
 
@@ -126,7 +126,7 @@ def replaced_item(objects: Mapping[str, int]) -> Iterator[Skipped]:
 def unreadable(items: Sequence[SkippedRepository]) -> Iterator[Skipped]:
     """Yield directories with a repository that can't be searched. Only for the owner, because paths are local.
 
-    A repository without commits gets an item of its own: an answer lacks nothing of it.
+    A repository without commits gets a separate item, because an answer lacks nothing of it.
     """
     empty = [item for item in items if item.reason == "empty"]
     faulty = [item for item in items if item.reason != "empty"]
@@ -299,7 +299,7 @@ def sentence(advice: Advice) -> str:
 
 
 def candidates(query: Query, advices: Sequence[Advice], in_any_case: Callable[[], bool]) -> Iterator[tuple[str, str]]:
-    """Yield variants of a query that may find something, each with what is different about it."""
+    """Yield variants of a query that may have matches, each with a description of the difference."""
     seen = {query.text}
     for text, explanation in _variants(query, advices, in_any_case):
         if text and text not in seen:

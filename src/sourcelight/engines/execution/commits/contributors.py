@@ -27,7 +27,7 @@ from sourcelight.repos import ObjectReader, Repository, resolve
 class ContributorPredicate:
     """Selects files with an author whose name or address matches, in any commit behind the searched one.
 
-    The commits of a file are those of `sourcelight.engines.history.file_history`, as in `path_history` and `hotspots`.
+    The commits of a file come from `sourcelight.engines.history.file_history`, as in `path_history` and `hotspots`.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ def select_rows(
     mask
         One value for each of the rows of `matches`.
     changes
-        Changes that stay; None: those of the rows that do.
+        Changes to keep; None: the changes of the rows to keep.
     """
     rows, row_changes = RowNumbers(matches.rows[mask]), ChangeNumbers(matches.row_changes[mask])
     kept_changes = ChangeNumbers(np.unique(row_changes)) if changes is None else changes
@@ -33,7 +33,7 @@ def select_rows(
 
 
 def drop_commits(history: History, matches: DiffMatches, commits: CommitNumbers) -> DiffMatches:
-    """Drop the changes and rows of some commits, such as those whose rows were given before."""
+    """Drop the changes and rows of some commits, such as commits whose rows were already yielded."""
     commit_of_change = history.changes.commit
     changes = ChangeNumbers(matches.changes[~np.isin(commit_of_change[matches.changes], commits)])
     return select_rows(history, matches, ~np.isin(commit_of_change[matches.row_changes], commits), changes)

@@ -69,7 +69,7 @@ class CommitPlan:
         return replace(self.query, commits=commits)
 
     def terms(self) -> tuple[str, tuple[CompiledPattern | StructurePattern, ...]]:
-        """Return what it looks into, and the patterns whose matches are shown."""
+        """Return the searched texts, and the patterns whose matches are shown."""
         if isinstance(self.query, StructureQuery):
             return "changed file", tuple(leaves(self.query.tree, positive=True))
         return "message" if self.kind == "commit" else "changed line", visible_patterns(self.query.tree)

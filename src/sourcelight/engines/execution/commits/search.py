@@ -48,7 +48,7 @@ MAX_NAMED_UNREAD = 5
 
 @dataclass(frozen=True, slots=True)
 class HistoryCommit:
-    """A repository, the commits whose history is searched, and those whose history is left out."""
+    """A repository, the commits whose history is searched, and the commits whose history is excluded."""
 
     repository: Repository
     revisions: tuple[str, ...]
@@ -78,11 +78,11 @@ def history_commits_of(
 
 
 def _commit(target: Target) -> str:
-    """Return the commit of a target; a work tree has that of its HEAD."""
+    """Return the commit of a target; for a work tree, its HEAD."""
     if target.revision != WORKTREE or target.repository.kind != "git":
         return target.commit
     try:
-        # A work tree has no commit of its own: its "commit" is a hash of its files, which no history has.
+        # The "commit" of a work tree is a hash of its files, which no history has.
         return resolve(target.repository, "")
     except RepositoryError:
         return target.repository.info.commit
@@ -260,7 +260,7 @@ class CommitSearch:
     def _cells(
         self, history: History, info: RepositoryInfo, plans: Sequence[tuple[CommitPlan, HistoryCommit]]
     ) -> Iterator[Any]:
-        """Yield changed lines in cells as they are found; with several alternatives only when all have ended."""
+        """Yield changed lines in cells as they arrive; with several alternatives, only after all have finished."""
         cell_matches = chain.from_iterable(self._cell_matches(history, plan, position) for plan, position in plans)
         if len(plans) > 1:
             yield from cell_diff_matches(history, info, list(cell_matches))

@@ -62,7 +62,7 @@ class HistoryUpdater:
     def wait(self, requests: Sequence[HistoryRequest], cancellation: Cancellation) -> Iterator[Skipped]:
         """Wait for histories, yielding how far that is from time to time; ends early when `cancellation` stops."""
         by_key = {request.key: request for request in requests}
-        # The updater belongs to all callers. A cancelled search stops waiting, and the update goes on for the next one.
+        # The updater belongs to all callers. A cancelled search stops waiting, and the update continues.
         for missing in self._updater.wait(by_key, cancellation):
             yield self._item([request.repository.name for request in requests if request.key in missing])
 
@@ -128,7 +128,7 @@ class DefinitionUpdater:
         )
 
     def start(self, targets: Sequence[Target]) -> set[TargetKey]:
-        """Begin with what is missing for `targets`; return the keys of those that are not ready."""
+        """Start to build missing tables for `targets`; return the keys of targets that aren't ready."""
         return self._updater.request(_by_key(targets))
 
     def wait(self, targets: Sequence[Target], cancellation: Cancellation, wait_s: float | None) -> Iterator[int]:
@@ -159,7 +159,7 @@ class TermUpdater:
     definitions
         Parses the definitions that a term table needs.
     prepare
-        Builds what ranking needs of some targets, and skips what is there.
+        Builds the missing ranking tables of some targets.
     """
 
     def __init__(

@@ -72,7 +72,7 @@ def disk_usage(store: IndexStore, keys: Collection[RepositoryKey] | None = None)
 
 
 def _keys_on_disk(folder: Path) -> set[RepositoryKey]:
-    # The directory of an index, and that of a history, is named by the key of its repository.
+    # The directories of an index and of a history are named by the key of the repository.
     return {RepositoryKey(path.name) for parent in (folder, history_folder(folder)) for path in _folders(parent)}
 
 
@@ -92,7 +92,7 @@ def prune(
     *,
     check_stopped: Callable[[], None] = lambda: None,
 ) -> dict[str, int]:
-    """Delete some kinds of index of all repositories but those whose keys are in `keep`.
+    """Delete some kinds of index of all repositories except the keys in `keep`.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def _entries(folder: Path) -> Iterator[Path]:
 
 
 def _size(path: Path) -> int:
-    """Return bytes of a file, or of all files below a directory; 0 for one that was deleted meanwhile."""
+    """Return the bytes of a file, or of all files below a directory; 0 if it was deleted meanwhile."""
     if path.is_dir() and not path.is_symlink():
         return sum(_size(Path(entry)) for entry in os.scandir(path))
     with contextlib.suppress(OSError):

@@ -50,7 +50,7 @@ _LATE = "the time limit passed while its words were read; ask again in a moment"
 
 
 class IndexedRepositories:
-    """The repositories of `catalog`, with the index of `store` and what is built beside it.
+    """The repositories of `catalog`, with the index of `store` and its other tables.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class IndexedRepositories:
     worktree
         Whether work trees are searched as they are on disk (revision ``WORKTREE``) instead of their HEAD.
     history
-        Stores histories; by default in a directory beside that of `store`. `histories` updates them.
+        Stores histories, by default in a directory next to `store`. `histories` updates them.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class IndexedRepositories:
         self.term_updates = TermUpdater(self.definitions, self.update_terms)
         # Only grows: a name that disappears is reported as removed for as long as the engine is open.
         self._seen = {repository.info.name for repository in catalog.repositories}
-        # One thread indexes at a time; a search that finds it taken continues with the index as it is.
+        # One thread indexes at a time; if it is busy, a search continues with the current index.
         self._updating = threading.Lock()
         self._next_look = 0.0
         self._last_attempts: dict[str, tuple[str, float]] = {}
@@ -96,7 +96,7 @@ class IndexedRepositories:
         progress: Callable[[IndexProgress], None] | None = None,
         cancellation: Cancellation | None = None,
     ) -> IndexReport:
-        """Index what is missing for the current commit of each repository; failures are data in the report."""
+        """Index missing files of the current commit of each repository; failures are data in the report."""
         with self._updating:
             targets = [self.target_of(repository) for repository in self.catalog.repositories]
             self.report = self.store.update(targets, progress=progress, cancellation=cancellation)
@@ -104,7 +104,7 @@ class IndexedRepositories:
             return self.report
 
     def start_indexing(self, on_end: Callable[[], None] = lambda: None) -> None:
-        """Index what is missing in a thread, then call `on_end`.
+        """Index missing files in a thread, then call `on_end`.
 
         Meanwhile searches of text read what is not indexed yet from the repositories. Other searches wait for the
         index a while, and other calls don't.
@@ -130,7 +130,7 @@ class IndexedRepositories:
     def read_file(self, target: Target, path: str, cancellation: Cancellation | None = None) -> bytes | None:
         """Return the content of a file; a commit that isn't indexed, or whose index is damaged, is indexed first.
 
-        None if the commit has no file there, or one that is matched by name only. Raises as `IndexStore.open`.
+        None if the commit has no file there, or the file is matched by name only. Raises as `IndexStore.open`.
         """
         try:
             return self.store.read(target, path)
@@ -145,7 +145,7 @@ class IndexedRepositories:
         return sorted({target.repository.name for target in targets if not self.store.is_current(target)})
 
     def refresh(self, cancellation: Cancellation | None = None) -> None:
-        """Detect moved refs, and changed work trees where they are searched, and index what is new.
+        """Detect moved refs, and changed work trees if they are searched, and index new files.
 
         Costs some microseconds a repository when nothing moved. Other commits are seen at once, and new repositories
         within a quarter of a second. While another thread indexes, the caller continues with

@@ -73,7 +73,7 @@ class WorktreeChanges:
         try:
             status = worktree_status(repository)
             cached.files = status.modified + status.untracked + status.deleted
-        except RepositoryError:  # one that can't be read must not end the search of others; it is named as such
+        except RepositoryError:  # an unreadable work tree must not end the search of others; the result names it
             cached.files = 0
         finally:
             cached.counted_s = time.monotonic()

@@ -18,7 +18,7 @@ import re2
 from sourcelight.core.errors import PatternError
 
 PLACES = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS")
-"""Paths of such a file; the first one that exists counts."""
+"""Paths of a CODEOWNERS file; the first existing path counts."""
 
 _MAX_RULES = 20_000
 _MAX_MEMORY_BYTES = 64 * 1024 * 1024
@@ -73,7 +73,7 @@ class CodeOwners:
             raise PatternError("CODEOWNERS", "its rules need more than 64 MiB") from exc
 
     def owners(self, path: str) -> tuple[str, ...]:
-        """Owners of the file at `path`, as they are written in the file; none when it has no owner."""
+        """Owners of the file at `path`, as written in CODEOWNERS; empty when it has no owner."""
         return tuple(dict.fromkeys(owner.name for owner in self.owners_of(path)))
 
     def owners_of(self, path: str) -> tuple[Owner, ...]:

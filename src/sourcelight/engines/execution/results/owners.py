@@ -78,7 +78,7 @@ class OwnerPredicate:
         return None if file is None else file.rules
 
     def file_of(self, target: Target) -> FileOwners | None:
-        """Return the target's file of owners; None when it has none."""
+        """Return the target's CODEOWNERS file; None without one."""
         key = (target.repository.key, target.revision, target.commit)
         if key not in self._files_by_key:
             self._files_by_key[key] = self._load(target)

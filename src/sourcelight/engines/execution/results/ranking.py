@@ -86,7 +86,7 @@ class FileRanker:
 
     def rank(self, batches: Iterable[Any], *, window_s: float | None = None) -> Iterator[Any]:
         """Yield `batches` with files ranked within `window_s`, by default `WINDOW_S`; the rest is unchanged."""
-        # Order is decided on what is held here; whatever comes later follows as it is found.
+        # Only the collected files are ordered; later files follow in the order of arrival.
         held_batches: list[Any] = []
         remaining, match_total = self.limit, 0
         deadline = time.monotonic() + (WINDOW_S if window_s is None else window_s)
@@ -127,7 +127,7 @@ class FileRanker:
             if MatchRows(batch).first("type") not in _RANKED or not batch.num_rows:
                 yield batch
                 continue
-            # What comes behind the candidates is not ranked by those who put answers together.
+            # Files after the candidates aren't ranked when answers are merged.
             if self.limit < CANDIDATES or (self.is_settled and match_total < CANDIDATES):
                 self._complete([batch])
             match_total += match_count(batch)
@@ -270,7 +270,7 @@ def _symbol_scores(rows: MatchRows) -> Float64Array:
 def _first_files(batch: Any, match_count: int, remaining: int | None, before: int) -> tuple[Any, Any]:
     """Return the first files of a batch, up to `match_count` and `remaining` matches, and the others, if any.
 
-    The first file of all comes whatever its size; `before` are the matches of files before these.
+    The very first file is always included; `before` are the matches of files before these.
     """
     rows = MatchRows(batch)
     bounds = rows.files()

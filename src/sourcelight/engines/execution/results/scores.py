@@ -98,7 +98,7 @@ def definition_scores(
 
 
 def place_scores(stars: int, paths: Sequence[str]) -> Float64Array:
-    """Return what is added to the score of each file of a repository for its stars and the path."""
+    """Return the part of each file's score that comes from the repository's stars and the path."""
     scores: Float64Array = _ORDER * np.array([_path_score(path) for path in paths], dtype=np.float64)
     return scores + _STARS * float(np.log10(1 + max(stars, 0))) / 6
 
@@ -119,7 +119,7 @@ def _path_score(path: str) -> float:
 
 def best_first(score: Float64Array, paths: Sequence[str]) -> Int64Array:
     """Return the files, which are in order of repositories and paths, from the best to the worst."""
-    # Stable: their order settles what the score leaves open.
+    # Stable: equal scores keep their order.
     return _with_novelty(np.argsort(-score, kind="stable"), score, paths)
 
 

@@ -208,7 +208,7 @@ def unite(alternatives: Sequence[Iterable[Any]]) -> list[Any]:
 
 
 def _batches(rows: list[_Row]) -> Iterator[Any]:
-    """Yield batches of a file's rows by language: the wire has one per file, and cells have that of their kernel."""
+    """Yield batches of a file's rows by language: the wire has one per file, and cells have their kernel's."""
     by_language: dict[str | None, list[_Row]] = {}
     for row in rows:
         by_language.setdefault(row.get("language"), []).append(row)
@@ -240,7 +240,7 @@ def _merge_file(alternatives: list[list[_Row]]) -> list[_Row]:
         first["name_start"], first["name_end"] = names
         return [first]
     by_line: dict[_LineKey, list[_Row]] = {}
-    # In a text notebook the line of a cell is that of the file, which an alternative without ``cell:`` may find, too.
+    # In a text notebook, a line of a cell is a line of the file, which an alternative without ``cell:`` may match, too.
     file_lines = {(row["line_number"], row["line"]) for rows in content for row in rows if not row.get("cell")}
     for rows in content:
         for row in rows:
@@ -279,7 +279,7 @@ def _merge_chunks(rows: list[_Row]) -> dict[int, _Row]:
     groups: list[tuple[_Row, dict[int, str]]] = []
     for first, text in sorted(chunks):
         of_chunk = dict(enumerate(text.split("\n"), first))
-        # Chunks are sorted by their first line, so one that touches any earlier chunk touches the last group.
+        # Chunks are sorted by their first line, so a chunk that touches any earlier chunk touches the last group.
         if groups and first <= next(reversed(groups[-1][1])) + 1:
             last_chunk, lines = groups[-1]
             lines |= of_chunk

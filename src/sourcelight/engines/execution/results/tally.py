@@ -54,7 +54,7 @@ class CommitCounts:
             return
         codes = np.stack((rows.codes("repository"), rows.codes("commit")))
         # A commit starts where the repository or the hash differs from the row before: rows of a commit are adjacent.
-        # `True` is for the first row, which has none before it.
+        # `True` is for the first row, which has no previous row.
         first = np.flatnonzero(np.concatenate(([True], (codes[:, 1:] != codes[:, :-1]).any(axis=0))))
         ends = [
             (rows.texts("repository", [row])[0] or "", rows.texts("commit", [row])[0] or "") for row in (0, first[-1])
@@ -120,7 +120,7 @@ _SELECTED = {"enummember": "enum-member", "typeparameter": "type-parameter"}
 
 
 class Tally:
-    """The counts of a search so far. `add` costs a few vector operations a batch, whatever its size.
+    """The counts of a search so far. `add` costs a few vector operations per batch of any size.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ from sourcelight.repos import Repository, is_revision, matching_refs, newest_bef
 _BRANCH = "refs/heads/"
 _EXCLUDED = "*!"
 RevisionCommit = tuple[str, CommitId]
-"""A revision as it is shown, and its commit."""
+"""A revision as displayed, and its commit."""
 
 
 @dataclass(slots=True)
@@ -214,7 +214,7 @@ def resolve_context(
 ) -> tuple[ScopedAlternative, ...]:
     """Resolve the ``context:`` of an alternative; returns several if the context's own query has an ``or``.
 
-    If a filter can be given only once, that of `alternative` wins over that of the context.
+    If a filter can be given only once, the filter of `alternative` wins over the context's.
 
     Raises
     ------
@@ -278,7 +278,7 @@ def _check(alternative: Alternative, name: str, query: str) -> None:
 def _with_revisions(alternative: Alternative) -> tuple[Filter | Predicate, ...]:
     """Return the filters of a context's query, with its ``rev:`` moved behind each repository as ``@revision``.
 
-    The query that uses the context may have a ``rev:`` of its own, and only one counts.
+    The query that uses the context may have its own ``rev:``, and only one counts.
     """
     filters: list[Filter | Predicate] = []
     for item in alternative.filters:

@@ -338,7 +338,7 @@ def _names_revisions(alternative: Alternative) -> bool:
 
 
 def _needs_index(alternative: Alternative) -> bool:
-    """Return whether the query reads files; one that only lists repositories doesn't."""
+    """Return whether the query reads files, instead of only listing repositories."""
     predicates = [item for item in predicates_of(alternative) if item.name != "has.commit.after"]
     if alternative.types and set(alternative.types) <= {"commit", "diff"}:
         return selection.reads_files(predicates)

@@ -1,4 +1,4 @@
-"""Select the repositories of a query, by filters and ``repo:has.…`` predicates, and those that need no index."""
+"""Select the repositories of a query, by filters and ``repo:has.…`` predicates, and find which need no index."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sourcelight.repos import Repository, has_commit_after
 
 _OF_INFO = {"has.topic": "topics", "has.meta": "metadata", "has.description": "description"}
 TargetKey = tuple[str, str, str]
-"""Identity of a target: the repository's key, the revision as it was requested, the commit."""
+"""Identity of a target: the repository's key, the requested revision, the commit."""
 
 _OF_FILES = frozenset({"has.path", "has.content", "has.file"})
 _AS_PREDICATES = {
@@ -203,7 +203,7 @@ _EXACT = re.compile(r"\^(?:\\[^a-zA-Z0-9]|\\x40|[^\\.*+?()\[\]{}|^$])+\$")
 
 @dataclass(frozen=True, slots=True)
 class RepositorySelection:
-    """Repositories to search in name order, and those that only a default left out."""
+    """Repositories to search in name order, and the repositories that only a default left out."""
 
     repositories: tuple[Repository, ...]
     forks_left_out: tuple[str, ...]
@@ -217,7 +217,7 @@ def select_repositories(
 ) -> RepositorySelection:
     """Apply the filters ``repo fork archived visibility`` of `alternative`, and `info_test`.
 
-    Forks and archived repositories are left out unless asked for, or unless the only positive ``repo:`` filter names
+    Forks and archived repositories are left out unless requested, or unless the only positive ``repo:`` filter names
     exactly one repository (query-language reference, repositories and revisions). Names match without regard to case.
     """
     repo_filters = alternative.all("repo")

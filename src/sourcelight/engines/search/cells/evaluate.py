@@ -31,7 +31,7 @@ class FileCells:
     texts
         The texts.
     language
-        That of its kernel or its chunks; empty when it names none.
+        The language of its kernel or its chunks; empty when it names none.
     """
 
     file: int
@@ -143,7 +143,7 @@ class _JoinedTexts:
         check_stopped(stopped)
         if not self._texts:
             return []
-        # A newline was added where a text has none at its end: lines never see it, and whole texts must not.
+        # A newline was added to texts without one at their end: lines exclude it, and whole texts must, too.
         ends = self._true_ends if pattern.multi_line else self._starts[1:]
         offsets = pattern.lines(self._buffer, np.stack((self._starts[:-1], ends), axis=1), stopped)
         numbers: list[int] = np.unique(np.searchsorted(self._starts, offsets, side="right") - 1).tolist()

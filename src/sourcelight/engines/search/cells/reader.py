@@ -1,4 +1,4 @@
-"""Read the cells of files at opened commits, and keep those that were read last."""
+"""Read the cells of files at opened commits, and cache the most recent ones."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ CELL_NOTICES: Mapping[str, tuple[str, str, str, str]] = {
 """Texts of the notices about such files: reason, noun, description and severity."""
 
 _CACHE_BYTES = 256 * 1024 * 1024
-"""Bytes of cells that stay in memory: those of about ten thousand notebooks, which are mostly images."""
+"""Bytes of cells that stay in memory: about ten thousand notebooks, which are mostly images."""
 
 _TEXT_BYTES = 64 * 1024 * 1024
 """Bytes of text without places that stay in memory, to see that a notebook has no match."""
@@ -59,7 +59,7 @@ _TEXT_BYTES = 64 * 1024 * 1024
 _UNREADABLE_BYTES = 100
 
 CellsOrReason: TypeAlias = CellDocument | str
-"""The cells of a file, or why it has none, as a key of `SearchPart.skipped`."""
+"""The cells of a file, or the reason why it has none, as a key of `SearchPart.skipped`."""
 
 
 def _weight(cells: CellsOrReason) -> int:
@@ -72,7 +72,7 @@ def _text_weight(text: bytes | None) -> int:
 
 @dataclass(slots=True)
 class CellReader:
-    """Reads cells by blob, whatever commit and path a blob is read at. Safe to share between threads."""
+    """Reads cells by blob, independent of commit and path. Safe to share between threads."""
 
     _cells: LruCache[tuple[str, str, bool], CellsOrReason] = field(
         default_factory=lambda: LruCache(_CACHE_BYTES, weigh=_weight)

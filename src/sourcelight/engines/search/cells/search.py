@@ -141,7 +141,7 @@ class CellSearch:
             path = view.path(matches.file)
             matching_paths.add(path)
             values = {name: of_files[codes[index]] for name, (of_files, codes) in columns.items()}
-            # A notebook's language is that of its cells.
+            # A notebook's language is its cells' language.
             values["language"] = matches.language or language_of(path) or None
             matching_files.append((FileOfRows(group.targets[member], group.commits[member], path, values), matches))
         rows = record_batch(matching_files, options)

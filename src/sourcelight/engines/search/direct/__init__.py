@@ -1,6 +1,6 @@
 """Search commits that have no index yet: their files are read from the repository in file ranges and scanned.
 
-A file range is an opened commit like that of an index, with some of the files and without posting lists. So the search
+A file range is like an opened commit of an index, with some of the files and without posting lists. So the search
 itself is the same, and so are its matches. Start with `search.DirectSearch`.
 """
 

@@ -1,4 +1,4 @@
-"""A commit without an index: its files in file ranges of some megabytes, and the texts of those that were read."""
+"""A commit without an index: its files in file ranges of some megabytes, and the texts that were read."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MIN_OBJECTS = 10_000
 _BINARY, _TOO_LARGE, _MISSING = (REASONS.index(reason) for reason in ("binary", "too-large", "missing"))
 
 _NO_TEXT, _UNREADABLE = -1, -2
-"""Entries of `RangeTexts.numbers` for contents that are no document."""
+"""Entries of `RangeTexts.numbers` for contents that aren't documents."""
 
 _NOT_READ = -3
 
@@ -41,7 +41,7 @@ ReadSizes = Callable[[bytes], int | None]
 
 
 class RangeTexts:
-    """Contents of a file range that were read: documents, and those that are binary or can't be read.
+    """Contents of a file range that were read: documents, and binary or unreadable contents.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class RangeTexts:
         """The document of each content by blob id, or why there is none."""
 
     def add(self, blob_id: bytes, content: bytes | memoryview | None) -> None:
-        """Add a content of `sizes`, each once; None for one that can't be read."""
+        """Add a content of `sizes`, each once; None for unreadable content."""
         if content is None or len(content) != self.sizes[blob_id]:
             self.numbers[blob_id] = _UNREADABLE
         elif self.documents.add(blob_id, content):
@@ -117,7 +117,7 @@ class UnindexedCommit:
         """All files without their contents, for filters by path and language."""
 
     def file_ranges(self) -> Iterator[FileRange]:
-        """Yield the file ranges in path order; each is cut when it is first asked for, as sizes take time."""
+        """Yield the file ranges in path order; each is cut on first use, because reading sizes takes time."""
         number = 0
         with ObjectReader(self.repository) as reader:
             while True:
@@ -214,7 +214,7 @@ class UnindexedCommits:
     Parameters
     ----------
     max_bytes
-        Bytes of text to keep; what is beyond them is read again by each search. None: an eighth of the memory of this
+        Bytes of text to keep; each search rereads the rest. None: an eighth of the memory of this
         machine, and at most 2 GiB.
     """
 

@@ -73,7 +73,7 @@ class FileRangeReader:
         except GitFailed:
             return
         is_complete = True
-        # Not kept after a failure: what is left in its pipe would be taken for the next answer.
+        # Not kept after a failure: the rest of its pipe would be taken for the next answer.
         try:
             for name, content in process.views(texts.sizes):
                 if content is not None:
@@ -98,7 +98,7 @@ class FileRangeReader:
                     texts.add(name, reader.read(name, commit.limit))
 
     def _take(self, repository: Repository) -> BlobProcess:
-        """Return an idle process of the repository, or start one; those of the repository before are ended."""
+        """Return an idle process of the repository, or start one; end the processes of the previous repository."""
         with self._guard:
             idle, self._idle = self._idle, []
         process = None

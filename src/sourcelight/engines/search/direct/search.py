@@ -68,7 +68,7 @@ class DirectSearch:
         return None if open_file is None else open_file.text_at(0)
 
     def cells_of(self, target: Target, path: str) -> CellDocument | None:
-        """Return the cells of a file; None when it has none that can be read."""
+        """Return the cells of a file; None without readable cells."""
         if self._is_indexed(target):
             return self._store.cells_of(target, path)
         open_file = self._file(target, path)
@@ -191,7 +191,7 @@ def _is_ready(file_range: Future[OpenedCommit], cancellation: Cancellation) -> b
 
 
 class _FileRangeCorpora(CorpusCache):
-    """Keeps the corpus of each file range beside its texts, with what the corpus remembers of patterns."""
+    """Keeps the corpus of each file range next to its texts, with the corpus's cache of patterns."""
 
     def get(self, members: Sequence[OpenedCommit]) -> Corpus:
         """Return the corpus of one file range."""

@@ -1,4 +1,4 @@
-"""Read the files that a build indexes, with git in a process of its own where its memory can be limited.
+"""Read the files that a build indexes, with git in a separate process whose memory can be limited.
 
 A build reads nearly all files of a commit, one after the other. On kafka (6,431 files, 70 MB), libgit2 takes 1.1
 CPU-seconds for that: half computes SHA-1, which git doesn't when it reads a file, and a third checks each chain of
@@ -60,7 +60,7 @@ class BlobReader(ObjectReader):
                 yield blob_id, self.read(blob_id, limit) if content is None else content
 
     def _contents_from_git(self, sizes: dict[bytes, int]) -> Iterator[bytes | None]:
-        """Yield contents in order; None for one that git can't read, and no more after git failed."""
+        """Yield contents in order; None if git can't read one, and nothing after git failed."""
         if self._process is None and self._may_start and sum(sizes.values()) >= MIN_PROCESS_BYTES:
             try:
                 self._process = BlobProcess(self.repository)

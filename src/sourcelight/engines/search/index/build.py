@@ -47,10 +47,10 @@ _MAX_DELTAS = 8
 """Delta shards beyond which an update merges them: every search reads the posting lists of each shard."""
 
 MAX_VIEWS = 64
-"""Views of revisions other than the default ones that are kept; the least recently used are deleted first."""
+"""Number of stored views of revisions other than the default; the least recently used are deleted first."""
 
 _IN_USE_S = 3600
-"""Seconds for which a used view is not deleted, whatever their number: one query may name many revisions."""
+"""Seconds for which a used view is never deleted, because one query may name many revisions."""
 
 _MAX_VIEWS_READ = 4
 """Unprotected views that are read for blobs without content, such as binary files: not reading one costs a git read."""
@@ -155,7 +155,7 @@ def _build(folder: TextIndexFolder, source: BlobSource, options: BuildOptions, t
         previous, existing = EMPTY, _ExistingBlobs()
     ids = [tree.blob_ids[offset : offset + BLOB_ID_BYTES] for offset in range(0, len(tree.blob_ids), BLOB_ID_BYTES)]
     step = _BuildStep(folder.path, source, options, existing)
-    # The new view replaces that of its revision and any other of its commit.
+    # The new view replaces the view of its revision and any other view of its commit.
     views = [view for view in previous.views if view.revision != options.revision and view.commit != options.commit]
     views = recent_views(folder.path, views, in_use_s=_IN_USE_S)
     protected = [view for view in views if view.protected]
@@ -171,7 +171,7 @@ def _build(folder: TextIndexFolder, source: BlobSource, options: BuildOptions, t
         name for view in views for name in CommitView(folder.path / view.name).shards if not is_loose(name)
     )
     shards = {shard.name: shard for shard in (*previous.shards, *step.existing.shards) if shard.name in shard_names}
-    # The last step makes all of it visible at once. A build that dies before leaves the old index as it was.
+    # The last step makes all of it visible at once. If a build dies before, the old index stays unchanged.
     folder.replace_manifest(
         IndexManifest(options.repository, options.max_file_size, tuple(shards.values()), (*views, entry))
     )
@@ -214,7 +214,7 @@ def _existing_blobs(folder: Path, manifest: IndexManifest, check_cancelled: Call
     for view_entry in (*protected, *unprotected[-_MAX_VIEWS_READ:]):
         view = CommitView(folder / view_entry.name)
         view.file.verify(check_cancelled)
-        # A missing blob may have been fetched by now, so it is asked for again.
+        # A missing blob may have been fetched by now, so it is read again.
         without_content = np.flatnonzero((view.reason != 0) & (view.reason != _MISSING))
         if len(without_content):
             ids, sizes = view.blob_ids(), view.file.array("size")
@@ -304,7 +304,7 @@ class _BuildStep:
 
         def texts() -> Iterator[tuple[bytes, bytes]]:
             new_texts = self._texts([blob_id for blob_id in blob_ids if blob_id not in existing.positions])
-            # Not all new blobs have a text: the next one that has waits for its place in the order of paths.
+            # Not all new blobs have a text: the next blob with a text waits for its position in the order of paths.
             next_id, next_text = next(new_texts, (b"", b""))
             for blob_id in blob_ids:
                 position = existing.positions.get(blob_id)
@@ -413,7 +413,7 @@ class _BuildStep:
 
 def document_limit(max_file_size: int) -> int:
     """Return the bytes above which a file is matched by its name only."""
-    # Units are numbered with 16 bits, whatever a setting allows.
+    # Units are numbered with 16 bits, which bounds every setting.
     return min(max_file_size, MAX_DOCUMENT_BYTES)
 
 

@@ -153,7 +153,7 @@ def _parse(path: Path, content: Any) -> IndexManifest:
 
 
 def _parse_tables(path: Path, content: Any) -> dict[str, str]:
-    """Return the table of each shard; names that can't be those of a table are left out."""
+    """Return the table of each shard; skip names that can't belong to a table."""
     kind = path.stem
     tables = {}
     for shard, name in content.items() if isinstance(content, dict) else ():

@@ -166,7 +166,7 @@ def _keys_of_long_unit(text: bytes) -> tuple[UInt32Array, UInt32Array]:
     for start in range(0, len(text), BLOCK_BYTES):
         part = text[max(start - _OVERLAP_BYTES, 0) : start + BLOCK_BYTES]
         keys = _sorted_keys(part, np.zeros(len(part), dtype=np.uint32))
-        # Joined one by one: there are 2²¹ trigrams, and those of all parts may be hundreds of times as many.
+        # Joined one by one: there are 2²¹ trigrams, and all parts together may have hundreds of times as many.
         trigrams, windows = (_distinct(np.concatenate(pair)) for pair in zip((trigrams, windows), keys, strict=True))
     return trigrams, windows
 

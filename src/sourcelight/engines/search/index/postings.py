@@ -66,7 +66,7 @@ _CLASSES = _classes()
 
 
 def all_keys(mapped: bytes) -> tuple[UInt32Array, BoolArray, UInt32Array, NDArray[np.intp]]:
-    """Return the keys of mapped text in order, also those that occur several times.
+    """Return the keys of mapped text in order, also repeated keys.
 
     Returns
     -------
@@ -182,7 +182,7 @@ class Postings:
 
     @property
     def trigrams(self) -> tuple[UInt32Array, UInt32Array]:
-        """All trigrams of the shard: those with lists, and the common ones with bitmaps."""
+        """All trigrams of the shard: rare trigrams with lists, and common trigrams with bitmaps."""
         # Each trigram is in one of the two tables, as `trigram_sections` divides them by the length of their lists.
         return self._keys, self._dense_keys
 
@@ -209,13 +209,13 @@ class Postings:
         # Shortest first: its length bounds the work of every following intersection.
         lists.sort(key=len)
         if not lists:
-            # All lists were dense and stored as bitmaps; the bit order is that of `packbits` at build time.
+            # All lists were dense and stored as bitmaps, in the bit order of `packbits` at build time.
             return np.flatnonzero(np.unpackbits(bitmap, count=self._units, bitorder="little"))
         units = lists[0].astype(np.intp)
         return self._filter(units, lists[1:], bitmap)
 
     def filter(self, units: Int64Array, trigrams: UInt32Array) -> Int64Array:
-        """Return those of `units`, ascending, that hold all trigrams."""
+        """Filter `units` to the units with all trigrams; ascending."""
         lists, bitmap, is_possible = self._lists_of(trigrams)
         if not is_possible:
             return _NO_UNITS
@@ -251,7 +251,7 @@ class Postings:
 
 
 def intersect_lists(candidates: Int64Array, lists: list[Any], units: int) -> Int64Array:
-    """Return those of `candidates`, ascending, that are in all lists, or a superset where the scan is cheaper.
+    """Intersect `candidates`, ascending, with all lists; a superset where the scan is cheaper.
 
     A list up to 64 times longer is probed through a mask over all units, a longer one by binary search.
     """

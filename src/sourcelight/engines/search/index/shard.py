@@ -33,7 +33,7 @@ LONG_UNIT_BYTES = 8 * UNIT_BYTES
 """Bytes of a unit above which it holds one long line, over which a regular expression may take seconds."""
 
 MAX_DOCUMENT_BYTES = 1 << 29
-"""Bytes above which a file is never searchable, whatever the setting: a shard numbers its units with 16 bits."""
+"""Bytes above which no setting makes a file searchable, because a shard numbers its units with 16 bits."""
 
 
 class ShardBuilder:
@@ -169,7 +169,7 @@ class Shard:
         return 0 if self.file.is_checked("content") else self.content_bytes
 
     def is_unchanged(self) -> bool:
-        """Return whether the file on disk is still the one that was opened, unchanged."""
+        """Return whether the file on disk is still the opened file, unchanged."""
         return self.file.is_unchanged()
 
     def check_content(self) -> None:

@@ -142,7 +142,7 @@ class CommitView:
     def file_number(self, path: bytes) -> int | None:
         """Return the number of the file at a path; None when there is none.
 
-        A path as `path` gives it finds its file, too: the first of those that are the same as text.
+        A path returned by `path` also finds its file: the first file with this text as its path.
         """
         text, starts = self.file.bytes_of("paths"), self.path_start
 

@@ -192,7 +192,7 @@ def score(
     entries = {term: collection.find(term) for term in terms}
     sizes = [entry.size for entry in entries.values()]
     buffer = buffer or ScratchBuffer(collection.chunks)
-    # Only what the last question used is cleared, so a rare term doesn't pay for the whole collection.
+    # Only entries that the last question used are cleared, so a rare term doesn't pay for the whole collection.
     buffer.clear(sum(sizes), max(sizes, default=0))
     scorer = _TermScorer(collection, weights, buffer, global_counts)
     for term, weight in terms.items():
@@ -251,7 +251,7 @@ class _TermScorer:
         np.add(frequency, k1, out=denominator)
         gains = np.divide(frequency, denominator, out=frequency)
         if len(files):
-            # What a path gives is added in `scores` for all chunks of a file at once; here, what the text adds to it.
+            # The score of a path is added in `scores` for all chunks of a file at once; here, the score of the text.
             path_score = weights.path * in_path_of
             path_score /= k1 + path_score
             self._by_path[files] += factor * path_score
@@ -266,7 +266,7 @@ class _TermScorer:
         path_chunks = chunks_of(collection, files)
         in_path[path_chunks] = True
         entries = in_path.take(numbers).nonzero()[0]
-        # The marks are shared by all terms and questions; clearing only those that were set is cheap.
+        # All terms and questions share the marks; clearing only the set marks is cheap.
         in_path[path_chunks] = False
         path_index = files.searchsorted(collection.file_of.take(numbers.take(entries)))
         return len(numbers) + len(path_chunks) - len(entries), entries, path_index

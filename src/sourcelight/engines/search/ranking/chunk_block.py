@@ -74,7 +74,7 @@ class ChunkBlock:
 
     @property
     def is_table(self) -> bool:
-        """Whether the chunks are those of the table, with the same numbers."""
+        """Whether the chunks are the table's chunks, with the same numbers."""
         return self.chunk_index is None and not len(self.copied)
 
     def lines_of(self, row: int) -> tuple[int, int]:
@@ -175,7 +175,7 @@ class ChunkDefinitions:
     first
         Start of each chunk's definitions in `rows`; one more at the end.
     rows
-        Rows of the table of definitions; those of one chunk in their order.
+        Rows of the table of definitions; rows of a chunk in their order.
     """
 
     first: NDArray[np.uint32]

@@ -1,4 +1,4 @@
-"""The chunks that are ranked: those of all files of the targets, mapped from the chunks of the tables of their shards.
+"""The ranked chunks: all files of the targets, mapped from the chunks of the tables of their shards.
 
 Chunks are numbered through all targets, file by file. Where a revision has all documents of a shard, a chunk's number
 is its number in the table plus a constant; else it is looked up. To keep that fast path, files that repeat a document
@@ -74,7 +74,7 @@ class ChunkCollection:
 
     @property
     def of_all(self) -> tuple[int, int]:
-        """Number of chunks and files, including those of other parts."""
+        """Number of chunks and files, including other parts."""
         return self.over or (self.chunks, self.files)
 
     @property
@@ -92,7 +92,7 @@ class ChunkCollection:
         return self.open_terms[self.blocks[number].target].symbols[self.shard_of(number)]
 
     def shard_of(self, number: int) -> int:
-        """Return the index of a block's shard among those of its target."""
+        """Return the index of a block's shard among the shards of its target."""
         block = self.blocks[number]
         tables = self.open_terms[block.target].terms
         return next(index for index, table in enumerate(tables) if table is block.table)
@@ -100,7 +100,7 @@ class ChunkCollection:
     def definition_names(self, chunks: Int64Array) -> list[Sequence[bytes]]:
         """Return the names of the definitions that begin in each of some chunks, ascending."""
         names_by_chunk: list[Sequence[bytes]] = []
-        # `chunks` ascend, so those of one block are a slice.
+        # `chunks` ascend, so the chunks of one block are a slice.
         bounds = chunks.searchsorted(self.chunk_base).tolist()
         for number, (start, end) in enumerate(pairwise(bounds)):
             symbols = self.symbols_of(number) if start < end else None
@@ -197,7 +197,7 @@ class ChunkCollection:
 
     @cached_property
     def file_numbers(self) -> Sequence[NDArray[np.int32]]:
-        """The number of each file of each target's view, -1 for one that is not here."""
+        """The number of each file of each target's view, -1 for a missing file."""
         numbers = [np.full(target_terms.snapshot.view.files, -1, dtype=np.int32) for target_terms in self.open_terms]
         for block, base in zip(self.blocks, self.file_base, strict=False):
             numbers[block.target][block.files] = np.arange(base, base + len(block.files), dtype=np.int32)

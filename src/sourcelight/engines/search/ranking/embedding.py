@@ -34,7 +34,7 @@ class EmbeddingScorer:
     name
         Names the list in explanations of a rank.
     weight
-        Share of the list among those that are added; benchmarks/ranking.py compares weights.
+        Share of the list among all added lists; benchmarks/ranking.py compares weights.
     """
 
     embedder: Embedder

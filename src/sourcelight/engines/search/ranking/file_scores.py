@@ -22,7 +22,7 @@ CHUNK = 1.0
 """Weight of a chunk's own score, beside the score of its file. Both are divided by the best of all."""
 
 MAX_DEFINING_FILES = 20
-"""Maximum files that define a name of the question: one that more files define is too common to score them."""
+"""Maximum files that define a name of the question: a name with more definitions is too common to score them."""
 
 BODILESS_SHARE = 0.25
 """Factor for a file that only declares a name, or defines it in one line: constants, fields, prototypes."""
@@ -50,7 +50,7 @@ class FileLists:
     best
         Best score of a chunk, for each of `files`.
     listed_files
-        Files with a score in another list than that of words.
+        Files with a score in a list other than the list of words.
     file_weight
         Weight of a file's score in the scores of its chunks.
     repeat
@@ -74,7 +74,7 @@ class FileLists:
         return self.factors.take(self.collection.kinds.take(files))
 
     def add(self, name: str, scores: Float64Array) -> None:
-        """Add a list, or replace that of the same name."""
+        """Add a list, or replace the list of the same name."""
         self.lists[name] = scores
         self.listed_files = np.union1d(self.listed_files, scores.nonzero()[0])
 
@@ -163,7 +163,7 @@ def _further_lists(
     defined: Sequence[int] | None,
     exchange: StatsExchange,
 ) -> dict[str, Float64Array]:
-    """Return the lists that may raise a file whatever its words: by names, paths, tests, commits and comments."""
+    """Return the lists that may raise a file independent of its words: by names, paths, tests, commits and comments."""
     names = ("definitions", "mentioned", "names", "tests", "subjects", "comments")
     lists: dict[str, Float64Array] = {name: np.zeros(collection.files) for name in names}
     by_length = weights.of_length(question.length)
@@ -225,7 +225,7 @@ class _NearBest:
     _lists: tuple[Float64Array, ...] = ()
 
     def lists(self, files: Int64Array) -> tuple[Float64Array, ...]:
-        """Return the second and third best chunk score of some files, and that of all their chunks together."""
+        """Return the second and third best chunk score of some files, and the score of all their chunks together."""
         if self._files is None or not np.array_equal(files, self._files):
             self._files, self._lists = files, (*self.words.next_best(files), self.words.file_scores(files))
         return self._lists

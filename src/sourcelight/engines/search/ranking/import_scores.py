@@ -56,7 +56,7 @@ def _imports(snapshot: OpenedCommit, shard: int, symbols: SymbolTable) -> tuple[
     """Return the importing file of each name that is imported, and the number of the name: modules, then members."""
     placement = snapshot.placement(shard)
     file_of = np.full(symbols.documents, -1, dtype=np.int64)
-    # Reversed, so that of a repeated document the first file remains.
+    # Reversed, so that the first file of a repeated document remains.
     file_of[placement.documents[::-1]] = placement.files[::-1]
     importer = file_of.take(symbols.import_documents)
     is_importer_present = importer >= 0

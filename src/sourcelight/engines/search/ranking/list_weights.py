@@ -37,7 +37,7 @@ class ListWeights:
     comments
         A comment that has words of the question one after another, by its length as well.
     file_short, file_long
-        The score of a file beside that of a chunk, for short questions and for long ones.
+        Weight of a file's score relative to a chunk's score, for short and for long questions.
     repeat_short, repeat_long
         Factor of each further chunk of a file.
     mentioned

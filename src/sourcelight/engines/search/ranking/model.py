@@ -244,7 +244,7 @@ def join_rankings(
     chunks = []
     for part, position in selected:
         chunk = parts[part].chunks[position]
-        # The joined list of files is a new one, with indexes of its own.
+        # The joined list of files is a new list with its own indexes.
         chunks.append(replace(chunk, file=positions[part, chunk.file]))
     # The parts exchanged their counts, so they all have the same inverse frequencies.
     idf = dict(parts[0].idf) if parts else {}

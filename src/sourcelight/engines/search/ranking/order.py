@@ -138,7 +138,7 @@ class RankOrder:
         return -value, (*self._name(file), chunk), terms_in(self.collection, self.words, [(chunk, value)])
 
     def first(self, count: int) -> list[tuple[int, float]]:
-        """Return the best chunks, whatever their files, with their scores before scaling."""
+        """Return the best chunks of all files, with their scores before scaling."""
         # `best` has sorted as many chunks already, unless it had to look at limits of files.
         if self._seen is None or len(self._seen) < min(count, len(self._chunk_numbers)):
             return self._sort(count)[:count]

@@ -81,7 +81,7 @@ def _folder_kinds(folder: str) -> FolderKinds:
     return (
         bool(_VENDORED_FOLDER.search(folder)),
         bool(_CHANGELOG_FOLDER.search(folder)),
-        # Only what comes before `src/main`, see `_MAIN_FOLDER`.
+        # Only the part before `src/main`, see `_MAIN_FOLDER`.
         bool(_TEST_FOLDER.search(_MAIN_FOLDER.split(folder, maxsplit=1)[0])),
         bool(_DOCS_FOLDER.search(folder)),
         bool(_ASIDE_FOLDER.search(folder)),
@@ -117,7 +117,7 @@ class PathWords:
     kind
         For each file, a place in `KINDS`.
     terms
-        For each term, the files in whose path it is, ascending, and what it counts in each.
+        For each term, the files with the term in their path, ascending, and its weight in each.
     name_terms
         For each term of a file's name without its extension, the files that bear it, ascending.
     name_sizes
@@ -220,7 +220,7 @@ _INDEX_STEMS = frozenset({"index", "mod", "__init__", "init", "lib", "main"})
 def _weigh_files(
     named_files: Sequence[int], files_below: Sequence[NDArray[np.int32]]
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """Return the files with a term in their name or in a folder above, and what it counts in each."""
+    """Return the files with a term in their name or a directory above, and its weight in each."""
     names = np.array(named_files, dtype=np.int32)
     if not len(files_below):
         return names, np.full(len(names), BASENAME, dtype=np.float32)

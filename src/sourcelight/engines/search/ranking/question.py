@@ -140,7 +140,7 @@ class _QuestionReader:
             for match in _WORD.finditer(sentence):
                 word = re.sub(r"['\u2019]\w+$", "", match[0])
                 if word.lower() == "again":
-                    # What is tried again is retried, and what is sent again is resent.
+                    # "Tried again" means retried, and "sent again" means resent.
                     for verb in run[-1:]:
                         self.note(f"re{stem(verb)}", f"{verb} again", _REPEATED_WEIGHT)
                 parts = [part for part in parts_of(word) if part not in FUNCTION_WORDS and len(part) > 1]
@@ -160,7 +160,7 @@ def analyze(text: str) -> RankQuery:
     """Analyze a question, from which filters such as ``repo:`` have been removed."""
     text = _CONVENTIONAL.sub(lambda match: f"{match[1]} " if match[1] else "", text[:_MAX_CHARACTERS], count=1)
     reader = _QuestionReader()
-    # Each step removes what it has read: marked text is surely code, and only what is left over is plain words.
+    # Each step removes the text that it has read: marked text is certainly code, and only the rest is plain words.
     remaining = _read_marked(text, reader)
     remaining = _read_files_and_names(remaining, reader)
     reader.prose(remaining)

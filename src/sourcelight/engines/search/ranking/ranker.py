@@ -75,7 +75,7 @@ class Ranker:
         buffer: ScratchBuffer,
     ) -> Ranking:
         bounds = [limit for limit in (limits.chunks, limits.files) if limit is not None]
-        # More chunks than requested, since coverage is judged by the best ones whatever the limit.
+        # More chunks than requested, because coverage depends on the best chunks and not on the limit.
         order = self._order(
             collection, question, cancellation, buffer, max(min(bounds), COVERING_CHUNKS) if bounds else None
         )
@@ -159,7 +159,7 @@ class Ranker:
         buffer: ScratchBuffer,
         limit: int | None = None,
     ) -> RankOrder:
-        """Score the files of a collection, or only those of the `limit` best chunks if no scorer has to see all."""
+        """Score the files of a collection, or only the files of the `limit` best chunks if no scorer needs all."""
         words = score(collection, question.terms, self.weights, cancellation, buffer)
         # A scorer may raise any file, so the best candidates are not known before it ran.
         if self.scorers:

@@ -124,7 +124,7 @@ def scores_of_commits(
         in_view = (files >= 0).nonzero()[0]
         placed, votes = collection.file_numbers[target].take(files.take(in_view)), votes.take(in_view)
         np.add.at(scores, placed[placed >= 0], votes[placed >= 0])
-    # A file that shares no word with the question would count among those that do, and has no chunk to show.
+    # A file that shares no word with the question would count as if it did, and has no chunk to show.
     if collection.chunks:
         scores *= words.reached
     # Only now are the votes of all workers known, so the best file of all is 1 in each of them.
@@ -139,7 +139,7 @@ def _voters(values: Float64Array) -> Int64Array:
 
 
 def _file_numbers(snapshot: OpenedCommit, table: SubjectTable) -> Int64Array:
-    """Return the number in the view of each path of a table, -1 for one that it hasn't."""
+    """Return the number in the view of each path of a table, -1 for a missing path."""
     cached: tuple[SubjectTable, Int64Array] = snapshot.remember(
         ("files of subjects", id(table)), lambda: (table, _find_files(snapshot, table))
     )
@@ -176,7 +176,7 @@ def scores_of_comments(
     Parameters
     ----------
     collection, words, question
-        What is ranked.
+        The ranked collection.
     top
         The best score of a chunk of all.
     exchange

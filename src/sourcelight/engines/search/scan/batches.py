@@ -57,7 +57,7 @@ class PatternSpans:
         """Return the spans in the documents of a batch; None when the documents must be read."""
         if self.spans is None or (not batch.start and batch.end == corpus.documents):
             return self.spans
-        # Spans ascend by byte, so those of a run of documents are one slice.
+        # Spans ascend by byte, so the spans of a run of documents are one slice.
         last = batch.end - 1
         byte_range = corpus.doc_start[batch.start], corpus.doc_start[last] + corpus.doc_size[last]
         return self.spans.slice(*self.spans.start.searchsorted(byte_range).tolist())

@@ -85,7 +85,7 @@ def _literal_units(corpus: Corpus, text: bytes, selection: FileSelection) -> Uni
         if not selection.covers_all:
             units = UnitNumbers(units[selection.in_documents[corpus.unit_doc[units]]])
         unit_lists.append(_filter_by_trigrams(corpus, units, trigrams))
-        # Units from windows are in shard order; only those of loose shards have to be sorted in.
+        # Units from windows are in shard order; only units of loose shards have to be sorted in.
         has_loose = len(unit_lists) > 2
         return UnitNumbers(np.sort(np.concatenate(unit_lists)) if has_loose else unit_lists[-1])
     # Shards were visited in order, so the units ascend.
@@ -95,7 +95,7 @@ def _literal_units(corpus: Corpus, text: bytes, selection: FileSelection) -> Uni
 def _units_with_windows(
     corpus: Corpus, shards: Sequence[tuple[int, list[tuple[int, int]]]], window_count: int
 ) -> UnitNumbers:
-    """Return the units that hold all windows; `shards` are those that have a posting list for each window."""
+    """Return the units with all windows; `shards` have a posting list for each window."""
     order = sorted(
         range(window_count), key=lambda window: sum(lists[window][1] - lists[window][0] for _, lists in shards)
     )
@@ -124,7 +124,7 @@ def _posting_list(corpus: Corpus, shards: Sequence[tuple[int, list[tuple[int, in
 
 
 def _filter_by_trigrams(corpus: Corpus, units: UnitNumbers, trigrams: NDArray[np.uint32]) -> UnitNumbers:
-    """Keep the units that hold all trigrams; shards with few candidate bytes are left as they are."""
+    """Keep the units with all trigrams; shards with few candidate bytes are not filtered."""
     if not len(units):
         return units
     shard_bounds = units.searchsorted(corpus.unit_base).tolist()

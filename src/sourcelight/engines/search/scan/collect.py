@@ -40,7 +40,7 @@ _EMPTY = np.zeros(0, dtype=np.int64)
 class _GroupedMatches:
     """A `FileMatches` with its lines grouped by file.
 
-    `files` are all its files in display order. `content_index` numbers those with lines, -1 for a path match; content
+    `files` are all its files in display order. `content_index` numbers files with lines, -1 for a path match; content
     file *i* has the rows ``first_row[i]:first_row[i] + row_counts[i]`` of `lines`. Files of one document share rows.
     """
 
@@ -191,7 +191,7 @@ class MatchCollector:
         rows = matched_lines(corpus, matches.spans)
         row_document = corpus.documents_of(rows.line_start)
         documents = matches.documents
-        # Rows ascend by line, so those of a document are one run; the documents may come in any order.
+        # Rows ascend by line, so the rows of a document are one run; the documents may come in any order.
         first_row = row_document.searchsorted(documents)
         row_counts = row_document.searchsorted(documents, side="right") - first_row
         files = matches.content_files
@@ -248,7 +248,7 @@ class MatchCollector:
         return raw_matches_of(file_rows, in_content, lines, lambda: self._record_batch(group, selected))
 
     def _lines(self, group: _GroupedMatches, content_index: Int64Array, order: Int64Array | None) -> LineValues | None:
-        """Return the lines of some files with content, taken in an order (None: as they are); None without any."""
+        """Return the lines of some files with content, in an order (None: unchanged); None without any."""
         if group.lines is None or not len(content_index):
             return None
         corpus = self._source.corpus
@@ -265,7 +265,7 @@ class MatchCollector:
 def _select_rows(
     group: _GroupedMatches, selected: Int64Array | None
 ) -> tuple[FileNumbers, BoolArray, Int64Array, Int64Array, Int64Array | None]:
-    """Select files of a group; None: all of them as they are.
+    """Select files of a group; None: all of them, unchanged.
 
     Returns the files, which of them have lines, the row count of each, the content files, and the order of their rows
     in the group, None if that is the order they are in.
@@ -292,7 +292,7 @@ def _select_rows(
 
 
 def _join_ready(ready: list[tuple[_GroupedMatches, Int64Array]]) -> tuple[_GroupedMatches, Int64Array | None]:
-    """Join all groups that are ready, and return the files to show, in order; None: all of them as they are."""
+    """Join all groups that are ready, and return the files to show, in order; None: all of them, unchanged."""
     if len(ready) == 1:
         group, selected = ready[0]
         return group, None if len(selected) == len(group.files) else selected
@@ -304,7 +304,7 @@ def _join_ready(ready: list[tuple[_GroupedMatches, Int64Array]]) -> tuple[_Group
     files = FileNumbers(np.concatenate([group.files for group in groups]))
     if all(group.lines is None for group in groups):
         return _path_matches(files), selected
-    # Content files and rows of a group are numbered behind those of the groups before it; -1 stays -1.
+    # Content files and rows of a group are numbered after the groups before it; -1 stays -1.
     first_content = _offsets([len(group.first_row) for group in groups])
     content_index = [
         np.where(group.content_index < 0, -1, group.content_index + offset)

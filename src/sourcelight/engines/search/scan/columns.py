@@ -181,7 +181,7 @@ def path_spans_in_code_points(
     rows: FileRows, spans: tuple[Int64Array, Int64Array, Int64Array]
 ) -> tuple[Int64Array, Int64Array]:
     """Convert spans in paths from bytes to code points, for the paths of these rows."""
-    # Spans are those of the whole corpus, but only the paths of these rows are decoded.
+    # Spans cover the whole corpus, but only the paths of these rows are decoded.
     file, start, end = spans
     files = FileNumbers(np.unique(rows.files))
     selected = np.flatnonzero(np.isin(file, files))

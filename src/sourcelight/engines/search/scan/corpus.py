@@ -1,6 +1,6 @@
 """The corpus: the open shards of several repositories, with files, documents, units, lines and bytes numbered through.
 
-A numpy call costs some microseconds whatever it handles, so each step of a search handles all shards at once. Only the
+A numpy call costs some microseconds for any input, so each step of a search handles all shards at once. Only the
 small tables are copied, with one entry per file, document and unit; text stays mapped. Offsets are int64: shard *i* has
 the bytes from `Corpus.byte_base[i]` on.
 """
@@ -48,7 +48,7 @@ class OpenedCommit(Memo):
         self.shards = shards
 
     def is_unchanged(self) -> bool:
-        """Return whether the files on disk are still the ones that were opened, unchanged."""
+        """Return whether the files on disk are still the opened files, unchanged."""
         return self.view.file.is_unchanged() and all(shard.is_unchanged() for shard in self.shards)
 
     @functools.cached_property
@@ -119,7 +119,7 @@ def apply_filter(mask: BoolArray | None, passing: BoolArray, *, negated: bool) -
 
 
 _NO_FILE = np.iinfo(np.int64).max
-"""A number above that of any file."""
+"""A number above all file numbers."""
 
 _MAX_CACHED_SPANS = 20_000
 """Spans in paths that are cached per pattern."""
@@ -523,7 +523,7 @@ class Corpus(Memo):
         if selection.mask is not None:
             files = files[selection.mask[files]]
         names_by_member: list[tuple[str, ...]] = []
-        # Files ascend, so those of a member are one run from `position` on.
+        # Files ascend, so the files of a member are one run from `position` on.
         for member, position in enumerate(np.searchsorted(files, self.file_base)[:-1].tolist()):
             base, end = self.file_base[member : member + 2].tolist()
             first = [

@@ -310,7 +310,7 @@ class CorpusSearch:
 
     def _required_candidates(self, pattern: CompiledPattern) -> UnitNumbers:
         """Return the candidates of a pattern in the selected files; those of the last few required texts are cached."""
-        # By what is required: a text has the same candidates with and without regard to case.
+        # The key is the required text, which has the same candidates with and without case.
         query = self.prepared.query
         return self.corpus.pattern_cache.remember(
             (pattern.required, pattern.multi_line, query.files, query.languages),
@@ -323,7 +323,7 @@ class CorpusSearch:
         return UnitNumbers(np.arange(self.corpus.units)) if candidates is None else candidates
 
     def units_to_read(self, units: list[UnitNumbers]) -> UnitNumbers:
-        """Return the units, of those of all terms, that a search would read."""
+        """Return the units of all terms that a search would read."""
         if not units or not len(self.selection.files):
             return _NO_UNITS
         self._path_masks = [
@@ -332,7 +332,7 @@ class CorpusSearch:
         return _union(self._drop_impossible(units), self.corpus.units)
 
     def _drop_impossible(self, units: list[UnitNumbers]) -> list[UnitNumbers]:
-        """Leave out units of documents that no file can match, whatever the scan finds in them.
+        """Leave out units of documents that no file can match, regardless of the scan.
 
         The bounds of a term over files: it surely holds where the path matches (`_path_masks`), and possibly also where
         the document has a candidate unit (`upper`). NOT swaps the two bounds, see `PreparedQuery.possible_files`.
@@ -363,7 +363,7 @@ class CorpusSearch:
         spans = self._spans_in(batch)
         if not len(spans) and not self.has_path_matches[0]:
             return FileMatches(NO_SPANS, _NO_FILES, _NO_DOCUMENTS, _NO_FILES, finished_up_to)
-        # One document may be the content of several files: each becomes a match of its own.
+        # One document may be the content of several files: each becomes a separate match.
         matching_documents = DocumentNumbers(unique_sorted(self.corpus.documents_of(spans.start)))
         first_positions = selection.first_position[matching_documents]
         positions = runs(first_positions, selection.first_position[matching_documents + 1] - first_positions)
@@ -478,7 +478,7 @@ class CorpusSearch:
         positions = self._positions_in(batch)
         files = FileNumbers(selection.files[positions])
         documents = DocumentNumbers(selection.documents[positions])
-        # A path match holds whatever the content is.
+        # A path match holds for any content.
         lower = [path_mask[positions] for path_mask in self._path_masks]
         upper = [
             path_mask | self._has_unit(units, batch)[documents - first_document] if len(units) else path_mask
@@ -520,7 +520,7 @@ class CorpusSearch:
         return _document_mask(DocumentNumbers(self.corpus.unit_doc[units]), batch.start, batch.end)
 
     def _positions_in(self, batch: DocumentRange) -> slice | Int64Array:
-        """Return the positions of the files of a batch that may match: those with a unit, where others can't."""
+        """Return the positions of the files of a batch that may match: files with a unit, if others can't."""
         first_position = self.selection.first_position
         if self._has_rows_without_units:
             return slice(int(first_position[batch.start]), int(first_position[batch.end]))

@@ -150,7 +150,7 @@ class PathTable:
         return self._with_newline_paths(spans, _whole_text_pattern(pattern)) if self._newline_paths else spans
 
     def _with_newline_paths(self, scanned_spans: PathSpans, pattern: CompiledPattern) -> PathSpans:
-        """Replace the spans in paths that hold a newline by those in the raw paths."""
+        """Replace the spans in paths with a newline by the spans in the raw paths."""
         matched = scanned_spans.is_match.copy()
         # The scan read these paths with replaced newlines, so all of its spans in them are dropped.
         is_intact = ~np.isin(scanned_spans.file, list(self._newline_paths))

@@ -29,7 +29,7 @@ def record_batch(matches: RawMatches) -> Any:
     rows_of_file = np.repeat(np.arange(len(matches.paths)), matches.lengths)
     valid: BoolArray | None = None if matches.in_content.all() else matches.in_content[rows_of_file]
     has_lines = bool(len(matches.numbers))
-    # The columns and their types are those that the engine makes, so that batches of both kinds can be concatenated.
+    # The columns and their types equal the engine's, so that batches of both kinds can be concatenated.
     types, codes = (
         row_types(None if valid is None else (~valid).astype(np.int8)) if has_lines else (ROW_TYPES[1:], None)
     )

@@ -199,7 +199,7 @@ class MatchedLines:
 
     `line` is the line number in the corpus, `line_start` and `line_end` its bytes without the newline. Row *i* has the
     spans ``first_span[i]:first_span[i + 1]`` of `span_start` and `span_end`, in bytes from the start of the line.
-    `match_count` counts the matches that start in the row: one that crosses lines has a span in each of them.
+    `match_count` counts the matches that start in the row; a match over several lines has a span in each of them.
     """
 
     line: LineNumbers

@@ -119,7 +119,7 @@ def unread_counts(scans: Sequence[StructureScan]) -> list[dict[str, int]]:
 def split_by_language(corpus: Corpus, selection: FileSelection, language: str) -> list[FileSelection]:
     """Return selections, mostly one, in which all files of a document have one language; together they are the whole.
 
-    With a `language` given, it is that of all files.
+    With `language`, all files have this language.
     """
     if language or not len(selection.files):
         return [selection]
@@ -134,7 +134,7 @@ def split_by_language(corpus: Corpus, selection: FileSelection, language: str) -
     ambiguous = np.flatnonzero((lowest < highest)[documents])
     if not len(ambiguous):
         return [selection]
-    # The rank of a file's language among those of its document.
+    # The rank of a file's language among the languages of its document.
     rank = np.zeros(len(documents), dtype=np.int64)
     ranks: dict[int, dict[int, int]] = {}
     for position in ambiguous.tolist():

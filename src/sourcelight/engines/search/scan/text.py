@@ -154,7 +154,7 @@ def code_points(texts: TextColumn, row: Int64Array, offset: Int64Array) -> Int64
 
 
 def _continuing(texts: TextColumn, rows: Int64Array) -> Int64Array:
-    """Return the positions of UTF-8 continuation bytes, ascending: all of them, or those in the given rows."""
+    """Return the positions of UTF-8 continuation bytes, ascending: all of them, or only in the given rows."""
     starts, ends = texts.offsets[rows], texts.offsets[rows + 1]
     if 4 * int((ends - starts).sum()) < len(texts.raw) and len(texts.raw) > _LONG_TEXT_BYTES * len(texts.offsets):
         # A few short texts next to a long one: the long one is not read for them.

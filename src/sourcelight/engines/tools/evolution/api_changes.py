@@ -86,7 +86,7 @@ class _Side:
         return symbols
 
     def python_modules(self, differing: AbstractSet[str]) -> set[str]:
-        """Return the public modules whose names differing files decide: themselves, and those that export from them."""
+        """Return the public modules whose names depend on differing files, including modules that re-export them."""
         modules = {
             path for path in differing & self.files.keys() if language_of(path) == "Python" and is_public_file(path)
         }
@@ -192,7 +192,7 @@ def _comparable(language: str, declarations: Iterable[tuple[str, PublicSymbol]])
 
 
 def _own_declarations(key: _Key, old: _Declarations, new: _Declarations) -> list[list[tuple[str, PublicSymbol]]]:
-    """Return the declarations of a name in both revisions, without those that the row of another name compares.
+    """Return the declarations of a name in both revisions, without declarations that another row compares.
 
     Python packages export what their public modules define. Both modules have the name, and one change is one row.
     """

@@ -84,7 +84,7 @@ class FileVersions:
         events = of_path.keys() | set(changes.commit[left].tolist())
         starts, parents = self._parents
         newest: list[int] = []
-        # Parents have lower numbers than their children; one that a shallow clone lacks is -1.
+        # Parents have lower numbers than their children; a parent that a shallow clone lacks is -1.
         for commit in range(self.tip + 1):
             if commit in events:
                 newest.append(commit)

@@ -102,7 +102,7 @@ def _definition_of(
         for candidate in definition_texts(language_of(_text(path)), data)
         if is_named(candidate, name) and (line is None or candidate.begin_line <= line <= candidate.end_line)
     ]
-    # One that bears the whole name as it is comes before those where it is the end of a longer one.
+    # An exact name comes before names that only end with it.
     candidates = [version for version in candidates if version[1].name == name] or candidates
     scope = arguments.path or snapshot.name
     if not candidates:

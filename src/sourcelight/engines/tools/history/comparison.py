@@ -58,7 +58,7 @@ REPLACED_BYTES = "U+FFFD may replace bytes that aren't UTF-8; then the patch doe
 
 
 def _compare_revisions(arguments: CompareRevisionsArguments, context: ToolContext) -> ToolResult:
-    """Compare two revisions: a page of files when served or asked for, else all of them."""
+    """Compare two revisions: a page of files when served or requested, else all of them."""
     repository = context.engine.catalog.get(arguments.repo.strip("/"), context.viewer)
     base = EMPTY if arguments.base == EMPTY_TREE else resolve(repository, arguments.base)
     head = resolve(repository, arguments.head)

@@ -52,7 +52,7 @@ _MAX_FILES, _MAX_HUNKS, _MAX_LINES = 5, 3, 40
 
 @dataclass(frozen=True, slots=True)
 class _DiffMatches:
-    """Changed lines of one repository: those of its newest commits, these commits, and how many commits there are."""
+    """Changed lines of a repository's newest commits, these commits, and the number of all commits."""
 
     rows: Any
     commits: list[str]

@@ -70,7 +70,7 @@ class FileKinds:
 
 
 def kinds_of(selection: OpenedHistory, paths: Iterable[bytes], context: ToolContext) -> list[str]:
-    """Return the kind of each path of a repository; what is found out is kept as long as its snapshot."""
+    """Return the kind of each path of a repository; cached as long as its snapshot."""
     file_kinds = selection.history.remember(f"file kinds of {selection.commits[0]}", lambda: FileKinds(selection))
     return file_kinds.of(paths, context.cancellation)
 

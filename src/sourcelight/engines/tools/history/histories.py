@@ -63,7 +63,7 @@ class OpenedHistory:
         return replace(self, history=self.unbuilt.with_changes(commits, context.cancellation), unbuilt=None)
 
     def layout(self, context: ToolContext) -> Layout:
-        """Return the paths of all changes; paths of a merged subtree are those in the tree that it was merged to."""
+        """Return the paths of all changes; paths of a merged subtree are in the tree that it was merged into."""
         return layout_of(self.history, self.repository, self.commits[0], context.cancellation)
 
 
@@ -140,7 +140,7 @@ def gather_each(
 
 
 def revisions_of(revisions: Sequence[str] | None) -> tuple[list[str], list[str]]:
-    """Split the argument `revisions` into revisions that count and, by their ``^``, those that don't."""
+    """Split the argument `revisions` into included revisions and revisions excluded by ``^``."""
     names = revisions or ()
     return [name for name in names if name[:1] != "^"], [name[1:] for name in names if name[:1] == "^"]
 
@@ -159,7 +159,7 @@ def open_histories(
     *,
     commits_alone: bool = False,
 ) -> OpenedHistories:
-    """Open the histories of repositories, and read what is new in them first.
+    """Read new commits of repositories, and open their histories.
 
     Parameters
     ----------

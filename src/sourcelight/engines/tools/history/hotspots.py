@@ -121,7 +121,7 @@ def _countable_changes(
 ) -> tuple[Int64Array, Int64Array, CommitTree]:
     """Return the changes that count, the index of each change's file in the current tree, and that tree.
 
-    A change may belong to two files: one that was renamed, and a later one with its former path.
+    A change may belong to two files: a renamed file, and a later file with its former path.
     """
     layout = snapshot.layout(context)
     tree, file_changes = _today(snapshot, layout, context)
@@ -170,7 +170,7 @@ def commits_beside(
 
 
 def _common_commits(changed_in: AnyArray, changes: Int64Array, other_changes: Int64Array) -> Int64Array:
-    """Return commits that changed two files, each by a change of its own."""
+    """Return commits that changed two files, each by a separate change."""
     common = np.intersect1d(changed_in[changes], changed_in[other_changes])
     # A file and a later one with its former path share their past, with one change per commit. It isn't coupling.
     distinct = np.union1d(changes, other_changes)

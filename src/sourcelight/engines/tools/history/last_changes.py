@@ -70,7 +70,7 @@ def _last_changes(arguments: LastChangesArguments, context: ToolContext) -> Tool
 def _of_directories(history: History, change_rows: Any, numbers: Mapping[str, int], paths: list[str]) -> _Newest:
     """Return for each directory the newest of `change_rows` in it, and how many commits changed it.
 
-    What was a file once counts with its changes, as in ``git log -- PATH``.
+    A former file counts with its changes, as in ``git log -- PATH``.
     """
     below: dict[bytes, list[int]] = {path.encode("utf-8", "surrogateescape"): [] for path in paths if path}
     for raw, number in history.paths.numbers.items():

@@ -60,7 +60,7 @@ def _kind_of(snapshot: OpenedHistory, layout: Layout, path: str, revision: str) 
             raw = path.encode("utf-8", "surrogateescape")
             if raw in names:
                 return "file", False
-            # Git has no directories of its own in a diff: one existed if any file below it did.
+            # A diff of git has no directories: a directory existed if any file below it did.
             if any(name.startswith(raw + b"/") for name in names):
                 return "directory", False
             raise
@@ -114,7 +114,7 @@ def _paths(layout: Layout, numbers: Any) -> Any:
 def commit_columns(selection: OpenedHistory, commits: Any) -> dict[str, Any]:
     """Return columns of the commits of rows; the texts of a commit in many rows are read and sent once."""
     history = selection.history
-    # `codes` maps each row to its commit in `distinct`, which is what a dictionary column stores.
+    # `codes` maps each row to its commit in `distinct`, as in a dictionary column.
     distinct, codes = np.unique(commits, return_inverse=True)
     distinct_commits = CommitNumbers(distinct)
     columns = history.commits

@@ -139,7 +139,7 @@ def sizes(history: History) -> tuple[Int64Array, Int64Array, Int64Array, BoolArr
 def line_numbers(history: History, rows: RowNumbers) -> tuple[Int64Array, BoolArray]:
     """1-based line of each row in its file (the old one, for a removed line), and whether it was removed."""
     blocks = history.blocks
-    # The block of a row is the last one that starts at or before it.
+    # The block of a row is the last block that starts at or before it.
     index = np.searchsorted(blocks.row, rows, side="right") - 1
     offset = rows - blocks.row[index]
     is_removed = offset < blocks.removed[index]

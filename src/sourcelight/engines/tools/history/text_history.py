@@ -130,7 +130,7 @@ class _LogRecord:
             "added": body.count(b"\n+"),
             "removed": body.count(b"\n-"),
         }
-        # A renamed file has had another name; one that git quotes keeps the name of today.
+        # A renamed file had another name; a file whose name git quotes keeps today's name.
         if names and names[0] != b"/dev/null" and not names[0].startswith(b'"'):
             row["path"] = names[0].decode("utf-8", "replace")
         return row

@@ -25,7 +25,7 @@ from sourcelight.core.tools.tool import CURSOR_ARGUMENT, MAX_TOKENS_ARGUMENT, PA
 from sourcelight.engines.tools.pages.items import ItemMark, Items
 
 _RESERVE = 150
-"""Tokens reserved for the sentence about what was left out, and for names of commits."""
+"""Tokens reserved for the sentence about omitted parts, and for names of commits."""
 _FULL = 0.9
 _SHORT = 200
 
@@ -266,7 +266,7 @@ _IDENTIFYING = ("repository", "commit", "base", "head", "path", "query", "patter
 
 
 def _digest(result: ToolResult, items: Items, mark: ItemMark) -> str:
-    """Return a digest of the items before a cursor, including the one that it divides."""
+    """Return a digest of the items before a cursor, including the item that it divides."""
     digest = hashlib.sha256()
     digest.update(repr([result.attributes.get(name) for name in _IDENTIFYING]).encode("utf-8", "replace"))
     for item in range(mark.item + (1 if mark.offset else 0)):

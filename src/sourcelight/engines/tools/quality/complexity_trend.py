@@ -94,7 +94,7 @@ def _drill_down(by: str, below: str) -> dict[str, Any]:
 
 
 def _points(snapshot: OpenedHistory, arguments: ComplexityTrendArguments, context: ToolContext) -> list[_Point]:
-    """Return the commits to measure: those of revisions, in their order, or of the first-parent history by time."""
+    """Return the commits to measure: of revisions, in their order, or of the first-parent history by time."""
     history = snapshot.history
     times = history.commits.commit_time
     if arguments.revisions:
@@ -107,7 +107,7 @@ def _points(snapshot: OpenedHistory, arguments: ComplexityTrendArguments, contex
             for revision, commit in zip(arguments.revisions, commits, strict=True)
         ]
     line = _first_parents(history, _number(history, snapshot.commits[0]))
-    # A clock can be wrong: the time of a commit is at least that of the one before it.
+    # A clock can be wrong, so the time of a commit is at least the time of the commit before it.
     of_line = np.maximum.accumulate(times[line])
     positions = np.linspace(int(of_line[0]), int(of_line[-1]), arguments.points or _POINTS)
     selected = np.unique(np.searchsorted(of_line, positions, side="right") - 1)

@@ -76,7 +76,7 @@ def _related_tests(arguments: RelatedTestsArguments, context: ToolContext) -> To
 
 
 def _import_lines(project: Project, workspace: Workspace, path: str) -> dict[str, list[int]]:
-    """Return the lines on which each test imports a file of its own project."""
+    """Return the lines on which each test imports a file of its project."""
     from sourcelight.engines.navigation.graphs import imports_in
 
     lines: dict[str, list[int]] = {}
@@ -122,7 +122,7 @@ def _table(
 
 
 def _drill_down(path: str, commit: str) -> dict[str, Any]:
-    """Return the call that gives the commits of a row: those that changed both the file and the test."""
+    """Return the call for the commits of a row, which changed both the file and the test."""
     coupling = {"of": "coupling", "path": path, "revisions": [commit], "maxFiles": _ANY_SIZE}
     return {"call": "commits_behind", "arguments": coupling, "columns": {"repos": "repository", "otherPath": "path"}}
 

@@ -85,7 +85,7 @@ def _prose(folder: TextIndexFolder, manifest: IndexManifest, shard: Shard) -> Bo
         view = CommitView(folder.path / entry.name)
         if shard.name in view.shards:
             is_prose_language = np.array([name in PROSE for name, _ in view.languages] or [False])
-            # Reversed: with repeated documents, the last assignment wins, which is that of the first path.
+            # Reversed: with repeated documents, the last assignment wins, which belongs to the first path.
             files = np.flatnonzero(view.shard == view.shards.index(shard.name))[::-1]
             is_prose[view.document[files]] = is_prose_language[view.language[files]]
     return is_prose

@@ -133,7 +133,7 @@ class TermTableBuilder:
         counts = np.maximum(end_chunk - first_chunk, 0)
         rows = np.arange(len(spans)).repeat(counts)
         chunk = first_chunk.repeat(counts) + np.arange(len(rows)) - (counts.cumsum() - counts).repeat(counts)
-        # The chunk with the head of a definition counts more than those that only continue it.
+        # The chunk with the head of a definition counts more than chunks that only continue it.
         weights = np.where(chunk_starts[chunk] <= heads[rows], OWN_WEIGHT, ENCLOSING_WEIGHT)
         self._definitions.append((numbers[rows], chunk + len(self._start_lines), weights.astype(np.int64)))
 
@@ -197,7 +197,7 @@ class TermTableBuilder:
         self._tokens, self._definitions = (array("q"), array("q"), array("q")), []
         counts = np.array([len(terms) for terms in self._name_terms], dtype=np.int64)
         flat = np.array([term for terms in self._name_terms for term in terms], dtype=np.int64)
-        # `flat` has the terms of all tokens one after another; those of a token begin at `first`.
+        # `flat` has the terms of all tokens one after another; the terms of a token begin at `first`.
         first = np.cumsum(counts) - counts
         size = counts[names] if len(names) else names
         total = int(size.sum())

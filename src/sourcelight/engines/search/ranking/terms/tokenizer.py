@@ -89,7 +89,7 @@ def joined_form(parts: Iterable[str]) -> str:
 def terms_of(name: str) -> tuple[str, ...]:
     """Return the terms of a name: stems of its parts, and its joined form when it has more than one part.
 
-    Function words and single letters have no terms of their own. A number that isn't a word has none.
+    Function words, single letters and numbers that aren't words have no terms.
     """
     if name[0] in "0123456789" and _NUMBER.fullmatch(name) and (len(name) > MAX_DIGITS or name[:2] in {"0x", "0X"}):
         return ()

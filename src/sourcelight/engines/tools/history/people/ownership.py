@@ -156,7 +156,7 @@ def _bus_factor(arguments: BusFactorArguments, context: ToolContext) -> ToolResu
 
 
 def _rows_by_directory(owned: OwnedLines, rows: Int64Array, depth: int, top: str) -> dict[str, Int64Array]:
-    """Return the rows of each directory; those of `top` are all."""
+    """Return the rows of each directory; `top` has all rows."""
     names, directory_of_file = _group_files(owned, "directory", depth, "/")
     directories: dict[str, Int64Array] = {top: rows}
     positions = directory_of_file[owned.file[rows]]

@@ -99,7 +99,7 @@ class PersonNumbers:
 
     @property
     def aliases(self) -> dict[str, list[str]]:
-        """For persons with several identities: the name and address that is shown, and those of all, each as text."""
+        """For persons with several identities: the displayed name and address, and all of them, as texts."""
         names: dict[str, list[str]] = {}
         identities: list[list[Pair]] = [[] for _ in self._members]
         for pair in self._pairs:
