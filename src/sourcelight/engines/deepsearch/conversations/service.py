@@ -221,30 +221,9 @@ class ConversationService:
             # A follow-up keeps the scope of its conversation unless it names another.
             filters, requested_scope = earlier[-1].filters, earlier[-1].requested_scope
         self._end_stale(earlier)
-        # Counted in the database, so over all processes of the service.
-        if self.store.running_questions(context.viewer.name) >= MAX_QUESTIONS_UNDER_WAY:
-            raise ToolError(
-                f"{MAX_QUESTIONS_UNDER_WAY} of your questions are running; wait for an answer or cancel one",
-                tool="deepsearch",
-                argument="running",
-            )
-        try:
-            number = self.store.ask(conversation, text, filters, self.process_id, requested_scope)
-        except ConversationBusy:
-            raise ToolError(
-                "the conversation already has a running question; wait for its answer or cancel it",
-                tool="deepsearch",
-                argument="running",
-            ) from None
-        except StateFull as exc:
-            raise ToolError(exc.for_callers, tool="deepsearch", argument="disk") from exc
+        number = self._store_question(conversation, text, filters, context.viewer, requested_scope)
         # Links are kept relative to the service: the reader's side puts an address in front, or none.
         run_context = replace(context, cancellation=Cancellation(), observer=None, base_url="", conversations=None)
-        # What the asker may no longer read tells nothing to a new answer, either.
-        visible = (visible_to(record, context.viewer, context.engine.catalog) for record in earlier)
-        previous = [
-            self._previous(s.question) for s in visible if s.question.status == "completed" and not s.is_partial
-        ]
         work = QuestionRun(
             self.store,
             self.researcher or _extractive_researcher(),
@@ -252,7 +231,7 @@ class ConversationService:
             text,
             filters,
             run_context,
-            previous,
+            self._previous_turns(earlier, context),
             self.process_id,
             requested_scope,
         )
@@ -263,6 +242,38 @@ class ConversationService:
             self._works[number] = work
         self._threads.submit(context.viewer.name, work.run)
         return number
+
+    def _store_question(
+        self, conversation: int, text: str, filters: str, viewer: Viewer, requested_scope: NamedScope
+    ) -> int:
+        """Store a question and return its number; raise `ToolError` while too many are running."""
+        # Counted in the database, so over all processes of the service.
+        if self.store.running_questions(viewer.name) >= MAX_QUESTIONS_UNDER_WAY:
+            raise ToolError(
+                f"{MAX_QUESTIONS_UNDER_WAY} of your questions are running; wait for an answer or cancel one",
+                tool="deepsearch",
+                argument="running",
+            )
+        try:
+            return self.store.ask(conversation, text, filters, self.process_id, requested_scope)
+        except ConversationBusy:
+            raise ToolError(
+                "the conversation already has a running question; wait for its answer or cancel it",
+                tool="deepsearch",
+                argument="running",
+            ) from None
+        except StateFull as exc:
+            raise ToolError(exc.for_callers, tool="deepsearch", argument="disk") from exc
+
+    def _previous_turns(self, questions: Sequence[QuestionRecord], context: ToolContext) -> list[PreviousTurn]:
+        """Return the earlier questions with complete answers that the asker may read."""
+        # What the asker may no longer read tells nothing to a new answer, either.
+        visible = (visible_to(question, context.viewer, context.engine.catalog) for question in questions)
+        return [
+            self._previous(view.question)
+            for view in visible
+            if view.question.status == "completed" and not view.is_partial
+        ]
 
     def _end_stale(self, questions: Sequence[QuestionRecord]) -> None:
         for question in questions:

@@ -21,7 +21,7 @@ from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.question.scope import QuestionScope
 from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest
-from sourcelight.engines.deepsearch.research.protocol import NO_MODEL, CountTable, Draft, Heading, Paragraph
+from sourcelight.engines.deepsearch.research.protocol import NO_MODEL, CountTable, Draft, Paragraph
 
 SHOWN_ROWS = 25
 _NEUTRAL = frozenset({
@@ -61,45 +61,19 @@ def lay_out(request: FactRequest, fact: Fact, inquiry: ResearchRequest, draft: D
     """Write a fact as the parts of an answer."""
     unapplied = tuple(dict.fromkeys((*request.ignored, *fact.unapplied)))
     about = tuple(sorted({*fact.repositories, *(item.repository for item in fact.commits)}))
-    links = "".join(f" [{draft.ledger.add(item)}]" for item in fact.commits[:5])
-    # A count without an unread word counts something else, often the opposite.
-    changed_words = [] if fact.number is None else list(unapplied)
-    if changed_words:
-        listed_words = ", ".join(code(word) for word in changed_words)
-        verb = "was" if len(changed_words) == 1 else "were"
-        action = "listed" if request.is_list else "counted"
-        refusal = f"This can't be {action} as asked, because {listed_words} {verb} not understood."
-        draft.parts.append(Paragraph(refusal, about))
-        least = "at least " if fact.is_least else ""
-        draft.parts.append(Paragraph(f"Without that: {least}{fact.number:,} {fact.subject}{links}.", about))
-    elif fact.number is None and (missing := _missing(unapplied, inquiry)):
-        # A person and a date for a wider subject would be taken for the answer.
-        words = join_words([code(word) for word in missing])
-        was = "was" if len(missing) == 1 else "were"
-        text = f"This can't be answered as asked, because {words} {was} not understood. Most relevant: "
-        text += _in_sentence(fact.subject)
-        draft.parts.append(Paragraph(f"{text}{links}.", about))
-    else:
-        least = "At least " if fact.is_least else ""
-        number = "" if fact.number is None else f"{least}**{fact.number:,}** "
-        names = _first_names(fact, inquiry, draft) if request.is_list and not unapplied else ""
-        unread = f"; {join_words(fact.unread)} files were not read" if fact.unread else ""
-        in_part = UNREAD if fact.notes else ""
-        draft.parts.append(Paragraph(f"{in_part}{number}{fact.subject}{names or links}{unread}.", about))
+    draft.parts += [Paragraph(text, about) for text in _answer(request, fact, inquiry, draft, unapplied)]
     draft.parts.append(Paragraph(_format_claim(request, fact, unapplied), about))
     if fact.sentences or fact.search_notices:
         draft.parts.append(Paragraph(" ".join([*fact.sentences, *fact.search_notices]), about))
-    draft.parts.append(Heading("Method"))
-    draft.parts.append(Paragraph("\n".join(_format_method(request, fact, inquiry, unapplied)), about))
+    draft.add_section("Method", Paragraph("\n".join(_format_method(request, fact, inquiry, unapplied)), about))
     _write_repositories(fact, draft, about, list(inquiry.pins))
     for table in fact.tables:
         is_row = request.is_list or fact.number is None or table.title.startswith(("Authors", "By "))
         _write_rows(table, fact, inquiry, draft, is_visible=is_row)
     if fact.notes:
-        draft.parts.append(Heading("Not counted"))
-        draft.parts.append(Paragraph("\n".join(f"- {inline(note)}" for note in dict.fromkeys(fact.notes))))
-    draft.parts.append(Heading("Searched"))
-    draft.parts.append(Paragraph(format_searched(inquiry), says_no_model=True))
+        notes = "\n".join(f"- {inline(note)}" for note in dict.fromkeys(fact.notes))
+        draft.add_section("Not counted", Paragraph(notes))
+    draft.add_section("Searched", Paragraph(format_searched(inquiry), says_no_model=True))
     draft.searches.append(fact.query)
     draft.stats |= {
         "tool_calls": 1,
@@ -107,9 +81,39 @@ def lay_out(request: FactRequest, fact: Fact, inquiry: ResearchRequest, draft: D
         "changes": _may_change(request, inquiry.scope),
         "complete": not (unapplied or fact.notes or fact.is_least),
         "not_applied": list(unapplied),
-        **({"count": fact.number} if fact.number is not None and not changed_words else {}),
+        # A count without an unread word counts something else.
+        **({"count": fact.number} if fact.number is not None and not unapplied else {}),
     }
     draft.confident = not unapplied
+
+
+def _answer(
+    request: FactRequest, fact: Fact, inquiry: ResearchRequest, draft: Draft, unapplied: Sequence[str]
+) -> list[str]:
+    """Write the first sentences: the answer, or what can be said without the words that were not understood."""
+    links = "".join(f" [{draft.ledger.add(item)}]" for item in fact.commits[:5])
+    # A count without an unread word counts something else, often the opposite.
+    if fact.number is not None and unapplied:
+        listed_words = ", ".join(code(word) for word in unapplied)
+        was = "was" if len(unapplied) == 1 else "were"
+        action = "listed" if request.is_list else "counted"
+        least = "at least " if fact.is_least else ""
+        return [
+            f"This can't be {action} as asked, because {listed_words} {was} not understood.",
+            f"Without that: {least}{fact.number:,} {fact.subject}{links}.",
+        ]
+    if fact.number is None and (missing := _missing(unapplied, inquiry)):
+        # A person and a date for a wider subject would be taken for the answer.
+        words = join_words([code(word) for word in missing])
+        was = "was" if len(missing) == 1 else "were"
+        reason = f"This can't be answered as asked, because {words} {was} not understood."
+        return [f"{reason} Most relevant: {_in_sentence(fact.subject)}{links}."]
+    least = "At least " if fact.is_least else ""
+    number = "" if fact.number is None else f"{least}**{fact.number:,}** "
+    names = _first_names(fact, inquiry, draft) if request.is_list and not unapplied else ""
+    unread = f"; {join_words(fact.unread)} files were not read" if fact.unread else ""
+    in_part = UNREAD if fact.notes else ""
+    return [f"{in_part}{number}{fact.subject}{names or links}{unread}."]
 
 
 def _in_sentence(text: str) -> str:
@@ -266,9 +270,8 @@ def _write_repositories(fact: Fact, draft: Draft, about: tuple[str, ...], inquir
     draft.tables.append(CountTable("By repository", fact.query, columns, tuple(counts), len(counts)))
     if len(inquiry_pins) == 1:  # the first sentence has the number
         return
-    draft.parts.append(Heading("By repository"))
     visible_rows = [(inline(name, 160), f"{number:,}") for name, number in counts[:50]]
-    draft.parts.append(Paragraph(_format_table(columns, visible_rows)))
+    draft.add_section("By repository", Paragraph(_format_table(columns, visible_rows)))
     if len(counts) > len(visible_rows):
         draft.parts.append(Paragraph(f"These are the first {len(visible_rows)} of {len(counts):,} rows.", about))
 
@@ -293,8 +296,7 @@ def _write_rows(table: Rows, fact: Fact, inquiry: ResearchRequest, draft: Draft,
     for index, row in enumerate(table.rows[:SHOWN_ROWS]):
         cells = [_format_cell(row[position]) for position in visible]
         lines.append((*cells, sources[index]) if links else tuple(cells))
-    draft.parts.append(Heading(table.title))
-    draft.parts.append(Paragraph(_format_table((*columns, "source") if links else columns, lines)))
+    draft.add_section(table.title, Paragraph(_format_table((*columns, "source") if links else columns, lines)))
     if table.total > SHOWN_ROWS:
         truncation = "" if len(table.rows) == table.total else f"; the table has the first {len(table.rows):,}"
         about = tuple(sorted(fact.repositories))

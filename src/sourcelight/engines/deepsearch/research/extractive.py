@@ -127,20 +127,10 @@ class ExtractiveResearcher:
     def find(self, inquiry: ResearchRequest, budget: ResearchBudget, emit: Emit) -> Findings:
         """Find evidence in local repositories."""
         context = inquiry.context
-        engine = context.local
-        # Words of the scope say where to look, not what to look for.
-        question = analyze(inquiry.scope.remaining_text.replace(GAP.strip(), " ") or inquiry.question)
-        if inquiry.previous:
-            question = with_follow_up(question, inquiry.previous[-1].cited_names)
-        if _EXAMPLE.search(question.text):
-            # Documents show most examples.
-            question = replace(question, asks_docs=True)
-        intents = intents_of(question)
-        if intents.history:
-            question = replace(question, optional=question.optional | (ASKING & question.terms.keys()))
-        past = HistoryEvidence(engine, inquiry.pins, context.cancellation, context.observer)
+        question, intents = _read_question(inquiry)
+        past = HistoryEvidence(context.local, inquiry.pins, context.cancellation, context.observer)
         past.prepare(is_asked=intents.history)
-        scorers = (RepositoryScorer(), HistoryScorer(past.ranker), GraphScorer(engine))
+        scorers = (RepositoryScorer(), HistoryScorer(past.ranker), GraphScorer(context.local))
         ranking = _rank(inquiry, question, scorers)
         work = Work(FactRequest("lookup"), inquiry, emit)
         spellings = _nearest_spellings(work, ranking)
@@ -155,33 +145,54 @@ class ExtractiveResearcher:
             paths = [(file.target, file.path) for file in ranking.files[:3]]
             past.find(question, question.names or _names_before(inquiry), paths, _COMMITS)
             findings.weak = findings.weak and not past.is_about(question)
-            emit(
-                ResearchEvent(
-                    "turn", {"tool": "commit_search", "result": f"{count_of(len(past.commits), 'commit')} selected"}
-                )
-            )
-        texts = FileTexts(context)
-        weights = _weights(question, ranking)
-        chooser = QuoteSelector(texts, weights, budget.quoted_lines - _KEPT_LINES)
-        code_chunks = _lead_first([chunk for chunk in ranking.chunks if _is_body(chunk, intents)], ranking.files)
-        limit = _QUOTES_BESIDE_HISTORY if past.commits else QUOTES
-        findings.quotes = chooser.choose(code_chunks or ranking.chunks, "body", limit)
-        chooser.most_lines = budget.quoted_lines
-        best_chunks = [chunk for chunk in code_chunks if chunk.kind == "code"][:20]
-        findings.defined = find_asked_definitions(texts, best_chunks, weights, question.names, 2)
-        findings.absent = absent_words(work, key_words(ranking.question, ranking.unknown))
-        findings.relevant = find_relevant(texts, ranking, weights, code_chunks or list(ranking.chunks))
-        _put_first(find_places(work, texts, question, ranking.idf), findings)
-        if not findings.weak:
-            if not intents.tests:
-                tests = [chunk for chunk in ranking.chunks if chunk.kind == "test"]
-                findings.tests = chooser.choose(tests, "test", _TESTS, window=8)
-            if not intents.docs:
-                docs = [chunk for chunk in ranking.chunks if chunk.kind == "docs"]
-                findings.docs = chooser.choose(docs, "doc", _DOCS, window=8)
-            if findings.defined and (intents.usage or question.names or HOW.match(inquiry.question)):
-                findings.uses = _uses(findings.defined[0], inquiry, texts, emit)
+            commits = count_of(len(past.commits), "commit")
+            emit(ResearchEvent("turn", {"tool": "commit_search", "result": f"{commits} selected"}))
+        _quote(findings, work, question, budget)
         return findings
+
+
+def _read_question(inquiry: ResearchRequest) -> tuple[RankQuery, QuestionIntents]:
+    """Return the question that is ranked, and what it asks for."""
+    # Words of the scope say where to look, not what to look for.
+    question = analyze(inquiry.scope.remaining_text.replace(GAP.strip(), " ") or inquiry.question)
+    if inquiry.previous:
+        question = with_follow_up(question, inquiry.previous[-1].cited_names)
+    if _EXAMPLE.search(question.text):
+        # Documents show most examples.
+        question = replace(question, asks_docs=True)
+    intents = intents_of(question)
+    if intents.history:
+        question = replace(question, optional=question.optional | (ASKING & question.terms.keys()))
+    return question, intents
+
+
+def _quote(findings: Findings, work: Work, question: RankQuery, budget: ResearchBudget) -> None:
+    """Add the quotes, definitions, uses, tests and documents of a ranking to its findings."""
+    ranking, intents, inquiry = findings.ranking, findings.intents, work.inquiry
+    texts = FileTexts(inquiry.context)
+    weights = _weights(question, ranking)
+    chooser = QuoteSelector(texts, weights, budget.quoted_lines - _KEPT_LINES)
+    code_chunks = _lead_first([chunk for chunk in ranking.chunks if _is_body(chunk, intents)], ranking.files)
+    has_commits = findings.past is not None and bool(findings.past.commits)
+    limit = _QUOTES_BESIDE_HISTORY if has_commits else QUOTES
+    findings.quotes = chooser.choose(code_chunks or ranking.chunks, "body", limit)
+    # Tests and documents may take the lines that quotes of code had to leave.
+    chooser.most_lines = budget.quoted_lines
+    best_chunks = [chunk for chunk in code_chunks if chunk.kind == "code"][:20]
+    findings.defined = find_asked_definitions(texts, best_chunks, weights, question.names, 2)
+    findings.absent = absent_words(work, key_words(ranking.question, ranking.unknown))
+    findings.relevant = find_relevant(texts, ranking, weights, code_chunks or list(ranking.chunks))
+    _put_first(find_places(work, texts, question, ranking.idf), findings)
+    if findings.weak:
+        return
+    if not intents.tests:
+        tests = [chunk for chunk in ranking.chunks if chunk.kind == "test"]
+        findings.tests = chooser.choose(tests, "test", _TESTS, window=8)
+    if not intents.docs:
+        docs = [chunk for chunk in ranking.chunks if chunk.kind == "docs"]
+        findings.docs = chooser.choose(docs, "doc", _DOCS, window=8)
+    if findings.defined and (intents.usage or question.names or HOW.match(inquiry.question)):
+        findings.uses = _uses(findings.defined[0], inquiry, texts, work.emit)
 
 
 def _put_first(lines: Sequence[RelevantPassage], findings: Findings) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sourcelight.core.cells.formats import is_jupyter
@@ -25,7 +25,7 @@ from sourcelight.engines.deepsearch.question import QuestionIntents
 from sourcelight.engines.deepsearch.redaction import redact
 from sourcelight.engines.deepsearch.requests import ResearchRequest
 from sourcelight.engines.deepsearch.research.counting import format_searched, scope_lines
-from sourcelight.engines.deepsearch.research.protocol import NO_MODEL, Draft, Heading, Paragraph, Part, Quote
+from sourcelight.engines.deepsearch.research.protocol import NO_MODEL, Draft, Paragraph, Part, Quote
 from sourcelight.engines.search.ranking import Ranking
 from sourcelight.engines.search.ranking.terms.tokenizer import stem
 
@@ -49,16 +49,13 @@ def write_finding(finding: Finding, inquiry: ResearchRequest, draft: Draft) -> N
     draft.parts.append(Paragraph(f"{_cite(headline, draft)}.", _about(headline, inquiry)))
     draft.parts += [Quote(draft.ledger.add(quote)) for quote in finding.quotes]
     if finding.details:
-        draft.parts.append(Heading(finding.heading))
-        draft.parts.append(Paragraph("\n".join(f"- {_cite(passage, draft)}" for passage in finding.details)))
-    draft.parts.append(Heading("Method"))
+        draft.add_section(finding.heading, _lines(f"- {_cite(passage, draft)}" for passage in finding.details))
     lines = list(finding.method)
     lines += scope_lines(None, inquiry.scope)
     lines += [f"To reproduce: {code(query)}" for query in finding.queries if query]
     lines += [f"Not read: {inline(note)}" for note in dict.fromkeys(finding.notes)]
-    draft.parts.append(Paragraph("\n".join(f"- {line}" for line in lines) or "- See the citations."))
-    draft.parts.append(Heading("Searched"))
-    draft.parts.append(Paragraph(format_searched(inquiry), says_no_model=True))
+    draft.add_section("Method", _lines(f"- {line}" for line in lines or ["See the citations."]))
+    draft.add_section("Searched", Paragraph(format_searched(inquiry), says_no_model=True))
     draft.searches += [query for query in finding.queries if not query.startswith("code.")]
     draft.stats |= {
         "tool_calls": 1,
@@ -130,56 +127,58 @@ def lay_out(
     """
     if is_counted:
         del draft.parts[-2:]
-    parts, ledger, ranking = draft.parts, draft.ledger, findings.ranking
     # An answer that begins by saying what it could not read is not one to rely on.
     draft.confident = is_counted or not (findings.weak or unread is not None)
     past = findings.past.commits if findings.past is not None else []
     if lead:
-        texts = _lead(findings, past, ledger, unread)
+        texts = _lead(findings, past, draft.ledger, unread)
         # Names that became scope were not searched for: nothing is said of the whole question.
         texts = [_NO_WORD_SHORT if text == _NO_WORD and inquiry.scope.parts else text for text in texts]
-        parts += [Paragraph(text) for text in texts]
-    if lead and not findings.weak and HOW.match(inquiry.question) and (steps := _steps(findings, ledger)):
-        parts.append(Heading("At a glance"))
-        parts.append(Paragraph("\n".join(steps)))
+        draft.parts += [Paragraph(text) for text in texts]
+    if lead and not findings.weak and HOW.match(inquiry.question) and (steps := _steps(findings, draft.ledger)):
+        draft.add_section("At a glance", _lines(steps))
     if past:
-        parts.append(Heading("History"))
-        parts.append(Paragraph("\n".join(_commit(item, ledger) for item in past)))
-    # The first passages have this already.
-    placed = {(passage.name, passage.evidence.path) for passage in findings.relevant} if lead and not past else set()
+        draft.add_section("History", _lines(_commit(item, draft.ledger) for item in past))
+    # The first passages have these definitions already.
+    passages = findings.relevant if lead and not past else ()
+    _write_evidence(findings, draft, {(passage.name, passage.evidence.path) for passage in passages})
+    absent = findings.absent if lead else ()
+    if unreported := [word for word in findings.ranking.unknown if word not in absent]:
+        # Inside other words they don't match.
+        noun = "words" if len(unreported) > 1 else "word"
+        words = join_words([code(word) for word in unreported])
+        draft.add_section("Not found", Paragraph(f"No file has the {noun} {words}."))
+    draft.add_section("Searched", Paragraph("\n".join(_format_searched(findings, inquiry)), says_no_model=True))
+    draft.searches.append(" ".join(inquiry.question.split()))
+    draft.stats |= {
+        "coverage": round(findings.ranking.coverage, 4),
+        "files_searched": findings.ranking.searched_files,
+        "files_matched": findings.ranking.matched_files,
+        "confident": draft.confident,
+    }
+
+
+def _write_evidence(findings: Findings, draft: Draft, placed: Collection[tuple[str, str]]) -> None:
+    """Write definitions, quotes, uses, tests and documents; `placed` are names and paths of definitions left out."""
+    ledger = draft.ledger
     defined = [
         definition for definition in findings.defined if (definition.definition.name, definition.path) not in placed
     ]
     if defined and not findings.weak:
-        parts.append(Heading("Definition"))
-        parts.append(Paragraph("\n".join(_definition(definition, ledger) for definition in defined)))
+        draft.add_section("Definition", _lines(_definition(definition, ledger) for definition in defined))
     if findings.quotes:
-        parts.append(Heading("Closest code" if findings.weak else "How it works"))
-        parts += [Quote(ledger.add(quote)) for quote in findings.quotes]
+        title = "Closest code" if findings.weak else "How it works"
+        draft.add_section(title, *(Quote(ledger.add(quote)) for quote in findings.quotes))
     if findings.uses:
-        parts.append(Heading("Used by"))
-        parts.append(Paragraph("\n".join(f"- {_use(use, ledger)}" for use in findings.uses)))
+        draft.add_section("Used by", _lines(f"- {_use(use, ledger)}" for use in findings.uses))
     if findings.tests:
-        parts.append(Heading("Tests"))
-        parts += [Quote(ledger.add(quote)) for quote in findings.tests]
+        draft.add_section("Tests", *(Quote(ledger.add(quote)) for quote in findings.tests))
     if findings.docs:
-        parts.append(Heading("Documentation"))
-        parts.append(Paragraph("\n".join(_document(definition, ledger) for definition in findings.docs)))
-    absent = findings.absent if lead else ()
-    if untold := [word for word in ranking.unknown if word not in absent]:
-        parts.append(Heading("Not found"))
-        # Inside other words they don't match.
-        noun = "words" if len(untold) > 1 else "word"
-        parts.append(Paragraph(f"No file has the {noun} {join_words([code(word) for word in untold])}."))
-    parts.append(Heading("Searched"))
-    parts.append(Paragraph("\n".join(_format_searched(findings, inquiry)), says_no_model=True))
-    draft.searches.append(" ".join(inquiry.question.split()))
-    draft.stats |= {
-        "coverage": round(ranking.coverage, 4),
-        "files_searched": ranking.searched_files,
-        "files_matched": ranking.matched_files,
-        "confident": draft.confident,
-    }
+        draft.add_section("Documentation", _lines(_document(document, ledger) for document in findings.docs))
+
+
+def _lines(lines: Iterable[str]) -> Paragraph:
+    return Paragraph("\n".join(lines))
 
 
 def _commit(item: CommitEvidence, ledger: EvidenceLedger) -> str:

@@ -111,6 +111,10 @@ class Draft:
     error: Mapping[str, str] = field(default_factory=dict)
     searches: list[str] = field(default_factory=list)
 
+    def add_section(self, title: str, *parts: Part) -> None:
+        """Add a heading and the parts below it."""
+        self.parts += [Heading(title), *parts]
+
 
 class Researcher(Protocol):
     """Writes drafts."""
