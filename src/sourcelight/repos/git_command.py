@@ -19,12 +19,36 @@ import sys
 import tempfile
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import IO, TypeAlias
 
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, GitFailed
+
+OLDEST_GIT = (2, 31)  # reads configuration from GIT_CONFIG_COUNT, which keeps credentials off the command line
+TAIL_LINES = 40
+CHECK_S = 0.1
+_END_S = 2.0
+MAX_LINE_BYTES = 1 << 16
+GitProcess: TypeAlias = subprocess.Popen[bytes]
+"""A git that was started."""
+
+PIPE, DEVNULL = subprocess.PIPE, subprocess.DEVNULL
+
+NETWORK = ("https", "ssh", "git")
+"""Transports for a remote on another host. A redirect can't leave them; user settings may rewrite between them."""
+
+LOCAL = ("file",)
+"""Transport for a directory of this machine."""
+
+# These override every configuration: git runs no program of a repository, and reads no other source or repository.
+_SAFE = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "protocol.allow=never",
+         "-c", "safe.bareRepository=explicit", "-c", "submodule.recurse=false", "-c", "fetch.recurseSubmodules=false",
+         "-c", "transfer.bundleURI=false", "-c", "fetch.uriProtocols=", "-c", "maintenance.auto=false",
+         "-c", "gc.auto=0")  # fmt: skip
+_INHERITED = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM",
+              "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH")  # fmt: skip
 
 
 def limit_process(process_id: int, *, data_bytes: int | None = None, cpu_s: int | None = None) -> None:
@@ -54,31 +78,6 @@ def limit_process(process_id: int, *, data_bytes: int | None = None, cpu_s: int 
                     _, hard_limit = resource.prlimit(process_id, kind)
                     bound = limit if hard_limit == resource.RLIM_INFINITY else min(limit, hard_limit)
                     resource.prlimit(process_id, kind, (bound, bound))
-
-
-OLDEST_GIT = (2, 31)  # reads configuration from GIT_CONFIG_COUNT, which keeps credentials off the command line
-TAIL_LINES = 40
-CHECK_S = 0.1
-_END_S = 2.0
-MAX_LINE_BYTES = 1 << 16
-GitProcess: TypeAlias = subprocess.Popen[bytes]
-"""A git that was started."""
-
-PIPE, DEVNULL = subprocess.PIPE, subprocess.DEVNULL
-
-NETWORK = ("https", "ssh", "git")
-"""Transports for a remote on another host. A redirect can't leave them; user settings may rewrite between them."""
-
-LOCAL = ("file",)
-"""Transport for a directory of this machine."""
-
-# These override every configuration: git runs no program of a repository, and reads no other source or repository.
-_SAFE = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "protocol.allow=never",
-         "-c", "safe.bareRepository=explicit", "-c", "submodule.recurse=false", "-c", "fetch.recurseSubmodules=false",
-         "-c", "transfer.bundleURI=false", "-c", "fetch.uriProtocols=", "-c", "maintenance.auto=false",
-         "-c", "gc.auto=0")  # fmt: skip
-_INHERITED = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM",
-              "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH")  # fmt: skip
 
 
 def reading_environment(directory: str) -> dict[str, str]:
@@ -305,7 +304,7 @@ def _follow(
     reader.start()
     tail: deque[str] = deque(maxlen=TAIL_LINES)
     try:
-        for text in _wait_for_end(lines, cancellation):
+        for text in _lines_until_end(lines, cancellation):
             redacted = redact(text, secrets)
             # Progress would push the reason of a failure out of the tail, which has 40 lines.
             if not re.search(r"\d+% \(\d+/\d+\)", redacted):
@@ -332,32 +331,19 @@ def redact(text: str, secrets: Sequence[str]) -> str:
     return re.sub(r"(?<=://)[^/\s@]+@", "", text)
 
 
-def _wait_for_end(lines: queue.SimpleQueue[str | None], cancellation: Cancellation | None) -> _StderrTail:
-    return _StderrTail(lines, cancellation)
-
-
-class _StderrTail:
-    """Lines as they arrive; raises `Cancelled` between lines and while waiting."""
-
-    def __init__(self, lines: queue.SimpleQueue[str | None], cancellation: Cancellation | None) -> None:
-        self._lines = lines
-        self._cancellation = cancellation
-
-    def __iter__(self) -> _StderrTail:
-        return self
-
-    def __next__(self) -> str:
-        while True:
-            if self._cancellation is not None and self._cancellation.stopped:
-                raise Cancelled("git was stopped on request")
-            try:
-                # The timeout bounds how long a cancellation waits while git is silent, such as during a slow transfer.
-                text = self._lines.get(timeout=CHECK_S)
-            except queue.Empty:
-                continue
-            if text is None:
-                raise StopIteration
-            return text
+def _lines_until_end(lines: queue.SimpleQueue[str | None], cancellation: Cancellation | None) -> Iterator[str]:
+    """Yield lines as they arrive; raise `Cancelled` between lines and while waiting."""
+    while True:
+        if cancellation is not None and cancellation.stopped:
+            raise Cancelled("git was stopped on request")
+        try:
+            # The timeout bounds how long a cancellation waits while git is silent, such as during a slow transfer.
+            text = lines.get(timeout=CHECK_S)
+        except queue.Empty:
+            continue
+        if text is None:
+            return
+        yield text
 
 
 def _read_lines(stream: IO[bytes], lines: queue.SimpleQueue[str | None]) -> None:

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 MAX_BODY_BYTES = 64 * 1024
 _REGISTRATION_WINDOW_S = 600
-_ANY_PAGE = {"Access-Control-Allow-Origin": "*"}
+_ANY_ORIGIN = {"Access-Control-Allow-Origin": "*"}
 _PREFLIGHT = {
-    **_ANY_PAGE,
+    **_ANY_ORIGIN,
     "Access-Control-Allow-Methods": "POST, OPTIONS",
     "Access-Control-Allow-Headers": "authorization, content-type, mcp-protocol-version",
     "Access-Control-Max-Age": "600",
@@ -59,18 +59,25 @@ class OAuthEndpoints:
 
     def routes(self) -> list[Route]:
         """Return the routes, to be put into an application."""
-        pages_and_posts: Mapping[str, tuple[Endpoint, list[str]]] = {
+        forms: Mapping[str, tuple[Endpoint, list[str]]] = {
             addresses.SIGN_IN: (self._signing_in.sign_in, ["GET", "POST"]),
             addresses.SIGN_OUT: (self._signing_in.sign_out, ["POST"]),
             addresses.CONSENT: (self._signing_in.consent, ["GET", "POST"]),
             addresses.AUTHORIZE: (self._authorize, ["GET", "POST"]),
-            addresses.TOKEN: (self._token, ["POST", "OPTIONS"]),
-            addresses.REVOKE: (self._revoke, ["POST", "OPTIONS"]),
             addresses.DEVICE: (self._device.page, ["GET", "POST"]),
-            addresses.DEVICE_AUTHORIZATION: (self._authorize_device, ["POST", "OPTIONS"]),
+        }
+        # Pages of other origins may post to these, after a preflight.
+        posts: Mapping[str, Endpoint] = {
+            addresses.TOKEN: self._token,
+            addresses.REVOKE: self._revoke,
+            addresses.DEVICE_AUTHORIZATION: self._authorize_device,
         }
         return [
-            *(Route(path, _limit_body(end), methods=methods) for path, (end, methods) in pages_and_posts.items()),
+            *(Route(path, _limit_body(endpoint), methods=methods) for path, (endpoint, methods) in forms.items()),
+            *(
+                Route(path, _limit_body(_answer_preflight(endpoint)), methods=["POST", "OPTIONS"])
+                for path, endpoint in posts.items()
+            ),
             # All methods: if registration is off, the endpoint must be missing for each of them.
             Route(
                 addresses.REGISTER,
@@ -108,19 +115,13 @@ class OAuthEndpoints:
         return pages.error_page("This request can't continue", f"{text} {description_of(answer)}", root="../../")
 
     async def _token(self, request: Request) -> Response:
-        if request.method == "OPTIONS":
-            return Response(status_code=204, headers=_PREFLIGHT)
-        return _open(await (await self._load()).token(request))
+        return _allow_any_origin(await (await self._load()).token(request))
 
     async def _revoke(self, request: Request) -> Response:
-        if request.method == "OPTIONS":
-            return Response(status_code=204, headers=_PREFLIGHT)
-        return _open(await (await self._load()).revoke(request))
+        return _allow_any_origin(await (await self._load()).revoke(request))
 
     async def _authorize_device(self, request: Request) -> Response:
-        if request.method == "OPTIONS":
-            return Response(status_code=204, headers=_PREFLIGHT)
-        return _open(await self._device.authorize(request))
+        return _allow_any_origin(await self._device.authorize(request))
 
     async def _register(self, request: Request) -> Response:
         if not self._options.registration:
@@ -134,15 +135,15 @@ class OAuthEndpoints:
         admission = await anyio.to_thread.run_sync(self._state.attempts.admit, [limit])
         if not admission.is_granted:
             text = "Too many clients were registered from this address; try again later.\n"
-            return _open(PlainTextResponse(text, 429, {"Retry-After": str(round(admission.wait_s) + 1)}))
-        return _open(await (await self._load()).register(request))
+            return _allow_any_origin(PlainTextResponse(text, 429, {"Retry-After": str(round(admission.wait_s) + 1)}))
+        return _allow_any_origin(await (await self._load()).register(request))
 
     async def _metadata(self, request: Request) -> Response:
         if request.method == "OPTIONS":
             return Response(status_code=204, headers=_PREFLIGHT | {"Access-Control-Allow-Methods": "GET, OPTIONS"})
         base = self._options.base_of(request.scope)
         document = server_metadata(base, registration=self._options.registration, devices=self._options.devices)
-        return JSONResponse(document, headers=_ANY_PAGE | {"Cache-Control": "no-store"})
+        return JSONResponse(document, headers=_ANY_ORIGIN | {"Cache-Control": "no-store"})
 
 
 def description_of(answer: Response) -> str:
@@ -163,9 +164,18 @@ async def _style(_: Request) -> Response:
     return Response(pages.STYLE, media_type="text/css", headers={"Cache-Control": "max-age=3600"})
 
 
-def _open(answer: Response) -> Response:
-    answer.headers.update(_ANY_PAGE)
+def _allow_any_origin(answer: Response) -> Response:
+    answer.headers.update(_ANY_ORIGIN)
     return answer
+
+
+def _answer_preflight(endpoint: Endpoint) -> Endpoint:
+    async def answering_endpoint(request: Request) -> Response:
+        if request.method == "OPTIONS":
+            return Response(status_code=204, headers=_PREFLIGHT)
+        return await endpoint(request)
+
+    return answering_endpoint
 
 
 def _limit_body(endpoint: Endpoint) -> Endpoint:

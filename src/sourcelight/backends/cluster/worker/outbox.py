@@ -20,8 +20,8 @@ LINGER_S = 0.003
 FIRST_BYTES = 64 * 1024
 """Bytes of first rows that don't wait for more."""
 
-HANDED_S = 1.0
-"""Seconds that a search waits until these are sent."""
+MAX_SEND_S = 1.0
+"""Seconds for which a search waits until such first rows are sent."""
 
 BEAT_S = 0.25
 """Seconds after which a message without rows is sent, which proves that the worker is alive."""
@@ -40,11 +40,11 @@ class Outbox:
         self._changed = threading.Condition()
         self._waiter: asyncio.Future[None] | None = None
         self._is_notified = False
-        self._resting = True
-        self._began = loop.time()
-        self._sent_bytes = 0.0
-        self._handed = False
-        self._urgent = False
+        self._is_resting = True
+        self._start_s = loop.time()
+        self._last_sent_s = 0.0
+        self._first_rows_sent = False
+        self._is_urgent = False
         self.closed = False
 
     def put(self, item: Any, size: int = 0, *, urgent: bool = False) -> None:
@@ -59,13 +59,17 @@ class Outbox:
                 self._changed.wait(_STEP_S)
             self._items.append(item)
             self._bytes += size
-            first = not self._sent_bytes and self._bytes >= FIRST_BYTES
-            self._urgent = self._urgent or urgent or first
-            self._tell()
-            deadline = self._loop.time() + HANDED_S
+            has_many_first_rows = not self._last_sent_s and self._bytes >= FIRST_BYTES
+            self._is_urgent = self._is_urgent or urgent or has_many_first_rows
+            self._wake_loop()
+            deadline = self._loop.time() + MAX_SEND_S
             # The first rows wait for the event loop to take them. A search thread that continues at once keeps the
             # interpreter lock, and the rows would wait for its next switch.
-            while first and not (self._handed or self._cancellation.cancelled) and self._loop.time() < deadline:
+            while (
+                has_many_first_rows
+                and not (self._first_rows_sent or self._cancellation.cancelled)
+                and self._loop.time() < deadline
+            ):
                 self._changed.wait(_STEP_S)
 
     def close(self, last: Any) -> None:
@@ -73,37 +77,38 @@ class Outbox:
         with self._changed:
             self._items.append(last)
             self.closed = True
-            self._tell()
+            self._wake_loop()
 
     async def take(self) -> tuple[list[Any], bool]:
         """Return the items to send, and whether they are the last; no items after `BEAT_S` seconds of silence.
 
         The items of the previous call must have been sent.
         """
-        if self._sent_bytes and not self._handed:
+        if self._last_sent_s and not self._first_rows_sent:
             with self._changed:
-                self._handed = True
+                self._first_rows_sent = True
                 self._changed.notify_all()
         # The coordinator takes a longer silence for a dead worker, so a message without rows is sent in time.
-        silent = self._loop.time() + BEAT_S
-        await self._until(self._sent_bytes + GATHER_S if self._sent_bytes else self._began + REST_S, resting=True)
+        silence_end_s = self._loop.time() + BEAT_S
+        rest_end_s = self._last_sent_s + GATHER_S if self._last_sent_s else self._start_s + REST_S
+        await self._until(rest_end_s, resting=True)
         if not self._items:
-            await self._until(silent, resting=False)
+            await self._until(silence_end_s, resting=False)
             if not self._items:
                 return [], False
             await self._until(self._loop.time() + LINGER_S, resting=True)
         with self._changed:
             # Swapped under the lock: the returned list is never written again.
             items, last = self._items, self.closed
-            self._items, self._bytes, self._urgent = [], 0, False
+            self._items, self._bytes, self._is_urgent = [], 0, False
             self._changed.notify_all()
-        self._sent_bytes = self._loop.time()
+        self._last_sent_s = self._loop.time()
         return items, last
 
     @property
     def _due(self) -> bool:
         """Whether to send the buffered rows now."""
-        return self.closed or self._urgent or self._bytes >= MAX_BYTES // 2
+        return self.closed or self._is_urgent or self._bytes >= MAX_BYTES // 2
 
     async def _until(self, moment: float, *, resting: bool) -> None:
         """Wait for due items, or for any unless `resting`; at most until `moment` on the clock of the loop."""
@@ -113,7 +118,7 @@ class Outbox:
                 # this loop, so only after the future below exists: no wake-up is lost.
                 if self._due or (self._items and not resting):
                     return
-                self._resting, self._is_notified = resting, False
+                self._is_resting, self._is_notified = resting, False
             self._waiter = self._loop.create_future()
             timer = self._loop.call_at(moment, self._wake)
             try:
@@ -122,9 +127,9 @@ class Outbox:
                 timer.cancel()
                 self._waiter = None
 
-    def _tell(self) -> None:
+    def _wake_loop(self) -> None:
         """Wake the loop once; while it rests, only for items that end the rest."""
-        if self._is_notified or (self._resting and not self._due):
+        if self._is_notified or (self._is_resting and not self._due):
             return
         self._is_notified = True
         try:

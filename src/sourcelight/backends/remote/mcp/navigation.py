@@ -25,8 +25,8 @@ from sourcelight.core.tools.catalog import COLUMNS, table_of
 _HEX = re.compile(r"[0-9a-f]{40}")
 _MAX_REFERENCES = 10_000
 _USUAL_PAGES = frozenset({10, 20, 50, 100})  # 10 is documented without a limit; others are round numbers
-_ABOVE = 4  # lines that services of the text form show over a reference
-_SHOWN_ABOVE = 2  # and over a definition
+_LINES_ABOVE_REFERENCE, _LINES_ABOVE_DEFINITION = 4, 2
+"""Lines of context that services of the text form show above a reference, and above a definition."""
 
 
 async def _go_to_definition(request: ToolRequest) -> ToolResult:
@@ -82,7 +82,7 @@ def _definition(request: ToolRequest, rank: int, entry: Mapping[str, Any]) -> di
     text_chunks = numbered_chunks(str(chunks[0].get("content") or ""))
     text_chunk = text_chunks[0] if text_chunks else TextChunk(int(chunks[0].get("startLine") or 1), [""])
     lines = text_chunk.lines
-    number, line, start, end = _symbol_on(lines, text_chunk.first, request.arguments["symbol"], _SHOWN_ABOVE)
+    number, line, start, end = _symbol_on(lines, text_chunk.first, request.arguments["symbol"], _LINES_ABOVE_DEFINITION)
     row = {
         **_position(request, entry),
         "rank": rank,
@@ -100,9 +100,10 @@ def _definition(request: ToolRequest, rank: int, entry: Mapping[str, Any]) -> di
     if isinstance(own_number, int):
         own_line = lines[own_number - text_chunk.first] if 0 <= own_number - text_chunk.first < len(lines) else ""
         row |= {"line_number": own_number, "line": str(entry.get("text") or own_line), "start": None, "end": None}
-    same = ("kind", "how", "score", "start", "end", "container", "signature", "documentation", "reason")
-    row |= {name: entry[name] for name in same if name in entry}
-    row |= {ours: entry[name] for name, ours in (("beginLine", "start_line"), ("endLine", "end_line")) if name in entry}
+    shared_names = ("kind", "how", "score", "start", "end", "container", "signature", "documentation", "reason")
+    row |= {name: entry[name] for name in shared_names if name in entry}
+    renamed = (("beginLine", "start_line"), ("endLine", "end_line"))
+    row |= {column: entry[name] for name, column in renamed if name in entry}
     return row | _cell(entry)
 
 
@@ -118,12 +119,12 @@ def _symbol_on(lines: list[str], first: int, symbol: str, likely: int) -> tuple[
 
 
 def _position(request: ToolRequest, entry: Mapping[str, Any]) -> dict[str, Any]:
-    reason, url = str(entry.get("rev") or ""), request.blob(str(entry.get("url") or ""))
+    revision, url = str(entry.get("rev") or ""), request.blob(str(entry.get("url") or ""))
     is_requested_repository = str(entry.get("repo")) == request.arguments["repo"]
     return {
         "repository": str(entry.get("repo") or url.repository),
         "revision": (request.arguments.get("revision") or "") if is_requested_repository else "",
-        "commit": reason if _HEX.fullmatch(reason) else url.commit or None,
+        "commit": revision if _HEX.fullmatch(revision) else url.commit or None,
         "path": str(entry.get("path") or url.path),
         "symbol": request.arguments["symbol"],
     }
@@ -131,7 +132,7 @@ def _position(request: ToolRequest, entry: Mapping[str, Any]) -> dict[str, Any]:
 
 def _cell(entry: Mapping[str, Any]) -> dict[str, Any]:
     """Return the columns of a name in a notebook."""
-    return {ours: entry[name] for name, ours in (("cell", "cell"), ("cellLine", "cell_line")) if name in entry}
+    return {column: entry[name] for name, column in (("cell", "cell"), ("cellLine", "cell_line")) if name in entry}
 
 
 def _is_precise(entry: Mapping[str, Any]) -> bool:
@@ -156,19 +157,13 @@ def _references(request: ToolRequest, entry: Mapping[str, Any]) -> Iterator[dict
             ]
             for span in spans:
                 line = chunk.get("text") or text_chunk.lines[span["line"] - text_chunk.first]
-                span_columns = {
-                    "line_number": span["line"],
-                    "line": line,
-                    "start": span.get("start"),
-                    "end": span.get("end"),
-                }
-                yield {**location, **span_columns, **info}
+                start, end = span.get("start"), span.get("end")
+                yield {**location, "line_number": span["line"], "line": line, "start": start, "end": end, **info}
             if not spans:
                 number, line, start, end = _symbol_on(
-                    text_chunk.lines, text_chunk.first, request.arguments["symbol"], _ABOVE
+                    text_chunk.lines, text_chunk.first, request.arguments["symbol"], _LINES_ABOVE_REFERENCE
                 )
-                span_columns = {"line_number": number, "line": line, "start": start, "end": end}
-                yield {**location, **span_columns, **info}
+                yield {**location, "line_number": number, "line": line, "start": start, "end": end, **info}
 
 
 def _answer(

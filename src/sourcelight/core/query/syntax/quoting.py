@@ -65,10 +65,10 @@ def is_plain_value(field: str, value: str) -> bool:
 def _value_between(text: str) -> str | None:
     value = None
     for wrapped, terms in ((f"(x {text} x)", 3), (f"(x {text})", 2)):
-        read = second_term(wrapped, "keyword", terms=terms)
-        if not isinstance(read, RawFilter) or read.quoted or read.predicate is not None:
+        term = second_term(wrapped, "keyword", terms=terms)
+        if not isinstance(term, RawFilter) or term.quoted or term.predicate is not None:
             return None
-        value = read.value
+        value = term.value
     return value
 
 
@@ -76,10 +76,10 @@ def read_alone(text: str, pattern_type: str) -> str | None:
     """Return how a term `text` between any two others is read, None when it isn't one plain positive term."""
     value = None
     for wrapped, terms in ((f"(x and {text} and x)", 3), (f"(x and {text})", 2)):
-        read = second_term(wrapped, pattern_type, terms=terms)
-        if not isinstance(read, RawPattern) or read.quoted or read.slashed or read.negated:
+        term = second_term(wrapped, pattern_type, terms=terms)
+        if not isinstance(term, RawPattern) or term.quoted or term.slashed or term.negated:
             return None
-        value = read.value
+        value = term.value
     return None if _OPEN_MARK.fullmatch(text) else value
 
 

@@ -19,7 +19,7 @@ Side: TypeAlias = Literal["added", "removed"]
 
 @dataclass(frozen=True, slots=True)
 class PatternTerm:
-    """A pattern to be found; its places are shown when `visible`."""
+    """A pattern to find; its spans are shown if `visible`."""
 
     pattern: CompiledPattern
     visible: bool = True
@@ -30,7 +30,7 @@ Tree: TypeAlias = Boolean[PatternTerm]
 
 @dataclass(frozen=True, slots=True)
 class AnyPattern:
-    """At least one of `patterns` must be found (or, negated, none may be)."""
+    """At least one of `patterns` must match; if negated, none may."""
 
     patterns: tuple[CompiledPattern, ...]
     negated: bool = False
@@ -38,22 +38,22 @@ class AnyPattern:
 
 @dataclass(frozen=True, slots=True)
 class CommitFilter:
-    """Which commits.
+    """Filter of commits; each condition must hold.
 
     Attributes
     ----------
     revisions, excluded
-        Commits, 40 hex digits: what is reachable from any of `revisions` and from none of `excluded`. Without
-        `revisions`, everything that was ever brought in counts.
+        Commits, 40 hex digits: those reachable from any of `revisions` and from none of `excluded` pass. Without
+        `revisions`, every stored commit does.
     authors, committers
-        Looked for in the name, in the address and in ``Name <address>``, as written and as mailmap maps them. With
-        `whole_person`, in the last alone, as git does.
+        Patterns for the name, the address and ``Name <address>``, as written and as mailmap maps them. With
+        `whole_person`, for the last alone, as in git.
     messages
-        Looked for in whole messages, ``^`` and ``$`` at the bounds of lines.
+        Patterns for whole messages; ``^`` and ``$`` match at the bounds of lines.
     after, before
-        Seconds since 1970 that the committer time must be greater, and less, than.
+        Seconds since 1970; the committer time must be greater than `after` and less than `before`.
     merges
-        None: all; True: merges alone; False: none.
+        True: merges alone; False: no merges; None: both.
     """
 
     revisions: tuple[str, ...] = ()
@@ -81,8 +81,8 @@ class ChangedFileFilter:
 class CommitQuery:
     """Commits by their messages and changes.
 
-    `tree` is over the message. Of `changed`, each must be found in some added or removed line of some of the `files`
-    (git's ``-G``). With `files` alone, some file must pass.
+    `tree` is over the message. Each of `changed` must match an added or removed line of one of the `files` (git's
+    ``-G``). With `files` alone, one changed file must pass.
     """
 
     commits: CommitFilter = CommitFilter()
@@ -98,17 +98,17 @@ class DiffQuery:
     Attributes
     ----------
     commits, files
-        Where.
+        Filters of the changes to search.
     tree
-        Must hold for the changed lines of one file in one commit; each of its terms is searched for in each line.
+        Must hold for the changed lines of one file in one commit; each of its terms is matched against each line.
         None: every line.
     sides
         Lines that count.
     with_rows
-        Whether rows are wanted where no term is shown, as without a tree: they are then all that the changes hold.
+        Whether to return rows if no term is visible, as without a tree: these are all lines of the changes.
     changes
-        ``lines``: a line that matches was added or removed (git's ``-G``). ``count``: the number of places that match
-        went up or down in the file (``-S``), for a tree of one term.
+        ``lines``: a line that matches was added or removed (git's ``-G``). ``count``: the number of matches in the
+        file rose or fell (``-S``), for a tree of one term.
     """
 
     commits: CommitFilter = CommitFilter()
