@@ -256,3 +256,43 @@ def test_two_rules_of_one_target_are_left_out() -> None:
 def test_long_questions_are_read_at_once(word: str) -> None:
     """Nested repetitions would take minutes."""
     assert read_build_question("which version of " + word * (280 // len(word)) + "?!") is None
+
+
+POM_WITH_COMMENT = """<!-- <dependency>
+<groupId>a</groupId><artifactId>gone</artifactId>
+</dependency> -->
+<dependency>
+<groupId>a</groupId>
+<artifactId>kept</artifactId>
+</dependency>
+"""
+GRADLE_WITH_COMMENT = "/* implementation 'org.old:old:1'\n*/\nimplementation 'org.new:new:2'\n"
+SETUP = 'setup(install_requires=["loom[x]>=1"], extras_require={"fast": ["silk"]})\n'
+TERRAFORM = """terraform {
+  required_providers {
+    aws = {
+      source = "hashicorp/aws"
+      version = ">= 6"
+    }
+  }
+}
+module "a" {
+  source = "./modules/a"
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "expected"),
+    [
+        ("pom.xml", POM_WITH_COMMENT, [("a:kept", "", 6)]),
+        ("build.gradle", GRADLE_WITH_COMMENT, [("org.new:new", "", 3)]),
+        ("setup.py", SETUP, [("loom", "", 1), ("silk", "extras_require", 1)]),
+        ("versions.tf", TERRAFORM, [("hashicorp/aws", "provider", 5)]),
+    ],
+)
+def test_comments_and_further_lists_of_a_line_are_told_apart(
+    path: str, text: str, expected: list[tuple[str, str, int]]
+) -> None:
+    requirements = read_requirements(path, text.split("\n"))
+    assert [(item.name, item.group, item.line) for item in requirements or ()] == expected

@@ -38,7 +38,7 @@ _OF_GROUP = {
     "dev": "dev", "development": "dev", "test": "test", "testing": "test", "tests": "test", "optional": "optional",
     "peer": "peer", "build": "build", "runtime": "runtime", "run-time": "runtime", "production": "runtime",
     "required": "required", "mandatory": "required", "must": "required", "hard": "required", "docs": "doc",
-    "doc": "doc", "documentation": "doc", "indirect": "indirect", "transitive": "indirect",
+    "doc": "doc", "documentation": "doc", "direct": "direct", "indirect": "indirect", "transitive": "indirect",
 }  # fmt: skip
 _CONDITION = (
     r"(?:\s+(?:(?:as|for|in|by|on|from|with|during|when|to)\s+)+(?:(?:an?|the|its|our)\s+)?(?P<tail>"

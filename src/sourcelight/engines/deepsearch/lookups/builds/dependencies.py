@@ -102,7 +102,7 @@ def find_dependency(work: Work, question: PackageQuestion, notes: list[str]) -> 
         related = _related(manifests, question.name)
         # Their versions are not that of the requested package.
         if related and question.asks != "version":
-            return _state_related(work, texts, related, queries, notes)
+            return _state_related(work, texts, question.name, related, queries, notes)
         return _no_dependency(work, texts, question, read, unread, queries, notes, is_selected=is_selected)
     matches_of_all = _match(manifests_of_all, question.name)[0] if is_selected else matches
     matches = _in_order(matches, question)
@@ -169,6 +169,8 @@ def _is_of_group(match: _Match, group: str) -> bool:
     if not group:
         return True
     list_name = match.requirement.group
+    if group == "direct":
+        return "indirect" not in list_name
     if group in {"runtime", "required"}:
         return not list_name or list_name == PLATFORM
     text = f"{match.manifest.path.rpartition('/')[2]} {list_name}" if group in {"dev", "test", "doc"} else list_name
@@ -198,7 +200,7 @@ def _statement(
                 for other in all_matches
                 if other.requirement.version
                 and other.manifest.target is match.manifest.target
-                and other.manifest.path != match.manifest.path
+                and other.manifest.directory != match.manifest.directory
                 and _is_above(other.manifest.path, match.manifest.path)
             ),
             None,
@@ -256,9 +258,11 @@ def _related(manifests: Sequence[Manifest], name: str) -> list[_Match]:
 
 
 def _state_related(
-    work: Work, texts: FileTexts, related: Sequence[_Match], queries: list[str], notes: list[str]
+    work: Work, texts: FileTexts, name: str, related: Sequence[_Match], queries: list[str], notes: list[str]
 ) -> Finding:
     statements = [state_requirement(work, texts, match.manifest, match.requirement) for match in related]
+    note = f", a package whose name begins with {code(name)}"
+    statements[0] = Statement(f"{statements[0].text}{note}", statements[0].evidence)
     finding = Finding(
         statements[0], "dependency", queries=[join_queries(queries)], notes=notes, heading="Other packages of the name"
     )

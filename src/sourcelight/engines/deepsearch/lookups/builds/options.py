@@ -13,7 +13,7 @@ from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.lookups.builds.manifest_files import is_repository
-from sourcelight.engines.deepsearch.lookups.manifests import normalize
+from sourcelight.engines.deepsearch.lookups.manifests import normalize, without_comments
 from sourcelight.engines.deepsearch.lookups.names import rank_of
 
 _FILES = (
@@ -37,7 +37,7 @@ def find_option(work: Work, name: str, owner: str, queries: list[str], notes: li
         target = work.inquiry.pins.of(repository)
         if target is None or rank_of(path) > 1 or not _is_of(work, path, owner):
             continue
-        for value, start, end in _defaults_in(path, texts.lines(target, path), name):
+        for value, start, end in _defaults_in(path, without_comments(path, texts.lines(target, path)), name):
             defaults.append((value, texts.evidence(target, path, start, end, "definition", 1.0, (name,))))
     if not defaults or len({value for value, _ in defaults}) > 1 or len(work.inquiry.pins) > 1:
         return None

@@ -13,7 +13,13 @@ from sourcelight.engines.deepsearch.lookups.manifests.formats import (
     requirements_rank,
 )
 from sourcelight.engines.deepsearch.lookups.manifests.other_formats import BY_NAME, PLATFORM, PLUGIN
-from sourcelight.engines.deepsearch.lookups.manifests.requirement import Requirement, has_part, is_same, normalize
+from sourcelight.engines.deepsearch.lookups.manifests.requirement import (
+    Requirement,
+    has_part,
+    is_same,
+    normalize,
+    without_comments,
+)
 from sourcelight.engines.deepsearch.lookups.manifests.runtimes import (
     MANIFESTS,
     OTHER_MANIFESTS,
@@ -42,4 +48,5 @@ __all__ = [
     "read_requirements",
     "read_runtime",
     "requirements_rank",
+    "without_comments",
 ]

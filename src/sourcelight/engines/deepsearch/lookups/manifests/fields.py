@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sourcelight.engines.deepsearch.lookups.manifests.requirement import without_comments
+
 _MAX_LINE = 1_000
 
 
@@ -60,6 +62,7 @@ def read_fields(path: str, lines: Sequence[str], kind: str, name: str = "", grou
         ``default`` for features that are on by default.
     """
     base = path.rpartition("/")[2]
+    lines = without_comments(path, lines)
     try:
         if kind == "features":
             fields = list(_features(base, lines, group))

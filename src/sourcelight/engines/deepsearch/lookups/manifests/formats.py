@@ -19,7 +19,7 @@ from sourcelight.engines.deepsearch.lookups.manifests.other_formats import (
     PLATFORM,
     maven_plugins,
 )
-from sourcelight.engines.deepsearch.lookups.manifests.requirement import Requirement
+from sourcelight.engines.deepsearch.lookups.manifests.requirement import Requirement, without_comments
 
 _REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9][\w.-]*)\s*(\[[^\]]*\])?\s*([^;#]*)")
 _GO_LINE = re.compile(r"^\s*(?:require\s+)?([\w.-]+(?:/[\w.~-]+)+|[\w-]+\.[\w.-]+/?[\w./-]*)\s+(v[\w.+-]+)(.*)$")
@@ -35,6 +35,10 @@ _BY_ALIAS = re.compile(
 )
 _COORDINATES = re.compile(r"""['"]([\w.-]+):([\w.-]+):([^'":@]+)(?:[:@][\w-]+)*['"]""")
 _QUOTED = re.compile(r"""['"]([A-Za-z0-9][\w.-]*(?:\[[^\]]*\])?\s*(?:[<>=!~][^'"]*)?)['"]""")
+_LIST_OF_SETUP = re.compile(
+    r"\b(install_requires|extras_require|tests_require|setup_requires|requires)\s*=\s*(?=[\[{(])"
+)
+_MAX_LINE = 2_000
 _PLAIN_REQUIREMENTS = re.compile(r"^requirements\.(?:txt|in)$")
 
 
@@ -57,7 +61,7 @@ def read_requirements(path: str, lines: Sequence[str]) -> list[Requirement] | No
     for pattern, reader in _READERS:
         if re.search(pattern, name):
             try:
-                return list(reader(lines))
+                return list(reader(without_comments(path, lines)))
             # Errors of parsers, and of manifests whose values have unexpected types, such as a list for a table.
             except (ValueError, TypeError, AttributeError, RecursionError):
                 return None
@@ -220,27 +224,38 @@ def _setup_py(lines: Sequence[str]) -> Iterator[Requirement]:
     """Yield texts in lists after ``install_requires=`` and the like; lists built elsewhere are not read."""
     key, depth = "", 0
     for number, line in enumerate(lines, 1):
-        opening = re.search(
-            r"\b(install_requires|extras_require|tests_require|setup_requires|requires)\s*=\s*(?=[\[{(])", line
-        )
-        if opening is not None and not key:
-            key, depth, text = opening[1], 0, line[opening.end() :]
-        elif key:
-            text = line
-        else:
-            continue
-        for match in _QUOTED.finditer(text.split("#")[0]):
-            # A key of `extras_require`, which is the name of an extra.
-            if text[match.end() :].lstrip().startswith(":"):
-                continue
-            match_of_name = _REQUIREMENT.match(match[1])
-            if match_of_name is not None:
-                group = "" if key in {"install_requires", "requires"} else key
-                yield Requirement(match_of_name[1], " ".join(match_of_name[3].split()), group, number)
-        # The list ends with the bracket that opened it. Brackets in texts, as of extras, come in pairs.
-        depth += sum(text.count(letter) for letter in "[{(") - sum(text.count(letter) for letter in "]})")
-        if depth <= 0:
-            key = ""
+        remaining = line[:_MAX_LINE].split("#")[0]
+        while remaining:
+            if not key:
+                opening = _LIST_OF_SETUP.search(remaining)
+                if opening is None:
+                    break
+                key, depth, remaining = opening[1], 0, remaining[opening.end() :]
+            text, depth = _until_closed(remaining, depth)
+            remaining = remaining[len(text) :]
+            for match in _QUOTED.finditer(text):
+                # A key of `extras_require`, which is the name of an extra.
+                if text[match.end() :].lstrip().startswith(":"):
+                    continue
+                match_of_name = _REQUIREMENT.match(match[1])
+                if match_of_name is not None:
+                    group = "" if key in {"install_requires", "requires"} else key
+                    yield Requirement(match_of_name[1], " ".join(match_of_name[3].split()), group, number)
+            # The list ends with the bracket that opened it.
+            if depth <= 0:
+                key = ""
+
+
+def _until_closed(text: str, depth: int) -> tuple[str, int]:
+    """Return a text up to the bracket that closes all that are open, and how many are still open behind it.
+
+    Brackets in texts, as of extras, come in pairs.
+    """
+    for index, letter in enumerate(text):
+        depth += (letter in "[{(") - (letter in "]})")
+        if depth <= 0 and letter in "]})":
+            return text[: index + 1], 0
+    return text, depth
 
 
 def _pom(lines: Sequence[str]) -> Iterator[Requirement]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -26,6 +27,27 @@ class Requirement:
     version: str
     group: str
     line: int
+
+
+_COMMENTS = (
+    (r"\.(?:xml|[cfv][sb]proj|props|targets|config)$", "<!--", "-->"),
+    (r"\.(?:gradle|kts|swift|sbt)$", "/*", "*/"),
+    (r"(?:CMakeLists\.txt|\.cmake)$", "#[[", "]]"),
+)
+
+
+def without_comments(path: str, lines: Sequence[str]) -> list[str]:
+    """Return lines with spaces for the comments that go over several lines, so that numbers of lines stay."""
+    marks = next(((start, end) for pattern, start, end in _COMMENTS if re.search(pattern, path) is not None), None)
+    if marks is None or not any(marks[0] in line for line in lines):
+        return list(lines)
+    text, parts, position = "\n".join(lines), list[str](), 0
+    while (start := text.find(marks[0], position)) >= 0:
+        end = text.find(marks[1], start + len(marks[0]))
+        end = len(text) if end < 0 else end + len(marks[1])
+        parts += [text[position:start], re.sub(r"[^\n]", " ", text[start:end])]
+        position = end
+    return "".join([*parts, text[position:]]).split("\n")
 
 
 def normalize(name: str) -> str:

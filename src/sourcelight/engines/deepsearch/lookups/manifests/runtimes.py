@@ -6,6 +6,8 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
+from sourcelight.engines.deepsearch.lookups.manifests.requirement import without_comments
+
 MANIFESTS = (
     r"(^|/)(pyproject\.toml|setup\.(py|cfg)|[\w-]*requirements[\w.-]*\.(txt|in)|package\.json|go\.mod|Cargo\.toml"
     r"|composer\.json|[\w.-]+\.gemspec|Gemfile|pom\.xml|build\.gradle(\.kts)?|Package(@swift-[\d.]+)?\.swift|mix\.exs|[\w.-]+\.cabal|pubspec\.ya?ml|DESCRIPTION|cpanfile"
@@ -87,6 +89,7 @@ _OBJECTS = {"node": ("engines", "node"), "php": ("require", "php")}
 
 def read_runtime(path: str, lines: Sequence[str], runtime: str) -> tuple[str, int] | None:
     """Return the version of a language that a manifest requires, and its line (from 1)."""
+    lines = without_comments(path, lines)
     for file_pattern, pattern in _RUNTIME_LINES.get(runtime, ()):
         if re.search(rf"(?:^|/)[^/]*(?:{file_pattern})", path) is None:
             continue
