@@ -40,6 +40,11 @@ FILES: dict[str | bytes, str | bytes | None] = {
         'pub enum Shore {\n    #[doc = "Sand, or not"]\n    Sand(u8, u8),\n'
         "    Rock { height: u8, width: u8 },\n    Mud = 3,\n}\n"
     ),
+    "src/traits.rs": (
+        "#[derive(Debug, Clone)]\npub struct Reed;\n\n"
+        "impl fmt::Display for Reed {}\nimpl<'a> From<&'a str> for Reed {}\n"
+        "// impl Gone for Reed {}\nimpl Iterator for Reeds {}\nimpl<F: Fn(u8) -> u8> Run<F> for Reed {}\n"
+    ),
     "src/shore.h": (
         '#include <stdio.h>\n/* #include "gone.h" */\n#include "pond.h"\n'
         "typedef enum {\n  SHORE_NEAR = 0, /* SHORE_LOST, */\n  SHORE_FAR\n} shore_kind;\n"
@@ -73,7 +78,7 @@ FILES: dict[str | bytes, str | bytes | None] = {
     ),
     "lib/Fill.hs": (
         "module Fill(spill) where\n\n{-# NOINLINE spill #-}\nspill :: Int -> Int\nspill x = x -- spill it\n\n"
-        "{- spill 3 -}\nwet :: [Int] -> [Int]\nwet = map spill\n"
+        "{- spill 3 -}\nlevel :: Int\nlevel = 12 -- level = 13\n\nwet :: [Int] -> [Int]\nwet = map spill\n"
     ),
     "lib/Flow.pm": (
         "package Flow;\n\n=head1 drain(1)\n\n=cut\n\nsub drain { 1 }\n\nsub run {\n    my $self = shift;\n"
@@ -125,7 +130,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
         ("Which modules does lib/Shore.hs import?", "`lib/Shore.hs` imports `Data.Map` "),
         ("What does web/shore.ts import?", "`web/shore.ts` imports `./a`, `./b` and `c` "),
         ("What calls `fill`?", "`fill` is called by name in line 7 of `R/shore.R`"),
-        ("What calls `spill`?", "`spill` is called or referenced by name in line 9 of `lib/Fill.hs`"),
+        ("What calls `spill`?", "`spill` is called or referenced by name in line 12 of `lib/Fill.hs`"),
         ("What calls `drain`?", "`drain` is called by name in line 11 of `lib/Flow.pm`"),
         ("What calls `seep`?", "`seep` is called by name in line 8 of `lib/changeset.ex`"),
         ("Where is `seep` defined?", "`seep` is defined in `lib/changeset.ex`, line 6, as a function"),
@@ -136,6 +141,11 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
         ("What is the default of `opts` of `dive`?", "The default of `opts` of `dive` is `[]`, in"),
         ("What is the default of `isFrozen`?", "The default of the parameter `isFrozen` is `true`, in"),
         ("What is the default of `speed` of `skate`?", "The default of `speed` of `skate` has several values: `3` in"),
+        ("What is the value of `level`?", "`level` is set to `12`, in `lib/Fill.hs`, line 9"),
+        (
+            "Which traits does `Reed` implement?",
+            "`Reed` implements `fmt::Display`, `From<&'a str>` and `Run<F>` and derives `Debug` and `Clone`",
+        ),
         ("Which packages does R/shore.R load?", "`R/shore.R` imports `dplyr` and `stats` "),
         ("What does src/App.php import?", "`src/App.php` imports `Shore\\Bed` and `Shore\\{Sand, Rock}` "),
         ("What was bed.txt renamed to?", "`bed.txt` was renamed to `beds/bed.txt` by Grace on "),

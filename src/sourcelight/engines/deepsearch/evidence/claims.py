@@ -132,12 +132,19 @@ CLAIMS: Sequence[Claim] = (
         ("classes.find_bases",),
     ),
     Claim(
+        ("`…` implements …", "`…` derives …"),
+        "lines",
+        "The cited lines begin `impl` blocks of Rust for the type, or derive a trait. There may be other traits.",
+        _PLACES,
+        ("classes._find_traits",),
+    ),
+    Claim(
         ("The body of `…` lists …",),
         "lines",
         "The cited lines of the enum have the names. A grammar and a reading of the body by commas or cases give the "
         "same ones, and no condition of a preprocessor leaves some out.",
         _PLACES,
-        ("classes.find_members",),
+        ("members.find_members",),
     ),
     Claim(
         ("`…` imports …",),

@@ -27,7 +27,7 @@ from sourcelight.engines.deepsearch.lookups.builds.manifest_files import is_repo
 from sourcelight.engines.deepsearch.lookups.builds.options import find_option
 from sourcelight.engines.deepsearch.lookups.builds.settings import find_base_image, find_key, find_tested_versions
 from sourcelight.engines.deepsearch.lookups.calls import find_callees, find_callers
-from sourcelight.engines.deepsearch.lookups.classes import find_bases, find_members
+from sourcelight.engines.deepsearch.lookups.classes import find_bases
 from sourcelight.engines.deepsearch.lookups.comparison import (
     find_difference,
     find_lacking_parameter,
@@ -42,6 +42,7 @@ from sourcelight.engines.deepsearch.lookups.defaults import (
 )
 from sourcelight.engines.deepsearch.lookups.environment import find_variable, list_environment
 from sourcelight.engines.deepsearch.lookups.initial_values import find_constant_of, find_initial_value
+from sourcelight.engines.deepsearch.lookups.members import find_members
 from sourcelight.engines.deepsearch.lookups.names import (
     MAX_DETAILS,
     DefinitionLocation,

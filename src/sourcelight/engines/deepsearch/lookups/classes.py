@@ -1,25 +1,24 @@
-"""Read the base classes of a class from its head, and the members of an enum from its body."""
+"""Read the base classes of a class from its head, and the traits of a type of Rust from its blocks."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sourcelight.core.markup import code, join_words
-from sourcelight.core.query.languages import language_of
-from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, Finding, Statement
+from sourcelight.core.query.regexps import escape_regexp
+from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.kinds import kind_in_words
 from sourcelight.engines.deepsearch.facts.model import Work
-from sourcelight.engines.deepsearch.facts.searches import join_queries
-from sourcelight.engines.deepsearch.facts.subclasses import C_FAMILY
-from sourcelight.engines.deepsearch.facts.unparsed_definitions import is_parsed
+from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
+from sourcelight.engines.deepsearch.facts.subclasses import is_code
 from sourcelight.engines.deepsearch.lookups.names import (
     SHOWN,
     DefinitionLocation,
     best_locations,
     head_at,
+    rank_of,
     with_repository,
 )
 from sourcelight.engines.deepsearch.lookups.values import blank_brackets, parameters_of
@@ -36,6 +35,8 @@ _ACCESS = re.compile(r"^(?:(?:public|protected|private|virtual)\s+)+")
 def find_bases(work: Work, locations: Sequence[DefinitionLocation], name: str, queries: list[str]) -> Finding | None:
     """Return the bases that the heads of a class name; None if none is a class, or for other languages."""
     texts = FileTexts(work.context)
+    if all(location.path.endswith(".rs") for location in locations):
+        return _find_traits(work, texts, best_locations(locations), queries)
     classes = [location for location in best_locations(locations) if location.definition.kind in _CLASSES]
     # The name of another type, as in `type A = B & C`, has no head.
     kinds = [
@@ -67,6 +68,67 @@ def find_bases(work: Work, locations: Sequence[DefinitionLocation], name: str, q
     finding.quotes = [head_at(texts, classes[0])]
     finding.method.append("Lists direct bases, without bases that are added at run time.")
     return finding
+
+
+_IMPL = re.compile(r"\s*(?:unsafe\s+)?impl\b(?P<trait>.*?)\sfor\s+(?P<type>.*)")
+_DERIVE = re.compile(r"\s*#\[derive\((?P<traits>[^)]*)\)\]")
+_MAX_IMPL, MAX_TRAITS = 500, 24
+
+
+def _find_traits(
+    work: Work, texts: FileTexts, locations: Sequence[DefinitionLocation], queries: list[str]
+) -> Finding | None:
+    """Return the traits that ``impl`` blocks of Rust name for a type, and those that it derives; None for none."""
+    if len(locations) != 1 or locations[0].definition.kind not in {"class", "struct", "enum"}:
+        return None
+    location, name = locations[0], locations[0].definition.name
+    notes: list[str] = []
+    searches = make_queries(work, rf"case:yes type:file file:\.rs$ /\bimpl\b.*\bfor\b.*\b{escape_regexp(name)}\b/")
+    evidence: list[FileEvidence] = []
+    traits: list[str] = []
+    for row in run_searches(work, searches, notes):
+        target, line = work.inquiry.pins.of(row["repository"]), row["line"] or ""
+        match = _IMPL.match(line) if len(line) <= _MAX_IMPL else None
+        if target is None or match is None or rank_of(row["path"]) != location.rank or not is_code(texts, work, row):
+            continue
+        subject = re.match(r"&?\s*(?:'\w+\s+)?(?:mut\s+)?(?:\w+::)*(\w+)\s*(?:[<{]|where\b|$)", match["type"])
+        trait = _without_parameters(match["trait"])
+        if subject is None or subject[1] != name or not trait or trait in traits:
+            continue
+        traits.append(trait)
+        evidence.append(
+            texts.evidence(target, row["path"], row["line_number"], row["line_number"], "usage", 1.0, (name,))
+        )
+    lines = texts.lines(location.target, location.path)
+    start = location.definition.line
+    while start > 1 and lines[start - 2].lstrip().startswith(("#[", "//")):
+        start -= 1
+    above = range(start, location.definition.line)
+    derives = [(number, match) for number in above if (match := _DERIVE.match(lines[number - 1])) is not None]
+    derived = [trait.strip() for _, match in derives for trait in match["traits"].split(",") if trait.strip()]
+    evidence += [
+        texts.evidence(location.target, location.path, number, location.definition.line, "definition", 1.0, (name,))
+        for number, _ in derives
+    ]
+    parts = [f"implements {join_words([code(trait) for trait in traits[:MAX_TRAITS]])}"] if traits else []
+    parts += [f"derives {join_words([code(trait) for trait in derived])}"] if derived else []
+    if not parts or len(traits) > MAX_TRAITS:
+        return None
+    finding = Finding(Statement(f"{code(name)} {' and '.join(parts)}", tuple(evidence)), "bases", notes=notes)
+    finding.queries = [join_queries([*queries, *searches])]
+    finding.method.append("Blocks of `impl` count by their first line; those that a macro makes are not listed.")
+    return finding
+
+
+def _without_parameters(text: str) -> str:
+    """Return a trait without the parameters that follow ``impl``."""
+    text = text.strip()
+    depth = 0
+    for index, letter in enumerate(text if text.startswith("<") else ""):
+        depth += {"<": 1, ">": -1}.get(letter, 0) * (text[index - 1 : index + 1] != "->")
+        if not depth:
+            return text[index + 1 :].strip().lstrip("!?")
+    return "" if text.startswith("<") else text
 
 
 def bases_of(  # noqa: PLR0911 - one for each form of head
@@ -147,224 +209,3 @@ def _split(text: str) -> list[str]:
             parts.append(text[start:position].strip())
             start = position + 1
     return [part for part in parts if part]
-
-
-@dataclass(frozen=True, slots=True)
-class EnumMember:
-    """A member of an enum: its name and its line, from 1."""
-
-    name: str
-    line: int
-
-
-def find_members(work: Work, locations: Sequence[DefinitionLocation], name: str, queries: list[str]) -> Finding | None:
-    """Return the members of an enum; None if the name is something else, or if some members may be missing."""
-    texts = FileTexts(work.context)
-    enums: list[tuple[DefinitionLocation, list[EnumMember]]] = []
-    for location in best_locations(locations):
-        lines = texts.lines(location.target, location.path)
-        members = members_of(lines, location)
-        if members == []:
-            continue
-        if members is None or not _has_same_members(texts, location, members):
-            return None
-        if not all(member.name in lines[member.line - 1] for member in members):
-            return None
-        enums.append((location, members))
-    if not enums or len(enums) > SHOWN:
-        return None
-    sentences, evidence = [], []
-    for location, members in enums:
-        lines = texts.lines(location.target, location.path)
-        location_text = f"{code(location.path)}{with_repository(work, location)}, line {location.definition.line:,}"
-        visible = members[:MAX_MEMBERS]
-        names = join_words([code(member.name) for member in visible])
-        # What a condition of the preprocessor or of the build leaves out can't be known from the text.
-        body = lines[location.definition.begin_line - 1 : members[-1].line + 1]
-        if any(re.match(r"\s*#\s*if|\s*#\[cfg", line) for line in body):
-            names += ", some of them under a condition,"
-        among = f"{len(members):,} members, among them " if len(members) > len(visible) else ""
-        sentences.append(f"{among}{names} in {location_text}")
-        line_numbers = sorted({location.definition.line, *(member.line for member in visible)})
-        is_short = line_numbers[-1] - line_numbers[0] < MAX_LINES
-        ranges = [(line_numbers[0], line_numbers[-1])] if is_short else [(line, line) for line in line_numbers]
-        evidence += [
-            texts.evidence(location.target, location.path, start, end, "definition", 1.0, (name,))
-            for start, end in ranges
-        ]
-    statement = Statement(f"The body of {code(name)} lists {'; '.join(sentences)}", tuple(evidence))
-    finding = Finding(statement, "members", queries=[join_queries(queries)])
-    # `_has_same_members` compared the names with those of a grammar, where one reads the file.
-    finding.recounts = frozenset(len(members) for _, members in enums)
-    finding.quotes = [head_at(texts, enums[0][0])]
-    finding.method.append("Members that are added elsewhere, such as by an extension or a macro, are not listed.")
-    return finding
-
-
-def _has_same_members(texts: FileTexts, location: DefinitionLocation, members: Sequence[EnumMember]) -> bool:
-    """Return whether a grammar finds the same members, if one reads the file."""
-    if location.path.endswith((".py", ".pyi")) or not is_parsed(texts, location.target, location.path):
-        # The grammar of Python knows no members of enums, and other files have none.
-        return True
-    parsed = texts.definitions(location.target, location.path)
-    body = range(location.definition.begin_line, location.definition.end_line + 1)
-    names = [
-        definition.name
-        for definition in (parsed.definitions() if parsed is not None else ())
-        if definition.kind == "enummember" and definition.line in body
-        if definition.container.rpartition(".")[2] == location.definition.name
-    ]
-    return sorted(names) == sorted(member.name for member in members)
-
-
-def members_of(  # noqa: PLR0911 - one for each form of body
-    lines: Sequence[str], location: DefinitionLocation
-) -> list[EnumMember] | None:
-    """Return the members of an enum in the order of the file: none of another thing, None for an unknown form."""
-    line, path, name = location.definition.line, location.path, location.definition.name
-    if not 0 < line <= len(lines) or location.definition.kind not in _WITH_MEMBERS:
-        return []
-    language = language_of(path)
-    if language == "Python":
-        return _python_members(lines, line, name)
-    if language == "Haskell":
-        return _haskell_members(lines, line, name)
-    # In C, the name may follow the body: `typedef enum { A, B } letter;`.
-    is_behind = language in C_FAMILY and location.definition.begin_line < line
-    first_line = location.definition.begin_line if is_behind else line
-    word = "" if is_behind else rf"(?<![\w$]){re.escape(name)}(?![\w$])"
-    # A generated file may have lines of any length.
-    text = "\n".join(lines[first_line - 1 : first_line - 1 + _MAX_BODY_LINES])[:_MAX_BODY]
-    text = _NO_CODE.sub(_blank, text)
-    head = re.match(rf"[^\n=;(){{]*\benum\b[^=;(){{]*{word}[^{{;]*\{{", text)
-    body = None if head is None else _body_of(text[head.end() :])
-    if head is None:
-        return []
-    if body is None or re.search(r"^\s*#\s*(?:include|define)\b", body, re.MULTILINE):
-        return None
-    first_line += text.count("\n", 0, head.end())
-    outer = _outermost(re.sub(r"(?m)^[ \t]*#[ \t]*(?:if|el|endif|warning|region|endregion|pragma).*", _blank, body))
-    if language in {"Swift", "PHP", "Scala"}:
-        return _members_after_case(outer, first_line)
-    # What follows the first semicolon in Java, Kotlin and Dart are methods.
-    return _members_between_commas(_BARE_ATTRIBUTES.sub(_blank, outer).partition(";")[0], first_line)
-
-
-_WITH_MEMBERS = frozenset({"enum", "class", "type", "struct"})
-MAX_MEMBERS = 24
-"""Members that a headline names."""
-_MAX_BODY_LINES, _MAX_BODY = 600, 60_000
-"""Lines and characters of a body that are read."""
-_NO_CODE = re.compile(
-    r"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])'|`[^`\n]*`(?=\s*=)",
-    re.DOTALL,
-)
-_BARE_ATTRIBUTES = re.compile(r"#?\[[^\]\n]*\]|@[\w.]+(?:[ \t]*\([^()]*\))?")
-_MEMBER = re.compile(r"\s*(?P<name>[A-Za-z_$][\w$]*)\s*(?:[={(].*)?\s*", re.DOTALL)
-
-
-def _blank(match: re.Match[str]) -> str:
-    return re.sub(r"[^\n]", " ", match[0])
-
-
-def _outermost(text: str) -> str:
-    """Blank what is in brackets, so that positions and lines stay."""
-    blanked = blank_brackets(text)
-    return "".join("\n" if letter == "\n" else other for letter, other in zip(text, blanked, strict=True))
-
-
-def _body_of(text: str) -> str | None:
-    """Return the text before the brace that closes a body whose opening brace precedes it."""
-    depth = 1
-    for match in re.finditer(r"[{}]", text):
-        depth += 1 if match[0] == "{" else -1
-        if not depth:
-            return text[: match.start()]
-    return None
-
-
-def _members_between_commas(text: str, first_line: int) -> list[EnumMember] | None:
-    members: list[EnumMember] = []
-    start = 0
-    for end in [*(match.start() for match in re.finditer(",", text)), len(text)]:
-        item_text, offset = text[start:end], start
-        start = end + 1
-        if not item_text.strip():
-            continue
-        match = _MEMBER.fullmatch(item_text)
-        if match is None:
-            return None
-        members.append(EnumMember(match["name"], first_line + text.count("\n", 0, offset + match.start("name"))))
-    # The branches of a condition may name one member twice.
-    return list({member.name: member for member in reversed(members)}.values())[::-1] or None
-
-
-def _members_after_case(text: str, first_line: int) -> list[EnumMember] | None:
-    """Return what follows ``case`` in the outermost level of a body, whose further levels are blanked."""
-    members: list[EnumMember] = []
-    for match in re.finditer(r"(?m)^[^\S\n]*(?:@\w+\s+)*(?:indirect\s+)?case\s+", text):
-        # A list goes on below a comma.
-        list_match = re.match(r"[^\n;]*(?:,[^\S\n]*\n[^\n;]*)*", text[match.end() :])
-        following = "" if list_match is None else list_match[0]
-        offset = match.end()
-        for item_text in following.split(","):
-            name = re.match(r"\s*`?([A-Za-z_]\w*)`?\s*(?:[({=:].*|extends\b.*)?$", item_text, re.DOTALL)
-            if name is None:
-                return None
-            members.append(EnumMember(name[1], first_line + text.count("\n", 0, offset + name.start(1))))
-            offset += len(item_text) + 1
-    return members or None
-
-
-def _python_members(lines: Sequence[str], line: int, name: str) -> list[EnumMember] | None:
-    """Return the assignments directly in the body of a class whose head names an enum as its base."""
-    head = re.match(rf"(\s*)class\s+{re.escape(name)}\s*\(([^()]*)\)\s*:\s*(?:#.*)?$", lines[line - 1])
-    if head is None or re.search(r"\b\w*(?:Enum|Flag)\b", head[2]) is None:
-        return []
-    members: list[EnumMember] = []
-    indent, in_text = "", ""
-    for number, text in enumerate(lines[line : line + _MAX_BODY_LINES], line + 1):
-        if in_text:
-            in_text = "" if in_text in text else in_text
-            continue
-        if not text.strip() or text.lstrip().startswith("#"):
-            continue
-        if not text.startswith(f"{head[1]} ") and not text.startswith(f"{head[1]}\t"):
-            break
-        indent = indent or text[: len(text) - len(text.lstrip())]
-        in_text = next((mark for mark in ('"""', "'''") if text.count(mark) % 2), "")
-        if not text.startswith(indent) or text[len(indent)].isspace():
-            continue
-        # A condition or a loop in the body may add members or leave some out.
-        if re.match(r"\s*(?:if|for|while|with|try|exec|vars|locals)\b", text):
-            return None
-        match = re.match(r"\s*([A-Za-z]\w*)\s*(?::[^=]+)?=(?!=)", text)
-        if match is not None:
-            members.append(EnumMember(match[1], number))
-    return members or None
-
-
-def _haskell_members(lines: Sequence[str], line: int, name: str) -> list[EnumMember] | None:
-    """Return the constructors of a type of Haskell."""
-    parts = [lines[line - 1]]
-    for text in lines[line : line + _MAX_BODY_LINES]:
-        if text.strip() and not text[0].isspace():
-            break
-        parts.append(text)
-    text = re.sub(r"--+(?![!#$%&*+./<=>?@\\^|~]).*|\{-.*?-\}", _blank, "\n".join(parts))
-    head = re.match(rf"(?:data|newtype)\s+{re.escape(name)}\b[^=]*=", text)
-    if head is None:
-        return []
-    if re.search(r"\bforall\b|=>|#", text):
-        return None
-    body = re.split(r"\bderiving\b", text[head.end() :])[0]
-    members: list[EnumMember] = []
-    start = 0
-    for item_text in _outermost(body).split("|"):
-        match = re.match(r"\s*!?([A-Z][\w']*)(?=[\s{]|$)", item_text)
-        if match is None or re.search(r"\s:\S*\s", item_text):
-            return None
-        offset = head.end() + start + match.start(1)
-        members.append(EnumMember(match[1], line + text.count("\n", 0, offset)))
-        start += len(item_text) + 1
-    return members

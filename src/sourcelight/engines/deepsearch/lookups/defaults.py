@@ -24,7 +24,7 @@ from sourcelight.engines.deepsearch.lookups.names import (
     with_overloads,
 )
 from sourcelight.engines.deepsearch.lookups.registrations import find_registrations
-from sourcelight.engines.deepsearch.lookups.values import parameters_of, value_of
+from sourcelight.engines.deepsearch.lookups.values import haskell_value, parameters_of, value_of
 from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
 from sourcelight.engines.symbols.definition_parser import Definition
 
@@ -83,6 +83,8 @@ def value_at(texts: FileTexts, location: DefinitionLocation) -> ValueCandidate |
     if definition.kind not in _VALUED:
         return None
     value = value_of(lines, definition.name, definition.line, location.path)
+    if location.path.endswith(".hs"):
+        value = haskell_value(lines, definition.name, definition.line)
     if value is None:
         return None
     quote = texts.evidence(

@@ -329,3 +329,16 @@ def parameters_of(lines: Sequence[str], name: str, line: int, path: str) -> tupl
             return None
         number, column = number + 1, 0
     return None
+
+
+def haskell_value(lines: Sequence[str], name: str, line: int) -> SourceValue | None:
+    """Return what the equation below a signature gives a name; None for a function, or a value of several lines."""
+    equation = re.compile(rf"{re.escape(name)}\s*=\s*(?P<value>\S.*?)\s*(?:--\s.*)?$")
+    for number in range(line, min(line + 3, len(lines) + 1)):
+        match = equation.match(lines[number - 1])
+        following = lines[number] if number < len(lines) else ""
+        if match is not None:
+            return (
+                None if following[:1].isspace() and following.strip() else SourceValue(match["value"], number, number)
+            )
+    return None

@@ -267,7 +267,7 @@ _BASES = (
         rf"(?:{_WHAT}|which\s+are)\s+(?:the\s+)?(?:direct\s+)?{_BASE}\s+(?:of|for)\s+{_DET}{_OF_KIND}(?P<name>{_NAME}){_AFTER_KIND}"
     ),
     _pattern(
-        rf"(?:what|which\s+(?:classes|class|interfaces?))\s+(?:does|do)\s+{_DET}{_OF_KIND}(?P<name>{_NAME}){_AFTER_KIND}\s+{_INHERIT}"
+        rf"(?:what|which\s+(?:classes|class|interfaces?|traits?|protocols?|types?))\s+(?:does|do)\s+{_DET}{_OF_KIND}(?P<name>{_NAME}){_AFTER_KIND}\s+{_INHERIT}"
     ),
 )
 # "What is the difference between get and fetch?", "How does get differ from fetch?".
