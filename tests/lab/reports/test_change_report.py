@@ -98,7 +98,7 @@ def test_each_number_of_commits_leads_to_as_many(release: Report) -> None:
 
 def test_the_summary_says_the_numbers_in_words(release: Report) -> None:
     assert release.lead[0] == (
-        "v2, of 23 November 2023, has 11 commits since v1 of 17 November 2023: 10 by 3 people and 1 by bots; "
+        "v2 (23 November 2023) has 11 commits since v1 (17 November 2023): 10 by 3 people and 1 by bots; "
         "2 of the people are new: Cy and Ben."
     )
     assert release.lead[1].startswith("6 files differ: 27 lines added and 1 removed, most of them in src/ (86%)")

@@ -39,6 +39,7 @@ from sourcelight.lab.reports.sections.change_data import (
 )
 from sourcelight.lab.reports.sections.changelog import Change, merged_changes
 from sourcelight.lab.reports.sections.changes import (
+    API_ORDER,
     Ends,
     changelog,
     files_section,
@@ -54,7 +55,6 @@ from sourcelight.lab.reports.text import date_text, links_of
 if TYPE_CHECKING:
     from sourcelight.client import Client
 
-_API_ORDER = ("removed", "changed", "moved", "added")
 _API_EXCLUDES = "tests, examples, internal modules, and languages other than Go, Java, Python and TypeScript."
 
 _STAGES = ("files", "commits", "earlier people", "last commits of files", "public symbols")
@@ -168,7 +168,7 @@ def _make(code: Client, stages: ReportProgress, request: ChangeRequest, by: str,
         {"commits": commits, "changes": data.diffs} | ({} if before is None else {"before": before}),
         _unique([*missing_parts, *_rules(request, data), *notices_of([*answers, before])]),
         _unique([*missing_parts, *limited_notices([*answers, earlier, before])]),
-        tuple(lead(_ends(request, data), data.diffs, commits, people, log, before)),
+        tuple(lead(_ends(request, data), data.diffs, commits, people, log, api, before)),
     )
 
 
@@ -254,10 +254,10 @@ def _api_section(api: Frame, link: LinkOf) -> Section:
         return Section("Public symbols", "")
     columns = ["status", "kind", "module", "symbol", "signature", "old_signature", "path", "line_number", "old_path",
                "old_line_number", "language"]  # fmt: skip
-    order = api["status"].astype("str").map({name: index for index, name in enumerate(_API_ORDER)})
+    order = api["status"].astype("str").map({name: index for index, name in enumerate(API_ORDER)})
     rows = api.assign(_order=order).sort_values(["_order", "module", "symbol"], kind="stable")[columns]
     counts = api["status"].astype("str").value_counts()
-    text = join_words([f"{int(counts[name]):,} {name}" for name in _API_ORDER if name in counts])
+    text = join_words([f"{int(counts[name]):,} {name}" for name in API_ORDER if name in counts])
     table = ReportTable(
         "api", "Public symbols that differ", rows.reset_index(drop=True),
         "Public definitions that base and head declare differently, by the rules of each language; signatures are "

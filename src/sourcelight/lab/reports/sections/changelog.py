@@ -52,8 +52,10 @@ _WORDS = {
         ),
         "tests": (
             r"tests?\b",
-            r"(?:add|fix|improve|update|remove)(?:s|d|ed|ing)? (?:\S+ ){0,4}?tests?\b",
+            r"(?:add|fix|improve|update|remove)(?:s|d|ed|ing)? (?:\S+ ){0,4}?(?:\w{1,20}-)?tests?\b",
         ),
+        # A version that the project is tested with.
+        "other": (r"(?:add|use|test)(?:s|ed|ing)? \S+ v?\d[\w.]* (?:to|in|on) (?:the )?(?:ci|workflows?)\b",),
         "fixes": (
             r"(?:hot)?fix(?:es|ed|ing)?\b|bug ?fix|correct(?:s|ed)?\b|repair(?:s|ed)?\b|resolve[sd]?\b",
             r"prevent(?:s|ed)?\b|avoid(?:s|ed)?\b|handle[sd]?\b|don'?t\b|do not\b|close[sd]? #",

@@ -256,6 +256,9 @@ def log_section(commits: Frame, link: LinkOf) -> Section:
     return Section("Commits", "", (table,))
 
 
+API_ORDER = ("removed", "changed", "moved", "added")
+"""States of public symbols; what breaks callers comes first."""
+
 _NOUNS = {
     "breaking": "breaking change", "features": "feature", "fixes": "fix", "docs": "change of documentation",
     "tests": "change of tests", "dependencies": "change of dependencies", "other": "other change",
@@ -310,9 +313,17 @@ class Ends:
     undone: int
 
 
-def lead(ends: Ends, diffs: Frame, commits: Frame, people: Frame, log: Frame, before: Frame | None) -> list[str]:
-    """Return the introduction: the changes, their authors and files, and a comparison with the period before."""
-    sentences = (_who(ends, commits, people), _size_text(diffs), _kinds(log), _comparison_text(ends, commits, before))
+def lead(
+    ends: Ends, diffs: Frame, commits: Frame, people: Frame, log: Frame, api: Frame | None, before: Frame | None
+) -> list[str]:
+    """Return the introduction: authors, files, changes, public symbols, and a comparison with the period before."""
+    sentences = (
+        _who(ends, commits, people),
+        _size_text(diffs),
+        _kinds(log),
+        _api_text(api),
+        _comparison_text(ends, commits, before),
+    )
     return [sentence for sentence in sentences if sentence]
 
 
@@ -331,11 +342,11 @@ def _who(revisions: Ends, commits: Frame, people: Frame) -> str:
     if not len(commits):
         return nothing(revisions)
     end_date = commits["commit_date"].max()
-    since = f"{base} of {date_text(started)}" if started is not None else base
+    since = f"{base} ({date_text(started)})" if started is not None else base
     new = int(people["new"].sum())
     bots = int(commits["bot"].sum())
     by = count_of(len(people), "person")
-    text = f"{head}, of {date_text(end_date)}, has {count_of(len(commits), 'commit')} since {since}"
+    text = f"{head} ({date_text(end_date)}) has {count_of(len(commits), 'commit')} since {since}"
     text += f": {len(commits) - bots:,} by {by} and {bots:,} by bots" if bots else f" by {by}"
     if not new:
         return f"{text}."
@@ -354,7 +365,7 @@ def _size_text(diffs: Frame) -> str:
         return f"{text}."
     # By the first directory only: deeper ones have too small shares for a sentence.
     size = (diffs["additions"].fillna(0) + diffs["deletions"].fillna(0)).astype("int64")
-    folder = diffs["path"].map(lambda path: f"{path.partition('/')[0]}/" if "/" in path else "the top")
+    folder = diffs["path"].map(lambda path: f"{path.partition('/')[0]}/" if "/" in path else "the top directory")
     totals = size.groupby(folder).sum()
     largest_shares = shares_text(totals.index.astype("str").tolist(), totals.tolist(), float(totals.sum()))
     text += f": {count_of(additions, 'line')} added and {deletions:,} removed"
@@ -368,6 +379,15 @@ def _kinds(log: Frame) -> str:
     parts = [_count_text(kind, int(counts.get(kind, 0))) for kind in KINDS if counts.get(kind, 0)]
     are = "the change is" if len(log) == 1 else f"the {len(log):,} changes are"
     return f"By their titles, {are} {join_words(parts)}."
+
+
+def _api_text(api: Frame | None) -> str:
+    if api is None or not len(api):
+        return ""
+    counts = api["status"].astype("str").value_counts()
+    parts = [f"{int(counts[name]):,} {name}" for name in API_ORDER if name in counts]
+    # What the titles call breaking is seldom all that breaks callers.
+    return f"Public symbols, by their declarations: {join_words(parts)}."
 
 
 def _count_text(kind: str, count: int) -> str:

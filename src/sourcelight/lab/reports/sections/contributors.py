@@ -292,7 +292,8 @@ def _places_text(files: Frame | None) -> str:
         return ""
     lines = files["additions"] + files["deletions"]
     is_written = files["file_kind"].astype("str").isin(AUTHORED) if files["file_kind"].notna().any() else lines >= 0
-    names = files["path"].astype("str").map(lambda path: f"{path.partition('/')[0]}/" if "/" in path else "the top")
+    paths = files["path"].astype("str")
+    names = paths.map(lambda path: f"{path.partition('/')[0]}/" if "/" in path else "the top directory")
     # Directories of several repositories may share a name, and would be added up.
     if len(files["repository"].unique()) > 1:
         names = files["repository"].astype("str")
