@@ -134,7 +134,7 @@ def object_directories(git_common_dir: str) -> tuple[str, ...]:
 
 
 def _collect_sources(git_common_dir: str, objects: str, sources: dict[str, None], seen: set[str], depth: int) -> None:
-    """Add the sources of one object directory, and of those that it borrows from."""
+    """Add the sources of an object directory and of its alternates."""
     real = os.path.realpath(objects)
     # Alternates may form a circle.
     if real in seen:
@@ -174,7 +174,7 @@ def _find_links(folder: str, max_depth: int) -> Iterator[str]:
                     is_folder = real not in seen and _leads_to_folder(entry.path)
                     seen.add(real)
                 else:
-                    # A link was yielded above; its target is another place, which is checked as a source of its own.
+                    # A link was yielded above; its target is checked as a separate source.
                     is_folder = entry.is_dir(follow_symlinks=False)
                     if not is_folder and not entry.is_file(follow_symlinks=False):
                         # git opens such files without looking at their kind: a pipe would block the process forever.
@@ -204,7 +204,7 @@ def _alternates(objects: str) -> list[str]:
         text = read_small_file(os.path.join(objects, "info", "alternates"), _MAX_ALTERNATES_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
         return []
-    # A file that is too long to check counts as one that leads to the root directory, outside of every boundary.
+    # A file that is too long to check counts as leading to the root directory, outside of every boundary.
     lines = [b"/"] if len(text) > _MAX_ALTERNATES_BYTES else text.replace(b"\0", b"").split(b"\n")
     paths = []
     for line in lines:

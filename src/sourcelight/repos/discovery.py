@@ -337,7 +337,7 @@ def holds_files(path: str) -> bool:
 
 
 def warn_of_settings(walk: Discovery, settings: Sequence[str]) -> list[str]:
-    """Warn of settings files that the walk found beside those in `settings`, which are read."""
+    """Warn of settings files other than `settings`, which are the only files that are read."""
     applied_paths = set(map(os.path.realpath, settings))
     unread = [path for path in walk.settings if os.path.realpath(path) not in applied_paths]
     if not unread:

@@ -107,7 +107,7 @@ def reading_environment(directory: str) -> dict[str, str]:
 
 
 def fetching_environment(protocols: Sequence[str], extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the environment for a fetch: the user's settings apply, those of a surrounding git don't.
+    """Return the environment for a fetch: the user's settings apply, settings of a surrounding git don't.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def start_git(
     arguments
         What follows ``git``; never built from text that could be taken as an option.
     environment
-        All variables: those of `reading_environment` or `fetching_environment`.
+        All variables: the result of `reading_environment` or `fetching_environment`.
     directory
         Working directory of git: a private one, because git looks for a repository there and above.
     stdin, stdout, stderr
@@ -191,7 +191,7 @@ def _start(
         stdin=stdin,
         stdout=stdout,
         stderr=stderr,
-        start_new_session=True,  # a group of its own, to be killed whole; Windows ignores it
+        start_new_session=True,  # a separate group, which can be killed as a whole; Windows ignores it
     )
 
 
@@ -313,7 +313,7 @@ def _follow(
                 line(redacted)
         status = process.wait(timeout=60)
     finally:
-        # In a `finally`: an interrupt, a cancellation and an error of the callback all end git and what it started.
+        # In a `finally`: an interrupt, a cancellation and an error of the callback all end git and its child processes.
         _ask_to_end(process)
         end_process(process)
         reader.join(5)
@@ -379,7 +379,7 @@ def end_process(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is not None:
         return
     if os.name == "nt":
-        # There are no groups; this is the system's own way to end a process with those that it started.
+        # Windows has no process groups; this ends a process with its children.
         # By its whole path: Windows would look for a bare name in the current folder first.
         taskkill = os.path.join(os.environ.get("SYSTEMROOT", r"C:\Windows"), "System32", "taskkill.exe")
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):

@@ -42,10 +42,10 @@ def unfit_file(git_dir: str, git_common_dir: str) -> str:
     Parameters
     ----------
     git_dir, git_common_dir
-        The git directory, and the one that holds objects and refs (the same except in a linked work tree).
+        The git directory, and the directory with objects and refs (the same except in a linked work tree).
     """
     for name, limit in MAX_BYTES.items():
-        # A linked work tree has HEAD and index of its own, and shares the other files.
+        # A linked work tree has its own HEAD and index, and shares the other files.
         for directory in dict.fromkeys((git_dir, git_common_dir)):
             problem = _file_problem(os.path.join(directory, name), limit)
             if problem:

@@ -47,7 +47,7 @@ def isolated_directory(git_dir: str, settings: Sequence[str] = (), *, with_refs:
     Parameters
     ----------
     git_dir
-        Git directory of the repository, also that of a linked work tree.
+        Git directory of the repository or of a linked work tree.
     settings
         Further configuration, each as ``section.key=value``.
     with_refs

@@ -35,7 +35,7 @@ def make_private_folder(path: str | os.PathLike[str]) -> None:
 
 
 def open_private(path: str | os.PathLike[str], mode: str) -> IO[bytes]:
-    """Open a file for writing bytes; one that is made here is its owner's alone from the start.
+    """Open a file for writing bytes; a new file is accessible only to its owner from the start.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def repair_private_folder(path: str | os.PathLike[str], marker: str) -> None:
     """Remove the rights of others that an earlier version or umask gave in a directory of indexes; once per process.
 
     This covers the directories below `path` with a file named `marker`, and `path` itself if it has no other entries:
-    a directory of other files that was named by mistake stays as it is.
+    a directory of other files that was named by mistake stays unchanged.
 
     Parameters
     ----------

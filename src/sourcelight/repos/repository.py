@@ -85,7 +85,7 @@ def readable_key(stem: str, digest: str) -> RepositoryKey:
 
 
 def home_of(git_common_dir: str) -> str:
-    """Return the canonical path of the repository with its objects in `git_common_dir`: that of its main work tree.
+    """Return the canonical path of the repository with its objects in `git_common_dir`: its main work tree.
 
     For a bare repository, a mirror or a submodule it is the git directory itself; for a snapshot its directory.
     """
@@ -116,7 +116,7 @@ def git_dir_of_file(path: str) -> str:
 
 
 def common_dir(git_dir: str) -> str:
-    """Return the git directory with objects and refs: `git_dir`, or the one that a linked work tree names."""
+    """Return the git directory with objects and refs: `git_dir`, or the directory that a linked work tree names."""
     try:
         target = os.fsdecode(read_small_file(os.path.join(git_dir, "commondir"), 4096).strip())
     except OSError:

@@ -110,7 +110,7 @@ def find_state(repository: Repository, commit: CommitId) -> WorktreeState | None
 def worktree_tree(repository: Repository) -> CommitTree:
     """List the files of a work tree, modified and untracked ones included, deleted and ignored ones not.
 
-    A bare repository has none and gives an empty tree.
+    A bare repository has no work tree; the result is an empty tree.
     """
     return current_state(repository).tree if repository.worktree else CommitTree([], b"", [])
 

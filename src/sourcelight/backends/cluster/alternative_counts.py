@@ -52,7 +52,7 @@ class AlternativeCounts:
         for batch in batches:
             for run in _runs(batch):
                 rows = MatchRows(run)
-                # A kind of its own for rows that are never united with those of files.
+                # A separate kind for rows that are never united with rows of files.
                 kind = rows.first("type") if rows.first("type") in {"repo", "commit", "diff"} else "file"
                 group = kind, rows.first("repository"), rows.first("revision")
                 if pending and group != last:
@@ -85,7 +85,7 @@ class AlternativeCounts:
         keys: list[tuple[Any, ...]] = []
         for batch in distinct:
             if kind == "repo":
-                self._yielded_keys.update(_keys(batch))  # also what the count leaves out, as on one machine
+                self._yielded_keys.update(_keys(batch))  # also rows that the count leaves out, as on one machine
             allowed = batch
             if node is not None and id(node) in self._remaining:
                 allowed = first_matches(batch, self._remaining[id(node)])
@@ -125,7 +125,7 @@ def _without_scores(batches: list[Any]) -> list[Any]:
 
 
 def _scores(parts: list[list[Any]]) -> dict[str | None, float]:
-    """Return the score of each path: that of its best match in any alternative."""
+    """Return the score of each path: its best match in any alternative."""
     best: dict[str | None, float] = {}
     for batch in (batch for part in parts for batch in part):
         rows = MatchRows(batch)

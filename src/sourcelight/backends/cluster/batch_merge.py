@@ -44,7 +44,7 @@ def join_cuts(cuts: list[Cut]) -> Any:
 def _join_raw(cuts: list[Cut]) -> RawMatches:
     parts, starts, ends = _in_all(cuts)
     matches: RawMatches = parts[0] if len(parts) == 1 else join_matches(parts)
-    # A file comes whole, so the rows of a cut are those of some files.
+    # A file arrives as a whole, so a cut contains complete files.
     first_rows = np.cumsum(matches.lengths) - matches.lengths
     first, last = first_rows.searchsorted(starts), first_rows.searchsorted(ends)
     files = runs(first, last - first)

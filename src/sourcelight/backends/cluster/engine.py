@@ -149,7 +149,7 @@ class ClusterEngine:
         """Return the newest generation for one search or call; later ones don't affect it."""
         newest = self.fleet.generation
         # Compared and replaced under one lock, so that two threads don't make two snapshots of one generation, each
-        # with a plan cache of its own.
+        # with its own plan cache.
         with self._swapping:
             if newest.id != self._snapshot.generation.id:
                 self._snapshot = replace(self._snapshot, generation=newest)

@@ -35,7 +35,7 @@ class ClusterToolCall:
     context: ToolContext
 
     def order(self, names: Sequence[str], step: str = "", arguments: Mapping[str, Any] | None = None) -> WorkerRequest:
-        """Return the request to the workers of some repositories, with `arguments` instead of those of the call."""
+        """Return the request to the workers of some repositories, with `arguments` instead of the call's arguments."""
         return WorkerRequest(
             self.cluster.generation.id,
             tuple(names),
@@ -54,7 +54,7 @@ class ClusterToolCall:
             self.context.observer(ToolProgress(**message["progress"], rows=message.get("rows")))
 
     def holders(self, names: Sequence[str], step: str, arguments: Mapping[str, Any] | None = None) -> HolderRequests:
-        """Return the workers of some repositories; `arguments` instead of those of the call."""
+        """Return the workers of some repositories; `arguments` replace the call's arguments."""
         fleet = self.cluster.fleet
         order = self.order(names, step, arguments)
         turns = ReplicaOrder(fleet.members, self.cluster.holders())

@@ -89,7 +89,7 @@ def _mix(values: Any) -> Any:
 def _choose(
     ranked: Sequence[int], zones: Sequence[str], load: Sequence[int], remaining: float, replica_count: int
 ) -> list[int]:
-    """Return the first workers in rank with capacity, in different zones if possible; then those of least load."""
+    """Return the first workers in rank with capacity, in different zones if possible; then the least loaded."""
     selected: list[int] = []
     # First one of each zone, then the rest: a zone that is lost takes one replica with it.
     passes = (True, False) if len(set(zones)) > 1 else (False,)

@@ -230,7 +230,7 @@ class ClusterSource:
         """Merge the outcomes of workers; of each, only the given repositories count."""
         gaps, scope = self._gaps, self._scope
         for outcome, names in outcomes:
-            # A worker that gave up on a repository has reported on it, too; only the one that completed it counts.
+            # A worker that gave up on a repository has reported on it, too; only the worker that completed it counts.
             gaps.excluded += names & set(outcome.excluded)
             gaps.name_only |= _of(outcome.name_only, names)
             gaps.missing |= _of(outcome.missing, names)

@@ -120,7 +120,7 @@ def count_on_workers(
     names = [repository.name for repository in cluster.catalog.visible(viewer)]
     groups: dict[WorkerInfo, list[str]] = {}
     for name in names:
-        # A count is exact or None: without a holder, a stream of rows at least says what is missing.
+        # A count is exact or None: without a holder, a stream of rows at least names the missing repositories.
         if not holders.get(name):
             return None
         groups.setdefault(holders[name][0], []).append(name)
@@ -137,7 +137,7 @@ def count_on_workers(
             counts=True,
             by=tuple(by),
         )
-        # All repositories of a group have the same preferred worker, which is asked first; any other holder comes next.
+        # All repositories of a group have the same preferred worker, which is tried first; any other holder comes next.
         candidates = list(dict.fromkeys(member for name in repository_names for member in holders[name]))
         work.append(ask_one(fleet.members, SEARCH, order, candidates, label="count", silence_s=fleet.silence_s))
     for message in wait_for(cluster.fleet, _together(work), cancellation):
@@ -191,7 +191,7 @@ def size_of(cluster: ClusterSnapshot, repositories: Sequence[Repository]) -> int
 
 
 def candidates_of(cluster: ClusterSnapshot, repo: str, repositories: Sequence[Repository]) -> list[WorkerInfo]:
-    """Return the workers to ask: first those of the named repository, then those with most of the required shards."""
+    """Return the workers to try: first of the named repository, then with most of the required shards."""
     holders = cluster.holders()
     sizes = {entry.name: entry.size for entry in cluster.generation.searchable}
     counts: dict[WorkerInfo, int] = {}
@@ -262,7 +262,7 @@ def _pin(call: ClusterToolCall, request: StepRequest) -> Any:
 
 
 def _needed_workers(call: ClusterToolCall, step: str, request: Any) -> tuple[Repository, ...]:
-    """Return the repositories that a worker needs: all that the viewer may see, or only those of the question.
+    """Return the repositories that a worker needs: all that the viewer may see, or only the question's.
 
     Repositories that could not be pinned are left out; the answer names them.
     """

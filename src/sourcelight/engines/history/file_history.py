@@ -58,7 +58,7 @@ def follow_files(
     file_of = np.array([number_of.get(name, -1) for name in layout.names] or [-1], np.int64)
     changes = history.changes
     renames = np.flatnonzero((changes.status == RENAMED) & commits[changes.commit])
-    # No rename led to most files: their changes are those of their path.
+    # No rename led to most files, so their changes are their path's.
     is_renamed = np.zeros(len(file_of), np.bool_)
     is_renamed[layout.path[renames]] = True
     rows = np.flatnonzero(commits[changes.commit])
@@ -201,7 +201,7 @@ class _FileNames:
 def _order(
     history: History, commits: BoolArray, bits: Mapping[int, int], cancellation: Cancellation
 ) -> tuple[list[int], list[int]]:
-    """Return, for each commit, the bits of those behind it and of itself, and of those that come after it."""
+    """Return, for each commit, the bits of its ancestors and itself, and the bits of its descendants."""
     starts, parents = history.commits.parent_starts.tolist(), history.commits.parents.tolist()
     behind, ahead = [0] * len(commits), [0] * len(commits)
     # Parents have lower numbers than their children.

@@ -147,7 +147,7 @@ class _PathWalk:
                     source = old_name[: len(old_name) - len(remaining)]
                     sources[source] = sources.get(source, 0) + 1
         renamed = set()
-        # Two directories can be merged into one: only the one that gave most of the files was renamed. What is left
+        # Two directories can be merged into one: only the source of most of the files was renamed. What is left
         # behind keeps the old name, so that this is no rename; git's merge looks for renames likewise.
         for sources in moved.values():
             source, count = max(sources.items(), key=lambda item: (item[1], item[0]))

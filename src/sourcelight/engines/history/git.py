@@ -55,7 +55,7 @@ SETTINGS: tuple[str, ...] = (
     "log.mailmap=false",
     "blame.ignoreRevsFile=",
     "mailmap.file=",
-    "mailmap.blob=",  # git would take that of HEAD; `mailmap_blob` says which one counts
+    "mailmap.blob=",  # git would take HEAD's mailmap; `mailmap_blob` says which one counts
     "gc.auto=0",
     "maintenance.auto=false",
 )
@@ -101,7 +101,7 @@ def git_chunks(
     """
     with contextlib.ExitStack() as stack:
         stderr_file = stack.enter_context(tempfile.TemporaryFile())
-        # --literal-pathspecs: a path such as `:(glob)*` must be taken as it is.
+        # --literal-pathspecs: a path such as `:(glob)*` must be taken literally.
         try:
             process = stack.enter_context(
                 isolated_git(

@@ -214,11 +214,11 @@ class History:
 
     def with_segments(self, segments: tuple[Segment, ...]) -> History:
         """Return the same commits with other segments of changes."""
-        # Masks of commits stay true; what was computed from changes doesn't.
+        # Masks of commits stay valid; values computed from changes don't.
         return replace(self, segments=segments, _memory={})
 
     def is_unchanged(self) -> bool:
-        """Return whether its files on disk are still the ones that were opened, unchanged."""
+        """Return whether its files on disk are still the opened files, unchanged."""
         return all(segment.file.is_unchanged() for segment in self.segments)
 
     @cached_property
@@ -323,7 +323,7 @@ class History:
 
     @cached_property
     def newest_first(self) -> Int64Array:
-        """All commits by committer time, the latest first; of those of one second, children come before parents."""
+        """All commits by committer time, the latest first; within a second, children come before parents."""
         times = self.commits.commit_time
         # lexsort sorts by its last key first: time descending, then number descending. Parents have lower numbers, so
         # children of the same second precede them.
@@ -433,7 +433,7 @@ class SegmentBases:
 
 
 def _concatenate(arrays: Sequence[AnyArray], dtype: Any) -> AnyArray:
-    # One segment is the common case: its mapped array is used as it is, without a copy.
+    # One segment is the common case: its mapped array is used directly, without a copy.
     if len(arrays) == 1:
         only = arrays[0]
         return only.view(dtype) if only.dtype.itemsize == np.dtype(dtype).itemsize else only.astype(dtype)

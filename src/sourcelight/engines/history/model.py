@@ -32,7 +32,7 @@ RENAMED = ord("R")
 """The status of a change that renamed its file."""
 
 HEAD_ONLY = ("HEAD",)
-"""The default: what the current commit has behind it."""
+"""The default: the ancestors of the current commit."""
 
 ALL_REFS = ("HEAD", "refs/heads/*", "refs/remotes/*", "refs/tags/*")
 """Every branch and tag."""
@@ -56,7 +56,7 @@ class HistoryReport:
     Attributes
     ----------
     built, current
-        Names of repositories that got new commits, and of those that had nothing new.
+        Names of repositories with new commits, and of repositories without.
     failures
         Name of a repository whose history could not be brought up to date, and why; its former state stays.
     incomplete
@@ -64,7 +64,7 @@ class HistoryReport:
     commits
         Commits that were added.
     cancelled
-        Whether it was stopped before its end; what was finished stays.
+        Whether it was stopped before its end; finished parts stay.
     """
 
     built: tuple[str, ...] = ()
@@ -115,15 +115,15 @@ class HistoryStore(Protocol):
         progress: Callable[[HistoryProgress], None] | None = None,
         cancellation: Cancellation | None = None,
     ) -> HistoryReport:
-        """Add what is new behind `refs` of each repository.
+        """Add new commits reachable from `refs` of each repository.
 
         Parameters
         ----------
         repositories
             Of which; a folder without git is a failure in the report.
         refs
-            ``HEAD``, names of refs that may hold ``*``, and commits of 40 hex digits; one that a repository does not
-            have is passed over. Refs of earlier updates stay in, at their current commits.
+            ``HEAD``, names of refs that may contain ``*``, and commits of 40 hex digits; refs that a repository lacks
+            are skipped. Refs of earlier updates stay in, at their current commits.
         progress
             Called now and then, in the caller's thread.
         cancellation
@@ -136,7 +136,7 @@ class HistoryStore(Protocol):
         ...
 
     def open(self, repository: Repository) -> History:
-        """Open what is kept of a repository: a snapshot that later updates do not change.
+        """Open the stored history of a repository: a snapshot that later updates do not change.
 
         Raises
         ------

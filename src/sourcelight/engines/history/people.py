@@ -110,7 +110,7 @@ _PLACEHOLDER_NAMES = frozenset(
 _LOGIN = "login of a noreply address"
 _MIN_LOCAL_CHARS = 5
 _MAX_SHARING = 12
-"""Maximum identities that share a key; a key that more share isn't that of one person."""
+"""Maximum identities that share a key; a key with more identities doesn't belong to one person."""
 
 
 @dataclass(frozen=True, slots=True)

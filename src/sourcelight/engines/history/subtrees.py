@@ -30,7 +30,7 @@ class Layout:
     Attributes
     ----------
     names
-        Paths by number: those of the history first.
+        Paths by number: the history's paths first.
     path, old_path
         Number of the path of each change, and of its path before the change.
     moved
@@ -149,7 +149,7 @@ def _directory(reader: ObjectReader, merge: CommitId, parent: CommitId) -> bytes
     """Return the directory of a merge with most files of a parent under their names; empty for the top."""
     try:
         merge_tree, parent_tree = reader.tree(merge), reader.tree(parent)
-    except (RepositoryError, RevisionNotFound):  # too large, or missing from the clone: its paths stay as they are
+    except (RepositoryError, RevisionNotFound):  # too large, or missing from the clone: its paths stay unchanged
         return b""
     paths_by_blob: defaultdict[bytes, list[bytes]] = defaultdict(list)
     for index, path in enumerate(parent_tree.paths):

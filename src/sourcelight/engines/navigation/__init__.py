@@ -1,6 +1,6 @@
 """Definitions, references, imports and call graphs, resolved on demand; each answer has a score.
 
-This room has no index of its own: it parses a file when a query needs it and caches the most recent ones; blobs, text
+This room has no index: it parses a file when a query needs it and caches the most recent files; blobs, text
 search and definition tables belong to `repos`, `search` and `symbols`. Start reading at `workspace` (what a call works
 with), then `definitions` and `language`, the interface of languages.
 """

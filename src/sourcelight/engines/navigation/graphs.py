@@ -58,9 +58,9 @@ class CallSite:
 
 
 def callers(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[CallSite]:
-    """Yield the calls of a function, then those of its callers, to a depth.
+    """Yield the calls of a function, then the calls of its callers, to a depth.
 
-    A function that calls itself, directly or over others, is asked once.
+    A function that calls itself, directly or through others, is visited once.
     """
     pending = [(query, 1)]
     seen: set[DeclarationKey] = set()
@@ -95,7 +95,7 @@ def callers(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[Ca
 
 
 def callees(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[CallSite]:
-    """Yield the calls in the body of a function, then those in the bodies of its callees, to a depth."""
+    """Yield the calls in the body of a function, then in the bodies of its callees, to a depth."""
     search = References(query, workspace)
     search.prepare()
     pending: list[tuple[NamedDefinition, int]] = []
@@ -175,7 +175,7 @@ def _query_of(definition: NamedDefinition) -> SymbolQuery:
 
 
 def body_of(definition: ResolvedDefinition, workspace: Workspace) -> NamedDefinition | None:
-    """Return the whole definition that a place names, if it is one that can be called."""
+    """Return the whole definition at a position, if it can be called."""
     if definition.kind in {"module", "parameter"}:
         return None
     for row in outline_of(definition.document, workspace):

@@ -76,7 +76,7 @@ class Renames:
     pattern
         Matches, as its first group, a possible new name.
     nodes
-        Node types that hold a new name, up to the one that holds the old name too.
+        Node types that contain a new name, up to the node that also contains the old name.
     """
 
     pattern: re.Pattern[bytes]
@@ -165,7 +165,7 @@ class Session:
 class Language(Protocol):
     """Rules of one language, or of several with one syntax. Stateless: caches are the session and the project.
 
-    Derive from it: the defaults are those of a language without renames and overrides.
+    Derive from it; the defaults fit a language without renames and overrides.
     """
 
     names: tuple[str, ...]
@@ -173,7 +173,7 @@ class Language(Protocol):
     identifiers: Collection[str]
     """Node types that are names."""
     renames: Renames | None = None
-    """Rules for imports and exports that rename; None if the language has none."""
+    """Rules for imports and exports that rename; None for a language without them."""
     has_declared_types: bool = False
     """Whether rules infer nearly all receivers, so that a call on an unknown one mostly calls foreign code."""
     calls_convert: bool = False

@@ -309,7 +309,7 @@ def _definition_at(definition: ResolvedDefinition, workspace: Workspace) -> Defi
 
 
 def description_columns(language: str, lines: LineTable, definition: Definition | None) -> Row:
-    """Return signature and documentation of a definition; empty if it has none."""
+    """Return signature and documentation of a definition; empty without any."""
     if definition is None:
         return {"signature": "", "documentation": ""}
     head = signature_of(lines.between(definition.line, definition.end_line), definition.kind)

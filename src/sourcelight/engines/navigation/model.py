@@ -74,7 +74,7 @@ class Document:
 
     @property
     def has_cells(self) -> bool:
-        """Whether its path is that of a notebook."""
+        """Whether its path is a notebook's."""
         return self.path_language in CELL_FORMATS
 
     @property
@@ -93,7 +93,7 @@ class Document:
 
     @property
     def language(self) -> str:
-        """Display name of the language: that of the path, for a notebook that of most of its code."""
+        """Display name of the language: by the path, for a notebook the language of most of its code."""
         code = self.code
         return self.path_language if code is None else code.program.language
 
@@ -183,7 +183,7 @@ class Project:
     Parameters
     ----------
     target
-        Repository, the revision asked for, and its commit.
+        Repository, the requested revision, and its commit.
     paths
         Path of every regular file, sorted bytewise.
     snapshot

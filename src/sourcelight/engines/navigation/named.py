@@ -201,7 +201,7 @@ def to_named_definition(document: Document, definition: Definition) -> NamedDefi
 
 
 def outline_of(document: Document, workspace: Workspace) -> list[Definition]:
-    """Return the definitions in one file, from its table or by parsing it; places are those of `Document.text`."""
+    """Return the definitions in one file, from its table or by parsing it; positions refer to `Document.text`."""
     if document.has_cells:
         workspace.note_unreadable(document)
         code = document.code
@@ -214,7 +214,7 @@ def outline_of(document: Document, workspace: Workspace) -> list[Definition]:
 
 
 def imports_of(document: Document, workspace: Workspace) -> list[Import]:
-    """Return the imports of a file, from its table or by parsing it; lines are those of `Document.text`."""
+    """Return the imports of a file, from its table or by parsing it; lines refer to `Document.text`."""
     if document.has_cells:
         code = document.code
         return [] if code is None else code.definitions.imports

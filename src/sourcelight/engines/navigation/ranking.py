@@ -27,7 +27,7 @@ def rank_definitions(
 ) -> list[ResolvedDefinition]:
     """Return the definitions of a name, most likely first.
 
-    Definitions of other repositories count only if the own one has none.
+    Definitions of other repositories count only if the same repository has none.
     """
     candidates = definitions_named(document.project, name, workspace)
     if not candidates:
@@ -116,7 +116,7 @@ def _distance(path: bytes, other_path: bytes) -> int:
 
 
 def is_test(path: bytes) -> bool:
-    """Return whether a path looks like that of a test."""
+    """Return whether a path looks like a test's."""
     parts = path.lower().split(b"/")
     base = parts[-1]
     return (

@@ -237,7 +237,7 @@ class References:
                     yield from self._importing_documents(other, roots)
 
     def _importing_documents(self, other: Project, roots: Sequence[str]) -> Iterator[Document]:
-        """Return the files of an importing repository: first those that name the module, then some others.
+        """Return the files of an importing repository: first files that name the module, then some others.
 
         The others can use an import of another file. A common name would take seconds over many repositories, so one
         answer reads only `MAX_UNLIKELY_FILES` of them.
@@ -319,7 +319,7 @@ class References:
             yield from self._uses_of_name(document, name, renamed=True)
 
     def _uses_of_name(self, document: Document, name: bytes, *, renamed: bool = False) -> Iterator[Reference]:
-        """Yield the uses of a name in a file; for a name that an import gives, only those that rules resolve."""
+        """Yield the uses of a name in a file; for an imported name, only uses that rules resolve."""
         if (document.key, name) in self._searched:
             return
         self._searched.add((document.key, name))
@@ -344,7 +344,7 @@ class References:
 
     @property
     def _own_names(self) -> set[bytes]:
-        """The names of the definitions themselves, without those that imports give."""
+        """The names of the definitions themselves, without imported names."""
         return {name for definition in self.definitions for name in _names(definition)}
 
     def _unresolved_use(self, document: Document, occurrence: Occurrence, name: bytes) -> Iterator[Reference]:

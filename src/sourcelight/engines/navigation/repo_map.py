@@ -39,8 +39,8 @@ class MapLine:
 def map_lines(project: Project, budget_lines: int, workspace: Workspace) -> list[MapLine]:
     """Choose at most `budget_lines` lines: files by how much others import them, definitions by kind and place.
 
-    Files get a weight as pages do from links: what is imported by files that are imported. A file's own public classes
-    and functions come before its methods; tests come last.
+    Files get a weight as pages do from links: a file counts more if imported files import it. A file's own public
+    classes and functions come before its methods; tests come last.
     """
     weights = _weigh_files(project, workspace)
     ordered = sorted(weights, key=lambda number: (-weights[number], number))

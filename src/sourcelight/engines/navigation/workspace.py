@@ -159,7 +159,7 @@ class ProjectCache:
     store
         The text index with its tables of definitions and imports.
     parser_of
-        Parses the files of a language; None for one that can't be parsed.
+        Parses the files of a language; None if a file can't be parsed.
     target_of
         Returns the target of a repository's default revision; None for its HEAD.
     cache_bytes

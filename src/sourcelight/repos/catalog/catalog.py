@@ -191,7 +191,7 @@ class Catalog:
     def share(self, register: RepositoryRegister, default_visibility: str = "") -> None:
         """Prepare for readers other than the owner; remember names and privacy in `register`.
 
-        What is known already stays as it is. Grants that wait for a name are tied to the repository that has it now.
+        Existing entries stay unchanged. Grants that wait for a name are bound to the repository that has it now.
         """
         with self._lock:
             if self._memory.register is register or not self.is_on_this_machine:
@@ -212,7 +212,7 @@ class Catalog:
         """
         repository = self._by_name.get(name)
         if repository is None or not (viewer or Viewer.owner()).may_see(repository):
-            # Suggests visible names only: a hidden repository must look like one that doesn't exist.
+            # Suggests visible names only: a hidden repository must look as if it didn't exist.
             visible_names = (repository.name for repository in self.visible(viewer or Viewer.owner()))
             raise RepositoryNotFound(name, near_names(name, visible_names))
         return repository

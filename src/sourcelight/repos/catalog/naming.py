@@ -195,7 +195,7 @@ def _annotate(
             if keys and not item.note:
                 item.note = file.repositories[keys[0]]
             applied_keys |= {(file.path, key) for key in claimed_keys}
-            # Any claim may make private; only one that surely means this repository may make public.
+            # Any claim may make a repository private; only a claim that certainly means it may make it public.
             if any(file.repositories[key].get("private") is True for key in claimed_keys):
                 item.decision = True
             elif item.decision is None and any(file.repositories[key].get("private") is False for key in own_keys):
@@ -255,7 +255,7 @@ def _undecided_warning(items: Sequence[_Item], visibilities: Sequence[Visibility
 def _find_lenders(
     items: Sequence[_Item], visibilities: Sequence[Visibility], *, is_strict: bool
 ) -> dict[str, tuple[str, ...]]:
-    """Map paths to those of the private repositories that they borrow from; an unknown owner is private if any is."""
+    """Map paths to the private repositories that they borrow objects from; an unknown owner is private if any is."""
     closed = {item.canonical_path: visibility != "public" for item, visibility in zip(items, visibilities, strict=True)}
     owners = {item.described.git_common_dir: item.canonical_path for item in items}
     lenders = {}
@@ -290,7 +290,7 @@ def _make_repository(item: _Item, number: int, is_private: bool, lenders: tuple[
 
 
 def _make_unique(candidates: Sequence[tuple[str, str]], reserved: Mapping[str, str]) -> tuple[list[str], list[str]]:
-    """Make names unique, in the order given; return them with warnings about those that changed.
+    """Make names unique, in the given order; return them with warnings about changed names.
 
     Parameters
     ----------

@@ -104,7 +104,7 @@ def parse_remote(url: str) -> Remote:
 
 
 def check_address(address: str, *, allow_local: bool) -> str:
-    """Return an address to clone from without its user and password, as it is shown and stored.
+    """Return an address to clone from without its user and password, for display and storage.
 
     Parameters
     ----------

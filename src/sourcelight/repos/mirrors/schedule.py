@@ -34,7 +34,7 @@ _MAX_ERROR_CHARS = 500
 _SAVE_S = 2.0
 _MIN_WAIT_S = 0.05
 _LOOK_S = 30.0
-"""Seconds after which the list of addresses is read again, whatever is due."""
+"""Seconds after which the list of addresses is reread, even if no mirror is due."""
 
 
 _Fetch: TypeAlias = Callable[[Cancellation], str]
@@ -189,7 +189,7 @@ class MirrorSchedule:
         return False
 
     def run(self, *, once: bool = False) -> None:
-        """Fetch mirrors when they are due, until an exception ends it, such as that of a signal's handler.
+        """Fetch mirrors when they are due, until an exception ends it, such as from a signal handler.
 
         Stops running fetches then and doesn't count them. A remote that hangs occupies one of the `jobs` until its
         timeout and doesn't delay the others.
@@ -255,7 +255,7 @@ class MirrorSchedule:
         if not self._running:
             time.sleep(timeout_s)
             return
-        # No timeout while all jobs are busy: nothing can start then, and each fetch has a timeout of its own.
+        # No timeout while all jobs are busy: nothing can start then, and each fetch has its own timeout.
         done, _ = wait(self._running, None if is_full else timeout_s, FIRST_COMPLETED)
         for future in done:
             self._finish(future)

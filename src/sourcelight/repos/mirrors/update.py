@@ -138,7 +138,7 @@ def _update(
         _fetch(arguments, remote, progress, cancellation)
         _follow_head(path, remote, source, cancellation)
     with open(os.path.join(path, "FETCH_HEAD"), "w", encoding="ascii"):
-        pass  # its time is that of the last fetch
+        pass  # its time is the time of the last fetch
     return path
 
 
@@ -153,7 +153,7 @@ def _follow_head(path: str, remote: Remote, source: str, cancellation: Cancellat
     with tempfile.TemporaryFile() as answer:
         arguments = ["--git-dir", path, "ls-remote", "--symref", "--", source, "HEAD"]
         environment = credential_environment(remote)
-        with contextlib.suppress(GitFailed):  # the default branch then stays as it was
+        with contextlib.suppress(GitFailed):  # the default branch then stays unchanged
             run_git(arguments, remote.protocols, environment=environment, output=answer, cancellation=cancellation)
         answer.seek(0)
         match = re.match(rb"ref: (refs/heads/\S+)\tHEAD\n", answer.read(1 << 16))

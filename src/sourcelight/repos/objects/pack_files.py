@@ -118,7 +118,7 @@ class Pack:
         head = index.read(0, 8 + _FANOUT_BYTES)
         self._is_new = head.startswith(_MAGIC)
         start = 8 if self._is_new else 0
-        # A zero in front: names that begin with byte b are those from entry b up to entry b + 1.
+        # A zero in front: names that begin with byte b are between entries b and b + 1.
         self._fanout = array.array("I", (0, *struct.unpack_from(">256I", head, start)))
         self._names = start + _FANOUT_BYTES
         # gitformat-pack: format 1 has rows of offset and name; format 2 has all names, then checksums, then offsets.

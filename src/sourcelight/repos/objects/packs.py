@@ -35,7 +35,7 @@ _BEFORE_ALL = 1 << 20
 
 
 def largest_unfolded(git_dir: str, object_id: bytes) -> int:
-    """Return the bytes of the largest content that reading an object expands; 0 for one that is in no pack.
+    """Return the bytes of the largest content that reading an object expands; 0 for an object outside of packs.
 
     Parameters
     ----------

@@ -273,7 +273,7 @@ def find_entry(reader: StoreReader, commit: CommitId, path: str, revision: str =
         entries = list_folder(reader, commit, directory, revision)
         wanted_path = f"{directory.path}/{part}" if directory.path else part
         match = next((entry for entry in entries if entry.path == wanted_path), None)
-        # A file in the middle of the path: git has no entries below a file, whatever comes after it.
+        # A file in the middle of the path: git has no entries below a file.
         if match is None or (match.kind != "directory" and match.path != path):
             raise PathNotFound(reader.repository.name, revision, path, _hint(directory, wanted_path, match, entries))
         directory = match

@@ -27,7 +27,7 @@ class StoreSize:
     Attributes
     ----------
     objects
-        Number of objects; one that is stored twice counts twice.
+        Number of objects; an object that is stored twice counts twice.
     bytes
         Bytes of packs and loose objects on disk.
     """
@@ -83,7 +83,7 @@ def _list_packs(objects: str) -> Iterator[tuple[str, int]]:
 
 
 def _dense_bytes(path: str) -> int:
-    """Return bytes of a file up to its first hole; 0 for one that can't be read."""
+    """Return bytes of a file up to its first hole; 0 if it can't be read."""
     try:
         with open(path, "rb") as file:
             if hasattr(os, "SEEK_HOLE"):

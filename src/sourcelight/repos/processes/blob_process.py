@@ -1,4 +1,4 @@
-"""Read many contents with ``git cat-file`` in a process of its own, so that several cores inflate at once.
+"""Read many contents with ``git cat-file`` in a separate process, so that several cores inflate at once.
 
 libgit2 reads an object under Python's lock, so threads gain nothing. On kafka (6,431 contents, 70 MB), in CPU time:
 libgit2 150 MB a second, two threads of it no faster, one ``cat-file`` 151, two 158 in half the time.
@@ -88,7 +88,7 @@ class BlobProcess:
             yield name, None if view is None else bytes(view)
 
     def views(self, sizes: Mapping[bytes, int]) -> Iterator[tuple[bytes, memoryview | None]]:
-        """Yield contents in the order given, each valid until the next; None for one that git can't read.
+        """Yield contents in the given order, each valid until the next; None if git can't read one.
 
         Parameters
         ----------

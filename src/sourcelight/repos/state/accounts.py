@@ -265,7 +265,7 @@ class BrowserSession:
 
 
 class Sessions:
-    """The sign-in sessions of one state file; one that began with an access token ends with it."""
+    """The sign-in sessions of one state file; a session that began with an access token ends with it."""
 
     def __init__(self, database: Database, clock: Callable[[], float]) -> None:
         self._database = database

@@ -22,7 +22,7 @@ class AttemptLimit:
     Parameters
     ----------
     kind
-        What is attempted, such as ``sign-in by address``.
+        The kind of attempt, such as ``sign-in by address``.
     key
         Whose attempts are counted together; only a keyed hash of it is stored, since people type passwords as names.
     limit

@@ -123,7 +123,7 @@ class AccessTokens:
         scopes
             ``user:all`` (everything the account may do) or ``mcp`` (the MCP endpoints alone).
         note
-            What it is for.
+            Its purpose.
         lifetime_s
             Seconds until it expires; None: never.
 
@@ -201,7 +201,7 @@ class AccessTokens:
         return tokens[0]
 
     def all(self, account: str | None = None) -> list[AccessToken]:
-        """Return all tokens, or those of one account, oldest first; expired and revoked ones included."""
+        """Return all tokens, or the tokens of one account, oldest first, including expired and revoked ones."""
         return self._read("WHERE a.name = ?", account) if account is not None else self._read("")
 
     def revoke(self, token_id: int) -> AccessToken:
@@ -272,7 +272,7 @@ class Credentials:
         return VerifiedCredential("oauth", row[0], row[1], frozenset(row[2].split()), row[4], row[5], bool(row[6]))
 
     def flush(self) -> None:
-        """Write the noted uses; called in a thread of its own, and when a service ends."""
+        """Write the noted uses; called in a separate thread, and when a service ends."""
         with self._lock:
             # Swapped under the lock and written outside of it: requests go on noting uses while the database is busy.
             last_used, self._last_used = self._last_used, {}

@@ -158,7 +158,7 @@ class Database:
                 os.remove(partial)
 
     def replace_from(self, source: str) -> None:
-        """Replace all contents by those of a copy, in one transaction.
+        """Replace all contents by the contents of a copy, in one transaction.
 
         Other processes see the new contents at their next request.
 
@@ -186,7 +186,7 @@ class Database:
     def version(self) -> int:
         """Return a number that differs after any process has written, to validate caches."""
         if not self.path:
-            # `data_version` ignores writes of its own connection, and a database in memory has only one.
+            # `data_version` ignores writes of the same connection, and a database in memory has only one.
             return self._writer.total_changes
         try:
             # Every request calls this, so it avoids the two context managers of `read`.

@@ -119,7 +119,7 @@ class DeviceCodes:
 
 
 def format_user_code(code: str) -> str:
-    """Return a code as it is shown, in two halves."""
+    """Return the displayed form of a code, in two halves."""
     half = _CODE_LENGTH // 2
     return f"{code[:half]}-{code[half:]}"
 

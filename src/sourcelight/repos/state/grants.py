@@ -93,7 +93,7 @@ class RepositoryGrants:
             raise StateError(f"{repository!r} is not granted to the {column} {account or role!r}")
 
     def all(self, repository: str | None = None) -> list[RepositoryGrant]:
-        """Return all grants, or those of one repository by name or canonical path, by repository, account and role."""
+        """Return all grants, or one repository's by name or canonical path, ordered by repository, account and role."""
         rows = self._database.all(
             "SELECT ifnull(k.name, g.repository), ifnull(a.name, ''), ifnull(r.name, ''), g.created_at, g.place "
             "FROM repository_grants g LEFT JOIN repositories k ON k.place = g.place "

@@ -195,7 +195,7 @@ class Authorizations:
             _revoke(connection, family, int(self._clock()))
 
     def all(self, account: str | None = None) -> list[OAuthGrant]:
-        """Return all grants, or those of one account, oldest first."""
+        """Return all grants, or the grants of one account, oldest first."""
         condition, values = ("WHERE a.name = ?", (account,)) if account is not None else ("", ())
         rows = self._database.all(
             "SELECT g.id, a.name, g.client, c.name, g.scopes, g.resource, g.created_at, g.revoked_at, g.last_used_at "  # noqa: S608

@@ -67,7 +67,7 @@ class RepositoryRegister:
     def save(
         self, records: Iterable[RepositoryRecord], released: Iterable[str] = (), private_roots: Iterable[str] = ()
     ) -> None:
-        """Store new and changed records, delete those of `released` paths, and add `private_roots`, all or nothing."""
+        """Store new and changed records, delete records of `released` paths, add `private_roots`; all or nothing."""
         now_s = int(self._clock())
         with self._database.write() as connection:
             connection.executemany("DELETE FROM repositories WHERE place = ?", [(path,) for path in released])

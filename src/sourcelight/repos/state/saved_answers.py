@@ -36,7 +36,7 @@ class SavedAnswer:
     owner
         Account that saved it.
     query, pattern_type
-        What was asked.
+        The query.
     attributes
         Status, counts and notes of the answer.
     saved_at, expires_at
@@ -102,7 +102,7 @@ class SavedAnswers:
         return [_record(row) for row in rows]
 
     def find(self, token: str) -> tuple[SavedAnswer, bytes] | None:
-        """Return an answer with its rows; None for one that isn't there or has expired."""
+        """Return an answer with its rows; None if it is missing or has expired."""
         row = self._database.first_row(
             f"SELECT {_COLUMNS}, s.rows FROM saved_answers AS s JOIN accounts AS a ON a.id = s.account "  # noqa: S608 - as above
             "WHERE s.token = ? AND s.expires_at > ?",

@@ -121,7 +121,7 @@ def open_app(
     limits: StreamLimits | None = None,
     conversations: Conversations | None = None,
 ) -> None:
-    """Answer all requests by an application with an engine; the parameters are those of `create_app`.
+    """Answer all requests by an application with an engine, with the parameters of `create_app`.
 
     Afterwards ``app.state.search`` is the stream's endpoint.
     """

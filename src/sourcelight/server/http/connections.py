@@ -119,7 +119,7 @@ class ConnectionRegister:
             self._by_address.setdefault(address, OrderedDict())[connection] = None
 
     def note_answer(self, connection: _WaitingConnection) -> None:
-        """Mark a waiting connection as the last one that was answered."""
+        """Mark a waiting connection as the most recently answered."""
         if connection in self._waiting_connections:
             self._waiting_connections.move_to_end(connection)
             self._by_address[self._open[connection]].move_to_end(connection)
@@ -253,7 +253,7 @@ class TrustedProxies:
 
 
 class ForwardedAddress:
-    """Replaces the address of a trusted proxy by that of its client."""
+    """Replaces the address of a trusted proxy by its client's address."""
 
     def __init__(self, app: ASGIApp, *, proxies: TrustedProxies) -> None:
         self._app = app

@@ -189,7 +189,7 @@ class Producer:
                 await self._wake.wait()
             finally:
                 overdue.cancel()
-        # Cleared before the items are taken: one that arrives in between wakes the next call.
+        # Cleared before the items are taken: an item that arrives in between wakes the next call.
         self._wake.clear()
         with self._drained:
             items = [item for item, _ in self._items]
@@ -351,7 +351,7 @@ class SmallAnswer:
 def small_answer(
     engine: Engine, request: SearchRequest, viewer: Viewer, encode_batch: EncodeBatch, cadence: Cadence
 ) -> SmallAnswer | None:
-    """Return the whole stream of a small search; None for one that needs a thread.
+    """Return the whole stream of a small search; None if it needs a thread.
 
     Parameters
     ----------

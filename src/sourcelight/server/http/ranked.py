@@ -114,7 +114,7 @@ class _Description:
 
 
 def _skipped_parts(answer: ToolResult, file_count: int, match_count: int, count: int, display: int) -> list[Skipped]:
-    """Return what the answer leaves out, with reasons."""
+    """Return the parts that the answer leaves out, with reasons."""
     skipped = []
     if not answer.complete:
         notices = answer.notices or ("Some repositories were not searched in full.",)

@@ -159,7 +159,7 @@ class JsonFormatter(logging.Formatter):
     """Writes each record as one line of JSON: line breaks and control characters of a message are escaped."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return a line; those of the access log are JSON already."""
+        """Return a line; lines of the access log are already JSON."""
         if record.name == ACCESS_LOGGER:
             return record.getMessage()
         line = {

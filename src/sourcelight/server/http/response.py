@@ -29,7 +29,7 @@ _CODING = re.compile(r"\s*(gzip|\*)\s*(?:;\s*q\s*=\s*([0-9.]+)\s*)?$", re.IGNORE
 
 
 class StreamResponse:
-    """The response of one stream, in gzip or as it is.
+    """The response of one stream, in gzip or uncompressed.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def _portions(frames: list[bytes]) -> Iterator[bytes]:
 
 
 def compress(data: bytes) -> bytes:
-    """Return a whole body in gzip, as `StreamResponse` sends one that has ended."""
+    """Return a whole body in gzip, as `StreamResponse` sends a finished stream."""
     packer = _new_packer()
     return packer.compress(data) + packer.flush(zlib.Z_FINISH)
 

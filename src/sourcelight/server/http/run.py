@@ -283,7 +283,7 @@ class HttpServer(uvicorn.Server):
     grace_s
         Seconds that responses may take to end after a stop.
     connections
-        Limits of connections; None: those of `app`.
+        Limits of connections; None: the limits of `app`.
     opening
         Opens the engine of `app` once the server listens; the server ends if that fails. None: it is open.
     """

@@ -40,7 +40,7 @@ _SECURITY = _lines(SECURITY_HEADERS)
 
 @dataclass(frozen=True, slots=True)
 class ShortAnswer:
-    """An answer of status 200: its own headers as lines, its body, and what the log says of it."""
+    """An answer of status 200: its own headers as lines, its body, and its log entry."""
 
     headers: bytes
     body: bytes
@@ -60,7 +60,7 @@ class Shortcut:
     search
         The endpoint.
     hosts, proxies, log, metrics
-        Those of the application's middleware.
+        The headers of the application's middleware.
     """
 
     def __init__(

@@ -48,7 +48,7 @@ class McpOptions:
     origins
         Origins of pages that may call the endpoints, in addition to the service and this machine.
     max_tokens
-        Tokens of an answer for which a call gives no number; None: as many as it has.
+        Maximum tokens of an answer if a call gives no number; None: no limit.
     with_structure
         Whether answers have structured content beside their text.
     """
@@ -65,7 +65,7 @@ class McpOptions:
 
     @property
     def are_default_for_lists(self) -> bool:
-        """Whether the lists of tools are those of `LISTS_FILE`."""
+        """Whether the lists of tools come from `LISTS_FILE`."""
         return (
             not self.disabled_tools and not self.without_deepsearch and self.max_tokens is None and self.with_structure
         )
@@ -81,7 +81,7 @@ def resource_metadata(base_url: str, path: str) -> dict[str, Any]:
     return {
         "resource": f"{base_url}{path}",
         "authorization_servers": [base_url],
-        # A token of either scope is good here; the challenge names the one that is enough.
+        # A token of either scope is valid here; the challenge names the narrower scope.
         "scopes_supported": [MCP, USER_ALL],
         "bearer_methods_supported": ["header"],
         "resource_name": "sourcelight",

@@ -95,7 +95,7 @@ class ToolRunner:
     waiting
         Waiting calls of one account; the next one fails and asks the caller to retry.
     max_tokens
-        Tokens of an answer for which the caller gives no number; None: as many as it has.
+        Maximum tokens of an answer if the caller gives no number; None: no limit.
     with_structure
         Whether answers have structured content beside their text.
     """

@@ -1,4 +1,4 @@
-"""The first answers over HTTP, before the SDK is loaded: those of `handshake`, in one JSON object each.
+"""The first answers over HTTP, before the SDK is loaded: the answers of `handshake`, in one JSON object each.
 
 A service that has just started loads the SDK for seconds on a busy machine. All but plain first messages wait for it.
 """
@@ -29,7 +29,7 @@ async def read_start(receive: Receive) -> tuple[deque[Message], bytes, bool]:
     body = b""
     while len(body) <= MAX_INSPECTED_BYTES:
         message = await receive()
-        # What was read is replayed to the SDK, which expects the body from its start.
+        # The bytes that were read are replayed to the SDK, which expects the body from its start.
         read.append(message)
         body += message.get("body", b"")
         if not message.get("more_body", False):
@@ -38,7 +38,7 @@ async def read_start(receive: Receive) -> tuple[deque[Message], bytes, bool]:
 
 
 def replay(read: deque[Message], receive: Receive) -> Receive:
-    """Return a `receive` that first replays what was read."""
+    """Return a `receive` that first replays the bytes that were read."""
 
     async def receive_again() -> Message:
         return read.popleft() if read else await receive()

@@ -90,7 +90,7 @@ class EngineOpening:
         cancellation
             Ends the wait.
         observer
-            Is told once a second that the call waits.
+            Called once a second while the call waits.
 
         Raises
         ------
@@ -130,7 +130,7 @@ class EngineOpening:
                 observer(ToolProgress("opening repositories"))
 
     def close(self) -> None:
-        """Close the engine; one that opens later is closed at once."""
+        """Close the engine; an engine that opens later is closed at once."""
         with self._guard:
             self._is_closed = True
             self._closers.close()

@@ -151,7 +151,7 @@ async def serve_after(
     read: ReadStream[SessionMessage | Exception],
     write: WriteStream[SessionMessage],
 ) -> None:
-    """Serve the messages of `first` and then those of `read`; drop the answer to a message that was answered early."""
+    """Serve the messages of `first` and then of `read`; drop the answer to a message that was answered early."""
     # Size 0: a sender waits for its receiver, so that input isn't read faster than it is served.
     to_server, messages = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     answers, from_server = anyio.create_memory_object_stream[SessionMessage](0)

@@ -104,7 +104,7 @@ def is_quick_tool(name: str) -> bool:
 
 
 def advertised_schemas(tools: Mapping[str, Tool[Any]], *, offers_pages: bool) -> dict[str, Mapping[str, Any]]:
-    """Return the JSON Schema of each tool's arguments, with those of pages if they are to be named."""
+    """Return the JSON Schema of each tool's arguments, optionally with the arguments of pages."""
     return {
         name: with_page_arguments(tool.advertised_schema) if offers_pages else tool.advertised_schema
         for name, tool in tools.items()

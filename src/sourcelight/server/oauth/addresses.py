@@ -102,7 +102,7 @@ def _parts(uri: str) -> SplitResult | None:
         return None
     try:
         parts = urlsplit(uri)
-        _ = parts.port  # raises for a port that is no number
+        _ = parts.port  # raises for a port that isn't a number
     except ValueError:
         return None
     if not _SCHEME.fullmatch(parts.scheme) or (parts.hostname and re.search(r"[^a-z0-9.:_-]", parts.hostname)):

@@ -180,7 +180,7 @@ class DeviceSignIn:
     def _scopes_of(self, client_id: str) -> tuple[str, ...] | None:
         """Return the scopes that a client may ask for; None if it may not use this flow.
 
-        A client with a secret, or one that registered itself, uses the flow with a redirect.
+        A client with a secret, or a self-registered client, uses the flow with a redirect.
         """
         if not self._options.devices:
             return None

@@ -49,7 +49,7 @@ class RegisteredClient(OAuthClientInformationFull):
         raise InvalidRedirectUriError("the redirect_uri is not one of the client's registered addresses")
 
     def validate_scope(self, requested_scope: str | None) -> list[str] | None:
-        """Return those of the requested scopes that the client may have, by default all. ``user:all`` includes ``mcp``.
+        """Filter requested scopes by the client's scopes, by default all. ``user:all`` includes ``mcp``.
 
         Others are left out, and the client is told the result (RFC 6749, 3.3): many clients request ``offline_access``
         or ``openid`` of every server.

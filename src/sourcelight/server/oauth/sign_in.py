@@ -109,7 +109,7 @@ class SignInPages:
         await anyio.to_thread.run_sync(self._state.sessions.end, session)
         sealed = form.get("request", "")
         answer = _to(f"sign-in?request={sealed}" if self._sealer.open(sealed) is not None else "sign-in")
-        # With the path that set it: a browser keeps one cookie for each path, and deletes only the one that matches.
+        # With the path that set it: a browser keeps one cookie for each path, and deletes only the matching cookie.
         answer.delete_cookie(SESSION_COOKIE, path=self._cookie_path)
         answer.delete_cookie(READER_COOKIE, path=self._root or "/")
         return answer

@@ -1,5 +1,5 @@
 """Ask workers: who is alive, streams of their answers, failover, and the merge of many answers into one.
 
-What a request means is decided above, and sockets are in `transport`. Start with `members` for workers and replicas,
+The layers above interpret requests, and sockets are in `transport`. Start with `members` for workers and replicas,
 then `streams` for searches and `requests` for tools.
 """

@@ -82,14 +82,14 @@ def is_poisoned(attempts_made: Iterable[FailedAttempt]) -> bool:
 
 
 LOOK_S = 1.0
-"""Seconds after which schedulers are asked again who is there, while searches come in."""
+"""Seconds after which schedulers list their workers again, while searches arrive."""
 
 ANSWER_S = 1.0
 """Seconds for a scheduler, or a worker that did not answer before, to reply."""
 
 
 _TELLERS = 8
-"""Workers that are told at the same time what to hold: searches go before."""
+"""Workers that get their list of shards at the same time; searches take precedence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ class WorkerDirectory:
 
     def drop(self, member: WorkerInfo, attempt: FailedAttempt) -> None:
         """Stop asking a worker until it answers again."""
-        # By address: the process is what failed. Its successor has another one and is asked at once.
+        # By address: the process failed. Its successor has another address and is used at once.
         self._dropped[member.address] = attempt
         self._live = None
         self._start()
@@ -202,9 +202,9 @@ class WorkerDirectory:
                 await self._looking
 
     def _tell_holders(self, generation: Generation, holders: dict[str, tuple[WorkerInfo, ...]]) -> None:
-        """Send each worker the shards to hold, those that it is preferred for first."""
+        """Send each worker the shards to hold, its preferred shards first."""
         names: dict[WorkerInfo, list[str]] = {}
-        # Replica by replica, so that a worker hears of its preferred shards before those that it only holds as a spare.
+        # Replica by replica, so that a worker gets its preferred shards before its spare copies.
         for replica in range(max(map(len, holders.values()), default=0)):
             for name, members in holders.items():
                 if replica < len(members):
@@ -218,7 +218,7 @@ class WorkerDirectory:
             task.add_done_callback(self._telling.discard)
 
     async def _tell(self, member: WorkerInfo, order: WorkerRequest) -> None:
-        with contextlib.suppress(Exception):  # one that does not take it fetches when it is asked
+        with contextlib.suppress(Exception):  # a worker that doesn't accept it fetches shards on demand
             async with (
                 self._tellers,
                 asyncio.timeout(ANSWER_S),
@@ -252,7 +252,7 @@ class WorkerDirectory:
             self._dropped = {address: attempt for address, attempt in self._dropped.items() if address in present}
         finally:
             self._live = None
-            # Also after a failure: schedulers that don't answer are asked once in LOOK_S, not by every search.
+            # Also after a failure: schedulers that don't answer are asked once in LOOK_S, not in every search.
             self._looked = time.monotonic()
 
     async def _look_at(self, number: int, cell: _Cell) -> None:
@@ -264,7 +264,7 @@ class WorkerDirectory:
             if alive:
                 self._dropped.pop(member.address, None)
         self._live = None
-        # Without its scheduler a worker of Dask ends: those that still answer may be asked until they do.
+        # Without its scheduler a Dask worker ends; workers that still answer can be used until then.
         cell.members = cell.members if addresses is None else addresses
         self._live = None
 
@@ -283,8 +283,8 @@ class WorkerDirectory:
                 contextlib.aclosing(self.connections.ask(member.address, HELLO)) as messages,
             ):
                 async for hello in messages:
-                    # A worker that came back with other versions is not asked: its answers may differ from those of its
-                    # replicas.
+                    # A worker that came back with other versions is not used: its answers may differ from those of
+                    # its replicas.
                     return bool(hello["versions"] == versions())
         return False
 

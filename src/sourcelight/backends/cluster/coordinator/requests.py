@@ -29,7 +29,7 @@ Message = Mapping[str, Any]
 async def messages_of(
     members: WorkerDirectory, operation: str, order: Mapping[str, Any], member: WorkerInfo, silence_s: float
 ) -> AsyncGenerator[Message]:
-    """Yield the messages of a worker; that of kind ``end`` is the last. Closing the iterator stops its work.
+    """Yield the messages of a worker; the last has kind ``end``. Closing the iterator stops its work.
 
     Raises
     ------
@@ -38,7 +38,7 @@ async def messages_of(
     WorkersUnreachable
         When there is no connection, or it breaks.
     SourcelightError
-        What the worker says that the order raises.
+        The error that the worker reports for the order.
     """
     async with contextlib.aclosing(members.connections.ask(member.address, operation, order, silence_s)) as messages:
         async for message in messages:
@@ -56,7 +56,7 @@ class HolderRequests:
     turns, generation
         Who holds what.
     order
-        What is asked of each worker, for its own repositories.
+        The request to each worker, for its own repositories.
     silence_s
         Seconds without a message after which a worker is taken for dead.
     on_message
@@ -252,7 +252,7 @@ async def ask_one(
     operation, order
         Backend that answers.
     candidates
-        Workers in the order in which they are asked.
+        Workers in the order in which they are tried.
     label
         Named when no worker answers.
     silence_s

@@ -168,7 +168,7 @@ class OrderedMerge:
             self._notify_reader()
 
     def complete(self, copies: dict[str, ReplicaStream]) -> list[str]:
-        """Mark copies as complete, after the last message; return those that no other worker had completed."""
+        """Mark copies as complete, after the last message; return the copies that no other worker had completed."""
         with self.changed:
             first = [name for name in copies if not self.slots[name].complete]
             self._unsettled -= sum(not self.slots[name].given_up for name in first)

@@ -40,7 +40,7 @@ HEDGE_S, HEDGE_TIMES = 0.3, 3.0
 """A worker that takes longer than this, and than so many times the median of the others, is not waited for alone."""
 
 QUIET_S = 3 * BEAT_S
-"""Nor is a connection that is silent for so long, whatever the others do."""
+"""Nor is a connection that is silent for so long, even if others are active."""
 
 HEDGES, HEDGED_SHARE = 8, 10
 """Second tries at a time at most, or one for so many streams: where all are slow, twice the work does not help."""
@@ -263,7 +263,7 @@ class WorkerStreams:
         with self.slots.changed:  # a reader that sees the end must also see its report
             first = self.slots.complete(stream.copies)
             self.outcomes.append((outcome, frozenset(first)))
-        # What another worker told whole by now need not be told twice.
+        # Repositories that another worker has completed by now need not be sent twice.
         doubled = any(len(self.slots.slots[name].copies) > 1 for name in stream.copies)
         for other_stream in self._open if doubled else ():
             if other_stream is not stream and other_stream.task is not None and self._told_by_others(other_stream):

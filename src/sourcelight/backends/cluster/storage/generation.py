@@ -41,7 +41,7 @@ class StoredShard:
     problem
         Why it could not be brought up to date; the shard, if any, is then a former one.
     source
-        What the shard was made from: refs, settings and formats; when it is the same again, nothing is built.
+        The input of the shard: refs, settings and formats; if it is unchanged, nothing is built.
     lenders
         Names of the private repositories whose objects it reads: only who may see them all may see it.
     """
@@ -86,7 +86,7 @@ class Generation:
     id: str = ""
 
     def equals(self, other: Generation) -> bool:
-        """Return whether another generation has the same contents, whatever its number."""
+        """Return whether another generation has the same contents, ignoring its number."""
         return (self.entries, dict(self.contexts), self.skipped) == (other.entries, dict(other.contexts), other.skipped)
 
     @property

@@ -148,7 +148,7 @@ class ShardStorage:
             if digest:
                 raise ShardDamaged(name, "it is not in storage") from error
             raise StorageError(_without_password(self.url), f"{name}: {error}") from error
-        except Exception as error:  # every library below fsspec raises errors of its own
+        except Exception as error:  # every library below fsspec raises its own errors
             raise StorageError(_without_password(self.url), f"{name}: {type(error).__name__}: {error}") from error
 
 

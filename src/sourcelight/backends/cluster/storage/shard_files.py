@@ -61,7 +61,7 @@ class ShardFiles:
 
         table = pa.table(
             {
-                # Binary, since names of git objects are ASCII but those of refs need not be UTF-8.
+                # Binary, because names of git objects are ASCII but names of refs need not be UTF-8.
                 "path": pa.array([os.fsencode(file.path) for file in self.files], pa.binary()),
                 "digest": pa.array([file.digest for file in self.files], pa.string()),
                 "size": pa.array([file.size for file in self.files], pa.int64()),
@@ -216,7 +216,7 @@ def _git_files(repository: Repository, storage: ShardStorage) -> Iterator[tuple[
 
 
 def _object_files(objects: Path, limit: int) -> Iterator[Path]:
-    """Packs and loose objects, those of alternates too."""
+    """Packs and loose objects, including alternates."""
     for folder in sorted(objects.iterdir()):
         if folder.name == "pack":
             yield from (path for path in sorted(folder.iterdir()) if path.suffix in _PACKED)

@@ -103,7 +103,7 @@ class LineResolver:
                 resolved[state] = reusable[state].lines, reusable[state].exact
                 continue
             resolved[state] = self._lines_of_state(state, [resolved[source] for source in sources[state]])
-            # Lines are freed after their last use, so memory holds only those that a later state still needs.
+            # Lines are freed after their last use, so memory has only lines that a later state still needs.
             for source in sources[state]:
                 remaining_uses[source] -= 1
                 if not remaining_uses[source] and source not in requested_set:
@@ -111,7 +111,7 @@ class LineResolver:
         return resolved
 
     def _compare(self, states: Sequence[int], cancellation: Cancellation | None) -> Mapping[Pair, Hunks]:
-        """Compare contents of states with those of their sources by git, where stored hunks are not enough."""
+        """Compare contents of states with their sources by git, where stored hunks are not enough."""
         # Contents made of several sources have no stored hunks; edited ones have hunks with one line of context.
         kinds = {MIXED, EDITED} if self._exact else {MIXED}
         pairs = [pair for state in states if self._lineage.kind[state] in kinds for pair in self._pairs(state)]
@@ -200,7 +200,7 @@ class LineResolver:
             inherited = np.flatnonzero(pending & (old_positions >= 0))
             lines[inherited] = source_lines[old_positions[inherited]]
             pending[inherited] = False
-            # Parents are asked in order, as blame does: later ones get only the lines that are left.
+            # Parents are visited in order, as in blame: later parents get only the remaining lines.
             if not pending.any():
                 break
         if lines is None:

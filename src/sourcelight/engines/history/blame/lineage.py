@@ -144,7 +144,7 @@ State = dict[int, int]
 
 @dataclass(slots=True)
 class Lineage:
-    """States of files, numbered so that those that one is made of come before it.
+    """States of files, numbered so that the sources of a state come before it.
 
     Attributes
     ----------
@@ -156,7 +156,7 @@ class Lineage:
     sources
         The states that it is made of, in the order in which lines are searched for.
     proven
-        Whether this step is one that git blame is known to take too.
+        Whether git blame is known to take this step, too.
     final_states
         States at the end, by number of path.
     numbers, names
@@ -273,7 +273,7 @@ class _Tracing:
             state = _take_state(states, known_parents, pending_children)
             if len(parents[number]) > 1:
                 merge = next(merges, None)
-                # git lists merges in the order in which it was asked, which is that of this loop.
+                # git lists merges in the requested order, which is the order of this loop.
                 if merge is not None and known_parents:
                     other_states = [states.get(parent, {}) for parent in known_parents[1:]]
                     self._merge(state, other_states, number, known_parents, merge[1])
@@ -364,7 +364,7 @@ class _Tracing:
         parents: list[int],
         changes: Sequence[MergeChange],
     ) -> None:
-        """Apply what a merge has otherwise than its first parent: files of another parent, or made of several."""
+        """Apply the differences between a merge and its first parent: files of another parent, or of several."""
         lineage = self._lineage
         new_states: State = {}
         for change in changes:

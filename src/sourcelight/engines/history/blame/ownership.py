@@ -53,8 +53,8 @@ def newest_ownership(history: History) -> Ownership | None:
 
 def _read(history: History, path: Path, commit: str) -> Ownership | None:
     try:
-        # Bytes come from a file that any process of the user may have written: whatever doesn't fit the format means
-        # that the history is replayed, never an error.
+        # Any process of the user may have written this file: bytes that don't fit the format mean that the history is
+        # replayed, never an error.
         file = SectionFile(path, "history")
         segments = file.metadata["segments"]
         # Commits keep their numbers while segments are only added: the stored list must be the start of the present
@@ -84,7 +84,7 @@ def _read(history: History, path: Path, commit: str) -> Ownership | None:
 
 
 def save_ownership(history: History, ownership: Ownership) -> None:
-    """Store an ownership if possible; an update deletes all but those of the tips and the newest one."""
+    """Store an ownership if possible; an update deletes all except the tips' and the newest."""
     path = _path(history, ownership.commit)
     if path is None:
         return
@@ -94,7 +94,7 @@ def save_ownership(history: History, ownership: Ownership) -> None:
     arrays: dict[str, AnyArray] = {
         "paths": np.frombuffer(b"".join(name + b"\0" for name in ownership.files), np.uint8),
         "blobs": np.frombuffer(b"".join(file.blob for file in files), np.uint8),
-        # One more start than files: the lines of file i end where those of file i + 1 start.
+        # One more start than files: the lines of file i end where the lines of file i + 1 start.
         "starts": np.cumsum([0, *(len(file.lines) for file in files)], dtype=np.int64),
         # int32: numbers of commits in the history, -1 for an unknown one.
         "lines": np.concatenate([np.zeros(0, np.int32), *(file.lines for file in files)]).astype(np.int32),
@@ -187,7 +187,7 @@ def line_ownership(
             lines_of = LineResolver(lineage, history, reader, files, exact=exact)
             ownership = _resolve_files(lines_of, lineage, history, reader, commit, cancellation, progress)
         ownership = replace(ownership, thorough=exact, origins=lineage.origins)
-        # What a clone lacks may be there another time.
+        # Contents that a clone lacks may be there another time.
         if not repository.incomplete:
             save_ownership(history, ownership)
     _cache.put(key, ownership)
@@ -203,14 +203,14 @@ def _resolve_files(
     cancellation: Cancellation | None,
     progress: Callable[[int, int], None] | None,
 ) -> Ownership:
-    """Return the files of the commit; those whose contents or lines don't add up are not exact."""
+    """Return the files of the commit; files whose contents or lines don't add up are not exact."""
     tree = reader.tree(commit)
     blobs = [tree.blob_ids[offset : offset + 20] for offset in range(0, len(tree) * 20, 20)]
     states: list[int | None] = []
     for path, blob in zip(tree.paths, blobs, strict=True):
         number = lineage.numbers.get(path)
         state = None if number is None else lineage.final_states.get(number)
-        # The blob must be the one that the commit has: a replay that lost track of a file is noticed here.
+        # The blob must be the commit's: this detects a replay that lost track of a file.
         states.append(None if state is None or lineage.blob[state] != blob else state)
     requested = [state for state in states if state is not None]
     lines_of = resolver.run(requested, cancellation, progress)

@@ -19,7 +19,7 @@ from sourcelight.engines.history.history import Changes, History
 from sourcelight.repos import Repository
 
 _MAX_COMPARED = 20_000
-"""Pairs of a new file and one that went that are compared for one replay; git reads most of both contents."""
+"""Maximum pairs of a new and a removed file that a replay compares; git reads most of both contents."""
 
 _RENAME_LIMIT = 1000
 """Of git, squared: above it, contents are not compared at all (``diff.renameLimit``)."""

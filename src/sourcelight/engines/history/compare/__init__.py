@@ -1,7 +1,7 @@
 """Compare two revisions live: the files that differ, with renames as git pairs them, and their patches.
 
-git lists the changed files. Patches of one page are made in this process, those of all files by one git process; both
-have the same text. Nothing here needs a stored history. Start with `comparison`.
+git lists the changed files. This process makes the patches of one page, and a git process the patches of all files;
+both have the same text. Nothing here needs a stored history. Start with `comparison`.
 """
 
 from sourcelight.engines.history.compare.changes import FileChange

@@ -69,7 +69,7 @@ class Comparison:
         Relation of head to base: ``same``, ``ahead`` (base is an ancestor), ``behind`` (head is one), ``diverged`` or
         ``unrelated``.
     notices
-        What the reader has to know.
+        Remarks for the reader.
     left_out
         Files that the last `all_diffs` gave without a patch because all together are too large.
     """
@@ -107,7 +107,7 @@ class Comparison:
     def all_diffs(self, cancellation: Cancellation | None = None) -> Iterator[FileDiff]:
         """Yield the diffs of all files, in order. Raises `Cancelled`.
 
-        What is too much for what the repository stores has no patch; `left_out` counts such files.
+        Files that are too large relative to the repository's size have no patch; `left_out` counts them.
         """
         self.left_out = 0
         stored_bytes = store_size(self.repository.git_dir).bytes if self.changes else 0
@@ -242,7 +242,7 @@ def compare(
     cancellation
         Looked at while git works.
     history
-        What is kept of the repository's history, if anything is: with it, relations of commits are found faster.
+        The stored history of the repository, if it exists: with it, relations of commits are found faster.
 
     Raises
     ------

@@ -52,7 +52,7 @@ def change_parts(change: FileChange) -> tuple[FileChange, ...]:
     """Return the changes that a patch shows for one change: two where a file becomes a link, or the other way round."""
     if change.status != "type changed":
         return (change,)
-    # git shows a change of type as a file that went and one that came.
+    # git shows a change of type as a removed file and an added file.
     deletion = replace(change, status="deleted", mode=NO_MODE, object_id="0" * 40)
     addition = replace(change, status="added", old_mode=NO_MODE, old_object_id="0" * 40)
     return deletion, addition
@@ -231,7 +231,7 @@ def stream_patches(
     Raises
     ------
     GitFailed
-        Where a content is missing; what was yielded before is right.
+        If a content is missing; patches yielded before are right.
     """
     chunks = git_chunks(git_dir, [*OPTIONS, "-p", "-M", base_tree, head_tree], cancellation=cancellation)
     texts = _split_patches(chunks)

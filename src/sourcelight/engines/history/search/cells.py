@@ -1,4 +1,4 @@
-"""Changes of notebooks by their cells: each changed notebook is read as it was and as it became.
+"""Changes of notebooks by their cells: each changed notebook is read before and after the commit.
 
 A change adds a line of a cell if the cells of that kind have its text more often than before, and removes one in
 reverse. So renumbered cells, rewritten files and moved cells aren't changes, and JSON is never compared.
@@ -44,7 +44,7 @@ _SLICE_CHANGES = 200
 """Changes whose notebooks are read together: rows of the newest come before the others are read."""
 
 _CACHE_BYTES = 64 * 1024 * 1024
-"""Matching lines of contents that stay in memory: what a commit leaves is what the next one finds."""
+"""Cached matching lines of contents: the result of one commit is the input of the next."""
 
 _LINE_BYTES = 200
 """Bytes that a line takes in memory beside its text, about."""
@@ -66,7 +66,7 @@ class CellDiffQuery:
     kinds
         Kinds of texts that are looked at.
     languages
-        What the language of a text, or of its file by the path, must be or not be.
+        Required and excluded languages of a text, or of its file by the path.
     """
 
     commits: CommitFilter
@@ -98,7 +98,7 @@ class ChangedCellLine(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CellDiffMatches:
-    """Matching changes, those of the newest commits first, and the lines to show: one for each term that it has."""
+    """Matching changes, newest commits first, and the lines to show: one for each matching term."""
 
     changes: list[int]
     lines: list[ChangedCellLine]
@@ -225,7 +225,7 @@ class CellDiffSearch:
         )
 
     def _lines_of(self, reader: ObjectReader, blob: bytes, path: int) -> _LinesOfTerms | None:
-        """Return the lines of each term in a content; None for one that can't be read."""
+        """Return the lines of each term in a content; None if it can't be read."""
         name = self._paths[path]
         if blob == NO_BLOB or not may_have_cells(name):
             return ((),) * self._count
@@ -304,7 +304,7 @@ def unite_changed_lines(lines: Iterable[ChangedCellLine]) -> list[ChangedCellLin
 
 
 def _disjoint(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Return spans without those that overlap an earlier one; of those that start alike the longest stays."""
+    """Drop spans that overlap an earlier span; of spans with the same start, keep the longest."""
     result: list[tuple[int, int]] = []
     for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
         if end > start and (not result or start >= result[-1][1]):

@@ -79,7 +79,7 @@ def slices_newest_first(
     size: int,
     among: BoolArray | None = None,
 ) -> Iterator[list[int]]:
-    """Yield the changes that pass two filters, those of the newest commits first, in slices of about `size`.
+    """Yield the changes that pass two filters, newest commits first, in slices of about `size`.
 
     A commit is in one slice. `among` is a mask of the changes that may be yielded.
     """
@@ -105,7 +105,7 @@ def slices_newest_first(
 
 
 def newest_first(history: History, commits: CommitNumbers) -> CommitNumbers:
-    """Sort commits by committer time, the latest first; of those of one second, children come before parents."""
+    """Sort commits by committer time, the latest first; within a second, children come before parents."""
     if len(commits) * _MAX_SORTED_FRACTION < len(history.commits):
         # The last key of lexsort is the main one. Parents have lower numbers, so within a second children come first.
         return CommitNumbers(commits[np.lexsort((-commits, -history.commits.commit_time[commits]))])

@@ -1,4 +1,4 @@
-"""In which cells of notebooks changed lines of files are: those of a search that compares no cells."""
+"""Cells of notebooks with changed lines, for a search that doesn't compare cells."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _READ_BYTES = 32 * 1024 * 1024
 """Bytes of notebooks in which a search looks cells up: 0.3 s of work, as in a search of files."""
 
 _CONTENTS = 16
-"""Contents that stay in memory: what a commit leaves is what the next one finds."""
+"""Cached contents: the result of one commit is the input of the next."""
 
 RowPlaces: TypeAlias = tuple[ChangeNumbers, BoolArray, Int64Array]
 """Of each row its change, whether it was removed, and its line number."""

@@ -108,7 +108,7 @@ class LineSelection:
     history, segment_index
         Of which history, and of which of its segments.
     lines, counts
-        Numbers of the lines, and how often each holds what was searched for.
+        Numbers of the lines, and the number of matches in each.
     """
 
     history: History

@@ -114,7 +114,7 @@ def diff_matches(
     rank = np.zeros(len(history.commits), np.int64)
     rank[matches.commits] = np.arange(len(matches.commits))
     counts = np.bincount(rank[history.changes.commit[changes]], minlength=len(matches.commits))
-    # Rows are sorted by commit, so those of commits i to j are one slice: row_ends[i] to row_ends[j].
+    # Rows are sorted by commit, so the rows of commits i to j are one slice: row_ends[i] to row_ends[j].
     row_ends = np.concatenate(([0], np.cumsum(counts)))
     # A commit without matching lines still takes one row of a batch.
     weights = np.concatenate(([0], np.cumsum(np.maximum(counts, 1))))
@@ -190,7 +190,7 @@ def cell_diff_matches(
 ) -> Iterator[Any]:
     """Yield batches of rows of type ``diff`` for changed lines of cells, newest commit first.
 
-    Lines and spans are those of the cells, as a reader of the notebook sees them. A commit without a line to show has
+    Lines and spans refer to cells, as a reader of the notebook sees them. A commit without a line to show has
     one row, without path and line.
     """
     lines_of_commit: dict[int, list[ChangedCellLine]] = {}

@@ -50,7 +50,7 @@ class DiffPreviews:
     Parameters
     ----------
     git_dir
-        Its git directory; without a usable one there are no previews.
+        Its git directory; without a usable directory there are no previews.
     """
 
     git_dir: str

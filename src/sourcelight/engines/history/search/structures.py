@@ -1,4 +1,4 @@
-"""Changes that bring or remove code of a structure: each changed file is searched as it was and as it became.
+"""Changes that add or remove code of a structure: each changed file is searched before and after the commit.
 
 A file of a commit brings a structure if it has a match that it had not before, and removes one in reverse. Matches are
 the same if their text is, white space aside, and count as often as they occur: moved or indented lines aren't changes.
@@ -34,7 +34,7 @@ _SLICE_CHANGES = 400
 """Changes whose files are read together: rows of the newest come before the others are read."""
 
 _MAX_REMEMBERED = 20_000
-"""Contents whose matches are remembered: what a commit leaves is what the next one finds."""
+"""Contents whose matches are cached: the result of one commit is the input of the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class StructureSearch:
     _languages: dict[int, str] = field(default_factory=dict)
 
     def matches(self) -> Iterator[DiffMatches]:
-        """Yield matching changes, those of the newest commits first; raises `ScanStopped` when stopped."""
+        """Yield matching changes, newest commits first; raise `ScanStopped` when stopped."""
         query = self.query
         slices = slices_newest_first(self.history, query.commits, query.files, self.stopped, size=_SLICE_CHANGES)
         for changes in slices:
@@ -155,7 +155,7 @@ class StructureSearch:
                 language = pattern.language or blob_language
                 if key in self._spans_of_blob or language not in pattern.languages:
                     continue
-                # Bounded before it is read; what is not there, or larger, leaves its commits unread.
+                # Bounded before it is read; commits of missing or larger contents stay unread.
                 data = reader.read(blob, MAX_TEXT_BYTES)
                 self._spans_of_blob[key] = None if data is None else ()
                 if data is not None and b"\0" not in data and pattern.may_match(language, data):
@@ -170,7 +170,7 @@ class StructureSearch:
     def _difference(
         self, change: int, pattern: StructurePattern, texts: dict[str, tuple[bytes, str]]
     ) -> dict[str, list[_Span]]:
-        """Return the matches that a change brings (``added``) and those that it removes."""
+        """Return the matches that a change adds (``added``) and the matches that it removes."""
         spans: dict[str, tuple[_Span, ...]] = {}
         for side, (blob, language) in texts.items():
             blob_spans = self._spans_of_blob.get((pattern, blob, language), ())

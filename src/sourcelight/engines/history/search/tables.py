@@ -35,7 +35,7 @@ Column = Any
 def commit_batches(history: History, commits: CommitNumbers, rows: int = BATCH_ROWS) -> Iterator[Batch]:
     """Yield batches of commits in the given order.
 
-    Columns are those of the table ``commits``, except ``co_authors``, ``bot`` and ``url``.
+    Columns as in the table ``commits``, except ``co_authors``, ``bot`` and ``url``.
     """
     for start in range(0, max(1, len(commits)), rows):
         yield commit_batch(history, CommitNumbers(commits[start : start + rows]))
@@ -67,7 +67,7 @@ def commit_batch(history: History, commits: CommitNumbers) -> Batch:
 def line_batches(
     history: History, matches: DiffMatches, rows: int = BATCH_ROWS, stopped: Stopped = never
 ) -> Iterator[Batch]:
-    """Yield batches of changed lines, newest commit first; columns are those of the table ``diff_lines``."""
+    """Yield batches of changed lines, newest commit first, with the columns of the table ``diff_lines``."""
     for start in range(0, max(1, len(matches.rows)), rows):
         yield line_batch(
             history,
@@ -324,7 +324,7 @@ def line_spans(lines: Column, patterns: Sequence[CompiledPattern], stopped: Stop
         row, span_starts, span_ends = spans_by_pattern[0]
     else:
         row, span_starts, span_ends = (np.concatenate(column) for column in zip(*spans_by_pattern, strict=True))
-        # By row, then start, then the longest first: `_drop_overlaps` keeps the first of those that overlap.
+        # By row, then start, then the longest first: `_drop_overlaps` keeps the first of overlapping spans.
         order = np.lexsort((-span_ends, span_starts, row))
         row, span_starts, span_ends = _drop_overlaps(row[order], span_starts[order], span_ends[order])
     counts = np.bincount(row, minlength=len(lines))

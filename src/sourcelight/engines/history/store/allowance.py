@@ -43,7 +43,7 @@ _COMMIT = re.compile(rb"^\x01([0-9a-f]{40})", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Changed files, changed lines (with those of context) and bytes of patches."""
+    """Changed files, changed lines (including context) and bytes of patches."""
 
     files: int = 0
     lines: int = 0

@@ -155,7 +155,7 @@ class _ExtractionJob:
 
 def segment_arrays(new_commits: NewCommits, parts: Sequence[SectionFile], unread: Sequence[int]) -> dict[str, AnyArray]:
     """Return the arrays of a segment from its commits and the parts that hold their changes."""
-    # A column of its own, and no commits left out: a commit without readable changes still has a message and an author.
+    # A separate column, without dropping commits: a commit without readable changes still has a message and an author.
     is_unread = np.zeros(len(new_commits.oids), np.uint8)
     is_unread[list(unread)] = 1
     return {

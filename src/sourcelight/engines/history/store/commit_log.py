@@ -24,7 +24,7 @@ def open_history(
     folder: Path, manifest: HistoryManifest, shallow: str = "", reusable: Sequence[Segment] = ()
 ) -> History:
     """Open the files of a manifest, reusing open segments. Raises `IndexDamaged`, FileNotFoundError."""
-    # Segments never change, so those of the previous snapshot are opened again by name: their mapped pages and caches
+    # Segments never change, so the previous snapshot's segments are reused by name: their mapped pages and caches
     # stay.
     open_segments = {segment.file.path.name: segment for segment in reusable}
     segments = tuple(open_segments.get(entry.name) or open_segment(folder / entry.name) for entry in manifest.segments)
@@ -195,7 +195,7 @@ def _parse_records(records: Iterable[bytes], position: Callable[[str], int | Non
 
 
 class _CommitColumns:
-    """Columns of new commits; `position` and `first` are those of `read_commits`."""
+    """Columns of new commits; `position` and `first` as in `read_commits`."""
 
     def __init__(self, position: Callable[[str], int | None], first: int) -> None:
         self.oids: list[bytes] = []
@@ -293,7 +293,7 @@ def map_identities(
         return texts
     mapped: list[bytes] = []
     while len(mapped) < len(texts):
-        # With a mailmap of its own name git reads none from a work tree.
+        # With an explicit mailmap, git reads none from a work tree.
         text = b"".join(item + b"\n" for item in texts[len(mapped) :])
         output = b""
         try:

@@ -40,7 +40,7 @@ MAX_COMMIT_LINES = 2_000_000
 """Size of a commit's patches above which they are not read: its files are known by their names alone."""
 
 CPU_S = 300
-"""Processor time for a run of commits; one that takes it all is left unread, and the run continues behind it."""
+"""Processor time for a run of commits; a commit that takes all of it stays unread, and the run continues after it."""
 
 START_BYTES = 1 << 20
 """Bytes of output that a start of git counts as: about 50 ms."""
@@ -79,9 +79,9 @@ def extract(
     ordinals
         The number of each commit by its 40 hex digits, ascending.
     keep
-        Called with each part and what it costs; a large commit is a part of its own.
+        Called with each part and its cost; a large commit is a separate part.
     account
-        Pays for what is kept: commits that it does not admit are unread.
+        Limits the stored commits: commits that it does not admit stay unread.
     effort
         Ends the reading when git wrote far more than could be kept; the rest is then unread.
     cancellation
@@ -129,12 +129,12 @@ class _Extraction:
                     done = remaining.index(last, done) + 1
                 break
             except TooLarge:
-                # `done` counts the commits of whole batches, so the next one is the one that was too large.
+                # `done` counts the commits of whole batches, so the next commit was too large.
                 suspect, remaining = remaining[done], remaining[done + 1 :]
                 self._mark_unread([suspect])
                 self._names(suspect)
             except GitFailed:
-                # The commit after the last whole one may be the one that can't be read, and so may those behind it.
+                # The commit after the last complete one may be unreadable, and so may later ones.
                 suspect, remaining = remaining[done], remaining[done + 1 :]
                 self._read_alone(suspect)
         return sorted(self._unread)
@@ -159,7 +159,7 @@ class _Extraction:
                 self._mark_unread(commits_of(raw))
 
     def _parse(self, raw: bytes, cost: Cost) -> None:
-        """Parse commits; those whose patches can't be distinguished are taken by the names of their files."""
+        """Parse commits; if patches can't be distinguished, only names of files are read."""
         try:
             part = parse_patches(raw, self._ordinals)
         # Misalignment would spread to later commits of the batch, so the batch is parsed again commit by commit below.
@@ -261,7 +261,7 @@ class TooLarge(Exception):
 
 
 class _PatchBuffer:
-    """Output of git that waits for a batch of whole commits; `files` are those of the commit that git is at."""
+    """Output of git that waits for a batch of whole commits; `files` are the current commit's files."""
 
     def __init__(self) -> None:
         self.size = self.newlines = self.files = 0

@@ -93,7 +93,7 @@ class HistoryFolder(IndexFolder[HistoryManifest]):
         self.manifest_file.forget()
 
     def discard_unneeded(self) -> None:
-        """Delete all files that the manifest doesn't list, also those of dead builders; call it with the lock held."""
+        """Delete all files that the manifest doesn't list, also from dead builders; call it with the lock held."""
         try:
             manifest = self.manifest()
         except IndexDamaged:

@@ -1,6 +1,6 @@
 r"""Parse git's patch streams with array operations: changes, blocks and distinct lines of a run of commits.
 
-The stream is that of ``git diff-tree --stdin --raw -p -U1`` with a line of ``\x01`` and the commit id before each
+The stream comes from ``git diff-tree --stdin --raw -p -U1`` with a line of ``\x01`` and the commit id before each
 commit. The first byte of a line is its kind, except for the two lines of file names before a file's first hunk, which
 look like changed lines.
 """

@@ -187,7 +187,7 @@ class LocalHistoryStore:
         return self._folder(repository).disk_bytes()
 
     def prune(self, keep: Collection[str]) -> int:
-        """Delete the histories of all repositories except those in `keep`; return the bytes freed."""
+        """Delete the histories of all repositories except `keep`; return the bytes freed."""
         freed = 0
         with contextlib.suppress(FileNotFoundError):
             for path in self.folder.iterdir():

@@ -1,4 +1,4 @@
-"""A history that isn't built yet: its commits in memory, and the changes of those that a question needs.
+"""A history that isn't built yet: its commits in memory, and the changes of commits that a question needs.
 
 Reading the commits alone takes a few percent of the time of a whole build, because nearly all of that goes into
 comparing contents. Nothing here is written to the folder of the history, so a build is neither helped nor disturbed.
@@ -107,7 +107,7 @@ class CommitReader:
         numbers = [number for number in np.sort(commits).tolist() if number not in merges]
         if not numbers:
             return self.history
-        # Outside the folder of the history: a builder deletes what it doesn't know there, also while this reads.
+        # Outside the directory of the history, where a builder deletes unknown files, also while this reads.
         with tempfile.TemporaryDirectory(prefix="sourcelight-") as scratch:
             reader = ChangeReader(
                 self.repository.git_dir, self._new_commits, Path(scratch), self._workers, cancellation

@@ -133,7 +133,7 @@ class HistoryUpdate:
         return tips
 
     def _extend(self, manifest: HistoryManifest, history: History, missing: Sequence[str]) -> HistoryManifest:
-        # `^tip` lets git stop at commits that are stored already: the walk costs only what is new.
+        # `^tip` lets git stop at stored commits, so the walk visits only new ones.
         known_tips = [oid for oid in dict.fromkeys(history.tips.values()) if history.position(oid) is not None]
         first = history.bases.commits[-1]
         new_commits = read_commits(

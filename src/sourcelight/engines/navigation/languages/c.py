@@ -79,7 +79,7 @@ class CRules:
         if kind == "enumerator" and is_field(parent, "name", leaf):
             enum = nearest(path, {"enum_specifier"})
             scope = nearest(path, _SCOPES) or path[0]
-            # Members of `enum class` need their enum before `::`; those of a plain enum are names of the scope around
+            # Members of `enum class` need their enum before `::`; members of a plain enum are names of the scope around
             # it.
             owner = enum.start_byte if enum is not None and b"class" in text_of(enum)[:12] else -1
             declared_type = enum.child_by_field_name("name") if enum is not None else None
@@ -183,7 +183,7 @@ class CRules:
             return self._make_declaration(path, "field", node, index, declared_type)
         scope = nearest(path, _SCOPES, index) or path[0]
         is_top_level = scope.type in {"translation_unit", "namespace_definition"}
-        # At the top level, other files see the name through a header, whatever the order here.
+        # At the top level, other files see the name through a header, so order doesn't matter.
         visible = 0 if is_top_level else leaf.start_byte
         sketch = is_top_level and any(child.type == "storage_class_specifier" and child.text == b"extern"
                              for child in node.named_children)  # fmt: skip
@@ -358,7 +358,7 @@ class CRules:
         included = included_files(names.session, document)
         visible_refs, hidden_refs = self._top_level_refs(names, document, name, use, included)
         is_announced = bool(visible_refs) or use.preferred_nodes == _TAGGED
-        # A visible definition is what the compiler would use, so others of that name are unrelated.
+        # The compiler would use a visible definition, so others of that name are unrelated.
         if not is_announced or any(not ref.declaration.is_prototype for ref in visible_refs):
             hidden_refs = []
         # A `static` function is visible in its own file only (C standard, linkages of identifiers).
@@ -381,7 +381,7 @@ class CRules:
     def _top_level_refs(
         self, names: NameResolver, document: Document, name: bytes, use: NameUse, included: Mapping[object, Document]
     ) -> tuple[list[DeclarationRef], list[DeclarationRef]]:
-        """Return the declarations of a name in visible files, and those in others, which a header may announce."""
+        """Return the declarations of a name in visible files, and in other files, which a header may declare."""
         visible_refs: list[DeclarationRef] = []
         hidden_refs: list[DeclarationRef] = []
         for other, start, kind, _, _ in names.definitions_in(document.project, name):

@@ -105,7 +105,7 @@ def _by_ending(project: Project) -> Mapping[bytes, list[int]]:
     def index_headers() -> dict[bytes, list[int]]:
         by_ending: dict[bytes, list[int]] = {}
         for number, path in enumerate(project.paths):
-            # Headers of C++ may have no ending, like those of its standard library.
+            # Headers of C++ may have no extension, as in its standard library.
             if path.endswith(_HEADERS) or b"." not in path.rpartition(b"/")[2]:
                 parts = path.split(b"/")
                 # Include directories of the build are unknown, so any end of a path may name the header.

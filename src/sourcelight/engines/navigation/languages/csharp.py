@@ -126,7 +126,7 @@ class CSharpRules:
             return NameUse(role="import", path=_dotted_parts(parent, leaf), is_import=True)
         kind = parent.type
         receiver, expression = None, leaf
-        # In `a.Parse<T>()`, the name has a node of its own inside the one that is accessed.
+        # In `a.Parse<T>()`, the name has a separate node inside the accessed node.
         if kind == "generic_name" and len(path) > 2:
             expression, parent = parent, path[-3]
             kind = parent.type
@@ -292,7 +292,7 @@ class CSharpRules:
         return []
 
     def import_target(self, names: NameResolver, document: Document, module: str, member: str) -> Document | None:  # noqa: ARG002 - namespaces are used whole
-        """Return the first file of a namespace, or that of a type."""
+        """Return the first file of a namespace, or the file of a type."""
         namespace = module.encode()
         for project in (document.project, *_providing_projects(names, document, [namespace])):
             number = _spaces(project).get(namespace)

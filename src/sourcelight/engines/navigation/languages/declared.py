@@ -36,7 +36,7 @@ class Declaration:
     type, value
         The declared type (of a function, its return type); without one, an expression that has the type.
     is_element
-        Whether the type is that of an element of `value`, as in a loop over it, or inside a pattern.
+        Whether the type is an element type of `value`, as in a loop over it, or inside a pattern.
     owner
         First byte of its class; -1 if it isn't a member, -2 if only the name of the class is known (`owner_name`).
     is_prototype
@@ -128,7 +128,7 @@ class SyntaxRules(Protocol):
     separate_function_names: bool
     """Whether functions and variables have separate names, so that a call never means a variable."""
     members_span_files: bool
-    """Whether files other than that of a class may define its members."""
+    """Whether files other than the class's own may define its members."""
 
     def declaration_at(self, path: Sequence[Node]) -> Declaration | None:
         """Return the declaration of the identifier at the end of a path from the root; None if it declares nothing."""
@@ -217,7 +217,7 @@ def misfit(declaration: Declaration, use: NameUse, *, separate_function_names: b
         is_preferred = not use.preferred_nodes or declaration.node.type in use.preferred_nodes
         return 0 if declaration.kind in TYPES and is_preferred else 1 if declaration.kind in TYPES else 2
     if use.role == "attribute" and not use.path:
-        # A member that is called is likely a method, and one that isn't is likely a field.
+        # A member that is called is probably a method; otherwise it is probably a field.
         return int((declaration.kind in CODE) is not use.is_called)
     if use.is_called:
         return (

@@ -90,7 +90,7 @@ class NameResolver:
         self._busy: set[tuple[tuple[str, str, bytes], int]] = set()
 
     def model(self, document: Document) -> DeclarationModel | None:
-        """Return the parsed file; None for a file of another language, or one that can't be parsed."""
+        """Return the parsed file; None if it has another language or can't be parsed."""
         if document.language not in self.rules.names:
             return None
         return self.session.parsed_file(document, DeclarationModel)
@@ -186,7 +186,7 @@ class NameResolver:
         )
 
     def _fields(self, document: Document, node: Node, name: bytes) -> list[DeclarationRef]:
-        # Members in scope are those of the enclosing classes, the innermost first, as `this.` may be left out.
+        # Members of the enclosing classes are in scope, the innermost first, because `this.` may be omitted.
         members = [
             ref
             for body in self.type_bodies(TypedNode(document, node))
@@ -195,7 +195,7 @@ class NameResolver:
         return [ref for ref in members if ref.declaration.kind not in CODE] or members
 
     def members(self, body: TypeBody, name: bytes, use: NameUse) -> list[DeclarationRef]:
-        """Return the members of a class by name; if it has none, those of its supertypes."""
+        """Return the members of a class by name, else the members of its supertypes."""
         pending = [body]
         seen: set[tuple[tuple[str, str, bytes], int]] = set()
         # Breadth first, as a member of a nearer class hides one of a farther; bounded, because hierarchies may be

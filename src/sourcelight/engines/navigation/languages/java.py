@@ -327,7 +327,7 @@ class JavaRules:
                     refs.append(DeclarationRef(other, declaration, "import", "followed the import"))
         for name in path[1:]:
             inner: list[DeclarationRef] = []
-            # Further declarations of the same class are copies, such as those of tests; one body has the members.
+            # Other declarations of the same class are copies, such as in tests; one body has the members.
             for ref in refs[:1]:
                 body = next(iter(names.type_bodies(names.type_of_class(ref))), None)
                 # The search of members has its own reasons; here the import is the reason to show.
@@ -429,7 +429,7 @@ def packages(project: Project) -> frozenset[bytes]:
 
 
 def _projects(names: NameResolver, document: Document, package: bytes) -> Iterator[Project]:
-    # The own project first: its classes shadow those of other repositories with the same package.
+    # The same project first: its classes shadow classes of other repositories with the same package.
     yield document.project
     if package:
         for other, _ in names.session.providers(document.project, package.decode()):

@@ -147,7 +147,7 @@ class RustRules:
         if node.type == "let_declaration":
             visible = node.end_byte
             scope = nearest(path, _SCOPES, index) or path[0]
-        # A variable of an arm has the type of what is matched, a part of it if it is inside a pattern.
+        # A variable of an arm has the type of the matched value, or of a part of it inside a pattern.
         elif node.type == "match_arm":
             match = nearest(path, {"match_expression"}, index)
             value = match.child_by_field_name("value") if match is not None else None
@@ -371,7 +371,7 @@ class RustRules:
                 refs = self._follow_path(names, document, tuple(path), 0, depth + 1)
                 if refs:
                     return refs
-        # After the named imports: those hide what a glob import brings (Rust reference, glob imports).
+        # After the named imports, which hide names of a glob import (Rust reference, glob imports).
         for star in stars:
             refs = self._follow_path(names, document, (*star.split(b"::"), name), 0, depth + 1)
             if refs:
@@ -539,8 +539,8 @@ def _first_argument(call: Node) -> Node | None:
 def _enclosing_pattern(path: Sequence[Node]) -> tuple[int, Node, bool] | None:
     """Return where the pattern around a variable ends, and whether the variable is only a part of its value.
 
-    The position in the path is that of the node that has the pattern; the second value is the pattern. None if the name
-    is a use.
+    The position in the path belongs to the node with the pattern; the second value is the pattern. None if the name is
+    a use.
     """
     index, child, is_element = len(path) - 2, path[-1], False
     while index > 0 and path[index].type in _PATTERNS:

@@ -26,7 +26,7 @@ def use_path(path: Sequence[Node]) -> tuple[bytes, ...]:
             parts = [*_split(text_of(node.child_by_field_name("path"))), *parts]
         elif node.type in {"scoped_identifier", "scoped_use_list"} and is_field(node, "name", child):
             parts = [*_split(text_of(node.child_by_field_name("path"))), *(parts or [text_of(leaf)])]
-        # An alias means the item that it renames, so its path is that of the item.
+        # An alias means the item that it renames, so it has the item's path.
         elif node.type == "use_as_clause" and is_field(node, "alias", child):
             parts = _split(text_of(node.child_by_field_name("path")))
         elif not parts and child is leaf:

@@ -1,6 +1,6 @@
 """Read SCIP index files: protobuf by hand, one document after another.
 
-Field numbers are those of ``scip.proto``: Index.metadata=1, documents=2; Metadata.project_root=3,
+Field numbers follow ``scip.proto``: Index.metadata=1, documents=2; Metadata.project_root=3,
 text_document_encoding=4; Document.relative_path=1, occurrences=2, position_encoding=6; Occurrence.range=1, symbol=2,
 symbol_roles=3.
 """

@@ -168,7 +168,7 @@ def keep(project: Project, file: str | Path, store_folder: Path) -> ScipIndex:
     target = installed_path(store_folder, project.key, project.commit)
     make_private_folder(target.parent)
     # Others read the file without a lock, and may import one at the same time. A rename replaces it at once, so they
-    # never read half of it. `mkstemp` chooses a name of its own, and lets only this user read the file.
+    # never read half of it. `mkstemp` chooses a unique name, and lets only this user read the file.
     handle, name = tempfile.mkstemp(prefix=f"{target.stem}-", suffix=".tmp", dir=target.parent)
     temporary = Path(name)
     try:

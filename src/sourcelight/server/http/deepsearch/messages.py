@@ -177,7 +177,7 @@ def conversation_json(caller: ConversationRequest, conversation: ConversationRec
         "is_starred": conversation.starred if is_owner else False,
         "is_shared": conversation.shared,
         "viewer": {"is_owner": is_owner},
-        # The wire requires the key; there is no quota, which it writes as -1.
+        # The wire requires the key; -1 means that there is no quota.
         "quota_usage": {"total_quota": 0, "quota_limit": -1, "reset_time": None},
     }
     account = caller.service.state.accounts.get(conversation.owner)

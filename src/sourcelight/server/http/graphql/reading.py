@@ -1,6 +1,6 @@
 """Read commits, directories and files for the objects of the schema, from git or by tools.
 
-In a cluster, the engine runs tools on the machines with the repositories, so its answers equal those of one machine.
+In a cluster, the engine runs tools on the machines with the repositories, so its answers equal one machine's.
 `list_files` resolves revisions and lists directories, `read_file` reads files, `commit_search` and `list_refs` give
 the rest.
 """
@@ -39,7 +39,7 @@ _MINUTES_A_DAY = 24 * 60
 
 @dataclass(frozen=True, slots=True)
 class BlobContent:
-    """Content of a file; `data` is empty for a binary one that was read by a tool, which reads text only."""
+    """Content of a file; `data` is empty if a tool, which reads text only, read a binary file."""
 
     data: bytes
     size: int

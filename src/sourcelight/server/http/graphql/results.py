@@ -92,7 +92,7 @@ class SearchResults:
     def add(self, matches: list[Mapping[str, Any]]) -> None:
         """Add matches in their wire form; those beyond `MAX_RESULTS` are only counted."""
         for match in matches:
-            # Before the limit: the number of repositories includes those of results that aren't returned.
+            # Before the limit: the number of repositories includes results that aren't returned.
             self._names.add(match["repository"])
             if len(self.results) >= MAX_RESULTS:
                 self._omitted += 1
@@ -109,7 +109,7 @@ class SearchResults:
 
     @property
     def match_count(self) -> int:
-        """Number of matches, including those that are only counted."""
+        """Number of matches, including matches that are only counted."""
         return self.progress.match_count if self.progress is not None else 0
 
     result_count = match_count
@@ -150,7 +150,7 @@ class SearchResults:
 
     @property
     def alert(self) -> Fields | None:
-        """The alert of the search, else one that sums up the skipped items with severity ``warn``."""
+        """The alert of the search, else a summary of the skipped items with severity ``warn``."""
         alert = self._alert
         if alert is not None:
             proposals = [
@@ -231,7 +231,7 @@ class FileMatch:
 
     def _symbol(self, symbol: Mapping[str, Any]) -> Fields:
         kind = str(symbol["kind"]).upper()
-        # Lines of this API count from 0, those of the stream's symbols from 1.
+        # Lines of this API count from 0, lines of the stream's symbols from 1.
         line = int(symbol.get("line", 1)) - 1
         return Fields(
             name=symbol["name"],

@@ -1,6 +1,6 @@
 """The part of the public GraphQL API that this service answers, and its executable form.
 
-Names, arguments and nullability are those of the public API, so that stock clients work unchanged. A field is written
+Names, arguments and nullability follow the public API, so that stock clients work unchanged. A field is written
 in snake_case on the Python side; `executable_schema` joins the two spellings.
 """
 

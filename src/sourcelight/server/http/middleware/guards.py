@@ -74,7 +74,7 @@ class HostNames:
 
 
 class HostCheck:
-    """Refuses requests for other host names than those of `hosts`."""
+    """Refuses requests for host names that aren't in `hosts`."""
 
     def __init__(self, app: ASGIApp, *, hosts: HostNames) -> None:
         self._app = app
@@ -145,7 +145,7 @@ class SecurityHeaders:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = list(message["headers"])
-                # A page may set a stricter policy of its own; it wins.
+                # A page may set its own, stricter policy, which wins.
                 present = {name for name, _ in headers}
                 message["headers"] = headers + [header for header in SECURITY_HEADERS if header[0] not in present]
             await send(message)

@@ -1,6 +1,6 @@
 """Counts and times of requests for Prometheus, without names of repositories, accounts or queries.
 
-Each application has a registry of its own. Labels come from fixed lists, so that no caller can make new series.
+Each application has its own registry. Labels come from fixed lists, so that no caller can create new series.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def page(
     wide
         Whether it uses the full width.
     query, kind
-        What the query box at the top has: a query and a pattern type.
+        The contents of the query box at the top: a query and a pattern type.
     posts
         Whether it has forms that change something.
     use

@@ -98,7 +98,7 @@ def python_block(call: str, base_url: str, notebook_url: str, *, name: str = "py
     name
         Identifier of the text, which no other on the page may have.
     label
-        What the program is about, for screen readers that list the buttons of a page.
+        The subject of the program, for screen readers that list the buttons of a page.
     """
     about = f' aria-label="Copy as Python: {escape(label)}"' if label else ""
     return (

@@ -1,4 +1,4 @@
-"""Routes of the pages, and those of searches."""
+"""Routes of the pages and of searches."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ class SavedPages:
             raise ToolError("the search failed, so there is no answer to save")
         keys = {repository.name: repository.key for repository in context.engine.catalog.visible(context.viewer)}
         rows = _to_bytes(batches, keys)
-        # All repositories with matches, including those whose rows aren't stored: readers need access to all of them.
+        # All repositories with matches, including repositories whose rows aren't stored: readers need access to all.
         keys_by_name = [[name, keys.get(name, "")] for name in sorted(names)]
         attributes = {"status": view.status, "matches": view.match_count, "notes": view.notes, "places": keys_by_name}
         return self._answers.save(context.viewer.name, query.query, query.pattern_type, attributes, rows)

@@ -1,4 +1,4 @@
-"""The matching lines of a file on the page of a search: of a notebook, those of its cells."""
+"""The matching lines of a file on the page of a search; for a notebook, lines of its cells."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _chunk_rows(rows: Sequence[_Row], lines: Sequence[_ChunkLine], address: str)
         for line, row, text, line_token in zip(lines[of_group], cell_rows[of_group], texts, tokens, strict=True):
             number, target = line.number, f"{escape(address)}?L{line.number}"
             if row is not None and location is not None and is_jupyter(str(row["path"])):
-                # The page of a Jupyter notebook counts lines per cell, that of a text notebook per file.
+                # The page of a Jupyter notebook counts lines per cell, the page of a text notebook per file.
                 number = row["cell_line"] + line.number - row["line_number"]
                 target += f"#{escape(anchor_of(*location, number))}"
             class_attribute = " class=hit" if line.row is not None else ""

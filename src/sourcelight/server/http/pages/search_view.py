@@ -115,7 +115,7 @@ class SearchView:
             self._hidden += batch.num_rows
             return
         names = [name for name in COLUMNS if name in batch.schema.names]
-        # What a full page could show at most; the rest of the batch counts as hidden too.
+        # The maximum of a full page; the rest of the batch counts as hidden, too.
         max_rows = MAX_FILES * MAX_ROWS
         self._hidden += max(0, batch.num_rows - max_rows)
         for row in batch.select(names).slice(0, max_rows).to_pylist():

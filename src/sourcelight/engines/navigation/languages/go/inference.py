@@ -137,7 +137,7 @@ class GoInference(GoNames):
 
     def _of_index(self, document: Document, node: Node) -> GoType | GoImport | None:
         operand_type = self.infer(document, node.child_by_field_name("operand"))
-        # The grammar can't tell `f[int]`, a generic function, from `a[i]`: what is indexed decides.
+        # The grammar can't tell `f[int]`, a generic function, from `a[i]`: the indexed value decides.
         if not isinstance(operand_type, GoType) or operand_type.node.type in _CALLABLE:
             return operand_type
         return self.element(operand_type, 1)
@@ -170,7 +170,7 @@ class GoInference(GoNames):
         type_node = node.child_by_field_name("type")
         if type_node is None:
             return None
-        # The grammar can't tell `f[int](x)`, a call, from `T[int](x)`: what the name is declared as decides.
+        # The grammar can't tell `f[int](x)`, a call, from `T[int](x)`: the declaration of the name decides.
         inner = type_node.child_by_field_name("type") if type_node.type == "generic_type" else None
         ref = self._type_ref(document, inner) if inner is not None else None
         if ref is not None and ref.declaration.kind == "function":
@@ -439,7 +439,7 @@ class GoInference(GoNames):
         return GoType(ref.document, inner, bound_types) if inner is not None else None
 
     def members(self, go_type: GoType, name: bytes) -> list[GoMember]:
-        """Return the fields and methods of that name, those of the type itself before those it embeds."""
+        """Return the fields and methods of that name, of the type itself before embedded ones."""
         # Breadth first, as in the Go specification, "Selectors": the shallowest depth with the name wins, and what is
         # embedded deeper is hidden.
         level, seen = [go_type], set[DeclarationKey]()

@@ -121,7 +121,7 @@ def _usage(node: Node) -> Usage:
 
 
 def _is_called(expression: Node) -> bool:
-    """Return whether an expression is what a call calls, also with type arguments or in parentheses."""
+    """Return whether an expression is the function of a call, also with type arguments or in parentheses."""
     outer = expression.parent
     while outer is not None and outer.type in _AROUND_CALLED and outer.named_children[0] == expression:
         expression, outer = outer, outer.parent
@@ -190,7 +190,7 @@ class GoLookup:
         package = self.inference.package(self.document, spec.path)
         if package is not None:
             documents = package.documents()
-            # A package has no file of its own; doc.go, or the file with its name, is what a reader expects.
+            # A package has no single file; a reader expects doc.go, or the file with its name.
             likely_documents = [
                 d for d in documents if d.path.rpartition(b"/")[2] in {b"doc.go", package.name + b".go"}
             ]

@@ -100,7 +100,7 @@ class GoPackage:
     name: bytes
 
     def documents(self) -> list[Document]:
-        """Return the files of the package: those that build on Linux first, tests last."""
+        """Return the files of the package: files that build on Linux first, tests last."""
         return [self.project.document_at(number) for number in _files(self.project, self.directory).get(self.name, ())]
 
 
@@ -260,7 +260,7 @@ class GoNames:
         self._packages: dict[tuple[str, str, bytes, bytes], GoPackage | None] = {}
 
     def model(self, document: Document) -> GoModel | None:
-        """Return the parsed file; None for a file of another language, or one that can't be parsed."""
+        """Return the parsed file; None if it has another language or can't be parsed."""
         return self.session.parsed_file(document, GoModel)
 
     def package(self, document: Document, path: bytes) -> GoPackage | None:

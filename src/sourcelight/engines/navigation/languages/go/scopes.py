@@ -29,7 +29,7 @@ class GoDeclaration:
     """A declared name.
 
     `node` is the declaration or specification, `visible` the byte offset from which the name is in scope, and
-    `position` the index of the name among those that are declared together.
+    `position` the index of the name among the names that are declared together.
     """
 
     kind: Kind

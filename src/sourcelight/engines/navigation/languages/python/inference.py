@@ -277,7 +277,7 @@ class PythonInference(Fixtures):
             marks = [d.text or b"" for d in function.decorators] if function is not None else []
             if any(b"classmethod" in decorator for decorator in marks) or binding.name in {b"cls", b"mcs"}:
                 kind = "class"
-            # The first parameter of a method is bound to the instance or class, whatever its name is.
+            # The first parameter of a method is bound to the instance or class, under any name.
             if not any(b"staticmethod" in decorator for decorator in marks):
                 return [PythonValue(kind, holder)]
         default = node.child_by_field_name("value")

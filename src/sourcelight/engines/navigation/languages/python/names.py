@@ -167,7 +167,7 @@ class PythonNames:
         self.session = session
 
     def model(self, document: Document) -> PythonModel | None:
-        """Return the parsed file; None for a file of another language, or one that can't be parsed."""
+        """Return the parsed file; None if it has another language or can't be parsed."""
         return self.session.parsed_file(document, PythonModel)
 
     def lookup(self, document: Document, scope: PythonScope, name: bytes, offset: int) -> list[PythonRef]:

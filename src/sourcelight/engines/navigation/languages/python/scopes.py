@@ -168,7 +168,7 @@ def _names_parameter(path: list[Node], index: int) -> bool:
 
 
 class _ScopeWalk:
-    """Collect the bindings of one scope, without those of inner scopes."""
+    """Collect the bindings of one scope, without inner scopes."""
 
     def __init__(self, scope: PythonScope) -> None:
         self.scope = scope

@@ -177,7 +177,7 @@ class TsExpressions(TsGenerics):
             return []
         sides = (
             [node.child_by_field_name("right")]
-            # `a && b` has members only if it is `b`: a falsy `a` has none to ask for.
+            # `a && b` has members only if it is `b`, because a falsy `a` has none.
             if sign.type == "&&"
             else [node.child_by_field_name("left"), node.child_by_field_name("right")]
         )
@@ -352,7 +352,7 @@ class TsExpressions(TsGenerics):
         """Return the values of a declaration before destructuring."""
         node, document, bound_types = binding.node, ref.document, ref.bound_types
         if node.type in {"method_definition", "method_signature", "abstract_method_signature", "function_signature"}:
-            # A getter is read like a property: its value is what it returns.
+            # A getter is read like a property: its value is its return value.
             if any(child.type == "get" for child in node.children):
                 return self.return_values(TsValue("function", document, node, bound_types))
             return [TsValue("function", document, node, bound_types)]
@@ -434,7 +434,7 @@ class TsExpressions(TsGenerics):
         if not parameters:
             return []
         parameter = parameters[min(position, len(parameters) - 1)]
-        # `...rest: T[]` takes this argument and those behind it: its type is that of an item.
+        # `...rest: T[]` takes this argument and all after it, so the argument has the type of an item.
         is_rest_parameter = _is_rest_parameter(parameter)
         if position >= len(parameters) and not is_rest_parameter:
             return []

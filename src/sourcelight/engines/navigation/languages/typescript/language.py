@@ -178,7 +178,7 @@ def _is_last(parent: Node, node: Node) -> bool:
 def _is_called(expression: Node) -> bool:
     """Return whether what an expression names is called, as a decorator or the component of an element too."""
     outer = expression.parent
-    # `(await f)()`, `f!()`: parentheses and the like don't change what is called.
+    # `(await f)()`, `f!()`: parentheses and the like don't change the called function.
     while outer is not None and outer.type in _AROUND_CALLED and outer.named_children[0] == expression:
         expression, outer = outer, outer.parent
     if outer is None:
@@ -290,7 +290,7 @@ class TsLookup:
                 unquote(name),
             )
             return self.inference.follow([TsRef(self.document, imported)]), "import"
-        # `export { a as b }`: `b` is a name of its own, which other modules import.
+        # `export { a as b }`: `b` is a separate name, which other modules import.
         if name is not None and name.start_byte != self.leaf.start_byte:
             return self._declare_here("variable"), "scope"
         refs = self.inference.lookup(self.document, self.name, self.model.root.start_byte)

@@ -111,9 +111,9 @@ class TsMembers(TsAnnotations):
                     yield from self.annotation_values(document, base, value.bound_types)
             name = node.child_by_field_name("name")
             if name is not None:
-                # TypeScript merges all declarations of an interface, and those of a class with the same name.
+                # TypeScript merges all declarations of an interface, and of a class with the same name.
                 yield from self._merged_declarations(document, node, name, value.bound_types)
-        # Members of a spread object come after own ones, which win here whatever the order: usually they override.
+        # Members of a spread object come after the object's own, which win in any order: usually they override.
         elif value.kind == "object":
             for child in node.named_children:
                 if child.type == "spread_element" and child.named_children:

@@ -21,7 +21,7 @@ _SOURCES = {b".js": (b".ts", b".tsx", b".js", b".jsx"), b".mjs": (b".mts", b".mj
             b".jsx": (b".tsx", b".jsx")}  # fmt: skip
 # "source" comes first: it names the code, and the others what a build makes of it, which repositories rarely have.
 _MAINS = ("source", "types", "typings", "module", "main")
-# tsconfig files are JSON with comments and trailing commas. Strings are matched first, and so stay as they are.
+# tsconfig files are JSON with comments and trailing commas. Strings are matched first, and so stay unchanged.
 _COMMENTS = re.compile(rb'("(?:\\.|[^"\\])*")|/\*.*?\*/|//[^\n]*|,(?=\s*[}\]])', re.DOTALL)
 _MAX_MANIFESTS = 5_000
 
@@ -121,7 +121,7 @@ def find_module(document: Document, module: bytes, session: Session) -> Document
     target_file = _in_package(project, module)
     if target_file is not None:
         return target_file
-    # Not in this repository: ask those that publish a package of this name.
+    # Not in this repository: try repositories that publish a package of this name.
     name = _package_name(module)
     for other, _ in session.providers(project, name):
         target_file = _in_package(other, module)

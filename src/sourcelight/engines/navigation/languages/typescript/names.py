@@ -61,7 +61,7 @@ class TsValue:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TypeArguments:
-    """A type argument where it is written, read when it is asked for: most of them never are."""
+    """A type argument at its position, read on first use, because most are never used."""
 
     document: Document
     node: Node
@@ -109,7 +109,7 @@ class TsNames:
         self._globals: dict[tuple[str, str, bytes], list[TsRef]] = {}
 
     def model(self, document: Document) -> TsModel | None:
-        """Return the parsed file; None for a file of another language, or one that can't be parsed."""
+        """Return the parsed file; None if it has another language or can't be parsed."""
         return self.session.parsed_file(document, TsModel)
 
     def lookup(self, document: Document, name: bytes, offset: int, *, as_type: bool = False) -> list[TsRef]:

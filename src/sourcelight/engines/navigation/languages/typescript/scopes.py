@@ -85,7 +85,7 @@ FUNCTIONS = frozenset({
     "call_signature", "construct_signature", "function_type", "constructor_type",
 })  # fmt: skip
 CLASSES = frozenset({"class_declaration", "abstract_class_declaration", "class"})
-# ERROR counts as a block: what a broken statement contains would otherwise have no scope.
+# ERROR counts as a block: the contents of a broken statement would otherwise have no scope.
 _BLOCKS = frozenset({"program", "statement_block", "switch_body", "ERROR", "class_static_block"})
 _TYPED = frozenset({"interface_declaration", "type_alias_declaration"})
 _SCOPES = FUNCTIONS | CLASSES | _BLOCKS | _TYPED | {
@@ -119,7 +119,7 @@ class TsBinding:
     """A declared name.
 
     `node` is the declaration. `steps` lead through a destructuring pattern from the value to the name. For imports
-    `module` is the module as written and `member` what is taken from it: a name, ``default`` or ``*``.
+    `module` is the module as written and `member` the imported part: a name, ``default`` or ``*``.
     """
 
     kind: Kind
@@ -164,7 +164,7 @@ class TsModel(ParsedFile):
                 yield from self.declarations(node).values()
 
     def declarations(self, node: Node) -> Declared:
-        """Return what a block, function, class or statement with a head declares itself."""
+        """Return the names that a block, function, class or statement with a head declares itself."""
         # Each visit makes new nodes, so they can't be keys. A block and its only statement can have one range: the type
         # distinguishes them.
         key = node.start_byte, node.end_byte, node.type
@@ -223,7 +223,7 @@ def type_parameters(node: Node) -> Iterator[TsBinding]:
 
 def parameters_of(node: Node) -> list[Node]:
     """Return the parameters of a function, ``this`` left out."""
-    # `x => x` has a parameter without parentheses, in a field of its own.
+    # `x => x` has a parameter without parentheses, in a separate field.
     single = node.child_by_field_name("parameter")
     if single is not None:
         return [single]
@@ -319,7 +319,7 @@ def _import_bindings(node: Node) -> Iterator[TsBinding]:
     for clause in node.named_children:
         if clause.type == "import_require_clause":
             source = clause.child_by_field_name("source")
-            # `import a = require("a")` takes what the module assigns to `export =`.
+            # `import a = require("a")` imports the value that the module assigns to `export =`.
             yield _import(clause.named_children[0], clause, source, b"=")
         for part in clause.named_children if clause.type == "import_clause" else ():
             if part.type == "identifier":

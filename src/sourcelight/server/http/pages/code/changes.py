@@ -1,4 +1,4 @@
-"""The pages of a commit and of a comparison: which files changed, and their patches as far as they are short."""
+"""The pages of a commit and of a comparison: the changed files, and their patches if these are short."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ _TITLES = {
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a page: its rows and notices, or why it has none.
+    """A part of a page: its rows and notices, or the reason why it has none.
 
     Parameters
     ----------

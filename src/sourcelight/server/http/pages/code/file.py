@@ -39,11 +39,11 @@ class FilePageView:
     outline
         Definitions of the file; None: not known.
     blame
-        Commits of the lines; None: not asked for.
+        Commits of the lines; None: not requested.
     note
         Why something is missing; empty: nothing is.
     history
-        Commits that changed the requested lines, or the file without them; None: not asked for.
+        Commits that changed the requested lines, or the file without them; None: not requested.
     use
         HTML of the page in Python.
     outline_url
@@ -140,7 +140,7 @@ def _line_rows(
     return "".join(rows), summary
 
 
-# What the page's script fills when a reader clicks a name.
+# The page's script fills this panel when a reader clicks a name.
 _NAME_PANEL = (
     '<section class="names" aria-label="Definition and references" aria-live="polite" hidden>'
     '<h2><a href="#">Name</a> <button>Close</button></h2><div></div></section>'
@@ -195,7 +195,7 @@ def _blame_cells(blame: ToolResult | None, name: str, prefix: str) -> dict[int, 
 
 
 def _line_commits(view: FilePageView, name: str, prefix: str) -> str:
-    """Return the commits that changed the highlighted lines last, or those of all lines, newest first."""
+    """Return the last commits of the highlighted lines, or of all lines, newest first."""
     if view.blame is None:
         return ""
     first, last = view.requested or (1, 1 << 31)

@@ -265,7 +265,7 @@ class CodePages:
 def _notebooks(
     answer: ToolResult, base: str, head: str, parameters: Mapping[str, str], context: ToolContext
 ) -> dict[str, NotebookDiff]:
-    """Return the cells that differ in the first changed notebooks, by path, as far as they are read in a moment."""
+    """Return the cells that differ in the first changed notebooks, by path, within a time limit."""
     if parameters.get("view") == LINES_VIEW:
         return {}
     beside = replace(context, cancellation=Cancellation())
