@@ -182,7 +182,7 @@ def test_dependencies_are_those_of_the_manifest(tmp_path: Path, question: str) -
     source = "use std::io;\nuse serde::Serialize;\nuse std::fs;\nuse rand::random;\n"
     engine = engine_of(tmp_path, {"Cargo.toml": cargo, "src/lib.rs": source}, "brook")
     lead = lead_of(engine, question)
-    assert lead.startswith("`Cargo.toml` lists 2 dependencies: `serde` and `rand`; 1 more is for dev"), lead
+    assert lead.startswith("`Cargo.toml` lists 2 dependencies: `serde` and `rand`; 1 more is listed for dev"), lead
 
 
 def test_imports_are_no_dependencies(tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ def _find_commit(work: Work) -> Fact | None:
     fact.number = None
     fact.subject = (
         f"The {which} {'merge' if request.merges else 'commit'}{conditions(work, is_single=True)} is "
-        f"“{inline(row['subject'])}” by {byline(row)}, {row['commit'][:12]} of {code(row['repository'])}"
+        f"“{inline(row['subject'])}” by {byline(row)} ({row['commit'][:12]} of {code(row['repository'])})"
     )
     fact.commits.append(evidence_of(row, f"{which} of {len(all_rows):,}"))
     fact.sentences = [
@@ -313,7 +313,7 @@ def _find_path_change(work: Work, paths: PathNames) -> Fact | None:
         f"{'last' if newest else 'first'} to {'remove' if removals else 'change'} "
         f"{', '.join(path.source_text for path in request.paths) or 'anything'}",
     )
-    fact.subject += f", {row['commit'][:12]} of {code(row['repository'])}"
+    fact.subject += f" ({row['commit'][:12]} of {code(row['repository'])})"
     if request.event == "removed" and exists:
         fact.sentences.append("It still exists in the searched commit.")
     elif request.event == "removed" and not removals:
@@ -362,7 +362,7 @@ def _set_rename(
             continue
         verb = f"was renamed from {code(old)}" if exists else f"was renamed to {code(new)}"
         _set_commit(fact, f"{code(path)} {verb}", row, f"renamed {requested_path}")
-        fact.subject += f", {row['commit'][:12]} of {code(row['repository'])}"
+        fact.subject += f" ({row['commit'][:12]} of {code(row['repository'])})"
         return True
     return False
 
@@ -370,7 +370,7 @@ def _set_rename(
 def _state_origin(fact: Fact, paths_text: str, renamed_row: dict[str, Any], former: str, row: dict[str, Any]) -> Fact:
     """State who added a file under its former path, and who gave it its name."""
     _set_commit(fact, f"{paths_text} was added as {code(former)}", row, f"first to change {former}")
-    fact.subject += f", {row['commit'][:12]} of {code(row['repository'])}, and renamed by {byline(renamed_row)}"
+    fact.subject += f" ({row['commit'][:12]} of {code(row['repository'])}), and renamed by {byline(renamed_row)}"
     fact.commits.append(evidence_of(renamed_row, "renamed it"))
-    fact.rule = f"Renames are those of `git log -M`, which compares contents. {_NO_MERGES}"
+    fact.rule = f"Renames are detected as in `git log -M`, which compares contents. {_NO_MERGES}"
     return fact

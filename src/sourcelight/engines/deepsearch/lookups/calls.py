@@ -233,7 +233,7 @@ def _state(
     finding.recounts = frozenset({min(calls, name_count), len(files_again), len(by_caller)})
     finding.details = [_statement(work, texts, row) for row in main[:MAX_DETAILS]]
     if len(main) > MAX_DETAILS:
-        finding.method.append(f"These are the first {MAX_DETAILS} of {len(main):,} lines with calls.")
+        finding.method.append(f"The list has the first {MAX_DETAILS} of {len(main):,} lines with calls.")
     if tested and main is not rows and len(tested) != len(rows):
         finding.method.append(f"Tests and examples have {count_of(sum(row['calls'] for row in tested), 'more call')}.")
     if by_name:

@@ -82,7 +82,7 @@ def _reason(subject: Subject, line: str) -> str:
         is_in_text = any(before.count(mark) % 2 for mark in "\"'`")
         if not is_in_text and subject.terms_in(match["key"]) and _LITERAL.match(match["value"]) is not None:
             return "sets a value"
-    return "has the name"
+    return "contains the name"
 
 
 def _rank(

@@ -169,5 +169,6 @@ _RANKS: Mapping[str, Callable[[str], Callable[[str, bool], int | None]]] = {
     "raise": _rank_raise, "inherit": _rank_inherit, "use": _rank_use, "define": _rank_define,
 }  # fmt: skip
 _REASONS = {
-    "raise": "raises or returns it", "inherit": "names it as a base", "use": "has the name", "define": "defines it",
+    "raise": "raises or returns it", "inherit": "names it as a base", "use": "contains the name",
+    "define": "defines it",
 }  # fmt: skip

@@ -6,7 +6,7 @@ import calendar
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 
 from sourcelight.core.query.dates import parse_date
 from sourcelight.engines.deepsearch.question.marks import MarkedText
@@ -57,9 +57,13 @@ class Period:
     @property
     def text(self) -> str:
         """The span in words."""
-        start = f"from {_format_date(self.start)} on" if self.start is not None else ""
-        end = f"before {_format_date(self.end)}" if self.end is not None else ""
-        return f"{start} and {end}" if start and end else start or end
+        if self.start is None or self.end is None:
+            start = f"since {_format_date(self.start)}" if self.start is not None else ""
+            return start or (f"before {_format_date(self.end)}" if self.end is not None else "")
+        last_day = self.end - timedelta(days=1)
+        if self.start <= last_day and self.end.time() == self.start.time() == time():
+            return f"from {_format_date(self.start)} to {_format_date(last_day)}"
+        return f"from {_format_date(self.start)} and before {_format_date(self.end)}"
 
     @property
     def after(self) -> str:

@@ -98,8 +98,11 @@ def _answer(
         was = "was" if len(unapplied) == 1 else "were"
         action = "listed" if request.is_list else "counted"
         least = "at least " if fact.is_least else ""
+        # The reader understood a filter even if this count can't apply it.
+        is_unread = all(word in request.ignored for word in unapplied)
+        reason = f"{was} not understood" if is_unread else "can't be applied to this count"
         return [
-            f"This can't be {action} as asked, because {listed_words} {was} not understood.",
+            f"This can't be {action} as asked, because {listed_words} {reason}.",
             f"Without that: {least}{fact.number:,} {fact.subject}{links}.",
         ]
     if fact.number is None and (missing := _missing(unapplied, inquiry)):
@@ -273,7 +276,7 @@ def _write_repositories(fact: Fact, draft: Draft, about: tuple[str, ...], inquir
     visible_rows = [(inline(name, 160), f"{number:,}") for name, number in counts[:50]]
     draft.add_section("By repository", Paragraph(_format_table(columns, visible_rows)))
     if len(counts) > len(visible_rows):
-        draft.parts.append(Paragraph(f"These are the first {len(visible_rows)} of {len(counts):,} rows.", about))
+        draft.parts.append(Paragraph(f"The table shows the first {len(visible_rows)} of {len(counts):,} rows.", about))
 
 
 def _write_rows(table: Rows, fact: Fact, inquiry: ResearchRequest, draft: Draft, *, is_visible: bool) -> None:
@@ -298,9 +301,11 @@ def _write_rows(table: Rows, fact: Fact, inquiry: ResearchRequest, draft: Draft,
         lines.append((*cells, sources[index]) if links else tuple(cells))
     draft.add_section(table.title, Paragraph(_format_table((*columns, "source") if links else columns, lines)))
     if table.total > SHOWN_ROWS:
-        truncation = "" if len(table.rows) == table.total else f"; the table has the first {len(table.rows):,}"
+        truncation = "" if len(table.rows) == table.total else f"; only {len(table.rows):,} are stored"
         about = tuple(sorted(fact.repositories))
-        draft.parts.append(Paragraph(f"These are the first {SHOWN_ROWS} of {table.total:,} rows{truncation}.", about))
+        draft.parts.append(
+            Paragraph(f"The table shows the first {SHOWN_ROWS} of {table.total:,} rows{truncation}.", about)
+        )
 
 
 def _format_cell(value: Any) -> str:

@@ -267,7 +267,7 @@ def _state_related(
         statements[0], "dependency", queries=[join_queries(queries)], notes=notes, heading="Other packages of the name"
     )
     finding.details = statements[1:MAX_DETAILS]
-    finding.method.append("No manifest lists a package of exactly the requested name; lock files were not looked at.")
+    finding.method.append("No manifest lists a package with exactly the requested name. Lock files were not read.")
     return finding
 
 

@@ -124,7 +124,7 @@ def list_dependencies(  # noqa: PLR0911, PLR0915 - one for each reason to list n
         finding.heading = "Full list"
         finding.details = statements[:_MAX_DETAILS]
         if len(statements) > _MAX_DETAILS:
-            finding.method.append(f"These are the first {_MAX_DETAILS} of {len(statements):,} lines.")
+            finding.method.append(f"The list has the first {_MAX_DETAILS} of {len(statements):,} lines.")
         finding.method.append("Other manifests, lock files and installed packages were not read.")
         return finding
     return _no_dependencies(work, texts, every, group, queries, notes)
@@ -205,7 +205,7 @@ def _of_others(requirements: Sequence[Requirement]) -> str:
     groups = list(dict.fromkeys(requirement.group for requirement in requirements))
     names = [*groups[:SHOWN], *(["other groups"] if len(groups) > SHOWN else [])]
     verb = "is" if len(requirements) == 1 else "are"
-    return f"; {len(requirements):,} more {verb} for {join_words(names)}"
+    return f"; {len(requirements):,} more {verb} listed for {join_words(names)}"
 
 
 def _no_dependencies(
