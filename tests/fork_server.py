@@ -92,14 +92,20 @@ class ForkedProcess:
 
 
 class ForkServer:
-    """The process that forks others; it ends with this one, however this one ends."""
+    """The process that forks others; it ends with this one, however this one ends.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    modules
+        What it imports before it forks.
+    """
+
+    def __init__(self, modules: Sequence[str]) -> None:
         self._lock = threading.Lock()
         self._socket, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         paths = [str(Path(__file__).parent), *filter(None, sys.path)]
         self._process = subprocess.Popen(
-            [sys.executable, __file__, str(other.fileno())],
+            [sys.executable, __file__, str(other.fileno()), *modules],
             # A thread of OpenBLAS would not be there after a fork. Dask reads its settings when it is imported.
             env={
                 **os.environ,
@@ -129,9 +135,9 @@ class ForkServer:
 
 
 @functools.cache
-def fork_server() -> ForkServer:
-    """The server of this process, started when it is first asked for."""
-    return ForkServer()
+def fork_server(*modules: str) -> ForkServer:
+    """The server that has imported these modules, or `PRELOADED`; started when this process first asks for it."""
+    return ForkServer(modules or PRELOADED)
 
 
 def _next_program(connection: socket.socket) -> dict[str, Any]:
@@ -166,7 +172,7 @@ def _next_program(connection: socket.socket) -> dict[str, Any]:
 def _main() -> None:
     # An interrupt of the tests is for them.
     previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for name in PRELOADED:
+    for name in sys.argv[2:]:
         importlib.import_module(name)
     gc.freeze()  # what is never looked at is never copied
     program = _next_program(socket.socket(fileno=int(sys.argv[1])))
