@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from sourcelight.core.markup import code, count_of, join_words
@@ -12,10 +13,10 @@ from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.facts.kinds import in_words_with_article, kind_in_words
-from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work
+from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.paths import is_test
 from sourcelight.engines.deepsearch.facts.searches import (
-    commit_of,
+    cited_line,
     file_conditions,
     format_terms,
     join_queries,
@@ -25,6 +26,7 @@ from sourcelight.engines.deepsearch.facts.searches import (
     run_searches,
 )
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import PROGRAMMING_LANGUAGES, unparsed_languages
+from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.symbols.definition_parser import Definition
 
 _KINDS_OF_TYPES = frozenset({"class", "struct", "interface", "enum"})
@@ -35,43 +37,23 @@ _MACRO = re.compile(r"\s*#\s*define\b")
 def count_definitions(work: Work) -> Fact:
     """Count definitions of some kinds, from the index of definitions."""
     request = work.request
-    names = "|".join(escape_regexp(term.text) for term in request.terms)
-    pattern = {
-        "": "/.*/",
-        "name": f"case:yes /^({names})$/",
-        "define": f"case:yes /^({names})$/",
-        "prefix": f"case:yes /^({names})/",
-        "suffix": f"case:yes /({names})$/",
-        "part": f"/({names})/",
-        "member": "/.*/",
-    }.get(request.relation, "/.*/")
+    pattern, kinds = _symbol_pattern(request), request.symbol_kinds
     notes: list[str] = []
-    kinds = request.symbol_kinds
     queries = [
-        q
+        query
         for kind in kinds or ("",)
-        for q in make_queries(work, f"type:symbol {pattern}{f' select:symbol.{kind}' if kind else ''}")
+        for query in make_queries(work, f"type:symbol {pattern}{f' select:symbol.{kind}' if kind else ''}")
     ]
     rows = run_searches(work, queries, notes)
-    containers = {term.text for term in request.terms} if request.relation == "member" else None
-    if containers is not None:
+    if request.relation == "member":
+        containers = {term.text for term in request.terms}
         rows = [row for row in rows if (row["container"] or "").rpartition(".")[2] in containers]
     # The grammar of C gives macros with parameters as functions.
     macros = [row for row in rows if _MACRO.match(row["line"] or "")] if kinds == ("function",) else []
     if macros:
         rows = [row for row in rows if not _MACRO.match(row["line"] or "")]
     rows, noun, left_out = _keep_kinds(rows, kinds)
-    per = Counter(row["symbol_kind"] for row in rows)
-    condition = ""
-    if request.relation:
-        phrase = {
-            "name": "named",
-            "prefix": "with names that start with",
-            "suffix": "with names that end with",
-            "part": "with names that contain",
-            "member": "of",
-        }
-        condition = f" {phrase.get(request.relation, '')} {format_terms(request.terms)}"
+    condition = f" {_RELATIONS.get(request.relation, '')} {format_terms(request.terms)}" if request.relation else ""
     fact = Fact(
         len(rows),
         f"{noun}{condition} {'are' if len(rows) != 1 else 'is'} defined{file_conditions(work)}",
@@ -88,28 +70,52 @@ def count_definitions(work: Work) -> Fact:
         fact.sentences.append(
             f"{count_of(len(macros), 'macro')} with parameters {'are' if len(macros) != 1 else 'is'} left out."
         )
-    if kinds == ("function",) and containers is None:
-        other_rows = run_searches(work, make_queries(work, f"type:symbol {pattern} select:symbol.method"), notes)
-        if other_rows:
-            fact.subject += f", in addition to {count_of(len(other_rows), 'method')}"
-            fact.sentences.append("Methods of classes don't count as functions. Ask for methods to list them.")
-    if kinds == ("class",) and not per:
-        other_rows = run_searches(work, make_queries(work, f"type:symbol {pattern} select:symbol.struct"), notes)
-        if other_rows:
-            fact.sentences.append(f"The code also defines {count_of(len(other_rows), 'struct')}.")
-    if containers is not None:
-        fact.sentences.append("Only rows whose container has this name count.")
+    _add_other_kinds(work, fact, pattern)
     fact.repositories = Counter(row["repository"] for row in rows)
     if request.kind in {"files", "repositories"}:
         _by_place(work, fact, rows)
     table = Rows("Definitions", ("repository", "path", "line_number", "symbol", "symbol_kind"))
     for row in rows:
-        table.add(
-            (row["repository"], row["path"], row["line_number"], row["symbol"], row["symbol_kind"]),
-            CitedLine(row["repository"], commit_of(work, row), row["path"], row["line_number"] or 1),
-        )
+        table.add(tuple(row[column] for column in table.columns), cited_line(work, row))
     fact.tables = [table]
     return fact
+
+
+_RELATIONS = {
+    "name": "named",
+    "prefix": "with names that start with",
+    "suffix": "with names that end with",
+    "part": "with names that contain",
+    "member": "of",
+}
+
+
+def _symbol_pattern(request: FactRequest) -> str:
+    """Return the pattern of names in a search for definitions; a member has any name."""
+    names = "|".join(escape_regexp(term.text) for term in request.terms)
+    return {
+        "name": f"case:yes /^({names})$/",
+        "define": f"case:yes /^({names})$/",
+        "prefix": f"case:yes /^({names})/",
+        "suffix": f"case:yes /({names})$/",
+        "part": f"/({names})/",
+    }.get(request.relation, "/.*/")
+
+
+def _add_other_kinds(work: Work, fact: Fact, pattern: str) -> None:
+    """Mention definitions that a reader may have meant too: methods beside functions, structs in place of classes."""
+    kinds, is_member = work.request.symbol_kinds, work.request.relation == "member"
+
+    def count(kind: str) -> int:
+        return len(run_searches(work, make_queries(work, f"type:symbol {pattern} select:symbol.{kind}"), fact.notes))
+
+    if kinds == ("function",) and not is_member and (methods := count("method")):
+        fact.subject += f", in addition to {count_of(methods, 'method')}"
+        fact.sentences.append("Methods of classes don't count as functions. Ask for methods to list them.")
+    if kinds == ("class",) and not fact.number and (structs := count("struct")):
+        fact.sentences.append(f"The code also defines {count_of(structs, 'struct')}.")
+    if is_member:
+        fact.sentences.append("Only rows whose container has this name count.")
 
 
 _DEFINING = (
@@ -257,85 +263,105 @@ def count_tests(work: Work) -> Fact:
     notes: list[str] = []
     files = [row for row in run_searches(work, make_listing_queries(work), notes) if row["path"]]
     file_counts = Counter(row["language"] for row in files)
-    queries: list[str] = []
-    rows: list[dict[str, Any]] = []
-    table = Rows("Tests", ("repository", "path", "line_number", "test"))
-    counts: list[tuple[str, str, int]] = []
-    customs_there: list[str] = []
-    local_functions = 0
     names = "|".join(escape_regexp(term.text) for term in work.request.terms)
-    for language, text, rule in _TESTS:
-        if not file_counts[language] or (work.request.languages and language not in work.request.languages):
-            continue
-        customs_there.append(language)
-        test_queries = make_queries(work, f"lang:{quote_value(language)} {text}", languages=False)
-        matches = run_searches(work, test_queries, notes)
-        if names:
-            matches = [row for row in matches if re.search(names, row["symbol"] or row["line"] or "")]
-        # No runner calls a function within another one: it is often a helper that is named `test`.
-        inner = [row for row in matches if language == "Python" and _is_local(row)]
-        matches = [row for row in matches if row not in inner]
-        local_functions += len(inner)
-        if language == "Swift":
-            # An attribute on a line of its own is the test of the function below.
-            above = {(row["path"], row["line_number"] + 1) for row in matches if "func" not in (row["line"] or "")}
-            matches = [row for row in matches if (row["path"], row["line_number"]) not in above]
-        if matches:
-            queries += test_queries
-            counts.append((language, rule, len(matches)))
-            rows += matches
-    for row in rows:
-        table.add(
-            (row["repository"], row["path"], row["line_number"], row["symbol"] or (row["line"] or "").strip()),
-            CitedLine(row["repository"], commit_of(work, row), row["path"], row["line_number"] or 1),
-        )
+    tests = _find_tests(work, file_counts, names, notes)
+    rows = tests.rows
     fact = Fact(
         len(rows),
         f"{noun_for('test', len(rows))} {'are' if len(rows) != 1 else 'is'} defined{file_conditions(work)}"
-        f"{_in_words(counts, customs_there)}",
-        join_queries(queries) or join_queries(make_listing_queries(work)),
+        f"{_in_words(tests.counts, tests.languages)}",
+        join_queries(tests.queries) or join_queries(make_listing_queries(work)),
         notes=notes,
         unit="tests",
     )
-    customs = {language for language, _, _ in _TESTS}
-    if customs_there and not rows and not names:
+    if tests.languages and not rows and not names:
         place_table = _test_places(work, notes)
         if place_table.total:
             return _without_custom(work, fact, place_table, sum(file_counts.values()))
-    if not customs_there:
+    if not tests.languages:
         # In no language whose tests have a form that is known: zero would be a guess.
         fact.unread = sorted(file_counts.keys() & PROGRAMMING_LANGUAGES) or ["other"]
         return fact
+    customs = {language for language, _, _ in _TESTS}
     fact.unread = [language for language in unparsed_languages(work, notes) if language not in customs]
+    rules = "; ".join(f"{number:,} {rule} ({language})" for language, rule, number in tests.counts)
     fact.rule = (
         "Counts tests as written, so a test with parameters counts once: "
-        + (
-            "; ".join(f"{number:,} {rule} ({language})" for language, rule, number in counts)
-            or "no language has a known convention"
-        )
-        + "."
+        f"{rules or 'no language has a known convention'}."
     )
-    counted_languages = {language for language, _, _ in counts}
-    in_other_forms = {
-        row["language"]
-        for row in files
-        if row["language"] in _MANY_CUSTOMS - counted_languages and is_test(row["path"])
-    }
-    if rows and in_other_forms & set(customs_there):
+    in_other_forms = _languages_with_other_tests(files, tests)
+    if rows and in_other_forms:
         fact.is_least = True
         fact.sentences.append(
-            f"Some {join_words(sorted(in_other_forms))} files are named like tests but have no test of a known form."
+            f"Some {join_words(in_other_forms)} files are named like tests but have no test of a known form."
         )
-    if local_functions:
+    if tests.local_functions:
         fact.sentences.append(
-            f"{count_of(local_functions, 'function')} inside "
-            f"{'other functions are' if local_functions > 1 else 'another function is'} left out."
+            f"{count_of(tests.local_functions, 'function')} inside "
+            f"{'other functions are' if tests.local_functions > 1 else 'another function is'} left out."
         )
     if names:
         fact.sentences.append("Only rows whose name or line contains the text count.")
     fact.repositories = Counter(row["repository"] for row in rows)
-    fact.tables = [table]
+    fact.tables = [_tests_table(work, rows)]
     return fact
+
+
+@dataclass(slots=True)
+class _TestRows:
+    """Tests of all languages that have a custom and files.
+
+    `counts` has language, rule and number for each custom with a test; `local_functions` are functions that are named
+    like tests and that no runner calls.
+    """
+
+    languages: list[str] = field(default_factory=list)
+    queries: list[str] = field(default_factory=list)
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    counts: list[tuple[str, str, int]] = field(default_factory=list)
+    local_functions: int = 0
+
+
+def _find_tests(work: Work, file_counts: Mapping[str, int], names: str, notes: list[str]) -> _TestRows:
+    """Find tests by the customs of the languages that have files; with `names`, a pattern, those that match it."""
+    tests = _TestRows()
+    for language, text, rule in _TESTS:
+        if not file_counts.get(language) or (work.request.languages and language not in work.request.languages):
+            continue
+        tests.languages.append(language)
+        queries = make_queries(work, f"lang:{quote_value(language)} {text}", languages=False)
+        rows = run_searches(work, queries, notes)
+        if names:
+            rows = [row for row in rows if re.search(names, row["symbol"] or row["line"] or "")]
+        if language == "Python":
+            # No runner calls a function within another one: it is often a helper that is named `test`.
+            called = [row for row in rows if not _is_local(row)]
+            tests.local_functions += len(rows) - len(called)
+            rows = called
+        if language == "Swift":
+            # An attribute on a line of its own is the test of the function below.
+            above = {(row["path"], row["line_number"] + 1) for row in rows if "func" not in (row["line"] or "")}
+            rows = [row for row in rows if (row["path"], row["line_number"]) not in above]
+        if rows:
+            tests.queries += queries
+            tests.counts.append((language, rule, len(rows)))
+            tests.rows += rows
+    return tests
+
+
+def _languages_with_other_tests(files: Sequence[dict[str, Any]], tests: _TestRows) -> list[str]:
+    """Return the languages of files that are named like tests and have none of a known form."""
+    without_tests = _MANY_CUSTOMS - {language for language, _, _ in tests.counts}
+    languages = {row["language"] for row in files if row["language"] in without_tests and is_test(row["path"])}
+    return sorted(languages) if languages & set(tests.languages) else []
+
+
+def _tests_table(work: Work, rows: Sequence[dict[str, Any]]) -> Rows:
+    table = Rows("Tests", ("repository", "path", "line_number", "test"))
+    for row in rows:
+        test = row["symbol"] or (row["line"] or "").strip()
+        table.add((row["repository"], row["path"], row["line_number"], test), cited_line(work, row))
+    return table
 
 
 def _is_local(row: dict[str, Any]) -> bool:
@@ -364,7 +390,7 @@ def _test_places(work: Work, notes: list[str]) -> Rows:
         if language_of(path) not in PROGRAMMING_LANGUAGES:
             continue
         seen.add((row["repository"], path))
-        citation = CitedLine(row["repository"], commit_of(work, row), path, row["line_number"] or 1)
+        citation = cited_line(work, row)
         table.add((row["repository"], path, row["line_number"] or 1, (row["line"] or "").strip()), citation)
     return table
 

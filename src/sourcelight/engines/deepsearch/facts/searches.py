@@ -18,7 +18,7 @@ from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.core.wire.events import Alert, Done, Progress
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.model import CitedLine, Work
 from sourcelight.engines.deepsearch.facts.paths import test_files
 from sourcelight.engines.deepsearch.question.request import Term, any_path
 from sourcelight.engines.deepsearch.question.scope import repository_filter
@@ -174,6 +174,11 @@ def commit_of(work: Work, row: dict[str, Any]) -> str:
     """Return the commit that a row of a search is of."""
     target = work.inquiry.pins.of(row["repository"])
     return row.get("commit") or (target.commit if target is not None else "")
+
+
+def cited_line(work: Work, row: dict[str, Any]) -> CitedLine:
+    """Return the line that a row of a search is of; the first line for a path."""
+    return CitedLine(row["repository"], commit_of(work, row), row["path"], row["line_number"] or 1)
 
 
 def is_readable(work: Work) -> bool:

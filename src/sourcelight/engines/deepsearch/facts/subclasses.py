@@ -12,10 +12,10 @@ from sourcelight.core.markup import code, count_of
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
-from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work
+from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.paths import is_test
 from sourcelight.engines.deepsearch.facts.searches import (
-    commit_of,
+    cited_line,
     file_conditions,
     format_terms,
     join_queries,
@@ -136,7 +136,7 @@ def count_subclasses(work: Work) -> Fact:
     for row, head in subtypes.values():
         table.add(
             (row["repository"], row["path"], row["line_number"], head.name, row["line"]),
-            CitedLine(row["repository"], commit_of(work, row), row["path"], row["line_number"] or 1),
+            cited_line(work, row),
         )
     fact.tables = [table]
     return fact

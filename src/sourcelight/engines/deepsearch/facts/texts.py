@@ -10,6 +10,7 @@ from sourcelight.core.markup import count_of
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.searches import (
+    cited_line,
     commit_of,
     expression,
     file_conditions,
@@ -61,7 +62,7 @@ def count_texts(work: Work) -> Fact:
         files[row["repository"], row["path"]] += 1 if unit == "lines" else number
         lines.add(
             (row["repository"], row["path"], row["line_number"], row["line"]),
-            CitedLine(row["repository"], commit_of(work, row), row["path"], row["line_number"] or 1),
+            cited_line(work, row),
         )
     by_line, by_file = Counter(row["repository"] for row in rows), Counter(name for name, _ in files)
     counts = {
