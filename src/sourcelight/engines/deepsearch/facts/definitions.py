@@ -184,15 +184,22 @@ def _by_place(work: Work, fact: Fact, rows: Sequence[dict[str, Any]]) -> None:
     fact.sentences = [f"In total: {count_of(len(rows), 'definition')}."]
 
 
+_PYTHON_FILES = r"file:(^|/)(test_[^/]*|[^/]*_tests?|tests?)\.py$"
+_ECMASCRIPT = r"type:file case:yes /^[ \t]*(?:it|test)(?:\.\w+)*(?:\([^)]*\))?\(/", "lines that begin with it( or test("
+_JUNIT = (
+    r"type:file case:yes /^[ \t]*@(?:Parameterized|Repeated)?Test\b/",
+    "lines that begin with @Test, @ParameterizedTest or @RepeatedTest",
+)
+
 _TESTS: tuple[tuple[str, str, str], ...] = (
     (
         "Python",
-        r"type:symbol case:yes file:(^|/)(test_[^/]*|[^/]*_tests?|tests?)\.py$ /^test/ select:symbol.function",
+        f"type:symbol case:yes {_PYTHON_FILES} /^test/ select:symbol.function",
         "functions named test… in test files",
     ),
     (
         "Python",
-        r"type:symbol case:yes file:(^|/)(test_[^/]*|[^/]*_tests?|tests?)\.py$ /^test/ select:symbol.method",
+        f"type:symbol case:yes {_PYTHON_FILES} /^test/ select:symbol.method",
         "methods named test… in test files",
     ),
     (
@@ -201,27 +208,11 @@ _TESTS: tuple[tuple[str, str, str], ...] = (
         r"type:symbol case:yes file:_test\.go$ /^Test([^a-z]|$)/ select:symbol.function",
         "functions named Test… in files that end in _test.go",
     ),
-    (
-        "JavaScript",
-        r"type:file case:yes /^[ \t]*(?:it|test)(?:\.\w+)*(?:\([^)]*\))?\(/",
-        "lines that begin with it( or test(",
-    ),
-    (
-        "TypeScript",
-        r"type:file case:yes /^[ \t]*(?:it|test)(?:\.\w+)*(?:\([^)]*\))?\(/",
-        "lines that begin with it( or test(",
-    ),
-    ("TSX", r"type:file case:yes /^[ \t]*(?:it|test)(?:\.\w+)*(?:\([^)]*\))?\(/", "lines that begin with it( or test("),
-    (
-        "Java",
-        r"type:file case:yes /^[ \t]*@(?:Parameterized|Repeated)?Test\b/",
-        "lines that begin with @Test, @ParameterizedTest or @RepeatedTest",
-    ),
-    (
-        "Kotlin",
-        r"type:file case:yes /^[ \t]*@(?:Parameterized|Repeated)?Test\b/",
-        "lines that begin with @Test, @ParameterizedTest or @RepeatedTest",
-    ),
+    ("JavaScript", *_ECMASCRIPT),
+    ("TypeScript", *_ECMASCRIPT),
+    ("TSX", *_ECMASCRIPT),
+    ("Java", *_JUNIT),
+    ("Kotlin", *_JUNIT),
     ("Scala", r"type:file case:yes /^[ \t]*(?:@Test\b|test\()/", "lines that begin with @Test or test("),
     ("Rust", r"type:file case:yes /^[ \t]*#\[(?:\w+::)*test\b/", "lines with #[test]"),
     (
