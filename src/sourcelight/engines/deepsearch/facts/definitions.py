@@ -12,7 +12,7 @@ from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.core.query.syntax.quoting import quote_value
-from sourcelight.engines.deepsearch.facts.kinds import in_words_with_article, kind_in_words
+from sourcelight.engines.deepsearch.facts.kinds import in_words_with_article, kind_of_row
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.paths import is_test
 from sourcelight.engines.deepsearch.facts.searches import (
@@ -27,7 +27,6 @@ from sourcelight.engines.deepsearch.facts.searches import (
 )
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import PROGRAMMING_LANGUAGES, unparsed_languages
 from sourcelight.engines.deepsearch.question.request import FactRequest
-from sourcelight.engines.symbols.definition_parser import Definition
 
 _KINDS_OF_TYPES = frozenset({"class", "struct", "interface", "enum"})
 _NOT_CLASSES = frozenset({"type", "type alias", "associated type", "struct", "interface", "trait", "enum", "union"})
@@ -58,11 +57,9 @@ def count_definitions(work: Work) -> Fact:
         len(rows),
         f"{noun}{condition} {'are' if len(rows) != 1 else 'is'} defined{file_conditions(work)}",
         join_queries(queries),
+        "Counts the definitions in the index, including nested ones. Languages without a grammar have none there.",
         notes=notes,
         unit="definitions",
-    )
-    fact.rule = (
-        "Counts the definitions in the index, including nested ones. Languages without a grammar have none there."
     )
     fact.unread = [*unparsed_languages(work, notes), *_documents_with_code(work, notes)]
     fact.sentences += left_out
@@ -103,7 +100,7 @@ def _symbol_pattern(request: FactRequest) -> str:
 
 
 def _add_other_kinds(work: Work, fact: Fact, pattern: str) -> None:
-    """Mention definitions that a reader may have meant too: methods beside functions, structs in place of classes."""
+    """Mention definitions that a reader may have meant too: methods beside functions, structs beside classes."""
     kinds, is_member = work.request.symbol_kinds, work.request.relation == "member"
 
     def count(kind: str) -> int:
@@ -140,7 +137,7 @@ def _keep_kinds(rows: list[dict[str, Any]], kinds: Sequence[str]) -> tuple[list[
     sentences: list[str] = []
     words: set[str] = set()
     if kinds and set(kinds) <= _KINDS_OF_TYPES:
-        word_of_rows = [_kind_of(row) for row in rows]
+        word_of_rows = [kind_of_row(row) for row in rows]
         words = set(word_of_rows)
         other_kinds = words & _NOT_CLASSES if kinds == ("class",) else set()
         if other_kinds:
@@ -153,14 +150,6 @@ def _keep_kinds(rows: list[dict[str, Any]], kinds: Sequence[str]) -> tuple[list[
     if len(kinds) == 1 and len(words) == 1 and all(words):
         noun = noun_for(next(iter(words)), len(rows))
     return rows, noun, sentences
-
-
-def _kind_of(row: dict[str, Any]) -> str:
-    """Return what the language of a row calls its definition, by the words of its line."""
-    definition = Definition(row["symbol"] or "", row["symbol_kind"] or "", "", 0, 1, 1, 1)
-    kind = kind_in_words(definition, [row["line"] or ""], row["path"])
-    # A name behind the body of a type, as in C: `} entry_t;`.
-    return kind or ("type" if language_of(row["path"]) in {"C", "C++", "Objective-C"} else "")
 
 
 def _by_place(work: Work, fact: Fact, rows: Sequence[dict[str, Any]]) -> None:

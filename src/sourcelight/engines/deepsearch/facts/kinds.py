@@ -7,7 +7,8 @@ of C are classes. A reader of Go would call that wrong, so a headline takes the 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.symbols.definition_parser import Definition
@@ -90,6 +91,14 @@ def kind_in_words(  # noqa: PLR0911 - kinds differ
     if definition.kind not in {"field", "property"} or not definition.container:
         return ""
     return _OF_MEMBERS.get(language, definition.kind if language in _WITH_FIELDS else "")
+
+
+def kind_of_row(row: Mapping[str, Any]) -> str:
+    """Return what the language of a row calls its definition, by the words of its line."""
+    definition = Definition(row["symbol"] or "", row["symbol_kind"] or "", "", 0, 1, 1, 1)
+    kind = kind_in_words(definition, [row["line"] or ""], row["path"])
+    # A name behind the body of a type, as in C: `} entry_t;`.
+    return kind or ("type" if language_of(row["path"]) in {"C", "C++", "Objective-C"} else "")
 
 
 def in_words_with_article(kind: str) -> str:
