@@ -296,3 +296,41 @@ def test_comments_and_further_lists_of_a_line_are_told_apart(
 ) -> None:
     requirements = read_requirements(path, text.split("\n"))
     assert [(item.name, item.group, item.line) for item in requirements or ()] == expected
+
+
+MEMBERS: dict[str | bytes, str | bytes | None] = {
+    "package.json": '{"name": "root",\n "packageManager": "pnpm@9",\n "devDependencies": {"silk": "~3.5"}}\n',
+    "packages/spool/package.json": '{"name": "spool", "peerDependencies": {"silk": "^2 || ^3"}}\n',
+    "packages/play/package.json": '{"name": "play", "dependencies": {"silk": "^3.1"}}\n',
+    "src/Spool.Tests/Spool.Tests.csproj": '<PackageReference Include="Moth" Version="2.2" />\n',
+    "docs/requirements.txt": "moult==1\n",
+    "Gemfile": "gem 'reel'\n",
+    "spool.gemspec": "s.add_dependency 'thread', '~> 1'\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence"),
+    [
+        # The package of the repository's name, not what plays with it, nor the top of the workspace.
+        ("Which version of silk does spool need?", "`packages/spool/package.json` lists `silk` `^2 || ^3` (peerD"),
+        ("Which package manager does spool use?", '`packageManager` is set to `"pnpm@9"` in `package.json`'),
+        ("How many devDependencies are there?", "`package.json` lists 1 dependency (devDependencies): `silk`"),
+        # No "Yes" by tests, documents, or the list beside a gemspec.
+        ("Does spool depend on Moth?", "`src/Spool.Tests/Spool.Tests.csproj` lists `Moth` `2.2`"),
+        ("Does spool depend on moult?", "`docs/requirements.txt` lists `moult==1`"),
+        ("Does spool depend on reel?", "`Gemfile` lists `reel` without a version"),
+        ("Does spool depend on thread?", "Yes: `spool.gemspec` lists `thread` `~> 1`"),
+    ],
+)
+def test_the_package_of_a_repository_comes_first(
+    tmp_path_factory: pytest.TempPathFactory, question: str, sentence: str
+) -> None:
+    root = tmp_path_factory.mktemp("spools")
+    RepositoryBuilder(root / "spool").commit(MEMBERS, "Set up")
+    engine = open_engine([root], index=root / "index", workers=1)
+    try:
+        text = research(engine, question).text
+    finally:
+        engine.close()
+    assert text.startswith(sentence), text

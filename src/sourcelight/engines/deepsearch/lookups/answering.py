@@ -312,13 +312,17 @@ def _find_field(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
         if finding is not None or lookup.owner:
             return finding
         return _find_named(replace(lookup, kind="value", symbol_kind=""), work, notes)
-    if kind == "image":
-        return find_base_image(work, notes)
-    if kind == "tested":
-        return find_tested_versions(work, name, notes)
-    if kind == "extra":
-        return list_extra(work, name, notes)
-    return find_field(work, kind, name, lookup.owner, lookup.group, notes)
+    find = _OF_BUILDS.get(kind)
+    return find_field(work, kind, name, lookup.owner, lookup.group, notes) if find is None else find(work, name, notes)
+
+
+_OF_BUILDS: Mapping[str, Callable[[Work, str, list[str]], Finding | None]] = {
+    "manager": lambda work, _, notes: find_key(work, "packageManager", "", notes),
+    "image": lambda work, _, notes: find_base_image(work, notes),
+    "tested": find_tested_versions,
+    "extra": list_extra,
+}
+"""Functions that answer questions about build files that aren't about one field of a manifest, by kind."""
 
 
 def _list_dependencies(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:

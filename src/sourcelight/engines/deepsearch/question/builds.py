@@ -41,7 +41,7 @@ _OF_GROUP = {
     "doc": "doc", "documentation": "doc", "direct": "direct", "indirect": "indirect", "transitive": "indirect",
 }  # fmt: skip
 _CONDITION = (
-    r"(?:\s+(?:(?:as|for|in|by|on|from|with|during|when|to)\s+)+(?:(?:an?|the|its|our)\s+)?(?P<tail>"
+    r"(?:\s+(?:(?:as|of|for|in|by|on|from|with|during|when|to)\s+)+(?:(?:an?|the|its|our)\s+)?(?P<tail>"
     r"[\w./@+-]+(?:\s+[\w./@+-]+){0,3}))?"
 )
 _AUX = r"(?:is|are|does|do|can|should|must|will|was|were|has|have)"
@@ -257,8 +257,17 @@ _FIELDS: Sequence[tuple[str, Sequence[re.Pattern[str]]]] = (
     (
         "frameworks",
         (
+            _pattern(r"what\s+(?:framework\s+)?(?:does|do)(?:\s+it)?\s+(?P<name>target)"),
             _pattern(
                 rf"(?:which|what)(?:\s+are)?(?:\s+the)?\s+(?:\.net\s+)?(?:target\s+)?frameworks?(?:\s+(?:does|do|are|is|of|for))*(?:\s+{_OWNER})?(?:\s+(?:support|supported|target|targeted|have|use|build|built|for))*"
+            ),
+        ),
+    ),
+    (
+        "manager",
+        (
+            _pattern(
+                r"(?:which|what)(?:\s+is\s+the)?\s+(?:version\s+of\s+the\s+)?(?P<name>package\s+manager)(?:\s+(?:does|do|is|are|it|of|for|in|used|use|by|need|required|the|project))*"
             ),
         ),
     ),

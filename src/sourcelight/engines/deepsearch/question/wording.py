@@ -174,6 +174,7 @@ _CLIPPED: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
 _OF_LINE = re.compile(r"\bline\s+\d|:\d+\b", re.IGNORECASE)
 _AND_WHEN = re.compile(r"\s*,?\s+and\s+(?:when|who|by\s+whom|in\s+(?:which|what)\s+commit)$", re.IGNORECASE)
 """Endings that ask for more than a person, which an answer about a line has anyway."""
+_LIST_OF_MANIFEST = re.compile(r"\b(dev|peer|optional)[_-]?dependencies\b", re.IGNORECASE)
 FORM_WORDS = (
     "default", "defaults", "defined", "declared", "implemented", "definition", "implementation", "difference",
     "differences", "between", "example", "dependencies", "dependency", "depends", "version", "required", "supported",
@@ -189,6 +190,7 @@ def expand_wording(text: str) -> str:
     """Write out contractions and clipped openings of a question."""
     if _OF_LINE.search(text) is not None:
         text = _AND_WHEN.sub("", text)
+    text = _LIST_OF_MANIFEST.sub(r"\1 dependencies", text)
     text = _CONTRACTION.sub(lambda match: _CONTRACTIONS[match[1].lower()], text)
     for pattern, full_form in _CLIPPED:
         if pattern.search(text) is not None:

@@ -16,6 +16,7 @@ from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.lookups.builds.manifest_files import (
     Manifest,
+    is_own,
     is_repository,
     list_manifests,
     own_first,
@@ -39,7 +40,8 @@ from sourcelight.engines.deepsearch.lookups.manifests import (
 from sourcelight.engines.deepsearch.lookups.names import MAX_DETAILS, SHOWN, rank_of
 
 _OWN_WORK = re.compile(
-    r"dev|docs?\b|test|lint|typ|\bci\b|style|bench|release|pre-commit|suggests|build|" + f"{PLUGIN}", re.IGNORECASE
+    r"dev|docs?\b|test|lint|typ|\bci\b|style|bench|release|pre-commit|suggests|build|^extras$|" + f"{PLUGIN}",
+    re.IGNORECASE,
 )
 _GROUPS = {
     "dev": r"dev", "test": r"test", "optional": r"optional|extra|\bhttp2?\b", "peer": r"peer", "build": r"build",
@@ -105,7 +107,7 @@ def find_dependency(work: Work, question: PackageQuestion, notes: list[str]) -> 
             return _state_related(work, texts, question.name, related, queries, notes)
         return _no_dependency(work, texts, question, read, unread, queries, notes, is_selected=is_selected)
     matches_of_all = _match(manifests_of_all, question.name)[0] if is_selected else matches
-    matches = _in_order(matches, question)
+    matches = _in_order(work, matches, question)
     # What examples list decides nothing where the project itself lists the package.
     rank = max(1, matches[0].manifest.rank)
     of_group = [match for match in matches if match.manifest.rank <= rank and _is_of_group(match, question.group)]
@@ -114,7 +116,7 @@ def find_dependency(work: Work, question: PackageQuestion, notes: list[str]) -> 
     text = first.text
     if question.group and not of_group:
         text += f", but not as a {_GROUP_NAMES.get(question.group, question.group)} dependency"
-    elif _may_say_yes(work, question, selected[0]):
+    elif _may_say_yes(work, question, selected[0], manifests_of_all):
         text = f"Yes: {text}"
     versions = {match.requirement.version for match in selected if match.manifest.rank <= 1}
     if question.asks == "version" and len(versions - {""}) > 1:
@@ -151,14 +153,14 @@ def _match(manifests: Sequence[Manifest], name: str) -> tuple[list[_Match], list
     return exact or matches, read, unread
 
 
-def _in_order(matches: Sequence[_Match], question: PackageQuestion) -> list[_Match]:
+def _in_order(work: Work, matches: Sequence[_Match], question: PackageQuestion) -> list[_Match]:
     """Put the project's own lists first, then those that it always needs; for a version, those that have one."""
     return sorted(
         matches,
         key=lambda match: (
             match.manifest.rank > 1,
             question.asks == "version" and not match.requirement.version,
-            bool(match.manifest.directory) and question.asks == "version",
+            not is_own(work, match.manifest),
             _OWN_WORK.search(match.requirement.group) is not None,
             bool(match.requirement.group),
         ),
@@ -177,13 +179,23 @@ def _is_of_group(match: _Match, group: str) -> bool:
     return re.search(_GROUPS[group], text, re.IGNORECASE) is not None
 
 
-def _may_say_yes(work: Work, question: PackageQuestion, match: _Match) -> bool:
+def _may_say_yes(work: Work, question: PackageQuestion, match: _Match, manifests: Sequence[Manifest]) -> bool:
     """Return whether "Yes" answers exactly the question: not for what only tests or examples of it list."""
     if re.match(r"\W*(?:does|do|is|are|did)\b", work.inquiry.question, re.IGNORECASE) is None:
         return False
     if match.manifest.rank > 1:
         return False
-    is_own_work = _OWN_WORK.search(match.requirement.group) is not None
+    base = match.manifest.path.rpartition("/")[2]
+    packaged = {"Gemfile": r"\.gemspec$"}.get(
+        base, r"^(?:pyproject\.toml|setup\.(?:py|cfg))$" if base.endswith(".txt") else r"^$"
+    )
+    # What a package needs is in its own manifest; a list beside that is for work on it.
+    is_beside = any(
+        manifest.directory == match.manifest.directory
+        and re.search(packaged, manifest.path.rpartition("/")[2]) is not None
+        for manifest in manifests
+    )
+    is_own_work = is_beside or _OWN_WORK.search(match.requirement.group) is not None
     return question.asks == "use" or bool(question.group) or not is_own_work
 
 

@@ -21,6 +21,7 @@ from sourcelight.engines.deepsearch.lookups.manifests import (
     BY_NAME,
     PLATFORM,
     PLUGIN,
+    READ_WHOLE,
     Requirement,
     lists_by_reference,
     read_requirements,
@@ -59,7 +60,9 @@ def list_dependencies(  # noqa: PLR0911, PLR0915 - one for each reason to list n
     # One list for several repositories would be true of none of them.
     if len({pin.repository for pin in work.inquiry.pins}) > 1:
         return None
-    candidates = [manifest for manifest in list_manifests(work, texts, notes, queries) if manifest.rank <= 1]
+    candidates = [
+        manifest for manifest in list_manifests(work, texts, notes, queries, READ_WHOLE) if manifest.rank <= 1
+    ]
     selected = _of_package(work, candidates, owner)
     if selected is None:
         return None

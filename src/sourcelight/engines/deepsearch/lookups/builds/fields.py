@@ -64,6 +64,9 @@ def find_field(work: Work, kind: str, name: str, owner: str, group: str, notes: 
         for manifest in manifests
         if (fields := read_fields(manifest.path, manifest.lines, kind, name, group))
     ]
+    if kind == "version":
+        # A project of CMake or Bazel often has the version of the package that another manifest describes.
+        with_field.sort(key=lambda entry: entry[0].path.endswith(("CMakeLists.txt", "MODULE.bazel")))
     first = next(iter(with_field), None)
     # A package of a subdirectory has fields of its own, which say nothing of the project.
     if first is not None and not owner and first[0].directory and _is_elsewhere(first[0], kind, manifests):

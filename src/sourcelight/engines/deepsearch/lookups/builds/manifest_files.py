@@ -25,7 +25,9 @@ from sourcelight.engines.deepsearch.lookups.names import rank_of
 from sourcelight.engines.search import Target
 
 _MAX_MANIFESTS = 200
-_TEST_DIRECTORY = re.compile(r"(?:^|/)[\w-]*(?:tests?|templates?|e2e)/", re.IGNORECASE)
+_TEST_DIRECTORY = re.compile(
+    r"(?:^|/)(?:[\w.-]*(?:tests?|templates?|e2e|benchmarks?)|docs?|documentation|website|playground)/", re.IGNORECASE
+)
 
 
 @dataclass(slots=True)
@@ -114,17 +116,19 @@ def is_repository(work: Work, word: str) -> bool:
     return normalize(word.rpartition("/")[2]) in names
 
 
+def is_own(work: Work, manifest: Manifest) -> bool:
+    """Return whether a manifest is of a package that is called as its repository, or is in a directory of this name."""
+    return is_repository(work, manifest.name) or is_repository(work, manifest.directory.rpartition("/")[2])
+
+
 def own_first(work: Work, manifests: list[Manifest]) -> list[Manifest]:
     """Put the manifests of the package that is called as its repository first, in the order in which they are."""
-
-    def is_own(manifest: Manifest) -> bool:
-        return is_repository(work, manifest.name) or is_repository(work, manifest.directory.rpartition("/")[2])
-
     tops = [manifest for manifest in manifests if not manifest.directory]
-    # A manifest at the top that names a package is the package, whatever its name.
-    if any(manifest.name for manifest in tops):
+    has_member = any(is_repository(work, manifest.name) for manifest in manifests if manifest.directory)
+    # A manifest at the top that names a package is the package, unless another one has the name of the repository.
+    if any(manifest.name and (not has_member or is_repository(work, manifest.name)) for manifest in tops):
         return manifests
-    return sorted(manifests, key=lambda manifest: (manifest.rank > 1, not is_own(manifest)))
+    return sorted(manifests, key=lambda manifest: (manifest.rank > 1, not is_own(work, manifest)))
 
 
 def state_requirement(work: Work, texts: FileTexts, manifest: Manifest, requirement: Requirement) -> Statement:

@@ -7,6 +7,7 @@ Nothing is searched here: `dependencies` of the room above does that. Start with
 
 from sourcelight.engines.deepsearch.lookups.manifests.fields import ManifestField, package_name, read_fields
 from sourcelight.engines.deepsearch.lookups.manifests.formats import (
+    READ_WHOLE,
     READABLE_OTHERS,
     lists_by_reference,
     read_requirements,
@@ -35,6 +36,7 @@ __all__ = [
     "PLATFORM",
     "PLUGIN",
     "READABLE_OTHERS",
+    "READ_WHOLE",
     "RUNTIME_CLAIMS",
     "ManifestField",
     "Requirement",

@@ -127,6 +127,8 @@ _LINE_FORMS: Sequence[tuple[str, Mapping[str, str]]] = (
     (r"\.nimble$", {"license": r"^license\s*=\s*\"([^\"]+)\"", "version": r"^version\s*=\s*\"([^\"]+)\""}),
     (r"\.rockspec$", {"license": r"^\s*license\s*=\s*\"([^\"]+)\"", "version": r"^version\s*=\s*\"([^\"]+)\""}),
     (r"^(?:Julia)?Project\.toml$", {"name": r"^name\s*=\s*\"([^\"]+)\"", "version": r"^version\s*=\s*\"([^\"]+)\""}),
+    (r"^CMakeLists\.txt$", {"version": r"(?i)^\s*project\s*\(\s*\S+\s+VERSION\s+(\d[\d.]*)"}),
+    (r"^MODULE\.bazel$", {"version": r"^    version\s*=\s*\"(\d[^\"]*)\""}),
     (r"^build\.sbt$", {"name": r"^\s*name\s*:=\s*\"([^\"]+)\""}),
     (r"^build\.zig\.zon$", {"name": r"^\s*\.name\s*=\s*[.\"]?(\w+)", "version": r"^\s*\.version\s*=\s*\"([^\"]+)\""}),
 )  # fmt: skip

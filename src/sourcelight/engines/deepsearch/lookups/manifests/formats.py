@@ -106,7 +106,7 @@ def lists_by_reference(path: str, lines: Sequence[str]) -> bool:
     name = path.rpartition("/")[2]
     if name.endswith((".gradle", ".gradle.kts")):
         return any(_BY_ALIAS.match(line[:500]) for line in lines)
-    return re.search(_READ_WHOLE, name) is None and re.search(READABLE_OTHERS, path) is not None
+    return re.search(READ_WHOLE, name) is None and re.search(READABLE_OTHERS, path) is not None
 
 
 def _line_of(lines: Sequence[str], name: str, version: str, start: int = 0) -> int:
@@ -315,4 +315,5 @@ READABLE_OTHERS = (
     r"|package\.yaml|Makefile\.PL|environment\.ya?ml|[\w-]+\.tf|[\w.-]+\.gradle(\.kts)?)$"
 )
 """Regular expression for paths of further manifests, most of which are read in part: they prove no "No"."""
-_READ_WHOLE = r"^(?:Chart\.ya?ml|Pipfile|vcpkg\.json|shard\.yml)$"
+READ_WHOLE = r"(^|/)(Chart\.ya?ml|Pipfile|vcpkg\.json|shard\.yml)$"
+"""Regular expression for paths of those among them that are read whole."""
