@@ -2,7 +2,7 @@
 # # Quickstart: search git repositories from a notebook
 #
 # Everything here runs in this kernel: no server, no account, no network. Run the cells from top to bottom
-# (Shift+Enter). The first one opens the sample repositories, or those that you named: `sourcelight lab PATH…`.
+# (Shift+Enter). The first cell opens the sample repositories, or the repositories of `sourcelight lab PATH…`.
 
 # %% tags=["nbval-ignore-output", "keep-output"]
 import os
@@ -18,7 +18,7 @@ repositories[["repository", "description", "stars", "fork", "archived"]]
 # ## Search
 #
 # A search streams: the bar below the cell is live, and the result arrives as a table with one row per matched line.
-# `count:all` lifts the cap of 10,000 matches; without it a capped answer says so.
+# `count:all` returns every match. Without it, a search stops after a million matches and says so.
 
 # %%
 result = code.search("error count:all")
@@ -31,7 +31,7 @@ result
 result.matches[["repository", "path", "line_number", "line"]].head(8)
 
 # %% [markdown]
-# What the search skipped is a table too, with the filter that includes it.
+# Skipped repositories and files are a table, too, with the filter that includes them.
 
 # %%
 result.skipped[["reason", "title", "suggested_query"]]

@@ -30,7 +30,7 @@ hub = repositories["repository"][repositories["repository"].str.endswith("hub")]
 code.list_files(hub)[["path", "kind"]].head(8)
 
 # %% [markdown]
-# Parameters are in snake_case. `attrs` has the arguments and what they resolved to.
+# Parameters are in snake_case. `attrs` has the arguments and the commits that they resolved to.
 
 # %%
 readme = code.read_file(hub, "README.md", start_line=1, end_line=8)

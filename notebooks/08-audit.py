@@ -45,7 +45,7 @@ print(str(code.explain(next(iter(patterns.values())))).partition("  regexp")[0])
 # %% [markdown]
 # ## Find every match
 #
-# One call searches all patterns. `exhaustive=True` has no cap; if a service has one, the client asks in parts.
+# One call searches all patterns. `exhaustive=True` has no cap; if a service has one, the client splits the query.
 
 # %%
 audit = code.search_many(patterns, exhaustive=True)
@@ -53,7 +53,7 @@ audit.searches[["name", "matches", "rows", "status"]]
 
 # %% [markdown]
 # Trust only the status `complete`. Even then, some files are skipped because they are too large or binary. Each result
-# lists them, with the filter that includes a repository; `audit.skipped` has those of all patterns.
+# lists them, with the filter that includes a repository; `audit.skipped` covers all patterns.
 
 # %%
 if not (audit.searches["status"] == "complete").all():

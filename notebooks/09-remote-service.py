@@ -121,7 +121,7 @@ sorted(code.list_repos()["repository"])
 # %% [markdown]
 # ## Find every match despite caps
 #
-# Without `count:all`, a search stops at a number of matches and says so. `exhaustive=True` asks in parts until it has
+# Without `count:all`, a search stops at a number of matches and says so. `exhaustive=True` splits it until it has
 # every match.
 
 # %%
