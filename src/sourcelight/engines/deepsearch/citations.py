@@ -55,7 +55,7 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class _FileLines:
-    """The lines of a file; those of a notebook with their cells and the languages of these."""
+    """The lines of a file; for a notebook, with their cells and the languages of the cells."""
 
     lines: list[str]
     sources: SourceLines | None

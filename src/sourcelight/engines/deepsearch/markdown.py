@@ -26,7 +26,7 @@ def inline(text: str, limit: int = 300) -> str:
 
 
 def fence_code(text: str, path: str, language: str = "") -> str:
-    """Format lines of a file as a code block; `language` is that of the cells of a notebook, by its display name."""
+    """Format lines of a file as a code block; `language` is the display name of a notebook's language."""
     lines = visible(redact(text))
     fence = "```"
     while fence in lines:

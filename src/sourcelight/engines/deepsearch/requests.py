@@ -54,7 +54,7 @@ class ResearchRequest:
     previous
         Earlier questions of the conversation, oldest first.
     scope
-        What was read in the question itself of where to look.
+        The scope that the question itself names.
     """
 
     question: str

@@ -34,7 +34,7 @@ def is_public_file(path: str) -> bool:
 
 
 def read_module(path: str, data: bytes) -> tuple[Module, str]:
-    """Return what a Python module declares, and why that may be incomplete (empty if it isn't)."""
+    """Return the declarations of a Python module, and why they may be incomplete (empty if they aren't)."""
     from sourcelight.engines.interfaces import python
     from sourcelight.engines.interfaces.model import parse
 

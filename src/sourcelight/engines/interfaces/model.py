@@ -1,4 +1,4 @@
-"""A public definition, the paths of tests, and what the readers of all languages share."""
+"""A public definition, the paths of tests, and shared code of the readers of all languages."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class PublicSymbol:
 
 
 def parse(language: str, data: bytes) -> tuple[Node | None, str]:
-    """Parse a file; None, with the reason, for one that can't be parsed."""
+    """Parse a file; None, with the reason, if it can't be parsed."""
     if len(data) > MAX_FILE_BYTES:
         return None, "too-large"
     tree = parse_tree(language, data, time.monotonic() + MAX_SECONDS)

@@ -1,4 +1,4 @@
-"""Definitions, imports and ``__all__`` of a Python module; `python_exports` joins modules to what is public.
+"""Definitions, imports and ``__all__`` of a Python module; `python_exports` combines modules to public names.
 
 Source: PEP 8, "Public and Internal Interfaces"; the language reference on ``import``, for ``__all__``. Modules and
 packages with a leading underscore are internal. Attributes that only methods assign are not declared, and not read.
@@ -87,7 +87,7 @@ class Module:
 
 
 def read(path: str, root: Node, data: bytes) -> Module:
-    """Return what a module declares."""
+    """Return the declarations of a module."""
     bases: dict[str, Sequence[str]] = {}
     symbols = list(_members(module_of(path), "", root, data, 0, bases))
     aliases = dict(_aliases(root, data, 0))
@@ -161,7 +161,7 @@ def _export_names(root: Node, data: bytes) -> dict[str, int] | None:
 def _members(
     module: str, container: str, node: Node, data: bytes, depth: int, bases: dict[str, Sequence[str]]
 ) -> Iterator[PublicSymbol]:
-    """Yield definitions in the statements of a module or class, those in branches included."""
+    """Yield definitions in the statements of a module or class, including branches."""
     if depth > MAX_DEPTH:
         return
     for child in node.named_children:

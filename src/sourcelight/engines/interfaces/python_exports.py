@@ -1,4 +1,4 @@
-"""Public symbols of Python: names without a leading underscore, or exactly those of ``__all__``, wherever defined.
+"""Public symbols of Python: names without a leading underscore, or exactly ``__all__``, wherever defined.
 
 A package often defines what it exports in internal modules (``from ._client import Client``). Such a name is public in
 the module that exports it, with the members of its class. PEP 8 decides what a module exports: the names of
@@ -116,7 +116,7 @@ class PythonExports:
         return self._symbols[path]
 
     def _declarations(self, path: str, name: str) -> list[PublicSymbol]:
-        """Return definitions of a name with their members; an alias has the declarations of what it is bound to."""
+        """Return definitions of a name with their members; an alias has the declarations of its target."""
         items = self._symbols_of(path).get(name, [])
         definition = self._follow_alias(path, name)
         if definition is None:
@@ -210,7 +210,7 @@ class PythonExports:
     def _alias_members(
         self, alias: _Definition, name: str, module: str, *, with_public: bool = False
     ) -> list[tuple[str, PublicSymbol]]:
-        """Yield the members of an internal class that an alias makes public; those of a public one are marked."""
+        """Yield the members of an internal class that an alias makes public; members of a public class are marked."""
         definition = self._follow_alias(alias.path, alias.name)
         if definition is None:
             return []

@@ -36,7 +36,7 @@ _TEMPORARY = "tmp-"
 
 
 def temporary_path(folder: Path) -> Path:
-    """Return a new path in the directory of an index; the next builder deletes what a killed one left there."""
+    """Return a new path in the directory of an index; the next builder deletes files of a killed builder."""
     return folder / f"{_TEMPORARY}{os.getpid()}-{os.urandom(6).hex()}"
 
 
@@ -133,7 +133,7 @@ class ManifestFile(Generic[M]):
         if cached is not None and cached[0] == stamp:
             return cached[1]
         try:
-            # The stamp is older than what is read: a manifest that is replaced in between is read again next time.
+            # The stamp is older than the content: a manifest that is replaced in between is read again next time.
             manifest = self._parse(Path(self.path), read_manifest(Path(self.path)))
         except (FileNotFoundError, NotADirectoryError):
             return None
@@ -151,7 +151,7 @@ class ManifestFile(Generic[M]):
         return info.st_ino, info.st_mtime_ns, info.st_size
 
     def forget(self) -> None:
-        """Read the file again next time, whatever its stamp is."""
+        """Read the file again next time, regardless of its stamp."""
         self._cached = None
 
 
@@ -208,7 +208,7 @@ class IndexFolder(Generic[M]):
             os.close(handle)
 
     def delete_except(self, names: Collection[str]) -> int:
-        """Delete all files but those with these names, and return the bytes freed; call it with the lock held.
+        """Delete all files except these names, and return the bytes freed; call it with the lock held.
 
         Of directories, only the temporary ones of killed builders go. A file that can't be deleted (on Windows: one
         that a reader has mapped) stays until the next call.

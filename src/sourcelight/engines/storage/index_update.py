@@ -173,7 +173,7 @@ class IndexUpdate(Generic[J]):
         self._failures[repository] = reason_of(error)
 
     def run(self) -> IndexReport:
-        """Run all jobs, and return what the update did."""
+        """Run all jobs, and return a report of the update."""
         is_complete = run_jobs(
             self._module,
             list(self._jobs),

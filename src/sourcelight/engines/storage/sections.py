@@ -223,7 +223,7 @@ class SectionFile:
             raise self._damage_error(f"{self.map.size()} bytes instead of {self.size}")
 
     def is_unchanged(self) -> bool:
-        """Return whether the file at the path is still the one that was mapped, unchanged."""
+        """Return whether the file at the path is still the mapped file, unchanged."""
         try:
             info = os.stat(self.path)  # noqa: PTH116 - before every search, in half the time
         except OSError:
@@ -260,7 +260,7 @@ class SectionFile:
 
     def _damage_error(self, reason: str) -> IndexDamaged:
         # The name may refer to a file built again since this one was opened; a mapped file's inode is not used again.
-        with contextlib.suppress(OSError):  # a shared index that can't be written stays as it is
+        with contextlib.suppress(OSError):  # a shared index that can't be written stays unchanged
             info = self.path.stat()
             if (info.st_dev, info.st_ino) == self._inode:
                 self.path.unlink()

@@ -36,7 +36,7 @@ class WorkerJob:
     key
         By which the caller knows it.
     line
-        What is sent to the worker.
+        The job that is sent to the worker.
     identity
         What the work is, the same whenever it is asked for: a job whose worker died is not tried again in this process.
         Empty for one that may be.

@@ -71,7 +71,7 @@ class StructurePattern:
     problems
         Languages in which it can't be searched for, or not surely as meant, and why.
     language
-        The language in which all files are read, whatever else they could be; empty: each in its own.
+        The language in which all files are read; empty: each in its own.
     """
 
     text: str

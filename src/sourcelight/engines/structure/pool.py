@@ -233,7 +233,7 @@ class StructurePool:
             if self._busy_count >= self._workers:
                 return None
             self._busy_count += 1
-            # One that has rested for long is about to end by itself.
+            # A process that has been idle for long is about to end by itself.
             since = time.monotonic() - _REST_S
             stale = [item for item in self._idle if item.rests_since_s < since]
             self._idle = [item for item in self._idle if item.rests_since_s >= since]

@@ -1,4 +1,4 @@
-"""The process that runs ast-grep: what a text or a pattern does to native code, it does here.
+"""The process that runs ast-grep, so that texts and patterns can crash only this process.
 
 A message is a length (4 bytes, big endian) and as many bytes of MessagePack. It answers a `ReadOrder` with one message,
 and a `FindOrder` with one for each text, as soon as that is done, so that the waiting side knows which text takes long.

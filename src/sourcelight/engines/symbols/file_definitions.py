@@ -1,4 +1,4 @@
-"""The definitions of a file; those of a notebook are in its cells, in the language of the kernel or the chunk."""
+"""The definitions of a file; a notebook is parsed by cells, in the language of the kernel or the chunk."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def read_programs(cell_format: str, data: bytes, *, max_seconds: float = MAX_SEC
 
 
 def definitions(language: str, data: bytes, *, max_seconds: float = MAX_SECONDS) -> FileDefinitions:
-    """Find the definitions in a file; offsets and lines are those of the file.
+    """Find the definitions in a file; offsets and lines refer to the file.
 
     No content raises an error: `FileDefinitions.incomplete` says why definitions may be missing.
 
@@ -87,7 +87,7 @@ def definitions(language: str, data: bytes, *, max_seconds: float = MAX_SECONDS)
 
 
 def imports(language: str, data: bytes) -> list[Import]:
-    """Find what a file imports; as `definitions`, which finds it along the way."""
+    """Find the imports of a file, as `definitions` does along the way."""
     return definitions(language, data).imports
 
 
@@ -102,7 +102,7 @@ class NotebookCode:
     size
         Approximate bytes of that code.
     is_readable
-        False if the file is broken, or only its name is that of a notebook.
+        False if the file is broken, or only its name looks like a notebook.
     """
 
     code: ProgramDefinitions | None

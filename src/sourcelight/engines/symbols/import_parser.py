@@ -43,7 +43,7 @@ QUERIES: Mapping[str, str] = {
     "TSX": _ECMASCRIPT,
     "TypeScript": _ECMASCRIPT,
 }
-"""Tree-sitter queries by display name of the language, added to those of definitions."""
+"""Tree-sitter queries by display name of the language, added to the queries of definitions."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,7 +158,7 @@ class FairExecutor:
     workers
         Pieces of work at the same time; one account has half of them at most, when there are several.
     name
-        What the names of its threads begin with.
+        Prefix of the names of its threads.
     """
 
     def __init__(self, workers: int, name: str) -> None:
@@ -186,7 +186,7 @@ class FairExecutor:
     def _start(self) -> None:
         """Start the jobs that may run; the caller holds the lock."""
         while not self._is_closed and self._running.total() < self._workers:
-            # Accounts take turns: the one that has waited longest without using up its share.
+            # Accounts take turns: the account that has waited longest and has share left.
             account = next((name for name in self._waiting if self._running[name] < self._per_account), None)
             if account is None:
                 return

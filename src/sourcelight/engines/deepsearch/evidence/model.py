@@ -1,4 +1,4 @@
-"""Evidence, the ledger that numbers it, and what a lookup makes of it: sentences and the lines that prove them."""
+"""Evidence, the ledger that numbers it, and findings: sentences with the lines that prove them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TypeAlias
 from sourcelight.core.batches.results import file_url, repository_url
 
 MAX_LINES = 60
-"""Lines that one piece may have, at most."""
+"""Maximum lines of one piece."""
 
 ROLES = ("definition", "body", "usage", "test", "doc", "history", "read")
 
@@ -95,7 +95,7 @@ class EvidenceLedger:
     _numbers: dict[tuple[str, str, str, int, int], int] = field(default_factory=dict)
 
     def add(self, item: Evidence) -> str:
-        """Add evidence; return its id, or that of an earlier one for the same lines."""
+        """Add evidence; return its id, or the id of earlier evidence for the same lines."""
         key = _sort_key(item)
         number = self._numbers.get(key)
         if number is None:
@@ -132,7 +132,7 @@ class Statement:
 
 
 def join_evidence(items: Sequence[FileEvidence], most_lines: int = MAX_LINES) -> tuple[FileEvidence, ...]:
-    """Join lines of one file to one piece if they follow each other; else they stay as they are.
+    """Join consecutive lines of one file; other evidence stays unchanged.
 
     A reader meets one link instead of one for each line.
     """

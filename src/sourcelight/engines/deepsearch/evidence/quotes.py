@@ -24,7 +24,7 @@ from sourcelight.engines.symbols.definition_parser import FileDefinitions, text_
 from sourcelight.engines.tools import ToolContext
 
 WINDOW = 15
-"""Lines of one quote, the header of its definition not counted."""
+"""Lines of one quote, without the header of its definition."""
 
 _FENCE_NAMES = {
     "py": "python", "pyi": "python", "js": "javascript", "ts": "typescript", "rb": "ruby", "rs": "rust", "go": "go",
@@ -129,7 +129,7 @@ class FileTexts:
     def definitions(self, target: Target, path: str) -> FileDefinitions | None:
         """Return a file's definitions, parsed now while the index has none; None for a notebook that it hasn't parsed.
 
-        The lines of the definitions are those of `lines`; offsets may differ from the file's.
+        The lines of the definitions refer to `lines`; offsets may differ from the file's.
         """
         indexed = self.engine.store.definitions_of(target, path)
         if indexed is not None or is_jupyter(path):
@@ -201,7 +201,7 @@ class QuoteSelector:
         return quote
 
     def _fit(self, chunk: RankedChunk, first: int, last: int) -> tuple[int, int]:
-        """Return the whole units around some lines of a chunk; of documents, the lines as they are."""
+        """Return the whole units around some lines of a chunk; for documents, the lines unchanged."""
         if chunk.kind == "docs":
             return first, last
         definitions = self.texts.definitions(chunk.target, chunk.path)

@@ -100,7 +100,7 @@ class _ReadFile:
 
     @classmethod
     def of(cls, texts: FileTexts, target: Target, path: str, weights: Mapping[str, float]) -> _ReadFile:
-        """Read a file; beyond a bound of lines, only what is before it."""
+        """Read a file, up to a maximum number of lines."""
         lines = texts.lines(target, path)
         term_lines: dict[str, list[int]] = {}
         cache: dict[bytes, tuple[str, ...]] = {}
@@ -224,7 +224,7 @@ def _terms(text: str) -> set[str]:
 
 
 def _words(text: str, ranking: Ranking, weights: Mapping[str, float]) -> tuple[str, ...]:
-    """Return the question's words that a text has as they are written, or with another ending; the rarest first."""
+    """Return the question's words that a text contains, also with another ending; the rarest first."""
     present = sorted(_terms(text) & weights.keys(), key=lambda term: (-weights[term], term))
     lowered = text.casefold()
     words = []

@@ -96,7 +96,7 @@ def find_asked_definitions(
 
 
 def is_lesser(lines: Sequence[str], definition: Definition) -> bool:
-    """Return whether a definition is a constant, or only declares what is defined elsewhere."""
+    """Return whether a definition is a constant, or only a declaration."""
     if definition.kind == "constant":
         return True
     last = lines[definition.end_line - 1] if 0 < definition.end_line <= len(lines) else ""

@@ -49,7 +49,7 @@ def fit_to_units(
     for _ in range(3):  # one border may lead into the next unit
         before = first, last
         start = _snap_start(first, last, units)
-        # What is cut off above is added below, as far as the definition goes.
+        # Lines that are cut off above are added below, up to the end of the definition.
         bound = inner.end_line if inner is not None else len(lines)
         last = max(last, min(last + max(0, start - first), bound, len(lines)))
         first, last = start, _snap_end(start, last, units)

@@ -1,4 +1,4 @@
-"""Answer questions for facts: read the question, run the count that knows the answer, name what was not applied."""
+"""Answer questions for facts: read the question, run the matching count, name the words that it didn't apply."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _NAMED = {"name", "prefix", "suffix", "part"}
 
 
 def find_facts(inquiry: ResearchRequest, emit: Emit) -> tuple[FactRequest, Fact | None] | None:
-    """Read a question and count what it asks for.
+    """Read a question and run its count.
 
     Returns
     -------
@@ -95,7 +95,7 @@ def _count(work: Work, paths: PathNames) -> Fact | None:  # noqa: PLR0911 - one 
         if request.ignored and not is_named and not request.is_top and request.event != "commit":
             return None
         return find_event(work, paths)
-    # What a project depends on is in its manifest, which a lookup reads; imports have what the language brings along.
+    # Dependencies are in the manifest, which a lookup reads; imports also have the standard library.
     if request.kind in {"unsupported", "unknown", "dependencies"} or not is_readable(work):
         return None
     # "How many functions handle refunds?" describes functions in words that no index knows; with one unknown word, as
@@ -156,7 +156,7 @@ def unapplied_fields(request: FactRequest, applied: frozenset[str]) -> list[str]
     }
     unapplied = [text for name, texts in by_field.items() if name not in applied for text in texts]
     if request.relation in {"inherit", "change"} and request.every and len(request.terms) > 1:
-        # These count what has any of the texts, which is another question.
+        # These count files with any of the texts, which is another question.
         unapplied.append("and")
     if len({path.repositories for path in request.paths}) > 1:
         # A search has one filter of paths, for all repositories.

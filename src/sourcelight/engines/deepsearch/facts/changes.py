@@ -76,7 +76,7 @@ def count_changed_folders(work: Work) -> Fact:
     fact = Fact(0, "", format_call("churn", arguments), unit="folders")
     answer = work.call("churn", arguments)
     fact.notes += limiting_notices(answer)
-    # Below one directory, those in it; several have no depth in common.
+    # Below one directory, its subdirectories; several directories have no common depth.
     path_parts = [path.glob.strip("/*").split("/") for path in request.paths if not path.is_file]
     depth = len(path_parts[0]) + 1 if len(path_parts) == 1 else 1
     # Sets, because a commit has a row for each file that it changed in a directory.
@@ -207,7 +207,7 @@ def count_refs(work: Work) -> Fact:
 
 
 def removals_of(work: Work, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return those of `rows` (of ``commits``, newest first) that removed a file of the request's paths.
+    """Filter `rows` (of ``commits``, newest first) to commits that removed a file of the request's paths.
 
     Parameters
     ----------

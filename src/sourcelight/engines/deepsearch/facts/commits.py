@@ -86,7 +86,7 @@ def message_expression(term: Term) -> str:
 
 
 def line_expression(term: Term) -> str:
-    """Write a text of a line as RE2: as it is, or as a whole word."""
+    """Write a text of a line as RE2: literally, or as a whole word."""
     escaped = escape_regexp(term.text)
     prefix = r"\b" if term.is_word and re.match(r"\w", term.text) else ""
     right = r"\b" if term.is_word and re.search(r"\w$", term.text) else ""
@@ -241,7 +241,7 @@ def day_of(row: dict[str, Any], *, committed: bool = False) -> str:
 
 
 def people_of(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    """Return commits by person: by address after the mailmap, or by name if there is no address."""
+    """Return commits by person: by address after the mailmap, or by name without an address."""
     by_person: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
         by_person[(row["author_email"] or row["author"]).casefold()].append(row)

@@ -122,14 +122,14 @@ _DEFINING = (
 
 
 def _documents_with_code(work: Work, notes: list[str]) -> list[str]:
-    """Return the languages of documents that define something in blocks of code, as those of a course do."""
+    """Return the languages of documents that define something in blocks of code, as in a course."""
     ending = r"\.(?:md|mdx|markdown|rmd|qmd|rst|adoc|org|tex)$"
     rows = run_searches(work, make_queries(work, f"type:file case:yes file:{ending} /{_DEFINING}/"), notes)
     return sorted({language_of(row["path"]) or "document" for row in rows if row["type"] == "content"})
 
 
 def _keep_kinds(rows: list[dict[str, Any]], kinds: Sequence[str]) -> tuple[list[dict[str, Any]], str, list[str]]:
-    """Keep what its own language calls so; also return the noun, and a sentence on what is left out.
+    """Keep definitions that their language calls so; also return the noun, and a sentence on the others.
 
     In the index every named type is a class. A reader of Go or TypeScript counts none of these as one.
     """
@@ -319,7 +319,7 @@ def _find_tests(work: Work, file_counts: Mapping[str, int], names: str, notes: l
             tests.local_functions += len(rows) - len(called)
             rows = called
         if language == "Swift":
-            # An attribute on a line of its own is the test of the function below.
+            # An attribute on a separate line marks the function below as a test.
             above = {(row["path"], row["line_number"] + 1) for row in rows if "func" not in (row["line"] or "")}
             rows = [row for row in rows if (row["path"], row["line_number"]) not in above]
         if rows:

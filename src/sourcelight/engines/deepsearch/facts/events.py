@@ -32,7 +32,7 @@ _NO_MERGES = "Merges are left out, because they have no changes of their own."
 
 
 def find_event(work: Work, paths: PathNames) -> Fact | None:  # noqa: PLR0911 - one for each event
-    """Answer a question for a person or a date; None if it is about nothing that history knows."""
+    """Answer a question for a person or a date; None if the history has no answer."""
     request = work.request
     if request.event in {"tag", "named"}:
         return _find_named(work)

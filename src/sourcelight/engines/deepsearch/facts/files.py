@@ -230,7 +230,7 @@ def count_repositories(work: Work) -> Fact:
 
 
 def count_repositories_without(work: Work, counter: Callable[[Work], Fact]) -> Fact:
-    """Count the repositories that are searched and not among those that `counter` counts."""
+    """Count the searched repositories that `counter` doesn't count."""
     request = work.request
     having = counter(Work(replace(request, is_negated=False), work.inquiry, work.emit))
     is_import = request.relation == "import"

@@ -137,7 +137,7 @@ def _keep_every(
 
 
 def _not_importing(work: Work, fact: Fact, importing: set[tuple[str, str]], term_list: str) -> Fact:
-    """Count the files that are searched and not among those that import something."""
+    """Count the searched files that don't import something."""
     queries = make_listing_queries(work)
     rows_by_file = {
         (row["repository"], row["path"]): row for row in run_searches(work, queries, fact.notes) if row["path"]

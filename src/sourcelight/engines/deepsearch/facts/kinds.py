@@ -43,7 +43,7 @@ _C_FAMILY = frozenset({"C", "C++", "Objective-C", "Objective-C++", "CUDA"})
 _ALL_FUNCTIONS = frozenset(
     {"Kotlin", "Elixir", "Erlang", "Haskell", "Lua", "Zig", "Shell", "R", "Julia", "Perl", "Clojure"}
 )
-"""Languages that say function of what belongs to a class or a module, too."""
+"""Languages that call members of a class or a module functions, too."""
 _ALL_METHODS = frozenset({"Ruby", "Java", "C#"})
 _HEAD_LINES = 8
 KEYWORDS = frozenset(
@@ -55,7 +55,7 @@ KEYWORDS = frozenset(
 def kind_in_words(  # noqa: PLR0911 - kinds differ
     definition: Definition, lines: Sequence[str], path: str
 ) -> str:
-    """Return what the language of a file calls a definition, by the words of its own line; empty if that is not sure.
+    """Return the word of a file's language for a definition, by the words of its line; empty if uncertain.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def in_words_with_article(kind: str) -> str:
 
 
 def _without_brackets(text: str) -> str:
-    """Return a text without what is in brackets or quoted: the ``class`` of a template's parameter is no keyword."""
+    """Return a text without brackets and quotes: the ``class`` of a template's parameter isn't a keyword."""
     while (shorter := _BRACKETED.sub(" ", text)) != text:
         text = shorter
     return text

@@ -64,11 +64,11 @@ class Fact:
     repositories
         The number of each repository that has some.
     tables
-        What was counted, one by one.
+        The counted items, one by one.
     sentences
         Further sentences.
     search_notices
-        Sentences on what is left out of every search, such as large files.
+        Sentences about files that every search leaves out, such as large ones.
     notes
         What could not be counted, so that the number may be too small.
     unapplied
@@ -114,12 +114,12 @@ class Work:
 
     @property
     def context(self) -> ToolContext:
-        """As of the inquiry, without limits of a service: what is counted is counted whole."""
+        """The inquiry's context, without limits of a service, so that counts are complete."""
         return replace(self.inquiry.context, served=False)
 
     @property
     def names(self) -> list[str]:
-        """Names of the repositories, sorted; where the question names paths, of those that have them."""
+        """Names of the repositories, sorted; if the question names paths, only repositories with these paths."""
         names = {pin.repository for pin in self.inquiry.pins}
         paths = self.request.paths
         if paths and all(path.repositories for path in paths):
@@ -163,6 +163,6 @@ _PYTHON = {
 
 
 def format_call(name: str, arguments: Mapping[str, Any]) -> str:
-    """Write a call as it is typed in Python."""
+    """Write a call in Python syntax."""
     written_arguments = ", ".join(f"{_PYTHON.get(key, key)}={value!r}" for key, value in arguments.items())
     return f"code.{name}({written_arguments})"

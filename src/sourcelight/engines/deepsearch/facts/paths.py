@@ -1,4 +1,4 @@
-"""Paths of the commits that are searched, looked up by what a question calls them; and which files are tests."""
+"""Look up paths of the searched commits by their names in a question; recognize test files."""
 
 from __future__ import annotations
 

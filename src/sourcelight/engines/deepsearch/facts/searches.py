@@ -44,7 +44,7 @@ def make_listing_queries(work: Work, *, languages: bool = True) -> list[str]:
 
 
 def make_filters(work: Work, *, languages: bool = True) -> str:
-    """Write the filters of a request: what the asker gave, repositories of the question, its paths and languages."""
+    """Write the filters of a request: passed filters, repositories of the question, its paths and languages."""
     request = work.request
     parts = [f"file:{quote_value(any_path(request.paths))}"] if request.paths else []
     parts += [f"-file:{quote_value(path.pattern)}" for path in request.without]
@@ -72,7 +72,7 @@ def run_searches(
 ) -> list[dict[str, Any]]:
     """Run searches and give their rows.
 
-    What keeps them from being whole is added to `notes`; to `left_out`, that large files are searched by name alone.
+    Adds reasons for incomplete results to `notes`, and notices about large files, searched only by name, to `left_out`.
     """
     rows: list[dict[str, Any]] = []
     for query in queries:
@@ -119,7 +119,7 @@ def join_queries(queries: Sequence[str]) -> str:
 
 
 def expression(term: Term, *, called: bool = False) -> str:
-    """Write a text as a regular expression: as it is, or as a whole word."""
+    """Write a text as a regular expression: literally, or as a whole word."""
     # Patterns are written between slashes. Next to punctuation, as in `--flag`, `\b` would require a letter before it.
     escaped = escape_regexp(term.text).replace("/", r"\/").replace("\n", r"\n")
     prefix = r"\b" if (term.is_word or called) and re.match(r"\w", term.text) else ""

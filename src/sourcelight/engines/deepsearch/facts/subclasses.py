@@ -65,7 +65,7 @@ _KINDS = {
 
 
 def count_subclasses(work: Work) -> Fact:
-    """Count classes, or the structs, enums and so on that are asked for, whose heads name another one as a base."""
+    """Count classes, or requested structs, enums and so on, whose declarations name another type as a base."""
     # A head names a base as its file does: `Error` for `Http::Error`.
     terms_of_heads = tuple(replace(term, text=re.split(r"::|\.|\\", term.text)[-1]) for term in work.request.terms)
     request = replace(work.request, terms=terms_of_heads)
@@ -106,7 +106,7 @@ def count_subclasses(work: Work) -> Fact:
     for row, head in candidates:
         subtypes.setdefault((row["repository"], row["path"], head.name), (row, head))
     count, noun = len(subtypes), request.symbol_kinds[0] if kinds else "class"
-    # An object of Kotlin and a record of Java are no classes to their readers.
+    # Readers don't call an object of Kotlin or a record of Java a class.
     if noun == "class" and not all(re.search(r"\bclass\b", row["line"] or "") for row, _ in subtypes.values()):
         noun = "type"
     tested = sum(is_test(path) for _, path, _ in subtypes)
@@ -151,7 +151,7 @@ def _is_definition(texts: FileTexts, target: Target, row: Mapping[str, Any], nam
         for definition in (definitions.definitions() if definitions is not None else ())
         if definition.kind in _TYPES
     )
-    # A grammar may miss a head, such as that of Kotlin with an annotated constructor.
+    # A grammar may miss a head, such as Kotlin's with an annotated constructor.
     before = "\n".join(texts.lines(target, path)[: number - 1])
     is_text = before.count('"""') % 2 == 1 or before.count("'''") % 2 == 1
     return is_known or not (is_text or before.rfind("/*") > before.rfind("*/"))
@@ -193,7 +193,7 @@ class Subtype:
 def read_subtype(  # noqa: PLR0911 - one for each form of head
     line: str, names: frozenset[str], path: str, following: Sequence[str] = ()
 ) -> Subtype | None:
-    """Return what has one of `names` as a base by its head, or by an ``impl`` or ``derive`` of Rust.
+    """Return the type that has one of `names` as a base in its head, or in an ``impl`` or ``derive`` of Rust.
 
     Bounds of type parameters, types of parameters and ``where`` clauses name no base.
     """

@@ -37,7 +37,7 @@ def count_texts(work: Work) -> Fact:
     called = request.relation == "call"
     # Functions that contain a text aren't counted; the places are, with a note in the answer.
     unit = request.kind if request.kind != "definitions" else "occurrences"
-    # "Occurrences of a and b" are those of either: no place is both.
+    # "Occurrences of a and b" are occurrences of either, because no text is both.
     every = request.every and len(request.terms) > 1 and unit != "occurrences"
     notes: list[str] = []
     left_out: list[str] = []
@@ -162,7 +162,7 @@ _MAX_FILES, _MAX_FILE_BYTES, _MAX_BYTES = 2_000, 32 << 20, 512 << 20
 
 
 def _find_in_bytes(work: Work, files: Collection[tuple[str, str]], notes: list[str]) -> set[tuple[str, str]]:
-    """Return those of some files, found without a text, whose bytes hold it.
+    """Return the files, among files that matched without their text, whose bytes contain it.
 
     The index has no text of binary and large files: a search without a text gives all of them.
     """

@@ -51,7 +51,7 @@ _BUDGETS = {
     "input_tokens_limit": "tokens read",
     "output_tokens_limit": "tokens written",
 }
-"""Names of the library's limits in an answer; a name precedes those that it contains."""
+"""Names of the library's limits in an answer; a name precedes names that it contains."""
 
 
 @dataclass(slots=True)
@@ -344,7 +344,7 @@ class _ModelRun:
         self.emit(ResearchEvent("answer_delta", {"text": redact(text)}))
 
     def draft(self, text: str) -> Draft:
-        """Make a draft of what the model wrote."""
+        """Make a draft of the model's answer."""
         text = text.strip()
         followups: list[str] = []
         suggested = _SUGGESTED.search(text)

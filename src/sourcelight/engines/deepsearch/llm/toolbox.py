@@ -108,7 +108,7 @@ _REPO_ARGUMENTS = ("repo",)
 
 
 def offered_tools() -> list[Tool[Any]]:
-    """Return the tools that a model may call: all that only read, those of deep search itself left out."""
+    """Return the tools that a model may call: all read-only tools except deep search itself."""
     return [
         tool
         for tool in mcp_tools().values()

@@ -84,7 +84,7 @@ def find_absence(work: Work, name: str, notes: list[str], *, noun: str = "") -> 
 
 
 def _unread_parts(work: Work, left_out: Sequence[str], notes: list[str]) -> list[str]:
-    """Name what belongs to a repository and is not read: large files, and the contents of submodules."""
+    """Name the unread parts of a repository: large files, and the contents of submodules."""
     modules = run_searches(work, make_queries(work, r"type:path /^\.gitmodules$/"), notes)
     return [*(["large files"] if left_out else []), *(["submodules"] if modules else [])]
 

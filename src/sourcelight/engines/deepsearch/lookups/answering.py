@@ -231,7 +231,7 @@ def _package_named(work: Work) -> str:
 
 
 def find_file_imports(work: Work, paths: PathNames, path: str) -> Finding | None:
-    """Return what the lines of a file import; None if the path is not one file, or its language is unknown."""
+    """Return the imports of a file; None if the path is not a single file, or its language is unknown."""
     location = _file_of(work, paths, path)
     if location is None:
         return None

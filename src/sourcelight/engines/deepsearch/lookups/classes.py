@@ -134,7 +134,7 @@ def _without_parameters(text: str) -> str:
 def bases_of(  # noqa: PLR0911 - one for each form of head
     lines: Sequence[str], location: DefinitionLocation
 ) -> tuple[list[str], int] | None:
-    """Return the bases of a class as they are written, and the last line of its head (1-based)."""
+    """Return the bases of a class as written, and the last line of its head (1-based)."""
     name, line = location.definition.name, location.definition.line
     if location.path.endswith((".py", ".pyi")):
         if re.search(rf"\bclass\s+{re.escape(name)}\s*:", lines[line - 1]):
@@ -184,7 +184,7 @@ def _head_of(lines: Sequence[str], name: str, line: int) -> tuple[str, int] | No
 
 
 def _blank_angles(text: str) -> str:
-    """Blank what is in angle brackets, nested ones too, so that positions stay."""
+    """Blank the contents of angle brackets, also nested ones, so that positions stay."""
     while (blanked := re.sub(r"<[^<>]*>", lambda match: "_" * len(match[0]), text)) != text:
         text = blanked
     return text

@@ -129,7 +129,7 @@ def find_lacking_parameter(
 
 
 def find_difference(work: Work, first: str, second: str, notes: list[str]) -> Finding | None:
-    """Return what two names are defined as; None if one of them is not, or what is meant is not certain.
+    """Return the definitions of two names; None if one has none, or the intended one is uncertain.
 
     Where several things have a name, those count that one class or file has of both names.
     """

@@ -98,7 +98,7 @@ def value_at(texts: FileTexts, location: DefinitionLocation) -> ValueCandidate |
 def find_parameter_default(
     work: Work, owners: Sequence[DefinitionLocation], name: str, owner: str, queries: list[str], notes: list[str]
 ) -> Finding | None:
-    """Return the default of a parameter of a function, or of what makes a class; None if no head has the parameter."""
+    """Return the default of a parameter of a function or constructor; None if no head has the parameter."""
     texts = FileTexts(work.context)
     candidates: list[ValueCandidate] = []
     for location in best_locations(owners):
@@ -124,7 +124,7 @@ def find_parameter_default(
 
 
 def _heads_of(texts: FileTexts, location: DefinitionLocation) -> list[DefinitionLocation]:
-    """Return the functions whose parameters are meant: the function itself, or what makes an object of a class."""
+    """Return the functions whose parameters are meant: the function itself, or the constructors of a class."""
     if location.definition.kind in {"function", "method", "constructor"}:
         return [location]
     definitions = texts.definitions(location.target, location.path)

@@ -1,4 +1,4 @@
-"""Variables of the environment that code reads: all of them, or the one that some words name."""
+"""Environment variables that code reads: all of them, or the variable that some words describe."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def rank_of(path: str) -> int:
 def find_definitions(
     work: Work, name: str, symbol_kind: str, notes: list[str], queries: list[str], *, unparsed: bool = False
 ) -> list[DefinitionLocation]:
-    """Find the definitions of a name, exactly as it is written; code before tests, definitions before declarations.
+    """Find the definitions of a name, exactly as written; code before tests, definitions before declarations.
 
     Of a dotted name, such as ``Client.get``, the part before the last dot must be the container's name. With
     `unparsed`, lines that define it in files without a grammar count, too.
@@ -143,7 +143,7 @@ def definition_at(texts: FileTexts, target: Target, path: str, name: str, line: 
 def choose_definitions(
     texts: FileTexts, locations: Sequence[DefinitionLocation], symbol_kind: str
 ) -> list[DefinitionLocation]:
-    """Sort definitions, and leave out prototypes, overloads and kinds not asked for where there are others."""
+    """Sort definitions; drop prototypes, overloads and other kinds if better definitions exist."""
     noun = singular_of(symbol_kind)
     kinds = _NOUNS.get(noun, ())
     if kinds:

@@ -39,7 +39,7 @@ _WITH_KEYWORD = {
 }  # fmt: skip
 """Languages in which a line that defines such a thing begins with a word for it."""
 _OF_BODIES = frozenset({"class", "struct"})
-"""What a keyword, a name and a body define in C++."""
+"""Kinds that a keyword, a name and a body define in C++."""
 _COMMENT = re.compile(r"\s*(?:#(?!\[)|//|/\*|\*(?:[\s/]|$)|--\s|;|<!--)")
 
 
@@ -57,7 +57,7 @@ def files_of(work: Work, languages: Collection[str] = ()) -> list[tuple[str, str
 
 
 def code_lines(texts: FileTexts, work: Work, repository: str, path: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a file, from 1, without those in comments and in texts of several lines."""
+    """Yield the lines of a file, from 1, without comments and multi-line strings."""
     target = work.inquiry.pins.of(repository)
     language = language_of(path)
     until = ""
@@ -217,7 +217,7 @@ def confirm_definitions(work: Work, fact: Fact) -> bool:
 
 
 def _with_heads(work: Work, table: Rows, sure: Collection[Location], heads: Mapping[Location, ClassHead]) -> Rows:
-    """Return a table of definitions with the lines that are sure, those of `heads` included."""
+    """Return a table of definitions with the certain lines, including `heads`."""
     rows: dict[Location, tuple[object, ...]] = {(row[0], row[1], row[2]): tuple(row) for row in table.rows}
     rows = {**{location: (*location, head.name, head.kind) for location, head in heads.items()}, **rows}
     longer = Rows(table.title, table.columns)

@@ -293,7 +293,7 @@ def _join_types(texts: Sequence[str]) -> list[str]:
 
 
 def blank_brackets(text: str) -> str:
-    """Blank what is in brackets and in quotation marks, so that positions stay."""
+    """Blank the contents of brackets and quotation marks, so that positions stay."""
     out = list(text)
     depth = position = 0
     while position < len(text):

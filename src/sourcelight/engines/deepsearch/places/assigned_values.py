@@ -41,7 +41,7 @@ _CERTAIN = 0.9
 def find_values(
     work: Work, subject: Subject, names: Sequence[str], least: float
 ) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield the rows of lines that give a value to a name with words of a question, those with most of them first.
+    """Yield the rows of lines that give a value to a name with words of a question, most words first.
 
     Parameters
     ----------

@@ -232,7 +232,7 @@ def _score(
 
 
 def asks_own_version(subject: Subject, names: Sequence[str]) -> bool:
-    """Return whether a question asks for the version of what a repository itself is."""
+    """Return whether a question asks for the version of the repository's own package."""
     if not subject.asks_version:
         return False
     text = subject.text
@@ -243,7 +243,7 @@ def asks_own_version(subject: Subject, names: Sequence[str]) -> bool:
 
 
 def find_own_version(work: Work) -> list[BuildLine]:
-    """Return the lines that give the version of what a repository is: of manifests first, then of code."""
+    """Return the lines with the version of the repository's package: manifests first, then code."""
     pattern = (
         r"(?:version|VERSION|Version)\w*[\"']?\s*(?:\(\w+\))?[^\w\n]{1,6}(?:VERSION\s+)?[\"']?v?\d+\.\d"
         r"|project\s*\(.*VERSION\s+\d"

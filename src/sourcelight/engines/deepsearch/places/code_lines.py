@@ -77,7 +77,7 @@ def find_named(
 
 
 def find_environment(work: Work, subject: Subject) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield the rows of lines that read a variable of the environment, those with most words of a question first."""
+    """Yield the rows of lines that read an environment variable, most words of the question first."""
     pattern = (
         r"environ\b|[gG]et_?[eE]nv|LookupEnv|\bENV(?:\[|\.fetch)|process\.env\b|env::var"
         r"|GetEnvironmentVariable|fetch_env"

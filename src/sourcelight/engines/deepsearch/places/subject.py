@@ -1,4 +1,4 @@
-"""Read a question for its place: the names in it, what is asked of them, and the weight of its other words."""
+"""Read the subject of a question: its names, the relation that it asks for, and the weight of other words."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ _ENVIRONMENT = re.compile(r"\benv(?:ironment)?\s+var(?:iable)?s?\b|\bfrom\s+the\
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a question is about.
+    """The subject of a question.
 
     Attributes
     ----------

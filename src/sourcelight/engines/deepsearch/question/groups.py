@@ -1,4 +1,4 @@
-"""Read what a count is grouped by: superlatives, "per author", and bounds such as "more than ten commits"."""
+"""Read the groups of a count: superlatives, "per author", and bounds such as "more than ten commits"."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _MEASURES = {"commits", "lines", "files", "occurrences", "authors", "merges"}
 
 
 def take_group(marked_text: MarkedText, *, is_list: bool) -> dict[str, Any]:
-    """Take what a count is grouped by, and whether the largest group is asked for."""
+    """Take the group of a count, and whether the question asks for the largest group."""
     fields: dict[str, Any] = {}
     if is_list and _MAX_HOLDING.search(marked_text.text) is not None:
         group = NOUN.match(marked_text.text, len(marked_text.text) - len(marked_text.text.lstrip(" ·")))

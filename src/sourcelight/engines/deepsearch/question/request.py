@@ -12,7 +12,7 @@ from sourcelight.engines.deepsearch.question.periods import Period
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A text to look for, as it is written.
+    """A text to look for, as written.
 
     Attributes
     ----------

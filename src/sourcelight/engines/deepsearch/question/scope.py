@@ -103,9 +103,9 @@ class QuestionScope:
     Attributes
     ----------
     named_scope
-        What is named; empty for nothing.
+        The named values; empty for none.
     parts
-        What was read as such.
+        The text that was read so.
     remaining_text
         The question without it.
     notes

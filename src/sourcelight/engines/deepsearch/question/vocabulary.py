@@ -125,7 +125,7 @@ _PLAIN_CAPITALS = frozenset(
 
 
 def kind_of_noun(match: re.Match[str]) -> str:
-    """Return what a match of `NOUN` counts."""
+    """Return the unit of a match of `NOUN`."""
     number = next(int(name[1:]) for name, text in match.groupdict().items() if text and name[1:].isdigit())
     return list(NOUNS.values())[number]
 

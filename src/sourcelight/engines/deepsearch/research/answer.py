@@ -81,7 +81,7 @@ def _add_spaces(blocks: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class FinishedAnswer:
-    """An answer as it is stored.
+    """A stored answer.
 
     `rejected` are citations that were taken out, `invented` ids that were cited although no tool gave them.
     """
@@ -209,7 +209,7 @@ def _split_blocks(text: str) -> list[tuple[str, str]]:
 
 
 def _mark_unverified(text: str, checked: Mapping[str, Citation], *, has_headline: bool) -> tuple[str, int]:
-    """Mark sentences without an accepted citation, and count them; fenced code stays as it is."""
+    """Mark sentences without an accepted citation, and count them; fenced code stays unchanged."""
     count = 0
     is_first = has_headline
 

@@ -1,4 +1,4 @@
-"""The researcher without a model: it ranks, selects and quotes, and adds no statement of its own.
+"""The researcher without a model: it ranks, selects and quotes, and adds no statements.
 
 Follow-up questions, made from the names and files that an answer cites.
 """
@@ -98,7 +98,7 @@ class ExtractiveResearcher:
         return draft
 
     def counted_draft(self, inquiry: ResearchRequest, emit: Emit) -> Draft | None:
-        """Count what a question asks for; None if it asks for no count."""
+        """Run the count of a question; None if it asks for no count."""
         remote = run_step("facts", _step_request(inquiry), inquiry.context, emit)
         if remote is not None:
             remote_draft: Draft | None = remote.value

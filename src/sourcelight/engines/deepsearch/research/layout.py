@@ -1,4 +1,4 @@
-"""Lay out an answer: what a lookup or a search found becomes the parts of a draft, with the lines that prove it."""
+"""Lay out an answer: findings become the parts of a draft, with the lines that prove them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _NO_ANSWER = "No direct answer found: few words of the question occur together."
 def write_finding(finding: Finding, inquiry: ResearchRequest, draft: Draft) -> None:
     """Write a finding as the parts of an answer."""
     headline = finding.headline
-    # A line proves itself, whatever else could not be read; a number does not.
+    # A line proves itself even if other files could not be read; a number does not.
     if finding.notes and finding.unit in {"tests", "throws", "callers"}:
         headline = replace(headline, text=f"{UNREAD}{headline.text}")
     draft.parts.append(Paragraph(f"{_cite(headline, draft)}.", _about(headline, inquiry)))
@@ -127,7 +127,7 @@ def lay_out(
     """
     if is_counted:
         del draft.parts[-2:]
-    # An answer that begins by saying what it could not read is not one to rely on.
+    # An answer that begins with unread parts is not reliable.
     draft.confident = is_counted or not (findings.weak or unread is not None)
     past = findings.past.commits if findings.past is not None else []
     if lead:
@@ -229,7 +229,7 @@ def _relevant(passage: RelevantPassage, ledger: EvidenceLedger) -> str:
     if passage.is_line:
         evidence = passage.evidence
         line = code(redact(evidence.text.strip())[:_LINE_CHARACTERS]) if evidence.text.strip() else ""
-        # A line of a notebook's JSON is no line that a reader knows: the citation has the cell.
+        # Readers don't see lines of a notebook's JSON: the citation has the cell.
         number = "" if is_jupyter(evidence.path) else f", line {evidence.begin_line:,}"
         return f"{code(evidence.path)}{number}: {line} [{ledger.add(evidence)}]. It {passage.description}."
     name = f"{code(passage.name)} in " if passage.name else ""

@@ -134,7 +134,7 @@ def find_dependency(work: Work, question: PackageQuestion, notes: list[str]) -> 
 
 
 def _match(manifests: Sequence[Manifest], name: str) -> tuple[list[_Match], list[str], list[str]]:
-    """Return where a package is listed, the manifests that were read whole, and those that weren't."""
+    """Return the lines that list a package, the fully read manifests, and the others."""
     matches: list[_Match] = []
     read: list[str] = []
     unread: list[str] = []
@@ -342,7 +342,7 @@ def _no_dependency(
 def _is_above(path: str, manifest: str) -> bool:
     """Return whether a manifest is in the directory of another one, or in one above it."""
     directory = path.rpartition("/")[0]
-    # A catalog of versions is in a directory of its own, for all packages of the repository.
+    # A catalog of versions is in a separate directory, for all packages of the repository.
     if path.endswith(".versions.toml"):
         directory = directory.rpartition("/")[0]
     return not directory or manifest.startswith(f"{directory}/")
