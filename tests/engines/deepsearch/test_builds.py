@@ -334,3 +334,24 @@ def test_the_package_of_a_repository_comes_first(
     finally:
         engine.close()
     assert text.startswith(sentence), text
+
+
+def test_a_package_inherits_what_its_parent_or_workspace_requires(tmp_path_factory: pytest.TempPathFactory) -> None:
+    root = tmp_path_factory.mktemp("parents")
+    parent = (
+        "<project>\n<artifactId>top</artifactId>\n<maven.compiler.release>17</maven.compiler.release>\n</project>\n"
+    )
+    files: dict[str | bytes, str | bytes | None] = {
+        "pom.xml": parent,
+        "heddle/pom.xml": "<project>\n<artifactId>heddle</artifactId>\n</project>\n",
+        "Cargo.toml": '[workspace]\nmembers = ["heddle"]\n',
+        "heddle/Cargo.toml": '[package]\nname = "heddle"\n[features]\ndefault = ["wool"]\nwool = []\n',
+    }
+    RepositoryBuilder(root / "heddle").commit(files, "Set up")
+    engine = open_engine([root], index=root / "index", workers=1)
+    try:
+        assert research(engine, "Which Java version does heddle need?").text.startswith("`pom.xml` requires Java `17`")
+        text = research(engine, "What are the default features of heddle?").text
+        assert text.startswith("`heddle/Cargo.toml` enables the feature `wool` by default"), text
+    finally:
+        engine.close()

@@ -13,6 +13,7 @@ from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.lookups.builds.manifest_files import (
     Manifest,
+    is_own,
     list_manifests,
     own_first,
     select_manifests,
@@ -69,7 +70,7 @@ def find_field(work: Work, kind: str, name: str, owner: str, group: str, notes: 
         with_field.sort(key=lambda entry: entry[0].path.endswith(("CMakeLists.txt", "MODULE.bazel")))
     first = next(iter(with_field), None)
     # A package of a subdirectory has fields of its own, which say nothing of the project.
-    if first is not None and not owner and first[0].directory and _is_elsewhere(first[0], kind, manifests):
+    if first is not None and not owner and _is_elsewhere(work, first[0], kind, manifests):
         first = None
     if first is None:
         return _license_text(work, texts, queries, notes) if kind == "license" and not owner else None
@@ -99,8 +100,10 @@ def _with_others(
     return statement
 
 
-def _is_elsewhere(manifest: Manifest, kind: str, manifests: Sequence[Manifest]) -> bool:
+def _is_elsewhere(work: Work, manifest: Manifest, kind: str, manifests: Sequence[Manifest]) -> bool:
     """Return whether the project has a manifest at the top that could have a field of one in a subdirectory."""
+    if not manifest.directory or is_own(work, manifest):
+        return False
     base = manifest.path.rpartition("/")[2]
     tops = [other for other in manifests if not other.directory]
     if kind in {"license", "version"}:
@@ -186,7 +189,8 @@ def find_runtime(work: Work, runtime: str, owner: str, notes: list[str]) -> Find
         required = read_runtime(manifest.path, manifest.lines, runtime)
         if required is None:
             # What tests or parts of a project require is not what its own package does.
-            if manifest.name and not statements and manifest.rank <= 1 and not many_repositories and not owner:
+            is_decisive = not statements and manifest.rank <= 1 and not many_repositories and not owner
+            if manifest.name and is_decisive and not _may_inherit(manifest, selected or ()):
                 return None
             continue
         if manifest.rank > 1 and not statements and not owner:
@@ -202,6 +206,14 @@ def find_runtime(work: Work, runtime: str, owner: str, notes: list[str]) -> Find
     finding = Finding(statements[0], "runtime", queries=[join_queries(queries)], notes=notes, heading="Other manifests")
     finding.details = statements[1:MAX_DETAILS]
     return finding
+
+
+def _may_inherit(manifest: Manifest, manifests: Sequence[Manifest]) -> bool:
+    """Return whether another manifest is in a directory above: its parent, or its workspace."""
+    return any(
+        other.directory != manifest.directory and f"{manifest.directory}/".startswith(f"{other.directory}/".lstrip("/"))
+        for other in manifests
+    )
 
 
 def _find_sdk(work: Work, texts: FileTexts, notes: list[str]) -> Finding | None:
