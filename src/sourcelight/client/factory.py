@@ -72,24 +72,24 @@ def open(  # noqa: A001 - users write sourcelight.open
 ) -> Client:
     """Open repositories on this machine and index them as needed; no server and no account.
 
-    Where much is not indexed yet, this continues in the background. Meanwhile searches of text read the repositories
-    themselves, with the same matches, and what needs the index waits for it.
+    Large new directories are indexed in the background. Meanwhile, text searches read the repositories themselves,
+    with the same matches; calls that need the index wait for it.
 
     Parameters
     ----------
     paths
-        Directories: every git repository below is opened, and a directory without any as a snapshot of its files. The
-        address of a repository is mirrored first, or its mirror brought up to date.
+        Directories. Opens every git repository below; a directory without repositories becomes a snapshot of its
+        files. For the address of a repository, clones or updates a mirror first.
     worktree
         Search work trees as they are on disk, instead of HEAD.
     index_dir
         Directory of the index; None: the user's cache directory.
     background_index
-        Once text can be searched, index definitions and terms in the background; else the first search for
-        definitions, or the first question, begins with that.
+        Whether to index definitions and terms in the background as soon as text can be searched. If False, the first
+        search for definitions, or the first question, starts with that.
     config
-        A ``repos.toml`` with names, descriptions and other metadata of repositories; None: the one in each of `paths`,
-        or beside it where the path is itself a repository. Directories further down are not searched for it.
+        A ``repos.toml`` with names, descriptions and other metadata of repositories. None: the file in each of
+        `paths`, or next to a path that is itself a repository. Subdirectories are not searched for it.
     max_file_bytes
         Files above this size are matched by name only; None: 2 MiB.
     max_index_bytes
@@ -97,8 +97,8 @@ def open(  # noqa: A001 - users write sourcelight.open
     index_workers
         Processes that build the index; None: one per core.
     embedder
-        A function from texts to their vectors, as an array of rows: `nls_search` then also counts how near the best
-        pieces are to the question. None: words and names alone, which need no model.
+        A function from texts to their vectors, as an array of rows: `nls_search` then also compares the best chunks
+        with the question. None: only words and names, without a model.
     progress
         Draws the building of the index; see `Client.search`.
 
@@ -114,7 +114,7 @@ def open(  # noqa: A001 - users write sourcelight.open
     ConfigurationError
         When `config` is invalid, or a path isn't text, such as a list of paths.
     IndexWriteFailed
-        When the index can't be written; of an index that is built in the background, the next call says it.
+        When the index can't be written. For an index that is built in the background, the next call raises it.
 
     Warns
     -----

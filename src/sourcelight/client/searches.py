@@ -49,7 +49,8 @@ class SearchMethods(CountMethods):
         query
             What to search for: text in the query language, or an expression made with `sourcelight.q`.
         pattern_type
-            Default pattern type: ``standard``, ``keyword``, ``regexp`` or ``literal``; a filter in the query wins.
+            Default pattern type: ``standard``, ``keyword``, ``regexp`` or ``literal``; ``patternType:`` in the query
+            takes precedence.
         limit
             Return at most this many matches; None: all. The search continues, and counts the others.
         context_lines
@@ -57,12 +58,12 @@ class SearchMethods(CountMethods):
         max_line_bytes
             Cut longer lines of a chunk; None: keep them whole.
         timeout_s
-            Longest time to search, in seconds; None: the limit of the backend.
+            Timeout of the search, in seconds; None: the limit of the backend.
         exhaustive
             Get all matches, also from a service that caps its answers: a capped query is repeated in parts, by
-            repository, then language, then path, several at a time, and each file is given once. Rows arrive when their
-            part is whole, and `timeout_s` is for each part. Incomplete parts, and parts left after 1,000 requests, are
-            named in `skipped`; without such rows, the answer is complete.
+            repository, then language, then path, several at a time, and each file is returned once. Rows arrive when
+            their part is complete, and `timeout_s` applies to each part. `skipped` names incomplete parts, and parts
+            that remain after 1,000 requests; without such rows, the answer is complete.
         progress
             None: draw in a notebook and on a terminal. True, False, or a callable that gets a snapshot ten times a
             second.
@@ -70,14 +71,15 @@ class SearchMethods(CountMethods):
         Returns
         -------
         SearchResult
-            All matches. `status` says whether the result is complete, and `skipped` what was not searched.
+            All matches. `status` says whether the result is complete, and `skipped` lists skipped files and
+            repositories.
 
         Raises
         ------
         QueryError
-            When the query can't be read; says where and what to type.
+            When the query can't be parsed; `position` and `hint` say where and why.
         SearchFailed, StreamBroken, TransportError
-            When the search broke; `result` of the error, and `last`, hold what arrived.
+            When the search failed; `result` of the error, and `last`, have the rows that arrived.
         """
         run = self._run(
             query,
@@ -277,7 +279,7 @@ class SearchMethods(CountMethods):
         exhaustive: bool = False,
         progress: ProgressChoice = None,
     ) -> ManyResult:
-        """Run several searches and give one answer, in which each row bears the name of its search.
+        """Run several searches and return one result, in which each row has the name of its search.
 
         A search that fails does not stop the others: see `searches` of the result. An interrupt keeps finished
         searches, and the rows of the others that have arrived, in `last`.

@@ -81,16 +81,17 @@ class ConversationMethods:
         question
             In plain words; filters such as ``repo:`` and ``file:`` may be part of it.
         repos
-            Names of repositories to look into; None: all.
+            Names of the repositories to search; None: all.
         revision
-            Branch, tag or commit of them; None: their default branches.
+            Branch, tag or commit of these repositories; None: their default branches.
         conversation
             Conversation to continue: an answer or its address; None: a new one.
         cache
-            In this process: give the answer to the same question over the same commits that was kept, if there is one.
-            If the service can't be reached, return the newest stored answer, with a notice.
+            In this process: return the stored answer to the same question over the same commits, if it exists. If the
+            service can't be reached, return the newest stored answer, with a notice.
         timeout_s
-            Longest time to wait for a service; then the answer's status is ``running``. None: until it is answered.
+            Seconds to wait for a service; after that, the answer's status is ``running``. None: until the answer is
+            ready.
         progress
             As in `search`.
 

@@ -68,7 +68,7 @@ class ToolMethods:
         *,
         progress: ProgressChoice = None,
     ) -> DataFrame:
-        """List the entries of a folder.
+        """List the entries of a directory.
 
         Parameters
         ----------
@@ -84,7 +84,7 @@ class ToolMethods:
         Returns
         -------
         DataFrame
-            One row per entry, folders first; columns as in ``columns_of("files")``.
+            One row per entry, directories first; columns as in ``columns_of("files")``.
 
         Raises
         ------
@@ -145,7 +145,7 @@ class ToolMethods:
         Returns
         -------
         DataFrame
-            One row per matched piece of a file, best first; columns as in ``columns_of("found_chunks")``.
+            One row per matching chunk of a file, best first; columns as in ``columns_of("found_chunks")``.
 
         Raises
         ------
@@ -157,14 +157,14 @@ class ToolMethods:
     async def nls_search(
         self: ToolCaller, query: str, limit: int | None = BEST_PLACES, *, progress: ProgressChoice = None
     ) -> DataFrame:
-        """Search in natural language: words in any of their forms, the best matching pieces of code first.
+        """Search in natural language: words in any of their forms, the best matching chunks of code first.
 
         Parameters
         ----------
         query
             The question in plain words. Filters ``repo:``, ``file:`` and ``rev:`` narrow it.
         limit
-            At most this many pieces, 1 to 1,000; None: all that share a word with the query.
+            Maximum number of chunks, 1 to 1,000; None: all that share a word with the query.
             Other services have their own limits.
         progress
             As in `search`.
@@ -172,7 +172,7 @@ class ToolMethods:
         Returns
         -------
         DataFrame
-            One row per piece of a file, best first; columns as in ``columns_of("found_chunks")``. ``score`` is 1 for
+            One row per chunk of a file, best first; columns as in ``columns_of("found_chunks")``. ``score`` is 1 for
             the best one; ``attrs["matched_files"]`` counts the files that share a word with the query, if the service
             counts them.
 

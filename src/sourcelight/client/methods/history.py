@@ -76,8 +76,8 @@ class HistoryMethods:
         use_regex
             Read texts as RE2 and respect case; default: literal, ignoring case.
         revisions
-            Branches, tags or commits. Searches the commits reachable from any of them, except those reachable from one
-            with ``^`` before it, as in ``["v2.0", "^v1.0"]``. None: the default branch.
+            Branches, tags or commits. Searches the commits reachable from any of them, except commits reachable from a
+            revision with ``^``, as in ``["v2.0", "^v1.0"]``. None: the default branch.
         progress
             As in `search`.
 

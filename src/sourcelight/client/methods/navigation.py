@@ -122,8 +122,8 @@ class NavigationMethods:
         revision
             Branch, tag or commit; None: the default branch.
         line, column
-            Position: 1-based line, and code points before it on that line. Without them every use in the file votes,
-            since one name may mean several things.
+            Position: 1-based line, and code points before it on that line. Without them, every use in the file votes,
+            because one name may mean several things.
         progress
             As in `search`.
 
@@ -165,7 +165,7 @@ class NavigationMethods:
         -------
         DataFrame
             One row per place, the definition itself included; columns as in ``columns_of("references")``.
-            ``attrs["left_out"]`` counts places of that name whose meaning is not known.
+            ``attrs["left_out"]`` counts uses of that name whose meaning is unknown.
         """
         arguments = FindReferencesArguments(
             repo=repo, path=path, symbol=symbol, revision=revision, line=line, column=column, limit=limit
