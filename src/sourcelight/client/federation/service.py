@@ -21,11 +21,11 @@ class Service:
     Attributes
     ----------
     name
-        What rows, notices and statuses call it.
+        Name of the service in rows, notices and statuses.
     backend
-        What answers.
+        The backend that sends requests to it.
     recover
-        Returns what `backend` has got for the newest search but did not give yet.
+        Returns the batches of the newest search that `backend` has received and not yielded.
     """
 
     name: str

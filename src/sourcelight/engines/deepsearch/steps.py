@@ -28,28 +28,28 @@ def _pin(request: StepRequest, context: ToolContext, emit: Emit) -> Any:
 
 
 def _research(request: StepRequest, context: ToolContext, emit: Emit) -> Any:
-    return ExtractiveResearcher().research(_inquiry(request, context), None, emit)
+    return ExtractiveResearcher().research(_inquiry_of(request, context), None, emit)
 
 
-def _inquiry(request: StepRequest, context: ToolContext) -> ResearchRequest:
+def _inquiry_of(request: StepRequest, context: ToolContext) -> ResearchRequest:
     pins = request.resolve_pins(context.engine.catalog, context.viewer)
     return ResearchRequest(request.question, request.filters, pins, context, request.previous, request.scope)
 
 
-def _run_facts(request: StepRequest, context: ToolContext, emit: Emit) -> Any:
-    return ExtractiveResearcher().counted_draft(_inquiry(request, context), emit)
+def _count_facts(request: StepRequest, context: ToolContext, emit: Emit) -> Any:
+    return ExtractiveResearcher().counted_draft(_inquiry_of(request, context), emit)
 
 
-def _evidence(request: StepRequest, context: ToolContext, emit: Emit) -> Any:
-    return ExtractiveResearcher().evidence(_inquiry(request, context), emit)
+def _find_evidence(request: StepRequest, context: ToolContext, emit: Emit) -> Any:
+    return ExtractiveResearcher().evidence(_inquiry_of(request, context), emit)
 
 
-def _check(request: StepRequest, context: ToolContext, emit: Emit) -> Any:
+def _check_citations(request: StepRequest, context: ToolContext, emit: Emit) -> Any:
     del emit
     return check_citations(request.items, request.resolve_pins(context.engine.catalog, context.viewer), context)
 
 
-def _lines(request: StepRequest, context: ToolContext, emit: Emit) -> Any:
+def _read_lines(request: StepRequest, context: ToolContext, emit: Emit) -> Any:
     del emit
     (target,) = request.resolve_pins(context.engine.catalog, context.viewer).targets
     return FileTexts(context).lines(target, request.path)
@@ -58,9 +58,9 @@ def _lines(request: StepRequest, context: ToolContext, emit: Emit) -> Any:
 STEPS: Mapping[str, Step] = {
     "pin": _pin,
     "research": _research,
-    "facts": _run_facts,
-    "evidence": _evidence,
-    "check": _check,
-    "lines": _lines,
+    "facts": _count_facts,
+    "evidence": _find_evidence,
+    "check": _check_citations,
+    "lines": _read_lines,
 }
-"""By name; each gives what travels back."""
+"""Functions of the steps, by name; each returns the result that is sent back."""

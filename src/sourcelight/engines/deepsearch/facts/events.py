@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -166,21 +165,22 @@ def _find_people(work: Work) -> Fact:
     return fact
 
 
+_LINE_VERBS = {"added": ("added", "add"), "removed": ("removed", "remove")}
+"""Verbs of an event of a line: what happened to it, and what a commit did."""
+
+
 def _find_line_change(work: Work) -> Fact | None:
     """Find who first added, or last removed or changed, a line with a text."""
     request = work.request
-    pattern = "|".join(line_expression(term) for term in request.terms)
-    side = {"added": {"added": True}, "removed": {"removed": True}}.get(request.event, {})
     arguments: dict[str, Any] = {
-        "pattern": pattern,
+        "pattern": "|".join(line_expression(term) for term in request.terms),
         "repos": work.names,
-        **side,
+        **({request.event: True} if request.event in _LINE_VERBS else {}),
         **dates_of(work),
         **revisions_of(work),
+        **({"files": [path.pattern for path in request.paths]} if request.paths else {}),
+        "useRegex": True,
     }
-    if request.paths:
-        arguments["files"] = [path.pattern for path in request.paths]
-    arguments["useRegex"] = True
     answer = work.call("diff_search", arguments)
     rows = answer.table.to_pylist()
     fact = Fact(None, "", format_call("diff_search", arguments), unit="date", notes=limiting_notices(answer))
@@ -193,57 +193,47 @@ def _find_line_change(work: Work) -> Fact | None:
     if request.every and len(request.terms) > 1:
         fact.unapplied.append("and")
     term_list = " or ".join(code(term.text) for term in request.terms)
-    verb = {"added": "added", "removed": "removed"}.get(request.event, "changed")
+    past_verb, verb = _LINE_VERBS.get(request.event, ("changed", "change"))
     if not rows:
-        fact.subject = f"No commit {verb} a line with {term_list}"
+        fact.subject = f"No commit {past_verb} a line with {term_list}"
         return fact
     newest = request.is_last or request.event == "removed"
-    # Rows come newest first. In the order of the loop, the first row of a repository is its answer.
-    newest_rows: dict[str, dict[str, Any]] = {}
-    for row in rows if newest else reversed(rows):
-        newest_rows.setdefault(row["repository"], row)
-    order = sorted(newest_rows.values(), key=lambda row: row["commit_date"], reverse=newest)
+    order = _row_by_repository(rows, newest=newest)
     row = {**order[0], **_commit_row(work, order[0])}
     which = "last" if newest else "first"
-    _set_commit(
-        fact,
-        f"A line with {term_list} was {which} {verb}",
-        row,
-        f"{which} to {verb.removesuffix('d').removesuffix('e') + ('e' if verb != 'added' else '')} a line "
-        f"with `{request.terms[0].text}`",
-    )
+    note = f"{which} to {verb} a line with `{request.terms[0].text}`"
+    _set_commit(fact, f"A line with {term_list} was {which} {past_verb}", row, note)
     fact.subject += f", in {code(row['path'])} of {code(row['repository'])}"
-    table = Rows("By repository", ("repository", "commit", "date", "author", "subject", "path"))
-    for line_row in order:
-        table.add(
-            (
-                line_row["repository"],
-                line_row["commit"][:12],
-                day_of(line_row),
-                line_row["author"],
-                line_row["subject"],
-                line_row["path"],
-            ),
-            evidence_of(line_row),
-        )
-    fact.tables = [table] if len(order) > 1 else []
+    fact.tables = [_line_changes(order)] if len(order) > 1 else []
     if request.event == "removed":
-        remaining = [
-            line_row
-            for line_row in run_searches(
-                work, make_queries(work, f"case:yes type:file {make_pattern(request.terms)}"), fact.notes
-            )
-            if line_row["type"] == "content"
-        ]
-        counts = Counter(line_row["repository"] for line_row in remaining)
-        if remaining:
-            fact.sentences.append(
-                f"It still occurs on {count_of(len(remaining), 'line')} "
-                f"of {', '.join(code(name) for name in sorted(counts)[:5])}."
-            )
-        else:
-            fact.sentences.append("No searched line has it anymore.")
+        fact.sentences.append(_remaining_lines(work, fact.notes))
     return fact
+
+
+def _row_by_repository(rows: Sequence[dict[str, Any]], *, newest: bool) -> list[dict[str, Any]]:
+    """Return the newest or the oldest row of each repository, sorted by date; `rows` are newest first."""
+    row_by_repository: dict[str, dict[str, Any]] = {}
+    for row in rows if newest else reversed(rows):
+        row_by_repository.setdefault(row["repository"], row)
+    return sorted(row_by_repository.values(), key=lambda row: row["commit_date"], reverse=newest)
+
+
+def _line_changes(rows: Sequence[dict[str, Any]]) -> Rows:
+    table = Rows("By repository", ("repository", "commit", "date", "author", "subject", "path"))
+    for row in rows:
+        values = (row["repository"], row["commit"][:12], day_of(row), row["author"], row["subject"], row["path"])
+        table.add(values, evidence_of(row))
+    return table
+
+
+def _remaining_lines(work: Work, notes: list[str]) -> str:
+    """Say where a removed text still occurs."""
+    queries = make_queries(work, f"case:yes type:file {make_pattern(work.request.terms)}")
+    lines = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
+    if not lines:
+        return "No searched line has it anymore."
+    names = sorted({row["repository"] for row in lines})[:5]
+    return f"It still occurs on {count_of(len(lines), 'line')} of {', '.join(map(code, names))}."
 
 
 def _commit_row(work: Work, row: dict[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -69,23 +71,9 @@ def find_main_author(work: Work, paths: PathNames) -> Fact | None:
             f"Only the lines of the first {_MAX_OWNED} of {len(targets):,} paths were counted. Name a path to count "
             "its lines."
         )
-    counts: Counter[tuple[str, str]] = Counter()
-    queries = []
-    proven = True
-    for repository, path in targets[:_MAX_OWNED]:
-        arguments: dict[str, Any] = {
-            "repo": repository,
-            **({"path": path} if path else {}),
-            **({"revision": work.revision} if work.revision else {}),
-        }
-        if path:
-            arguments["exact"] = True
-        answer = work.call("ownership", arguments)
-        proven = proven and all(answer.table.column("exact").to_pylist())
-        queries.append(format_call("ownership", arguments))
-        notes += limiting_notices(answer)
-        for row in answer.table.to_pylist():
-            counts[row["author"], row["author_email"]] += row["lines"]
+    blame = _count_lines(work, targets[:_MAX_OWNED])
+    counts = blame.lines
+    notes += blame.notes
     total = sum(counts.values())
     if not total:
         return None
@@ -105,15 +93,15 @@ def find_main_author(work: Work, paths: PathNames) -> Fact | None:
     )
     fact = Fact(
         None,
-        f"{inline(name, 80)} {'' if proven else 'probably '}wrote the most lines of {names}: "
-        f"{'' if proven else 'about '}{number:,} of {total:,}"
+        f"{inline(name, 80)} {'' if blame.is_exact else 'probably '}wrote the most lines of {names}: "
+        f"{'' if blame.is_exact else 'about '}{number:,} of {total:,}"
         f"{f', under {addresses} addresses' if addresses > 1 else ''}",
-        "  +  ".join(queries),
+        "  +  ".join(blame.queries),
         unit="lines",
         notes=notes,
     )
     fact.rule = "Counts current lines by author, as in `git blame`. An author is an address."
-    if not proven:
+    if not blame.is_exact:
         fact.rule += " Not every line is compared with `git blame`; `exact=True` compares all."
     if work.request.event == "owner":
         fact.sentences.append("No CODEOWNERS file names an owner, so this is the main author.")
@@ -126,6 +114,36 @@ def find_main_author(work: Work, paths: PathNames) -> Fact | None:
     if request.tests is not None:
         fact.unapplied.append("tests")
     return fact
+
+
+@dataclass(slots=True)
+class _LineCounts:
+    """Current lines by name and address of their author; `is_exact` if all were compared with `git blame`."""
+
+    lines: Counter[tuple[str, str]] = field(default_factory=Counter)
+    queries: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    is_exact: bool = True
+
+
+def _count_lines(work: Work, targets: Sequence[tuple[str, str]]) -> _LineCounts:
+    """Count the lines of targets, each a repository and a path; an empty path is the whole repository."""
+    counts = _LineCounts()
+    for repository, path in targets:
+        arguments: dict[str, Any] = {
+            "repo": repository,
+            **({"path": path} if path else {}),
+            **({"revision": work.revision} if work.revision else {}),
+            # Comparing each line of a whole repository with `git blame` may take minutes.
+            **({"exact": True} if path else {}),
+        }
+        answer = work.call("ownership", arguments)
+        counts.is_exact = counts.is_exact and all(answer.table.column("exact").to_pylist())
+        counts.queries.append(format_call("ownership", arguments))
+        counts.notes += limiting_notices(answer)
+        for row in answer.table.to_pylist():
+            counts.lines[row["author"], row["author_email"]] += row["lines"]
+    return counts
 
 
 def concrete_paths(work: Work, paths: PathNames) -> list[tuple[str, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -73,26 +73,9 @@ def count_subclasses(work: Work) -> Fact:
     queries = make_queries(work, f"case:yes type:file /{_HEIR.format(names=names)}/")
     notes: list[str] = []
     terms = frozenset(term.text for term in request.terms)
-    texts = FileTexts(work.context)
     continued = make_queries(work, f"case:yes type:file /{_CONTINUED.format(names=names)}/")
-    candidates = []
-    for row in (*run_searches(work, queries, notes), *run_searches(work, continued, notes)):
-        target = work.inquiry.pins.of(row["repository"])
-        if target is None or _NO_SOURCE.search(row["path"]):
-            continue
-        lines = texts.lines(target, row["path"])
-        following = lines[row["line_number"] : row["line_number"] + MAX_ATTRIBUTE_LINES]
-        head = read_subtype(row["line"] or "", terms, row["path"], following)
-        if head is not None and head.is_declared and not _is_definition(texts, target, row, head.name):
-            continue
-        if head is not None:
-            candidates.append((row, head))
-        elif (opening := _opening_of(lines, row["line_number"])) is not None:
-            text = " ".join(lines[opening - 1 : row["line_number"]])
-            head = read_subtype(text, terms, row["path"])
-            opened_row = {**row, "line_number": opening}
-            if head is not None and _is_definition(texts, target, opened_row, head.name):
-                candidates.append(({**row, "line_number": opening, "line": lines[opening - 1]}, head))
+    rows = [*run_searches(work, queries, notes), *run_searches(work, continued, notes)]
+    candidates = list(_read_heads(work, rows, terms))
     kinds = {_SAME_KINDS.get(kind, kind) for kind in request.symbol_kinds} - {"class"}
     if "class" not in request.symbol_kinds and kinds:
         kinds_by_name = _declared_kinds(work, {head.name for _, head in candidates if not head.kind}, notes)
@@ -121,11 +104,7 @@ def count_subclasses(work: Work) -> Fact:
         unit="definitions",
     )
     if filled_heads := find_filled_heads(work, names, set(subtypes), notes):
-        first, verb = filled_heads[0], "does" if len(filled_heads) == 1 else "do"
-        fact.subject += (
-            f"; {count_of(len(filled_heads), 'more line')} {verb} so in a macro or a template, which may declare any "
-            f"number of types, such as {code(first['path'])}, line {first['line_number']:,}"
-        )
+        fact.subject += _mention_filled_heads(filled_heads)
         fact.is_open = True
     fact.rule = (
         "Counts declarations of classes, and in Rust `impl` and `derive`. Bounds of type parameters aren't bases, and "
@@ -134,12 +113,40 @@ def count_subclasses(work: Work) -> Fact:
     fact.repositories = Counter(row["repository"] for row, _ in subtypes.values())
     table = Rows("Classes", ("repository", "path", "line_number", "symbol", "line"))
     for row, head in subtypes.values():
-        table.add(
-            (row["repository"], row["path"], row["line_number"], head.name, row["line"]),
-            cited_line(work, row),
-        )
+        values = (row["repository"], row["path"], row["line_number"], head.name, row["line"])
+        table.add(values, cited_line(work, row))
     fact.tables = [table]
     return fact
+
+
+def _read_heads(
+    work: Work, rows: Sequence[dict[str, Any]], terms: frozenset[str]
+) -> Iterator[tuple[dict[str, Any], Subtype]]:
+    """Yield the rows on which a head with one of the bases begins, and the type that it declares."""
+    texts = FileTexts(work.context)
+    for row in rows:
+        target, number = work.inquiry.pins.of(row["repository"]), row["line_number"]
+        if target is None or _NO_SOURCE.search(row["path"]):
+            continue
+        lines = texts.lines(target, row["path"])
+        head = read_subtype(row["line"] or "", terms, row["path"], lines[number : number + MAX_ATTRIBUTE_LINES])
+        if head is not None:
+            if not head.is_declared or _is_definition(texts, target, row, head.name):
+                yield row, head
+        elif (opening := _opening_of(lines, number)) is not None:
+            # The head begins above, and the base is on a later line of it.
+            head = read_subtype(" ".join(lines[opening - 1 : number]), terms, row["path"])
+            first_row = {**row, "line_number": opening, "line": lines[opening - 1]}
+            if head is not None and _is_definition(texts, target, first_row, head.name):
+                yield first_row, head
+
+
+def _mention_filled_heads(rows: Sequence[dict[str, Any]]) -> str:
+    first, verb = rows[0], "does" if len(rows) == 1 else "do"
+    return (
+        f"; {count_of(len(rows), 'more line')} {verb} so in a macro or a template, which may declare any number of "
+        f"types, such as {code(first['path'])}, line {first['line_number']:,}"
+    )
 
 
 def _is_definition(texts: FileTexts, target: Target, row: Mapping[str, Any], name: str) -> bool:
@@ -345,7 +352,7 @@ def find_filled_heads(
         for row in run_searches(work, make_queries(work, f"case:yes type:file /{pattern}/"), notes)
         if row["type"] == "content"
         and _is_filled(row, names)
-        and is_code(texts, work, row)
+        and is_outside_comments(texts, work, row)
         and not any(
             row["repository"] == repository
             and row["path"] == path
@@ -362,7 +369,7 @@ def _is_filled(row: Mapping[str, Any], names: str) -> bool:
     return language in PROGRAMMING_LANGUAGES and re.search(pattern, row["line"] or "") is not None
 
 
-def is_code(texts: FileTexts, work: Work, row: Mapping[str, Any]) -> bool:
+def is_outside_comments(texts: FileTexts, work: Work, row: Mapping[str, Any]) -> bool:
     """Return whether the line of a row is outside of comments."""
     target = work.inquiry.pins.of(row["repository"])
     if target is None or re.match(r"\s*(?:#(?!\[)|//|/\*|\*(?:[\s/]|$)|--\s|<!--)", row["line"] or "") is not None:

@@ -75,16 +75,7 @@ def count_texts(work: Work) -> Fact:
         fact.unapplied += [noun_for(kind, 2) for kind in request.symbol_kinds or ("definition",)]
     fact.repositories = counts[unit]
     fact.number = sum(fact.repositories.values())
-    nouns = {"lines": "line", "occurrences": "place", "files": "file", "repositories": "repository"}
-    many = fact.number != 1
-    verb = ("have" if called else "contain") if many else ("has" if called else "contains")
-    # A definition, a comment and a function of another class have the name before a bracket, too.
-    terms += " followed by `(`, as in calls and definitions" if called else ""
-    fact.subject = f"{noun_for(nouns[unit], fact.number)}{file_conditions(work)} {verb} {terms}"
-    if unit == "files":
-        fact.subject = f"{files_noun(work, fact.number)}{file_conditions(work, languages=False)} {verb} {terms}"
-    elif unit == "occurrences":
-        fact.subject = f"{noun_for('occurrence', fact.number)} of {terms}{file_conditions(work)}"
+    fact.subject = _subject(work, unit, fact.number, terms)
     fact.sentences.append(f"In total: {_format_totals(sum(matches.values()), len(rows), len(files), len(by_file))}.")
     fact.search_notices += dict.fromkeys(left_out)
     fact.unread += ["large"] if left_out else []
@@ -95,6 +86,20 @@ def count_texts(work: Work) -> Fact:
         table.add((repository, path, number), CitedLine(repository, commit_of(work, {"repository": repository}), path))
     fact.tables = [table] if "files" in {unit, request.group} or unit == "repositories" else [lines, table]
     return fact
+
+
+def _subject(work: Work, unit: str, number: int, terms: str) -> str:
+    """Say what has the terms, such as ``files in src contain `x` ``."""
+    called = work.request.relation == "call"
+    # A definition, a comment and a function of another class have the name before a bracket, too.
+    terms += " followed by `(`, as in calls and definitions" if called else ""
+    if unit == "occurrences":
+        return f"{noun_for('occurrence', number)} of {terms}{file_conditions(work)}"
+    verb = ("has" if called else "contains") if number == 1 else ("have" if called else "contain")
+    if unit == "files":
+        return f"{files_noun(work, number)}{file_conditions(work, languages=False)} {verb} {terms}"
+    noun = noun_for({"lines": "line", "repositories": "repository"}[unit], number)
+    return f"{noun}{file_conditions(work)} {verb} {terms}"
 
 
 def _find_lines(work: Work, queries: Sequence[str], notes: list[str], left_out: list[str]) -> list[dict[str, Any]]:

@@ -31,6 +31,9 @@ from sourcelight.engines.symbols.definition_parser import Definition
 SHOWN = 3
 """Places that a headline names."""
 
+_MAX_LINE = 500
+"""Characters of a line that may define something."""
+
 MAX_DETAILS = 20
 _QUOTED_LINES = 12
 _SEPARATOR = re.compile(r"\.|::|->|#")
@@ -44,7 +47,7 @@ _NOUNS = {
     "exception": ("class",), "error": ("class", "variable", "constant"), "constructor": ("constructor", "method"),
     "decorator": ("function",), "module": ("module", "namespace", "package"),
 }  # fmt: skip
-_CALLED_SO = {
+_SYNONYMS = {
     "function": {"method", "constructor"}, "method": {"function", "constructor", "property"},
     "type": {"class", "struct", "interface", "enum", "union", "trait", "protocol", "record", "type alias", "object"},
     "module": {"namespace", "package"}, "exception": {"class"}, "error": {"class", "type", "struct", "enum"},
@@ -156,7 +159,7 @@ def choose_definitions(
     bodies = [location for location in bodies if not _is_stub(location)] or bodies
     if noun != "constructor":
         types = {(location.path, location.definition.name) for location in bodies if location.definition.kind in _TYPES}
-        bodies = [candidate for candidate in bodies if not _makes_one_of(candidate, types)]
+        bodies = [candidate for candidate in bodies if not _is_constructor_of(candidate, types)]
     best: dict[tuple[str, str, str], DefinitionLocation] = {}
     for location in bodies or locations:
         key = location.target.repository.key, location.path, location.definition.container
@@ -216,10 +219,6 @@ def _other_lines(texts: FileTexts, location: DefinitionLocation) -> list[Definit
     ]
 
 
-_MAX_LINE = 500
-"""Characters of a line that may define something."""
-
-
 def _other_macros(texts: FileTexts, location: DefinitionLocation) -> list[DefinitionLocation]:
     """Return the further ``#define`` lines of a constant in its file: those under other conditions."""
     definition = location.definition
@@ -253,7 +252,7 @@ def _is_alias(texts: FileTexts, location: DefinitionLocation) -> bool:
     return re.fullmatch(rf"(?:{same}|require\s*\([^()]*\)(?:\.\w+)*|await import\([^()]*\))", value.text) is not None
 
 
-def _makes_one_of(location: DefinitionLocation, types: set[tuple[str, str]]) -> bool:
+def _is_constructor_of(location: DefinitionLocation, types: set[tuple[str, str]]) -> bool:
     """Return whether a definition is the constructor of a class that has its name, as in Java."""
     return location.definition.kind in {"constructor", "method"} and (
         (location.path, location.definition.name) in types
@@ -343,13 +342,13 @@ def state_definitions(
 
 def _location_sentence(texts: FileTexts, location: DefinitionLocation, *, with_repository: bool) -> str:
     definition = location.definition
-    of = f" of {code(location.target.repository.name)}" if with_repository else ""
+    repository = f" of {code(location.target.repository.name)}" if with_repository else ""
     noun = noun_at(texts, location)
     # A function within another one is none of its members.
     preposition = "of" if noun.partition(" ")[2] in _MEMBERS else "within"
     container = f" {preposition} {code(definition.container)}" if definition.container else ""
     kind = f", as {noun}{container}" if noun else f", within {code(definition.container)}" if container else ""
-    return f"{code(location.path)}{of}, line {definition.line:,}{kind}"
+    return f"{code(location.path)}{repository}, line {definition.line:,}{kind}"
 
 
 def with_repository(work: Work, location: DefinitionLocation) -> str:
@@ -362,7 +361,7 @@ def is_of_kind(work: Work, location: DefinitionLocation, noun: str) -> bool:
     singular = singular_of(noun)
     lines = FileTexts(work.context).lines(location.target, location.path)
     kind = kind_in_words(location.definition, lines, location.path)
-    return not singular or singular == kind or (singular in _CALLED_SO and kind in _CALLED_SO[singular])
+    return not singular or singular == kind or (singular in _SYNONYMS and kind in _SYNONYMS[singular])
 
 
 def noun_at(texts: FileTexts, location: DefinitionLocation) -> str:

@@ -126,7 +126,7 @@ def find_example(work: Work, locations: Sequence[DefinitionLocation], name: str,
         if usage_pattern.search(line) is None or IMPORT.match(line) or is_definition:
             continue
         is_document = DOCUMENTS.search(row["path"]) is not None
-        if (is_document and (_LOGS.search(row["path"]) or not _is_code(work, texts, row))) or (
+        if (is_document and (_LOGS.search(row["path"]) or not _is_in_code_block(work, texts, row))) or (
             not is_document and COMMENT.match(line)
         ):
             continue
@@ -315,7 +315,7 @@ def _is_definition(work: Work, texts: FileTexts, row: Mapping[str, Any], name: s
     )
 
 
-def _is_code(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> bool:
+def _is_in_code_block(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> bool:
     """Return whether a line of a document is code: in a fence, indented, or typed at a prompt."""
     target = work.inquiry.pins.of(row["repository"])
     if target is None:

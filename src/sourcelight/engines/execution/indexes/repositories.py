@@ -46,7 +46,8 @@ _MAX_CACHED_TARGETS = 32
 """Selections of repositories that `targets_of` returns the same tuple for."""
 
 _WATCH_S = 0.02
-_LATE = "the time limit passed while its words were read; ask again in a moment"
+"""Seconds between looks at the time limit while terms are built."""
+_TIMED_OUT = "the time limit passed while its words were read; ask again in a moment"
 
 
 class IndexedRepositories:
@@ -80,10 +81,10 @@ class IndexedRepositories:
         self.terms = TermStore(store)
         self.term_updates = TermUpdater(self.definitions, self.update_terms)
         # Only grows: a name that disappears is reported as removed for as long as the engine is open.
-        self._seen = {repository.info.name for repository in catalog.repositories}
+        self._known_names = {repository.info.name for repository in catalog.repositories}
         # One thread indexes at a time; if it is busy, a search continues with the current index.
         self._updating = threading.Lock()
-        self._next_look = 0.0
+        self._next_look_s = 0.0
         self._last_attempts: dict[str, tuple[str, float]] = {}
         self._targets: tuple[tuple[Repository, ...], tuple[Target, ...]] = ((), ())
         self._targets_by_ids: LruCache[tuple[int, ...], tuple[tuple[Repository, ...], tuple[Target, ...]]] = LruCache(
@@ -100,7 +101,7 @@ class IndexedRepositories:
         with self._updating:
             targets = [self.target_of(repository) for repository in self.catalog.repositories]
             self.report = self.store.update(targets, progress=progress, cancellation=cancellation)
-            self._note_tries(targets)
+            self._note_attempts(targets)
             return self.report
 
     def start_indexing(self, on_end: Callable[[], None] = lambda: None) -> None:
@@ -148,24 +149,23 @@ class IndexedRepositories:
         """Detect moved refs, and changed work trees if they are searched, and index new files.
 
         Costs some microseconds a repository when nothing moved. Other commits are seen at once, and new repositories
-        within a quarter of a second. While another thread indexes, the caller continues with
-        the index as it is.
+        within a quarter of a second. While another thread indexes, the caller continues with the index as it is.
         """
         if self.indexing.is_running or not self._updating.acquire(blocking=False):
             return
         try:
             now = time.monotonic()
-            brief = now < self._next_look
-            self.catalog.refresh(brief=brief)
+            is_brief = now < self._next_look_s
+            self.catalog.refresh(brief=is_brief)
             # Measured from the start of the refresh, which itself may take long with thousands of repositories.
-            self._next_look = self._next_look if brief else now + WHOLE_LOOK_S
+            self._next_look_s = self._next_look_s if is_brief else now + WHOLE_LOOK_S
             targets = self._default_targets()
             if self.store.all_current(targets):
                 return
             stale = [target for target in targets if not self.store.is_current(target)]
             if any(self._is_due(target, now) for target in stale):
                 self.report = self.store.update(stale, cancellation=cancellation)
-                self._note_tries(stale)
+                self._note_attempts(stale)
         finally:
             self._updating.release()
 
@@ -176,22 +176,22 @@ class IndexedRepositories:
         repositories is left to `refresh`.
         """
         now = time.monotonic()
-        brief = now < self._next_look
+        is_brief = now < self._next_look_s
         is_fast = len(self.catalog.repositories) <= _MAX_LOOKED_AT_ONCE
         if (
             self.indexing.is_running
-            or not (brief or is_fast)
+            or not (is_brief or is_fast)
             # Last in the list, since what follows has to release it.
             or not self._updating.acquire(blocking=False)
         ):
             return False
         try:
-            if not self.catalog.is_unchanged(brief=brief):
+            if not self.catalog.is_unchanged(brief=is_brief):
                 return False
             if not self.store.was_current(self._default_targets(), look=is_fast):
                 return False
-            if not brief:
-                self._next_look = now + WHOLE_LOOK_S
+            if not is_brief:
+                self._next_look_s = now + WHOLE_LOOK_S
             return True
         finally:
             self._updating.release()
@@ -222,7 +222,7 @@ class IndexedRepositories:
         if cancellation.expired:
             unfinished = [target for target in stale if not self.terms.is_current(target)]
             self.term_updates.start(unfinished)
-            failed |= {label_of(target): _LATE for target in unfinished}
+            failed |= {label_of(target): _TIMED_OUT for target in unfinished}
         cancellation.check()
         return failed
 
@@ -278,7 +278,7 @@ class IndexedRepositories:
     @property
     def removed_repositories(self) -> list[str]:
         """Repositories removed since opening."""
-        return sorted(self._seen - {repository.info.name for repository in self.catalog.repositories})
+        return sorted(self._known_names - {repository.info.name for repository in self.catalog.repositories})
 
     def close(self) -> None:
         """Stop background work; finished work stays."""
@@ -287,7 +287,7 @@ class IndexedRepositories:
         self.definitions.stop()
         self.histories.stop()
 
-    def _note_tries(self, targets: Sequence[Target]) -> None:
+    def _note_attempts(self, targets: Sequence[Target]) -> None:
         now = time.monotonic()
         # Replaced as a whole: a repository outside the latest attempt was current then, or has been removed.
         self._last_attempts = {target.repository.key: (target.commit, now) for target in targets}
@@ -304,7 +304,7 @@ class IndexedRepositories:
         repositories, targets = self._targets
         if repositories is not self.catalog.repositories or self.worktree:
             repositories = self.catalog.repositories
-            self._seen.update(repository.info.name for repository in repositories)
+            self._known_names.update(repository.info.name for repository in repositories)
             targets = self.targets_of(repositories)
             self._targets = repositories, targets
         return targets
