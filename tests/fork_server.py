@@ -19,7 +19,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 PRELOADED = (
     "distributed",
@@ -138,6 +138,21 @@ class ForkServer:
 def fork_server(*modules: str) -> ForkServer:
     """The server that has imported these modules, or `PRELOADED`; started when this process first asks for it."""
     return ForkServer(modules or PRELOADED)
+
+
+Process: TypeAlias = subprocess.Popen[str] | ForkedProcess
+
+
+def start_python(code: str, arguments: Sequence[str], *modules: str) -> Process:
+    """Run Python code in a fork of a process that has imported `modules`, or in a new one on systems without forks.
+
+    What it prints as an error goes to the same pipe as its output.
+    """
+    code = "import sys\nsys.stderr = sys.stdout\n" + code
+    if hasattr(os, "fork"):
+        return ForkedProcess(fork_server(*modules), code, arguments, os.environ)
+    pipe = subprocess.PIPE
+    return subprocess.Popen([sys.executable, "-c", code, *arguments], stdin=pipe, stdout=pipe, text=True)
 
 
 def _next_program(connection: socket.socket) -> dict[str, Any]:

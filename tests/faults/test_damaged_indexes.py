@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import sourcelight as sl
+from fork_server import start_python
 from sourcelight.core.errors import IndexDamaged
 from sourcelight.engines.storage.sections import SectionFile, write_sections
 from sourcelight.testing import RepositoryBuilder
@@ -48,6 +49,7 @@ with sl.open(src, index_dir=index, progress=False, background_index=False) as co
     for _ in range(3):
         print(*ask())
 """
+_STATUSES = ("complete", "limited", "interrupted", "failed")
 
 
 @pytest.fixture
@@ -95,10 +97,17 @@ def _outcomes(process: subprocess.Popen[str]) -> list[dict[str, str]]:
 def test_a_file_damaged_under_a_reader_is_built_anew(
     repository: RepositoryBuilder, tmp_path: Path, kind: str, damage: str
 ) -> None:
-    command = [sys.executable, "-c", _UNDER_A_READER, str(repository.path), str(tmp_path / "index"), kind, damage]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
-    assert run.returncode == 0, run.stderr
-    before, *after = run.stdout.splitlines()
+    arguments = [str(repository.path), str(tmp_path / "index"), kind, damage]
+    process = start_python(_UNDER_A_READER, arguments)
+    try:
+        assert process.stdout is not None
+        text = process.stdout.read()
+        assert process.wait(100) == 0, text
+    finally:
+        process.kill()
+        for pipe in filter(None, (process.stdin, process.stdout)):
+            pipe.close()
+    before, *after = (line for line in text.splitlines() if line.startswith(_STATUSES))
     assert before == "complete 40"
     # What was read and checked before stays right in memory; what is read again is refused once, then built anew.
     assert all(answer == before or not answer.startswith("complete") for answer in after)

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from backends.cluster.processes import CLI, Process, close_pipes, start, wait_for_line
+from backends.cluster.processes import CLI, close_pipes, start, wait_for_line
+from fork_server import Process
 
 
 @contextmanager

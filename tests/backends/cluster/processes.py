@@ -13,9 +13,9 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import IO, TypeAlias
+from typing import IO
 
-from fork_server import ForkedProcess, fork_server
+from fork_server import ForkedProcess, Process, fork_server
 
 START_S = 60.0
 _SCHEDULER = """
@@ -31,7 +31,6 @@ async def main():
         await scheduler.finished()
 asyncio.run(main())
 """
-Process: TypeAlias = subprocess.Popen[str] | ForkedProcess
 CLI = "import sys; from sourcelight.cli import main; sys.exit(main())"
 _ENDS_WITH_ITS_PARENT = """
 import os, sys, threading

@@ -1,15 +1,17 @@
 from __future__ import annotations
 
+import contextlib
 import signal
-import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from engines.search.naive import naive_rows, rows_of
+from fork_server import Process, start_python
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.engines.search import FileTerm, IndexReport, IndexStore, SearchOptions, Target, TextQuery
@@ -71,12 +73,28 @@ def naive(files: dict[str, str]) -> list[object]:
     return list(naive_rows(raw, QUERY, max_file_size=1 << 20))
 
 
-def start(code: str, repo: RepositoryBuilder, folder: Path, limit: int = 0) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-c", code, str(repo.path), str(folder), str(limit)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
+@contextlib.contextmanager
+def started(code: str, repo: RepositoryBuilder, folder: Path, limit: int = 0) -> Iterator[Process]:
+    arguments = [str(repo.path), str(folder), str(limit)]
+    modules = ("sourcelight.engines.search.store", "sourcelight.core.patterns", "sourcelight.repos")
+    process = start_python(code, arguments, *modules)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait(10)
+        for pipe_end in filter(None, (process.stdin, process.stdout)):
+            pipe_end.close()
+
+
+def read_line(process: Process) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline()
+
+
+def read_to_end(process: Process) -> str:
+    assert process.stdout is not None
+    return process.stdout.read()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
@@ -85,9 +103,8 @@ def test_killing_a_builder_leaves_the_former_index(repo: RepositoryBuilder, fold
     IndexStore(str(folder)).update(targets_of(repo))
     old = targets_of(repo)
     repo.commit(LATER)
-    with start(BUILDER, repo, folder) as builder:
-        assert builder.stdout is not None
-        assert builder.stdout.readline() == b"ready\n"
+    with started(BUILDER, repo, folder) as builder:
+        assert read_line(builder) == "ready\n"
         time.sleep(delay_s)  # the moment of death is what varies here; there is no event to wait for
         builder.send_signal(signal.SIGKILL)
         builder.wait(10)
@@ -105,9 +122,8 @@ def test_killing_a_builder_leaves_the_former_index(repo: RepositoryBuilder, fold
 def test_killing_a_searcher_harms_nothing(repo: RepositoryBuilder, folder: Path) -> None:
     store = IndexStore(str(folder))
     store.update(targets_of(repo))
-    with start(SEARCHER, repo, folder) as other:
-        assert other.stdout is not None
-        assert int(other.stdout.readline()) > 0
+    with started(SEARCHER, repo, folder) as other:
+        assert int(read_line(other)) > 0
         other.kill()
         other.wait(10)
     assert store.status(verify=True)[0].damaged == ""
@@ -120,9 +136,9 @@ def test_a_full_disk_keeps_the_former_index_and_leaves_no_rubbish(repo: Reposito
     old = targets_of(repo)
     before = {file.name for file in folder.glob("*/*")}
     repo.commit(LATER)
-    with start(BUILDER, repo, folder, limit=20_000) as builder:
-        out, _ = builder.communicate(timeout=60)
-    assert b"no room left" in out, out
+    with started(BUILDER, repo, folder, limit=20_000) as builder:
+        text = read_to_end(builder)
+    assert "no room left" in text, text
     assert {file.name for file in folder.glob("*/*")} == before
     assert answer(folder, [Target(old[0].repository, commit=old[0].repository.info.commit)]) == naive(FILES)
 
@@ -148,9 +164,9 @@ def test_of_two_builders_at_once_one_builds_and_both_can_search(repo: Repository
 
 
 def test_two_processes_that_build_at_once_agree(repo: RepositoryBuilder, folder: Path) -> None:
-    with start(BUILDER, repo, folder) as first, start(BUILDER, repo, folder) as second:
-        messages = [first.communicate(timeout=60)[0], second.communicate(timeout=60)[0]]
-    assert all(b"{}" in out for out in messages), messages
+    with started(BUILDER, repo, folder) as first, started(BUILDER, repo, folder) as second:
+        messages = [read_to_end(first), read_to_end(second)]
+    assert all("{}" in text for text in messages), messages
     assert answer(folder, targets_of(repo)) == naive(FILES)
 
 

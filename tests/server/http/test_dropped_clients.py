@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 
-from backends.cluster.processes import Process
+from fork_server import Process
 from server.served import serving
 from sourcelight.testing import RepositoryBuilder
 
