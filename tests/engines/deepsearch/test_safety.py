@@ -28,6 +28,8 @@ KEY_BODY = "MIIEowIBAAKCAQEAx7Jq0rBv2pYH4nXhZP3uF7c2kq9Zt8sVYw1LmD5RbE6GfTnQ"
         ('password = "correct-horse7"', "correct-horse7"),
         ("DB_PASSWORD=s3cr3t-value9", "s3cr3t-value9"),
         ("  api_key: 9f8a7b6c5d4e", "9f8a7b6c5d4e"),
+        ("ENV DB_PASSWORD=s3cr3t-value9", "s3cr3t-value9"),
+        ("ARG NPM_TOKEN=s3cr3t-value9", "s3cr3t-value9"),
         ("url = 'postgres://root:hunter22@db/x'", "hunter22"),
         ("Authorization: Bearer abcDEF0123456789abcDEF", "abcDEF0123456789abcDEF"),
         ("session secret 4f9A8b7C6d5E4f3A2b1C0d9E8f7A6b5C", "4f9A8b7C6d5E4f3A2b1C0d9E8f7A6b5C"),

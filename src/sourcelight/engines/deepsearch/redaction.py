@@ -46,7 +46,7 @@ _QUOTED_VALUE = re.compile(
     re.IGNORECASE,
 )
 _BARE_VALUE = re.compile(
-    rf"^(\s*(?:export\s+|set\s+|-\s+)?[\w.-]*(?:{_NAMES})[\w.-]*\s*[=:]\s*)([^\s\"'#;,(){{}}\[\]<>$]+)\s*$",
+    rf"^(\s*(?:export\s+|set\s+|env\s+|arg\s+|-\s+)?[\w.-]*(?:{_NAMES})[\w.-]*\s*[=:]\s*)([^\s\"'#;,(){{}}\[\]<>$]+)\s*$",
     re.IGNORECASE,
 )
 _AUTHORIZATION = re.compile(r"(\b(?:bearer|basic|token)\s+)([0-9A-Za-z._~+/-]{16,}=*)", re.IGNORECASE)
@@ -98,6 +98,19 @@ def redact(text: str) -> str:
             continue
         lines[index] = _redact_line(line)
     return "\n".join(lines)
+
+
+def secrets_in(text: str) -> list[str]:
+    """Return what `redact` replaces in a text, by lines, the longest first."""
+    secrets_of_lines: set[str] = set()
+    for line, redacted in zip(text.split("\n"), redact(text).split("\n"), strict=True):
+        first, *following = redacted.split(REDACTED)
+        position = len(first)
+        for part in following:
+            end = line.find(part, position) if part else len(line)
+            secrets_of_lines.add(line[position : end if end >= 0 else len(line)])
+            position = end + len(part)
+    return sorted(secrets_of_lines - {""}, key=len, reverse=True)
 
 
 def _redact_line(line: str) -> str:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
-from sourcelight.engines.deepsearch.evidence.model import CommitEvidence, Evidence, FileEvidence, Finding
+from sourcelight.engines.deepsearch.evidence.model import CommitEvidence, Evidence, FileEvidence, Finding, Statement
+from sourcelight.engines.deepsearch.redaction import REDACTED, secrets_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,6 +387,26 @@ def is_proven(finding: Finding) -> bool:
     if claim.proof == "commit":
         return any(isinstance(item, CommitEvidence) for item in evidence)
     return bool(evidence) and _has_subject(finding.headline.text, evidence)
+
+
+def without_secrets(finding: Finding) -> Finding:
+    """Return a finding whose sentences have no secret of the lines that they cite.
+
+    A quote is redacted as a line, by the name that the value is given to. A sentence has the value without that line.
+    """
+    return replace(
+        finding,
+        headline=_redact_statement(finding.headline),
+        details=[_redact_statement(statement) for statement in finding.details],
+    )
+
+
+def _redact_statement(statement: Statement) -> Statement:
+    text = statement.text
+    for item in statement.evidence:
+        for secret in secrets_in(item.text) if isinstance(item, FileEvidence) else ():
+            text = text.replace(secret, REDACTED)
+    return replace(statement, text=text)
 
 
 _NO_COUNT = re.compile(

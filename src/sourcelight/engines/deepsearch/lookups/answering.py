@@ -9,7 +9,7 @@ from typing import Any
 
 from sourcelight.core.errors import QueryError, RepositoryError, SourcelightError, ToolError, UnsupportedTool
 from sourcelight.core.markup import code, join_words
-from sourcelight.engines.deepsearch.evidence.claims import is_proven
+from sourcelight.engines.deepsearch.evidence.claims import is_proven, without_secrets
 from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.commits import evidence_of
@@ -76,7 +76,7 @@ def find_lookup(inquiry: ResearchRequest, emit: Emit) -> Finding | None:
     try:
         finding = _find(lookup, work)
         # A sentence without its proof is not stated: the ranking shows the places instead.
-        return finding if finding is None or is_proven(finding) else None
+        return without_secrets(finding) if finding is not None and is_proven(finding) else None
     except (ToolError, QueryError, RepositoryError, UnsupportedTool):
         inquiry.context.cancellation.check()
         return None

@@ -111,13 +111,13 @@ def members_of(  # noqa: PLR0911 - one for each form of body
     # A generated file may have lines of any length.
     text = "\n".join(lines[first_line - 1 : first_line - 1 + _MAX_BODY_LINES])[:_MAX_BODY]
     text = _NO_CODE.sub(_blank, text)
-    head = re.match(rf"[^\n=;(){{]*\benum\b[^=;(){{]*{word}[^{{;]*\{{", text)
-    body = None if head is None else _body_of(text[head.end() :])
-    if head is None:
+    head_end = _head_end(text, word)
+    if not head_end:
         return []
+    body = _body_of(text[head_end:])
     if body is None or re.search(r"^\s*#\s*(?:include|define)\b", body, re.MULTILINE):
         return None
-    first_line += text.count("\n", 0, head.end())
+    first_line += text.count("\n", 0, head_end)
     outer = _outermost(re.sub(r"(?m)^[ \t]*#[ \t]*(?:if|el|endif|warning|region|endregion|pragma).*", _blank, body))
     if language in {"Swift", "PHP", "Scala"}:
         return _members_after_case(outer, first_line)
@@ -128,18 +128,31 @@ def members_of(  # noqa: PLR0911 - one for each form of body
 _WITH_MEMBERS = frozenset({"enum", "class", "type", "struct"})
 MAX_MEMBERS = 24
 """Members that a headline names."""
-_MAX_BODY_LINES, _MAX_BODY = 600, 60_000
-"""Lines and characters of a body that are read."""
+_MAX_BODY_LINES, _MAX_BODY, _MAX_HEAD = 600, 60_000, 2_000
+"""Lines and characters of a body, and characters of a head, that are read."""
 _NO_CODE = re.compile(
     r"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])'|`[^`\n]*`(?=\s*=)",
     re.DOTALL,
 )
-_BARE_ATTRIBUTES = re.compile(r"#?\[[^\]\n]*\]|@[\w.]+(?:[ \t]*\([^()]*\))?")
+_BARE_ATTRIBUTES = re.compile(r"#?\[[^\[\]\n]*\]|@[\w.]+(?:[ \t]*\([^()]*\))?")
 _MEMBER = re.compile(r"\s*(?P<name>[A-Za-z_$][\w$]*)\s*(?:[={(].*)?\s*", re.DOTALL)
 
 
 def _blank(match: re.Match[str]) -> str:
     return re.sub(r"[^\n]", " ", match[0])
+
+
+def _head_end(text: str, word: str) -> int:
+    """Return where the body of an enum begins; 0 without a head that has the name, an expression, behind ``enum``."""
+    # One search for each part: a pattern of the whole head takes cubic time for a line of `enum A enum A …`.
+    head = text[: text.find("{") + 1][:_MAX_HEAD]
+    keyword = re.search(r"\benum\b", head)
+    if keyword is None or re.search(r"[\n=;(){]", head[: keyword.start()]) is not None:
+        return 0
+    name = re.search(word, head[keyword.end() :])
+    if name is None or re.search(r"[=;(){]", head[keyword.end() : keyword.end() + name.start()]) is not None:
+        return 0
+    return 0 if ";" in head or not head.endswith("{") else len(head)
 
 
 def _outermost(text: str) -> str:
@@ -177,7 +190,7 @@ def _members_between_commas(text: str, first_line: int) -> list[EnumMember] | No
 def _members_after_case(text: str, first_line: int) -> list[EnumMember] | None:
     """Return what follows ``case`` in the outermost level of a body, whose further levels are blanked."""
     members: list[EnumMember] = []
-    for match in re.finditer(r"(?m)^[^\S\n]*(?:@\w+\s+)*(?:indirect\s+)?case\s+", text):
+    for match in re.finditer(r"(?m)^[^\S\n]*(?:@\w+[^\S\n]+)*(?:indirect\s+)?case\s+", text):
         # A list goes on below a comma.
         list_match = re.match(r"[^\n;]*(?:,[^\S\n]*\n[^\n;]*)*", text[match.end() :])
         following = "" if list_match is None else list_match[0]

@@ -9,9 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sourcelight.engines.deepsearch.lookups.manifests.requirement import without_comments
+from sourcelight.engines.deepsearch.lookups.manifests.requirement import is_readable, lines_of_keys, without_comments
 
 _MAX_LINE = 1_000
+_MAX_HEAD_LINES = 200
+"""Lines in which a project of Maven has its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +28,15 @@ class ManifestField:
 def package_name(path: str, lines: Sequence[str]) -> str:
     """Return the name that a manifest gives its package; empty without one."""
     base = path.rpartition("/")[2]
+    if not is_readable(path, lines):
+        return ""
     if base.endswith((".cabal", ".gemspec", ".podspec", ".csproj", ".fsproj", ".vbproj", ".nimble", ".opam")):
         return base.rpartition(".")[0]
     if base == "go.mod":
         module = next((match[1] for line in lines if (match := re.match(r"module\s+(\S+)", line)) is not None), "")
         return re.sub(r"/v\d+$", "", module).rpartition("/")[2]
     if base == "pom.xml":
-        return _artifact(lines)
+        return _artifact(without_comments(path, lines[:_MAX_HEAD_LINES]))
     field = next(iter(_values(path, lines, "name")), None)
     return field.value if field is not None else ""
 
@@ -40,7 +44,7 @@ def package_name(path: str, lines: Sequence[str]) -> str:
 def _artifact(lines: Sequence[str]) -> str:
     """Return the artifact of a project of Maven: its own, not that of its parent."""
     inside = False
-    for line in lines[:200]:
+    for line in lines:
         inside = (inside or "<parent>" in line) and "</parent>" not in line
         match = re.search(r"<artifactId>\s*([^<]+?)\s*</artifactId>", line[:_MAX_LINE])
         if match is not None and not inside:
@@ -62,6 +66,8 @@ def read_fields(path: str, lines: Sequence[str], kind: str, name: str = "", grou
         ``default`` for features that are on by default.
     """
     base = path.rpartition("/")[2]
+    if not is_readable(path, lines):
+        return []
     lines = without_comments(path, lines)
     try:
         if kind == "features":
@@ -228,11 +234,10 @@ def _features(base: str, lines: Sequence[str], group: str) -> Iterator[ManifestF
             for feature in default:
                 yield ManifestField(str(feature), "", number)
         return
+    numbers = lines_of_keys(lines, start)
     for name in features:
-        assigned = re.compile(rf"\s*[\"']?{re.escape(name)}[\"']?\s*=")
-        number = next((n for n, line in enumerate(lines[start:], start + 1) if assigned.match(line) is not None), 0)
-        if name != "default" and number:
-            yield ManifestField(name, "", number)
+        if name != "default" and name in numbers:
+            yield ManifestField(name, "", numbers[name])
 
 
 def _scripts(base: str, lines: Sequence[str]) -> Iterator[ManifestField]:
@@ -248,19 +253,20 @@ def _scripts(base: str, lines: Sequence[str]) -> Iterator[ManifestField]:
             yield ManifestField(name, value if isinstance(value, str) else "", number)
 
 
+_RULE = re.compile(r"(?P<targets>[\w./-][\w./\s-]*)::?(?!=)\s*(?P<prerequisites>[^#;]*)")
+
+
 def _target(base: str, lines: Sequence[str], name: str) -> Iterator[ManifestField]:
     """Yield the line of a target of make, and the lines of its recipe. A target in two places is left out."""
     if base not in {"Makefile", "GNUmakefile", "makefile"}:
         return
-    head = re.compile(rf"(?:[\w./-]+\s+)*{re.escape(name)}(?:\s+[\w./-]+)*\s*::?(?!=)\s*([^#;]*)")
-    heads = [number for number, line in enumerate(lines, 1) if head.match(line[:_MAX_LINE]) is not None]
+    rules = {number: rule for number, line in enumerate(lines, 1) if (rule := _RULE.match(line[:_MAX_LINE]))}
+    heads = [number for number, rule in rules.items() if name in rule["targets"].split()]
     with_recipe = [number for number in heads if number < len(lines) and lines[number].startswith("\t")]
     if len(with_recipe or heads) != 1:
         return
     number = (with_recipe or heads)[0]
-    match = head.match(lines[number - 1][:_MAX_LINE])
-    if match is not None:
-        yield ManifestField(name, " ".join(match[1].split()), number)
+    yield ManifestField(name, " ".join(rules[number]["prerequisites"].split()), number)
     for index, line in enumerate(lines[number:], number + 1):
         if not line.startswith("\t") and line.strip():
             break

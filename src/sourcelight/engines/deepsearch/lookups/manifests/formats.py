@@ -19,7 +19,7 @@ from sourcelight.engines.deepsearch.lookups.manifests.other_formats import (
     PLATFORM,
     maven_plugins,
 )
-from sourcelight.engines.deepsearch.lookups.manifests.requirement import Requirement, without_comments
+from sourcelight.engines.deepsearch.lookups.manifests.requirement import Requirement, is_readable, without_comments
 
 _REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9][\w.-]*)\s*(\[[^\]]*\])?\s*([^;#]*)")
 _GO_LINE = re.compile(r"^\s*(?:require\s+)?([\w.-]+(?:/[\w.~-]+)+|[\w-]+\.[\w.-]+/?[\w./-]*)\s+(v[\w.+-]+)(.*)$")
@@ -56,7 +56,9 @@ def requirements_rank(path: str) -> int:
 
 
 def read_requirements(path: str, lines: Sequence[str]) -> list[Requirement] | None:
-    """Return what a manifest lists; None if it can't be read."""
+    """Return what a manifest lists; None if it can't be read, or is too large."""
+    if not is_readable(path, lines):
+        return None
     name = path.rpartition("/")[2]
     for pattern, reader in _READERS:
         if re.search(pattern, name):

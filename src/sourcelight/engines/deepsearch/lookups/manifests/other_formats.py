@@ -11,13 +11,12 @@ import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from sourcelight.engines.deepsearch.lookups.manifests.requirement import Requirement
+from sourcelight.engines.deepsearch.lookups.manifests.requirement import Requirement, lines_of_keys
 
 PLUGIN, PLATFORM, BY_NAME = "build plugin", "platform", "by name"
 """Groups of what a manifest names beside packages: they are found by name, and not counted."""
 
 _MAX_LINE = 500
-_CATALOG_ALIAS = re.compile(r"\s*[\"']?([\w.-]+)[\"']?\s*=")
 
 
 def _chart(lines: Sequence[str]) -> Iterator[Requirement]:
@@ -45,6 +44,7 @@ def _catalog(lines: Sequence[str]) -> Iterator[Requirement]:
     """Yield the libraries and plugins of a version catalog of Gradle."""
     data = tomllib.loads("\n".join(lines))
     versions = data.get("versions") or {}
+    numbers = lines_of_keys(lines)
     for table, group in (("libraries", "catalog"), ("plugins", "plugin of the catalog")):
         for alias, entry in (data.get(table) or {}).items():
             if isinstance(entry, str):
@@ -54,26 +54,20 @@ def _catalog(lines: Sequence[str]) -> Iterator[Requirement]:
                 version = entry.get("version") or ""
                 if isinstance(version, dict):
                     version = versions.get(version.get("ref"), "")
-            line = _line_of_key(lines, alias)
-            yield Requirement(str(name), version if isinstance(version, str) else "", group, line)
-
-
-def _line_of_key(lines: Sequence[str], key: str, start: int = 0) -> int:
-    """Return the first line (from 1) that assigns a key; 0 for none."""
-    for number, line in enumerate(lines[start:], start + 1):
-        match = _CATALOG_ALIAS.match(line[:_MAX_LINE])
-        if match is not None and match[1] == key:
-            return number
-    return 0
+            yield Requirement(str(name), version if isinstance(version, str) else "", group, numbers.get(alias, 0))
 
 
 def _pipfile(lines: Sequence[str]) -> Iterator[Requirement]:
     data = tomllib.loads("\n".join(lines))
     for table, group in (("packages", ""), ("dev-packages", "dev")):
-        start = next((index for index, line in enumerate(lines) if line.strip() == f"[{table}]"), 0)
+        numbers = lines_of_keys(lines, _index_of_table(lines, table))
         for name, value in (data.get(table) or {}).items():
             version = value.get("version", "") if isinstance(value, dict) else value
-            yield Requirement(name, str(version), group, _line_of_key(lines, name, start))
+            yield Requirement(name, str(version), group, numbers.get(name, 0))
+
+
+def _index_of_table(lines: Sequence[str], table: str) -> int:
+    return next((index for index, line in enumerate(lines) if line.strip() == f"[{table}]"), 0)
 
 
 def _vcpkg(lines: Sequence[str]) -> Iterator[Requirement]:
@@ -95,9 +89,9 @@ def _julia(lines: Sequence[str]) -> Iterator[Requirement]:
     data = tomllib.loads("\n".join(lines))
     compat = data.get("compat") or {}
     for table, group in (("deps", ""), ("weakdeps", "weak"), ("extras", "extras")):
-        start = next((index for index, line in enumerate(lines) if line.strip() == f"[{table}]"), 0)
+        numbers = lines_of_keys(lines, _index_of_table(lines, table))
         for name in data.get(table) or {}:
-            yield Requirement(name, str(compat.get(name, "")), group, _line_of_key(lines, name, start))
+            yield Requirement(name, str(compat.get(name, "")), group, numbers.get(name, 0))
 
 
 def _by_pattern(

@@ -36,8 +36,18 @@ _COMMENTS = (
 )
 
 
+_MAX_TREE_LINES, _MAX_TREE_CHARS = 3_000, 300_000
+"""Lines and characters of a manifest in JSON or TOML: readers look for the line of each entry."""
+
+_BLANKS = re.compile(r"(?<=\S)\s{2,}")
+
+
 def without_comments(path: str, lines: Sequence[str]) -> list[str]:
-    """Return lines with spaces for the comments that go over several lines, so that numbers of lines stay."""
+    """Return lines with spaces for the comments that go over several lines, so that numbers of lines stay.
+
+    Runs of spaces inside a line are one space: the patterns of readers take quadratic time for long ones.
+    """
+    lines = [_BLANKS.sub(" ", line) if "  " in line or "\t" in line else line for line in lines]
     marks = next(((start, end) for pattern, start, end in _COMMENTS if re.search(pattern, path) is not None), None)
     if marks is None or not any(marks[0] in line for line in lines):
         return list(lines)
@@ -48,6 +58,26 @@ def without_comments(path: str, lines: Sequence[str]) -> list[str]:
         parts += [text[position:start], re.sub(r"[^\n]", " ", text[start:end])]
         position = end
     return "".join([*parts, text[position:]]).split("\n")
+
+
+def is_readable(path: str, lines: Sequence[str]) -> bool:
+    """Return whether a manifest is small enough for its reader, whose time grows with entries times lines."""
+    if not path.endswith((".json", ".jsonc", ".toml", "Pipfile")):
+        return True
+    return len(lines) <= _MAX_TREE_LINES and sum(map(len, lines)) <= _MAX_TREE_CHARS
+
+
+_KEY = re.compile(r"\s*[\"']?([\w./+-]+)[\"']?\s*=")
+
+
+def lines_of_keys(lines: Sequence[str], start: int = 0) -> dict[str, int]:
+    """Return the first line (from 1), behind `start` lines, that assigns each key of TOML."""
+    numbers: dict[str, int] = {}
+    for number, line in enumerate(lines[start:], start + 1):
+        match = _KEY.match(line[:500])
+        if match is not None:
+            numbers.setdefault(match[1], number)
+    return numbers
 
 
 def normalize(name: str) -> str:
