@@ -45,6 +45,15 @@ FILES: dict[str | bytes, str | bytes | None] = {
         "impl fmt::Display for Reed {}\nimpl<'a> From<&'a str> for Reed {}\n"
         "// impl Gone for Reed {}\nimpl Iterator for Reeds {}\nimpl<F: Fn(u8) -> u8> Run<F> for Reed {}\n"
     ),
+    "src/heron.h": (
+        "class [[nodiscard]] Grebe : public Heron {\n};\nclass Bittern : public Heron {\n};\n"
+        "// class Gone : public Heron {\nvoid fly(Heron &heron);\nclass Heron;\n"
+    ),
+    "src/stork.rs": (
+        "impl Stork for Nest {}\nimpl<A, B> Stork for (A, B) {}\nimpl<T> Stork\n    for Vec<T> {}\n"
+        "pub fn feed<T: Stork>(stork: T) {}\n"
+    ),
+    "samples/Run.java": "class Run {\n  void go() {\n    throw new SpillException();\n  }\n}\n",
     "src/shore.h": (
         '#include <stdio.h>\n/* #include "gone.h" */\n#include "pond.h"\n'
         "typedef enum {\n  SHORE_NEAR = 0, /* SHORE_LOST, */\n  SHORE_FAR\n} shore_kind;\n"
@@ -141,6 +150,12 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
         ("What is the default of `opts` of `dive`?", "The default of `opts` of `dive` is `[]`, in"),
         ("What is the default of `isFrozen`?", "The default of the parameter `isFrozen` is `true`, in"),
         ("What is the default of `speed` of `skate`?", "The default of `speed` of `skate` has several values: `3` in"),
+        ("Which classes derive from `Heron`?", "**2** classes name `Heron` as a base in their declarations: `Grebe` "),
+        ("Which types implement `Stork`?", "At least **2** types name `Stork` as a base in their declarations"),
+        (
+            "What throws `SpillException`?",
+            "`SpillException` is thrown by name in tests and examples on 1 line of 1 file: `go` of",
+        ),
         ("What is the value of `level`?", "`level` is set to `12`, in `lib/Fill.hs`, line 9"),
         (
             "Which traits does `Reed` implement?",

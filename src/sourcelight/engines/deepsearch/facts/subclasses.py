@@ -31,7 +31,7 @@ _HEIR = (
     r"^[ \t]*((@[\w.]+(\([^)\n]*\))?|export|default|declare|public|protected|private|fileprivate|internal|package"
     r"|abstract|final|sealed|non-sealed|open|data|static|strictfp|partial|readonly|unsafe|ref|new|file|indirect|inner|value|inline"
     r"|annotation|case|implicit|companion|fun|base|enum|template[ \t]*<[^\n]*>)[ \t]+)*"
-    r"(class|interface|struct|enum|record|trait|protocol|actor|extension|object|mixin)[ \t]+"
+    r"(class|interface|struct|enum|record|trait|protocol|actor|extension|object|mixin)[ \t]+(\[\[[^\]\n]*\]\][ \t]*)*"
     r"[\w.:]+[^{{;\n]*[^{{;\n\w](?:{names})\b"
     r"|^[ \t]*(unsafe[ \t]+)?impl\b[^{{;\n]*[^{{;\n\w](?:{names})\b[^{{;\n]*[ \t]for[ \t]"
     r"|^[ \t]*#\[derive\([^\n]*\b(?:{names})\b"
@@ -216,7 +216,9 @@ def read_subtype(  # noqa: PLR0911 - one for each form of head
         if block is not None:
             subject = re.match(r"\s*&?\s*(?:mut\s+)?(?:\w+::)*(\w+)\s*(?:\{|where\b|$)", block["type"])
             base = block["base"].strip().rpartition("::")[2]
-            return Subtype(subject[1], "") if subject is not None and base in names else None
+            # A tuple, a slice or a function has no name, and counts by its form.
+            form = re.split(r"\{|\bwhere\b", line.rpartition(" for ")[2])[0].strip()
+            return Subtype(subject[1] if subject is not None else form, "") if base in names else None
     if language_of(path) in C_FAMILY:
         derivation = read_derivation(text.partition("//")[0])
         if derivation is None:

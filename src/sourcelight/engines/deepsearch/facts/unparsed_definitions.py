@@ -25,6 +25,15 @@ _SWIFT_WORDS = (
     r"|isolated|distributed)\s+)*"
 )
 _DART_WORDS = r"(?:(?:abstract|base|final|interface|sealed|mixin|static|external|const|late|covariant)\s+)*"
+_KOTLIN_WORDS = (
+    r"(?:(?:@[\w.]+(?:\([^()]*\))?|public|private|protected|internal|open|abstract|final|sealed|data|enum|annotation|inner|value"
+    r"|inline|fun|override|suspend|operator|infix|tailrec|external|actual|expect|companion|const)\s+)*"
+)
+_JAVA_WORDS = (
+    r"(?:(?:@[\w.]+(?:\([^()]*\))?|public|private|protected|internal|static|final|abstract|sealed|non-sealed|strictfp|partial"
+    r"|readonly|ref|unsafe|file|new|case|implicit|lazy|override|inline)\s+)*"
+)
+_RUST_WORDS = r"(?:(?:pub(?:\([^)]*\))?|const|async|unsafe|extern(?:\s+\"[^\"]*\")?)\s+)*"
 _NO_TYPE = r"(?:return|await|new|throw|else|yield|assert|case|in|is|as|if|while|for|switch|catch)"
 # `{name}` is replaced by the name, and the group `kind` is the keyword that `_KINDS` translates.
 _FORMS: Mapping[str, Sequence[str]] = {
@@ -86,6 +95,14 @@ _FORMS: Mapping[str, Sequence[str]] = {
     "JavaScript": (
         r"\s*(?:export\s+)?(?:default\s+)?(?:async\s+)?(?P<kind>function|class|const|let|var)\s*\*?\s*{name}\b",
     ),
+    "Kotlin": (
+        rf"\s*{_KOTLIN_WORDS}(?P<kind>class|interface|object|typealias)\s+{{name}}\b",
+        rf"\s*{_KOTLIN_WORDS}(?P<kind>fun)\s+(?:<[^()]*>\s*)?(?:[\w.]+(?:<[^()]*>)?\??\.)?{{name}}\s*\(",
+    ),
+    "Java": (rf"\s*{_JAVA_WORDS}(?P<kind>class|interface|enum|record)\s+{{name}}\b",),
+    "C#": (rf"\s*{_JAVA_WORDS}(?P<kind>class|interface|enum|record|struct)\s+{{name}}\b",),
+    "Rust": (rf"\s*{_RUST_WORDS}(?P<kind>fn|struct|enum|trait|const|static)\s+{{name}}\b",),
+    "Scala": (rf"\s*{_JAVA_WORDS}(?P<kind>class|object|trait|enum|def)\s+{{name}}\b",),
     "PHP": (r"\s*(?:\w+\s+)*(?P<kind>function|class|interface|trait|enum)\s+{name}\b",),
 }
 _SAME_FORMS = {"Objective-C++": "Objective-C", "Common Lisp": "Clojure", "TypeScript": "JavaScript"}
@@ -94,6 +111,7 @@ _KINDS = {
     "deftype": "class", "enum": "enum", "protocol": "interface", "interface": "interface", "trait": "interface",
     "defprotocol": "interface", "implementation": "class", "mixin": "class", "extension": "class", "let": "constant",
     "const": "constant", "static const": "constant", "@": "constant", "define": "constant", "var": "variable",
+    "record": "class", "object": "class", "static": "constant",
     "local": "variable", "defonce": "variable", "defmodule": "module", "module": "module",
     "package": "module", "case": "enummember", "data": "type", "newtype": "type", "type": "type", "typealias": "type",
     "associatedtype": "type", "typedef": "type", "get": "property",
@@ -162,9 +180,12 @@ def unparsed_languages(work: Work, notes: list[str]) -> list[str]:
 
 
 def find_unparsed(
-    work: Work, texts: FileTexts, name: str, notes: list[str]
+    work: Work, texts: FileTexts, name: str, notes: list[str], *, parsed: bool = False
 ) -> Iterator[tuple[Target, str, Definition]]:
-    """Yield the definitions of a name in files that no grammar parses, the first of each file."""
+    """Yield the definitions of a name in files that no grammar parses, the first of each file.
+
+    With `parsed`, in all files: a grammar may miss a definition without losing its way in the file.
+    """
     if not re.fullmatch(r"[\w$@'!?-]+", name):
         return
     rows = run_searches(work, make_queries(work, f"case:yes type:file /{escape_regexp(name)}/"), notes)
@@ -175,12 +196,16 @@ def find_unparsed(
         if target is None or key in seen or len(row["line"] or "") > 500:
             continue
         if key not in is_parsed_by_path:
-            is_parsed_by_path[key] = not is_unread_code(texts, target, row["path"])
+            is_parsed_by_path[key] = not parsed and not is_unread_code(texts, target, row["path"])
         if is_parsed_by_path[key]:
             continue
         define = reader_of(language_at(texts, target, row["path"]), name)
         kind = None if define is None else define(row["line"])
-        if kind is None or _is_in_text(texts.lines(target, row["path"]), row["line_number"]):
+        lines = texts.lines(target, row["path"])
+        if kind is None or _is_in_text(lines, row["line_number"]):
+            continue
+        before = "\n".join(lines[: row["line_number"] - 1])
+        if parsed and before.rfind("/*") > before.rfind("*/"):
             continue
         seen.add(key)
         number = row["line_number"]
@@ -202,7 +227,9 @@ def reader_of(language: str, name: str) -> Callable[[str], str | None] | None:
     return read
 
 
-def _kind_of(language: str, keyword: str, line: str) -> str:
+def _kind_of(  # noqa: PLR0911 - one for each language of its own
+    language: str, keyword: str, line: str
+) -> str:
     """Return the kind of a definition by its keyword, which some languages use in their own way."""
     if keyword == "def" and language == "Clojure":
         return "variable"
@@ -210,6 +237,8 @@ def _kind_of(language: str, keyword: str, line: str) -> str:
         return "variable"
     if language in {"OCaml", "F#"} and keyword in {"let", "and"}:
         return "function"
+    if language == "Kotlin" and re.search(r"\benum\s+class\b", line):
+        return "enum"
     if language == "Haskell" and keyword == "class":
         return "interface"
     if language == "Zig" and keyword == "const":

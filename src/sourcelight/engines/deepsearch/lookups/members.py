@@ -82,10 +82,16 @@ def _has_same_members(texts: FileTexts, location: DefinitionLocation, members: S
         # The grammar of Python knows no members of enums, and other files have none.
         return True
     parsed = texts.definitions(location.target, location.path)
+    definitions = list(parsed.definitions()) if parsed is not None else []
+    # A grammar may miss an enum, and its members with it.
+    if not any(
+        (other.name, other.line) == (location.definition.name, location.definition.line) for other in definitions
+    ):
+        return True
     body = range(location.definition.begin_line, location.definition.end_line + 1)
     names = [
         definition.name
-        for definition in (parsed.definitions() if parsed is not None else ())
+        for definition in definitions
         if definition.kind == "enummember" and definition.line in body
         if definition.container.rpartition(".")[2] == location.definition.name
     ]

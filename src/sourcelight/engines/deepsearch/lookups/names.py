@@ -118,6 +118,12 @@ def find_definitions(
         for target, path, definition in find_unparsed(work, texts, simple, notes):
             key = target.repository.name, path, definition.line
             locations.setdefault(key, DefinitionLocation(target, path, definition))
+        # A name in small letters may be a word of any text.
+        for target, path, definition in (
+            find_unparsed(work, texts, simple, notes, parsed=True) if not locations and not simple.islower() else ()
+        ):
+            key = target.repository.name, path, definition.line
+            locations.setdefault(key, DefinitionLocation(target, path, definition))
     return choose_definitions(texts, list(locations.values()), symbol_kind)
 
 

@@ -15,7 +15,8 @@ from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.paths import PathNames, is_of_files
-from sourcelight.engines.deepsearch.facts.subclasses import ClassHead, read_class_heads
+from sourcelight.engines.deepsearch.facts.subclasses import ClassHead, read_class_heads, without_brackets
+from sourcelight.engines.deepsearch.facts.unparsed_definitions import PROGRAMMING_LANGUAGES
 from sourcelight.engines.deepsearch.redaction import is_hidden_file
 from sourcelight.engines.symbols.grammars import LANGUAGES
 
@@ -177,6 +178,65 @@ def _read_class_heads(work: Work) -> dict[Location, ClassHead]:
     return heads
 
 
+_DECLARING = re.compile(
+    rf"\s*(?:template\s*<[^{{}}]*>\s*)?{_MODIFIERS}(?P<keyword>class|interface|struct|enum|record|object|trait|protocol"
+    r"|actor|mixin|extension|impl)\b(?P<rest>.*)"
+)
+_MAX_LINE = 1_000
+
+
+def confirm_subclasses(work: Work, fact: Fact) -> None:
+    """Say a number of subtypes as a least one if a line declares something with the base that was not line_numbers."""
+    names = [re.split(r"::|\.|\\", term.text)[-1] for term in work.request.terms]
+    word = re.compile("|".join(rf"(?<![\w$]){re.escape(name)}(?![\w$])" for name in names))
+    files = files_of(work)
+    table = next((table for table in fact.tables if table.title == "Classes"), None)
+    if files is None or table is None or table.total > len(table.rows):
+        fact.is_least = True
+        return
+    line_numbers: dict[tuple[str, str], set[int]] = {}
+    for row in table.rows:
+        line_numbers.setdefault((row[0], row[1]), set()).add(row[2])
+    texts = FileTexts(work.context)
+    types = {(row[0], row[1], row[3]) for row in table.rows}
+    for repository, path in files:
+        if language_of(path) not in PROGRAMMING_LANGUAGES:
+            continue
+        work.inquiry.context.cancellation.check()
+        for number, line in code_lines(texts, work, repository, path):
+            if len(line) > _MAX_LINE or word.search(line) is None or number in line_numbers.get((repository, path), ()):
+                continue
+            subject = _subject_with_base(line, path, word)
+            # A type of Rust may have several blocks for one trait, and counts once.
+            if subject and (repository, path, subject) not in types:
+                fact.is_least = True
+                return
+
+
+def _subject_with_base(line: str, path: str, word: re.Pattern[str]) -> str:
+    """Return the type that a line declares with a base, by its words alone; empty for none."""
+    match = _DECLARING.match(line)
+    if match is None:
+        return ""
+    text = without_brackets(re.split(r"\s//|\s#\s", match["rest"])[0].replace("->", "  "), "<>").partition("{")[0]
+    if match["keyword"] == "impl":
+        trait, separator, subject = text.partition(" for ")
+        if not separator and "{" not in line and ";" not in line:
+            # The type is on a line below.
+            return line.strip() if word.search(trait) else ""
+        name = re.search(r"(\w+)\s*(?:where\b.*)?$", subject.strip())
+        return (name[1] if name is not None else subject) if separator and word.search(trait) else ""
+    if not path.endswith((".py", ".pyi")):
+        text = without_brackets(text, "()")
+    declaration = re.match(r"(?:\s*\[\[[^\]]*\]\]|\s+[A-Z_]+(?=\s+\w))*\s+(?:\w+(?:\.|::))*(\w+)(.*)", text)
+    if declaration is None or text.rstrip().endswith(";"):
+        return ""
+    bases = re.split(r"\bwhere\b", declaration[2])[0]
+    return (
+        declaration[1] if re.search(r"[:(<]|\b(?:extends|implements|with|on)\b", bases) and word.search(bases) else ""
+    )
+
+
 def confirm_definitions(work: Work, fact: Fact) -> bool:
     """Say a number of definitions as a least one unless the words of the lines give the same lines.
 
@@ -187,6 +247,9 @@ def confirm_definitions(work: Work, fact: Fact) -> bool:
     """
     request = work.request
     if not fact.number or request.kind != "definitions" or fact.unit != "definitions":
+        return True
+    if request.relation == "inherit":
+        confirm_subclasses(work, fact)
         return True
     if request.relation in {"inherit", "contain", "call"} or not fact.tables or fact.tables[0].title != "Definitions":
         return True

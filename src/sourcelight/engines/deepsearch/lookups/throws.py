@@ -44,6 +44,11 @@ def find_throws(work: Work, name: str, notes: list[str]) -> Finding | None:
         rf"\b(?:throw|raise|rethrow|THROW)\b(?:\s*\(?\s*|.*(?:\?\??|:|\|\||\bor\b|\belse\b|\bfrom\b)\s*){exception}"
     )
     throwing = [row for row in rows if _throws(work, texts, row, pattern)]
+    # What only tests and examples throw is an answer, too, if the sentence says so.
+    is_of_tests = not throwing
+    if is_of_tests:
+        rows, other_rows = other_rows, []
+        throwing = [row for row in rows if _throws(work, texts, row, pattern)]
     if not throwing:
         return None
     throwing.sort(key=lambda row: (rank_of(row["path"]), row["path"], row["line_number"]))
@@ -55,7 +60,7 @@ def find_throws(work: Work, name: str, notes: list[str]) -> Finding | None:
     # "By name": a variable or a function may hold the exception, and what is thrown then has another name.
     # What is left out belongs into the sentence, or its number is another one than a reader counts.
     has_others = any(_throws(work, texts, row, pattern) for row in other_rows)
-    outside = "outside of tests and examples " if has_others else ""
+    outside = "outside of tests and examples " if has_others else "in tests and examples " if is_of_tests else ""
     # A plain search for the keyword before the name must give the same lines, or there may be more.
     keyword = re.compile(rf"\b(?:throw|raise|rethrow|THROW)\b.*{exception}")
     keyword_lines = {
