@@ -111,7 +111,7 @@ def test_a_folder_that_is_absent_is_status_2_and_one_line(run: Run, tmp_path: Pa
 def test_an_answer_that_is_not_complete_says_so(run: Run, folder: Path) -> None:
     status, _, err = run("search", "needle count:2", folder)
     assert status == 0
-    assert err == "sourcelight: partial: first 2 matches, as count: asks\n"
+    assert err == "sourcelight: partial: first 2 matches, limited by count:\n"
 
 
 @pytest.mark.parametrize("options", [(), ("--format", "jsonl"), ("--count-by", "repository")])

@@ -209,7 +209,7 @@ def test_a_part_that_was_asked_for_is_no_limit(client: sl.Client) -> None:
             assert result.attrs["limit_hit"]
             assert "Limited" not in result._repr_mimebundle_()["text/html"]
             assert "warn-color" not in result._repr_mimebundle_()["text/html"].rpartition("</style>")[2]
-        assert "first 2 matches, as count: asks" in repr(client.search("needle count:2"))
+        assert "first 2 matches, limited by count:" in repr(client.search("needle count:2"))
         assert client.count("needle count:2") == 2
         assert client.count_by("needle count:2", "repository").attrs["status"] == "partial"
         assert client.search("needle count:50").status == "complete"
@@ -250,7 +250,7 @@ def test_the_command_line_names_what_is_missing(
         assert blob in output
     main(["search", "needle count:2", str(folder / "two")])
     main(["search", "needle count:1", str(folder / "two")])
-    assert capsys.readouterr().err.startswith("sourcelight: partial: first match, as count: asks")
+    assert capsys.readouterr().err.startswith("sourcelight: partial: first match, limited by count:")
 
 
 LIMIT = Skipped("shard-match-limit", "result limit hit", "")
@@ -266,14 +266,14 @@ DISPLAY = Skipped("display", "display limit hit", "")
         ("a", 3, (), -1, "complete", ()),
         ("a", 3, (FORK,), -1, "complete", ()),
         ("a", 10_000, (LIMIT,), -1, "limited", ("shard-match-limit: result limit hit",)),
-        ("a count:5", 5, (LIMIT,), -1, "partial", ("first 5 matches, as count: asks",)),
+        ("a count:5", 5, (LIMIT,), -1, "partial", ("first 5 matches, limited by count:",)),
         ("a count:all", 10_000, (LIMIT,), -1, "limited", ("shard-match-limit: result limit hit",)),
         # A service has one item for all of its limits: fewer matches than asked for are another limit's work.
         ("a count:500", 5, (LIMIT,), -1, "limited", ("shard-match-limit: result limit hit",)),
-        ("(a count:5) or (b count:7)", 8, (LIMIT,), -1, "partial", ("first 8 matches, as count: asks",)),
+        ("(a count:5) or (b count:7)", 8, (LIMIT,), -1, "partial", ("first 8 matches, limited by count:",)),
         ("(a count:5) or b", 9_000, (LIMIT,), -1, "limited", ("shard-match-limit: result limit hit",)),
         ('"count:5"', 5, (LIMIT,), -1, "limited", ("shard-match-limit: result limit hit",)),
-        ("a", 9, (DISPLAY,), 4, "partial", ("4 of 9 matches shown, as display asks",)),
+        ("a", 9, (DISPLAY,), 4, "partial", ("4 of 9 matches shown, limited by limit=",)),
         ("a", 9, (DISPLAY,), -1, "limited", ("display: display limit hit",)),
         ("a", 3, (LATE,), -1, "limited", ("shard-timeout: 1 timed out",)),
         (
@@ -282,7 +282,7 @@ DISPLAY = Skipped("display", "display limit hit", "")
             (LIMIT, MISSING),
             -1,
             "limited",
-            ("document-missing: 1 file missing: one: a (blob 1)", "first 5 matches, as count: asks"),
+            ("document-missing: 1 file missing: one: a (blob 1)", "first 5 matches, limited by count:"),
         ),
     ],
 )

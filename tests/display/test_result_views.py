@@ -83,7 +83,7 @@ def test_text_is_stable_and_says_what_is_missing() -> None:
 def test_what_was_asked_for_is_no_warning_and_what_limits_is_one() -> None:
     """A file that was parsed in part makes an answer incomplete, whatever the service thinks of it."""
     unparsed = Skipped("symbols-incomplete", "2 files parsed in part", "", "info")
-    asked_for = "first 25 matches, as count: asks"
+    asked_for = "first 25 matches, limited by count:"
     reasons = ("symbols-incomplete: 2 files parsed in part", asked_for)
     limited = result_info(MANY, status="limited", reasons=reasons, skipped=(unparsed, LIMIT))
     assert result_text(limited).splitlines()[2:5] == [

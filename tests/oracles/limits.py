@@ -108,7 +108,7 @@ def part_of(result: Any, want: Counter[Row], limit: int) -> str:
     expected = min(limit, total(want))
     if total(got) != expected:
         return f"{total(got)} matches for {expected} of {total(want)}"
-    capped = any(reason.endswith(("count: asks", "display asks")) for reason in result.reasons)
+    capped = any(reason.endswith(("limited by count:", "limited by limit=")) for reason in result.reasons)
     status = "partial" if len(result.reasons) == 1 else "limited"  # replaced objects are told beside it
     if total(want) > limit and not (capped and result.status == status):
         return f"status {result.status} {result.reasons} with {limit} of {total(want)} matches"

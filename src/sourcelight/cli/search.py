@@ -28,7 +28,7 @@ from sourcelight.cli.output import (
     say,
     wants_color,
 )
-from sourcelight.core.completeness import DISPLAY_ASKS
+from sourcelight.core.completeness import LIMITED_BY_DISPLAY
 from sourcelight.core.errors import SearchFailed
 from sourcelight.core.markup.counts import count_of
 
@@ -346,7 +346,7 @@ def _finish(command: SearchCommand, status: str, reasons: tuple[str, ...], rows:
     """Report on standard error how an answer ended, and return the exit status."""
     if status != "complete":
         text = "; ".join(reasons)
-        say(f"{status}: {text if command.limit is None else text.replace(DISPLAY_ASKS, 'limited by -n')}")
+        say(f"{status}: {text if command.limit is None else text.replace(LIMITED_BY_DISPLAY, 'limited by -n')}")
     if command.output:
         say(f"wrote {count_of(rows, 'row')} to {command.output}")
     if matches:

@@ -37,9 +37,9 @@ _LEFT_OUT = re.compile(
 _TIMEOUT = re.compile(r"time(d)? ?-?out", re.IGNORECASE)
 _MATCH_LIMIT = "shard-match-limit"
 _DISPLAY = "display"
-COUNT_ASKS = "as count: asks"
+LIMITED_BY_COUNT = "limited by count:"
 """End of a reason: the search stopped at the limit of ``count:``."""
-DISPLAY_ASKS = "as display asks"
+LIMITED_BY_DISPLAY = "limited by limit="
 """End of a reason: the caller requested fewer matches than exist."""
 
 
@@ -89,9 +89,9 @@ def requested_part(
     reasons = {item.reason for item in skipped}
     counts = _counts(query, pattern_type)
     if _MATCH_LIMIT in reasons and counts and matches >= min(counts):
-        descriptions.append(f"first {'match' if matches == 1 else f'{matches:,} matches'}, {COUNT_ASKS}")
+        descriptions.append(f"first {'match' if matches == 1 else f'{matches:,} matches'}, {LIMITED_BY_COUNT}")
     if _DISPLAY in reasons and 0 <= display <= matches:
-        descriptions.append(f"{display:,} of {matches:,} matches shown, {DISPLAY_ASKS}")
+        descriptions.append(f"{display:,} of {matches:,} matches shown, {LIMITED_BY_DISPLAY}")
     return tuple(descriptions)
 
 
@@ -117,9 +117,8 @@ def status_of(
     if problems := failures(alerts, errors):
         return "failed", problems
     part = requested_part(query, pattern_type, matches, skipped, display=display)
-    requested = {
-        reason for reason, word in ((_MATCH_LIMIT, "count:"), (_DISPLAY, "display")) if any(word in p for p in part)
-    }
+    ends = ((_MATCH_LIMIT, LIMITED_BY_COUNT), (_DISPLAY, LIMITED_BY_DISPLAY))
+    requested = {reason for reason, end in ends if any(text.endswith(end) for text in part)}
     missing = limits([item for item in skipped if item.reason not in requested], alerts)
     if missing:
         return "limited", (*missing, *part)

@@ -201,7 +201,7 @@ def test_a_limit_is_of_the_merged_answer(query: str) -> None:
     )
     result = code.search(query)
     assert (result.match_count, len(result), result.status) == (3, 3, "partial")
-    assert result.reasons == ("first 3 matches, as count: asks",)
+    assert result.reasons == ("first 3 matches, limited by count:",)
     assert list(result.matches["service"]) == ["a", "a", "b"]
     assert list(result.services["rows"]) == [2, 1]
     assert sum(e.batch.num_rows for e in code.stream(query) if isinstance(e, MatchBatch)) == 3

@@ -14,7 +14,7 @@ from typing import Any
 from sourcelight.core.batches import SERVICE, RepositoryInfo, ServiceStatus
 from sourcelight.core.batches.schema import MATCHES
 from sourcelight.core.cells.json_lines import context_lines, has_json_line, row_line
-from sourcelight.core.completeness import COUNT_ASKS, DISPLAY_ASKS, Status
+from sourcelight.core.completeness import LIMITED_BY_COUNT, LIMITED_BY_DISPLAY, Status
 from sourcelight.core.markup import count_of, escape, highlight, link, one_line
 from sourcelight.core.markup.counts import join_lines
 from sourcelight.core.wire.events import Alert, Skipped
@@ -89,7 +89,7 @@ def statements(view: ResultView) -> Iterator[tuple[str, str]]:
         yield {"error": "error", "warning": "warning"}.get(alert.kind, "info"), f"{join_lines(alert.text)}{hints}"
     for reason in view.reasons:
         if reason not in seen_texts and reason != view.status:
-            is_requested = reason.endswith((COUNT_ASKS, DISPLAY_ASKS))
+            is_requested = reason.endswith((LIMITED_BY_COUNT, LIMITED_BY_DISPLAY))
             yield "info" if is_requested else {"failed": "error"}.get(view.status, "warning"), reason
 
 
