@@ -52,11 +52,7 @@ class PatternEngines:
         # RE2 reads ^ and $ as the ends of the text unless (?m) is on.
         flagged = source if whole_text else b"(?m)" + source
         regexp = compile_re2(flagged, case_sensitive=case_sensitive, quoted=text)
-        if kind == "literal":
-            # A literal needs no parser: its tree is its characters, and the quoted source has no captures.
-            syntax = ParsedPattern(literal_tree(text, fold=not case_sensitive), source)
-        else:
-            syntax = parse(text, fold=not case_sensitive, multi_line=not whole_text)
+        syntax = _parse(text, kind, source, case_sensitive=case_sensitive, whole_text=whole_text)
         tree = syntax.tree
         anchor_kinds = anchors(tree)
         anchored_ends = {"text-start", "text-end"} & anchor_kinds
@@ -92,6 +88,13 @@ class PatternEngines:
             not anchor_kinds,
             bool(anchored_ends),
         )
+
+
+def _parse(text: str, kind: PatternKind, source: bytes, *, case_sensitive: bool, whole_text: bool) -> ParsedPattern:
+    if kind == "literal":
+        # A literal needs no parser: its tree is its characters, and the quoted source has no captures.
+        return ParsedPattern(literal_tree(text, fold=not case_sensitive), source)
+    return parse(text, fold=not case_sensitive, multi_line=not whole_text)
 
 
 def _with_flags(flags: str, source: bytes | None) -> bytes | None:

@@ -427,67 +427,48 @@ class CountReader:
     def _lines(self) -> None:
         fields, marked_text = self.fields, self.marked_text
         # "How often does X change" counts commits, while "how often is `x` used" counts places.
-        if self.often and not self._has_terms() and CHANGE.search(marked_text.text) is not None:
+        asks_times = self.often or (fields["kind"] == "occurrences" and re.search(r"\btimes?\b", self.noun))
+        if asks_times and not self._has_terms() and CHANGE.search(marked_text.text) is not None:
             marked_text.take(CHANGE)
             fields["kind"] = "commits"
             self._commits()
             return
-        if (
-            fields["kind"] == "occurrences"
-            and not self.often
-            and re.search(r"\btimes?\b", self.noun)
-            and not self._has_terms()
-            and CHANGE.search(marked_text.text) is not None
-        ):
-            marked_text.take(CHANGE)
-            fields["kind"] = "commits"
-            self._commits()
+        is_call = self.noun.lower().startswith(("call", "invocation"))
+        if is_call and self._use_terms("call", rf"(?i)\s*(?:of|to|for)\s+{DET}(?P<terms>{TERMS}|\w+)"):
             return
-        if (
-            self.noun.lower().startswith(("call", "invocation"))
-            and (
-                match := re.search(rf"\s*(?:of|to|for)\s+{DET}(?P<terms>{TERMS}|\w+)", marked_text.text, re.IGNORECASE)
-            )
-            is not None
+        if fields["kind"] == "occurrences" and self._use_terms(
+            "contain", rf"(?i)\s(?:of|to|for)\s+{DET}(?P<terms>{TERMS}|(?!the\b|a\b)\w+)"
         ):
-            marked_text.text = f"{marked_text.text[: match.start()]} · {marked_text.text[match.end() :]}"
-            self._use("call", match)
-            return
-        if (
-            fields["kind"] == "occurrences"
-            and (
-                match := re.search(
-                    rf"\s(?:of|to|for)\s+{DET}(?P<terms>{TERMS}|(?!the\b|a\b)\w+)", marked_text.text, re.IGNORECASE
-                )
-            )
-            is not None
-        ):
-            marked_text.text = f"{marked_text.text[: match.start()]} · {marked_text.text[match.end() :]}"
-            self._use("contain", match)
             return
         if self._content():
             return
-        if fields["kind"] == "lines":
-            authors = take_authors(marked_text)
-            changed = ADDED_LINES.search(marked_text.text)
-            if changed is not None or authors:
-                if changed is not None:
-                    marked_text.take(ADDED_LINES)
-                verb = "" if changed is None else changed["verb"].lower()
-                side = (
-                    "removed"
-                    if verb.startswith(("remov", "delet"))
-                    else "added"
-                    if verb.startswith(("add", "wr"))
-                    else ""
-                )
-                fields |= {"kind": "changed_lines", "authors": authors, "side": side}
-                return
-            match = re.search(rf"(?P<terms>{TERMS})", marked_text.text)
-            if match is not None:
-                marked_text.text = f"{marked_text.text[: match.start()]} · {marked_text.text[match.end() :]}"
-                self._use("contain", match)
+        if fields["kind"] == "lines" and not self._changed_lines():
+            self._use_terms("contain", rf"(?P<terms>{TERMS})")
             marked_text.take(r"\blong\b")
+
+    def _use_terms(self, relation: str, pattern: str) -> bool:
+        """Take the terms that a pattern finds, for a relation; return whether it finds any."""
+        marked_text = self.marked_text
+        match = re.search(pattern, marked_text.text)
+        if match is None:
+            return False
+        marked_text.text = f"{marked_text.text[: match.start()]} · {marked_text.text[match.end() :]}"
+        self._use(relation, match)
+        return True
+
+    def _changed_lines(self) -> bool:
+        """Read lines that somebody added or removed; return whether the question asks for these."""
+        authors = take_authors(self.marked_text)
+        match = ADDED_LINES.search(self.marked_text.text)
+        if match is None and not authors:
+            return False
+        if match is not None:
+            self.marked_text.take(ADDED_LINES)
+        verb = "" if match is None else match["verb"].lower()
+        sides = {"remov": "removed", "delet": "removed", "add": "added", "wr": "added"}
+        side = next((side for start, side in sides.items() if verb.startswith(start)), "")
+        self.fields |= {"kind": "changed_lines", "authors": authors, "side": side}
+        return True
 
 
 def _kind_of(noun: str) -> str:

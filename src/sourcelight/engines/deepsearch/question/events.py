@@ -173,14 +173,7 @@ def _event(  # noqa: PLR0911 - one for each form of question
         }
     authors = take_authors(marked_text) if kind == "when" else ()
     if authors:
-        which = marked_text.take(_JOINED)
-        while marked_text.take(
-            r"\b(?:did|commit(?:ted)?|start(?:ed)?(?: contributing| working)?|join(?:ed)?|contribut(?:e"
-            r"|ed)(?: to)?|make|made|change|touch|work|push|a|the|was|is|of|his|her|their|its)\b"
-        ):
-            pass
-        last = which is not None and which["which"].lower() == "last"
-        return {"event": "commit", "is_last": last, "authors": authors, **_filters(marked_text, paths, authors=False)}
+        return {"event": "commit", **_commit_of_authors(marked_text, paths), "authors": authors}
     if (match := _COMMIT.search(text)) is not None:
         marked_text.take(_COMMIT)
         last = match["which"].lower() in {"last", "latest", "newest", "most recent"}
@@ -196,6 +189,18 @@ def _event(  # noqa: PLR0911 - one for each form of question
     return _of_subject(marked_text, kind, paths)
 
 
+def _commit_of_authors(marked_text: MarkedText, paths: QuestionPaths) -> dict[str, Any]:
+    """Read when somebody first or last committed."""
+    match = marked_text.take(_JOINED)
+    while marked_text.take(
+        r"\b(?:did|commit(?:ted)?|start(?:ed)?(?: contributing| working)?|join(?:ed)?|contribut(?:e"
+        r"|ed)(?: to)?|make|made|change|touch|work|push|a|the|was|is|of|his|her|their|its)\b"
+    ):
+        pass
+    is_last = match is not None and match["which"].lower() == "last"
+    return {"is_last": is_last, **_filters(marked_text, paths, authors=False)}
+
+
 def _filters(marked_text: MarkedText, paths: QuestionPaths, *, authors: bool = True) -> dict[str, Any]:
     fields: dict[str, Any] = {"authors": take_authors(marked_text)} if authors else {}
     fields |= take_paths(marked_text, paths, of_history=True)
@@ -207,29 +212,8 @@ def _of_subject(  # noqa: PLR0911 - one for each form of question
 ) -> dict[str, Any] | None:
     """Read questions about who added, removed or changed something and when, and who owns it."""
     text = marked_text.text
-    # The first that matches counts, so the order decides: "who removed the added check" asks for a removal.
-    event = next(
-        (
-            name
-            for name, pattern in (
-                ("renamed", _RENAMED),
-                ("removed", _REMOVED),
-                ("added", _ADDED),
-                ("changed", _CHANGED),
-                ("owner", _OWNER),
-                ("people", _PEOPLE),
-            )
-            if pattern.search(text) is not None
-        ),
-        "",
-    )
-    # "When was x last added or changed" asks for the newest change; an addition is one.
-    if event == "added" and re.search(r"\blast\b|\bmost recently\b", text, re.IGNORECASE) and _CHANGED.search(text):
-        event = "changed"
-    # "Who changed x" without first or last asks for everybody who did.
     last = _LAST.search(text) is not None
-    if event == "changed" and kind == "who" and not last and not re.search(r"\bfirst\b", text, re.IGNORECASE):
-        event = "people"
+    event = _event_in(text, kind, is_last=last)
     if not event:
         return None
     names = re.search(rf"(?P<terms>{TERMS})", text)
@@ -264,6 +248,27 @@ def _of_subject(  # noqa: PLR0911 - one for each form of question
     marked_text.take(r"\b(?:first|originally|initially)\b")
     is_last = marked_text.take(_LAST) is not None
     return {"event": event, "is_last": is_last, **scope}
+
+
+def _event_in(text: str, kind: str, *, is_last: bool) -> str:
+    """Return the event that a question names; empty for none."""
+    # The first that matches counts, so the order decides: "who removed the added check" asks for a removal.
+    patterns = {
+        "renamed": _RENAMED,
+        "removed": _REMOVED,
+        "added": _ADDED,
+        "changed": _CHANGED,
+        "owner": _OWNER,
+        "people": _PEOPLE,
+    }
+    event = next((name for name, pattern in patterns.items() if pattern.search(text) is not None), "")
+    # "When was x last added or changed" asks for the newest change; an addition is one.
+    if event == "added" and re.search(r"\blast\b|\bmost recently\b", text, re.IGNORECASE) and _CHANGED.search(text):
+        event = "changed"
+    # "Who changed x" without first or last asks for everybody who did.
+    if event == "changed" and kind == "who" and not is_last and not re.search(r"\bfirst\b", text, re.IGNORECASE):
+        event = "people"
+    return event
 
 
 def _take_subject(marked_text: MarkedText, text: str) -> None:
