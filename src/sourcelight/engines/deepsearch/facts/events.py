@@ -119,11 +119,6 @@ def _find_commit(work: Work) -> Fact | None:
     return fact
 
 
-def _set_commit(fact: Fact, verb: str, row: dict[str, Any], note: str) -> None:
-    fact.subject = f"{verb} by {byline(row)} in commit “{inline(row['subject'])}”"
-    fact.commits.append(evidence_of(row, note))
-
-
 def _find_people(work: Work) -> Fact:
     """Everyone with commits, most commits first."""
     fact = count_commits(work)
@@ -216,6 +211,11 @@ def _row_by_repository(rows: Sequence[dict[str, Any]], *, newest: bool) -> list[
     for row in rows if newest else reversed(rows):
         row_by_repository.setdefault(row["repository"], row)
     return sorted(row_by_repository.values(), key=lambda row: row["commit_date"], reverse=newest)
+
+
+def _set_commit(fact: Fact, verb: str, row: dict[str, Any], note: str) -> None:
+    fact.subject = f"{verb} by {byline(row)} in commit “{inline(row['subject'])}”"
+    fact.commits.append(evidence_of(row, note))
 
 
 def _line_changes(rows: Sequence[dict[str, Any]]) -> Rows:

@@ -282,64 +282,6 @@ _CALL_FORMS: Mapping[str, str] = {
 _TEXTS = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
 
 
-def _state_unparsed(
-    work: Work, texts: FileTexts, name: str, rows: Sequence[Mapping[str, Any]], line_count: int
-) -> Statement | None:
-    """State which lines call a function in languages without a grammar, by the form of a line; None for none."""
-    calling = []
-    code_numbers: dict[tuple[str, str], set[int]] = {}
-    for row in rows:
-        language, key = language_of(row["path"]), (row["repository"], row["path"])
-        if language not in PROGRAMMING_LANGUAGES or IMPORT.match(row["line"] or ""):
-            continue
-        if key not in code_numbers:
-            code_numbers[key] = {number for number, _ in recount.code_lines(texts, work, *key)}
-        if row["line_number"] in code_numbers[key] and _calls(row["line"] or "", name, language):
-            calling.append(row)
-    if not calling:
-        return None
-    visible = calling[:_MAX_CALLS]
-    evidence = []
-    for row in visible:
-        target = work.inquiry.pins.of(row["repository"])
-        if target is not None:
-            evidence.append(
-                texts.evidence(target, row["path"], row["line_number"], row["line_number"], "usage", 0.0, (name,))
-            )
-    line_list = join_words([f"line {row['line_number']:,} of {code(row['path'])}" for row in visible])
-    is_reference = any(language_of(row["path"]) in _WITHOUT_BRACKETS for row in calling)
-    verb = "called or referenced" if is_reference else "called"
-    further = "" if line_count == len(visible) else "; other lines have the name"
-    return Statement(f"{code(name)} is {verb} by name in {line_list}{further}", tuple(evidence))
-
-
-def _calls(line: str, name: str, language: str) -> bool:
-    """Return whether a line of code has the form of a call, outside of texts and comments."""
-    comment = r"\s--\s.*|\{-(?!#).*?-\}" if language in {"Haskell", "Lua", "Elm", "PureScript"} else r"\s(?://|#)\s.*"
-    bare = re.sub(comment, "", _TEXTS.sub('""', line))
-    escaped = re.escape(name)
-    if language not in _WITHOUT_BRACKETS:
-        if re.match(r"\s*@\w", bare) and language == "Elixir":
-            return False
-        if language in C_FAMILY and _is_prototype(bare, escaped):
-            return False
-        form = _CALL_FORMS.get(language, r"(?<![\w$]){name}\s*\(").format(name=escaped)
-        return re.search(form, bare) is not None
-    # A signature, an equation, a pragma or a list of exports doesn't call it.
-    if re.match(r"\s*(?:module\b|\{-#)", bare) or re.match(
-        rf"\s*{escaped}\b[^=]*(?:::|(?<![=<>/]) ?=(?!=)|\|)|\s*[,(]?\s*{escaped}\s*[,)]?\s*$", bare
-    ):
-        return False
-    return re.search(rf"(?<![\w.']){escaped}(?![\w'])|(?<=[A-Za-z]\.){escaped}(?![\w'])", bare) is not None
-
-
-def _is_prototype(line: str, escaped_name: str) -> bool:
-    """Return whether a word that is no keyword precedes a name in C, as the type of a declaration does."""
-    match = re.match(rf"([\w\s*&:<>,]*[\w*&>])\s*(?<!\w){escaped_name}\s*\(", line)
-    words = [] if match is None else re.findall(r"\w+", match[1])
-    return bool(words) and words[-1] not in {"return", "else", "do", "case", "throw", "co_await", "co_return", "not"}
-
-
 def _no_callers(
     work: Work, name: str, callables: Sequence[DefinitionLocation], queries: list[str], notes: list[str]
 ) -> Finding | None:
@@ -413,3 +355,61 @@ def _mentions(
             f"including lines of tests, comments and strings. The list has {len(statements):,} of them."
         )
     return finding
+
+
+def _state_unparsed(
+    work: Work, texts: FileTexts, name: str, rows: Sequence[Mapping[str, Any]], line_count: int
+) -> Statement | None:
+    """State which lines call a function in languages without a grammar, by the form of a line; None for none."""
+    calling = []
+    code_numbers: dict[tuple[str, str], set[int]] = {}
+    for row in rows:
+        language, key = language_of(row["path"]), (row["repository"], row["path"])
+        if language not in PROGRAMMING_LANGUAGES or IMPORT.match(row["line"] or ""):
+            continue
+        if key not in code_numbers:
+            code_numbers[key] = {number for number, _ in recount.code_lines(texts, work, *key)}
+        if row["line_number"] in code_numbers[key] and _calls(row["line"] or "", name, language):
+            calling.append(row)
+    if not calling:
+        return None
+    visible = calling[:_MAX_CALLS]
+    evidence = []
+    for row in visible:
+        target = work.inquiry.pins.of(row["repository"])
+        if target is not None:
+            evidence.append(
+                texts.evidence(target, row["path"], row["line_number"], row["line_number"], "usage", 0.0, (name,))
+            )
+    line_list = join_words([f"line {row['line_number']:,} of {code(row['path'])}" for row in visible])
+    is_reference = any(language_of(row["path"]) in _WITHOUT_BRACKETS for row in calling)
+    verb = "called or referenced" if is_reference else "called"
+    further = "" if line_count == len(visible) else "; other lines have the name"
+    return Statement(f"{code(name)} is {verb} by name in {line_list}{further}", tuple(evidence))
+
+
+def _calls(line: str, name: str, language: str) -> bool:
+    """Return whether a line of code has the form of a call, outside of texts and comments."""
+    comment = r"\s--\s.*|\{-(?!#).*?-\}" if language in {"Haskell", "Lua", "Elm", "PureScript"} else r"\s(?://|#)\s.*"
+    bare = re.sub(comment, "", _TEXTS.sub('""', line))
+    escaped = re.escape(name)
+    if language not in _WITHOUT_BRACKETS:
+        if re.match(r"\s*@\w", bare) and language == "Elixir":
+            return False
+        if language in C_FAMILY and _is_prototype(bare, escaped):
+            return False
+        form = _CALL_FORMS.get(language, r"(?<![\w$]){name}\s*\(").format(name=escaped)
+        return re.search(form, bare) is not None
+    # A signature, an equation, a pragma or a list of exports doesn't call it.
+    if re.match(r"\s*(?:module\b|\{-#)", bare) or re.match(
+        rf"\s*{escaped}\b[^=]*(?:::|(?<![=<>/]) ?=(?!=)|\|)|\s*[,(]?\s*{escaped}\s*[,)]?\s*$", bare
+    ):
+        return False
+    return re.search(rf"(?<![\w.']){escaped}(?![\w'])|(?<=[A-Za-z]\.){escaped}(?![\w'])", bare) is not None
+
+
+def _is_prototype(line: str, escaped_name: str) -> bool:
+    """Return whether a word that is no keyword precedes a name in C, as the type of a declaration does."""
+    match = re.match(rf"([\w\s*&:<>,]*[\w*&>])\s*(?<!\w){escaped_name}\s*\(", line)
+    words = [] if match is None else re.findall(r"\w+", match[1])
+    return bool(words) and words[-1] not in {"return", "else", "do", "case", "throw", "co_await", "co_return", "not"}
