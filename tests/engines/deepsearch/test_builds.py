@@ -236,6 +236,15 @@ def test_further_formats_are_read(path: str, text: str, expected: list[tuple[str
     assert [(item.name, item.version) for item in requirements or ()] == expected
 
 
+def test_a_marker_of_python_is_a_part_of_the_requirement() -> None:
+    lines = ["[project]", 'name = "a"', "dependencies = [\"silk>=1; python_version < '3.11'\", 'wool']"]
+    requirements = read_requirements("pyproject.toml", lines) or []
+    assert [(item.name, item.version) for item in requirements] == [
+        ("silk", ">=1; python_version < '3.11'"),
+        ("wool", ""),
+    ]
+
+
 def test_a_scope_makes_another_package() -> None:
     assert not is_same("@types/react", "react")
     assert is_same("@types/react", "@types/react")

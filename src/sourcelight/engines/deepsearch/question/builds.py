@@ -27,7 +27,7 @@ _VERB = (
     r"(?:(?:depend|relie|rel[iy])(?:s|ed|ing)?\s+(?:up)?on|need(?:s|ed)?|require[sd]?|us(?:e|es|ed|ing)|allow(?:s|ed)?"
     r"|support(?:s|ed)?|pin(?:s|ned)?(?:\s+to)?|list(?:s|ed)?|want(?:s|ed)?|declare[sd]?|specif(?:y|ies|ied)"
     r"|accept(?:s|ed)?|expect(?:s|ed)?|install(?:s|ed)?|build(?:s)?\s+(?:with|against|on)|test(?:s|ed)?\s+with"
-    r"|work(?:s)?\s+with|run(?:s)?\s+(?:on|with)|pull(?:s|ed)?\s+in|set(?:s)?|have|has|permit(?:s|ted)?|target(?:s|ed)?)"
+    r"|imports?|imported|suggests?|suggested|work(?:s)?\s+with|run(?:s)?\s+(?:on|with)|pull(?:s|ed)?\s+in|set(?:s)?|have|has|permit(?:s|ted)?|target(?:s|ed)?)"
 )
 _QUALIFIERS = (
     r"(?:direct|external|third[\s-]party|hard|required|mandatory|normal|regular|npm|cargo|python|ruby|maven|declared"
@@ -37,8 +37,9 @@ _QUALIFIERS = (
 _OF_GROUP = {
     "dev": "dev", "development": "dev", "test": "test", "testing": "test", "tests": "test", "optional": "optional",
     "peer": "peer", "build": "build", "runtime": "runtime", "run-time": "runtime", "production": "runtime",
-    "required": "required", "mandatory": "required", "must": "required", "hard": "required", "docs": "doc",
-    "doc": "doc", "documentation": "doc", "direct": "direct", "indirect": "indirect", "transitive": "indirect",
+    "imported": "runtime", "required": "required", "mandatory": "required", "must": "required", "hard": "required",
+    "docs": "doc", "doc": "doc", "documentation": "doc", "direct": "direct", "indirect": "indirect",
+    "transitive": "indirect", "suggested": "suggested",
 }  # fmt: skip
 _CONDITION = (
     r"(?:\s+(?:(?:as|of|for|in|by|on|from|with|during|when|to)\s+)+(?:(?:an?|the|its|our)\s+)?(?P<tail>"
@@ -120,6 +121,10 @@ _LISTED = (
     ),
     _pattern(
         rf"(?:is|are)\s+(?:the\s+)?(?P<name>{_PACKAGE})(?:\s+{_NOUN})?\s+(?P<group>optional|required|mandatory|indirect|a\s+must){_CONDITION}"
+    ),
+    _pattern(
+        rf"(?:is|are)\s+(?:the\s+)?(?P<name>{_PACKAGE})(?:\s+{_NOUN})?\s+(?P<group>suggested|imported|listed|declared)(?:\s+as\s+an?"
+        rf"\s+dependency)?(?:\s+(?:by|in)(?:\s+(?P<tail>[\w./@+-]+))?)?"
     ),
     # "Does it depend on tokio?", "does the api package require lodash"
     _pattern(

@@ -83,7 +83,7 @@ _CLIPPED: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
         re.compile(
             r"^(?:does|do)\s+(?:it\s+)?(?:depend\s+on|have|need|require|use)\s+any(?:thing)?\s+(?:(?:else|outside"
             r"|beyond|except|but)\b"
-            r".*|(?:third[ -]party|external)\s+(?:packages?|librar\w+|modules?|code))$",
+            r".*|(?:(?:third[ -]party|external)\s+)?(?:packages?|librar\w+|modules?|code|gems?|crates?))$",
             re.IGNORECASE,
         ),
         lambda _: "what does it depend on",

@@ -45,7 +45,7 @@ _OWN_WORK = re.compile(
 )
 _GROUPS = {
     "dev": r"dev", "test": r"test", "optional": r"optional|extra|\bhttp2?\b", "peer": r"peer", "build": r"build",
-    "doc": r"doc", "indirect": r"indirect",
+    "doc": r"doc", "indirect": r"indirect", "suggested": r"suggest",
 }  # fmt: skip
 _GROUP_NAMES = {"dev": "development", "test": "test", "doc": "documentation"}
 _VARIABLE = re.compile(r"\$\{?\(?([\w.-]+)\)?\}?")
@@ -303,7 +303,7 @@ def _no_dependency(
     if notes:
         return None
     # What no manifest lists may still be in use: a module of the language, or a copy in the repository.
-    if question.asks in {"use", "need"} and rows:
+    if question.asks in {"use", "need"} and rows and "/" not in question.name:
         return None
     # A manifest has the word, or one that isn't read may list it under another name: neither yes nor no.
     is_manifest = re.compile(f"{MANIFESTS}|{OTHER_MANIFESTS}")

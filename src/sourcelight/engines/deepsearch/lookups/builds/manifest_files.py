@@ -140,7 +140,7 @@ def state_requirement(work: Work, texts: FileTexts, manifest: Manifest, requirem
     is_joined = path.endswith(("pyproject.toml", ".txt", ".cfg", ".py", ".in")) and not path.endswith("CMakeLists.txt")
     version = (
         code(f"{name}{requirement.version}")
-        if is_joined and requirement.version[:1] in "<>=!~" and requirement.version
+        if is_joined and requirement.version[:1] in "<>=!~;" and requirement.version
         else f"{code(name)} {code(requirement.version)}"
         if requirement.version
         else f"{code(name)} without a version"

@@ -98,9 +98,11 @@ def _of_text(lines: Sequence[str], text: str, group: str) -> Requirement | None:
     if match is None:
         return None
     line = next((number for number, line_text in enumerate(lines, 1) if text in line_text), 0)
-    return Requirement(
-        match[1], " ".join(match[3].split()).rstrip(","), group, line or _line_of(lines, match[1], match[3].strip())
-    )
+    line = line or _line_of(lines, match[1], match[3].strip())
+    version = " ".join(match[3].split()).rstrip(",")
+    # A package may be needed on some platforms or versions of Python alone.
+    marker = text.partition(";")[2].strip()
+    return Requirement(match[1], f"{version}; {marker}" if marker else version, group, line)
 
 
 def lists_by_reference(path: str, lines: Sequence[str]) -> bool:
