@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from sourcelight.core.markup import code, count_of, join_words
@@ -44,7 +44,6 @@ def count_files(work: Work) -> Fact:
     notes: list[str] = []
     rows = run_searches(work, queries, notes)
     unique = {(row["repository"], row["path"]): row for row in rows if row["path"]}
-    per = Counter(name for name, _ in unique)
     condition = f" named {format_terms(request.terms)}" if request.relation == "name" else ""
     if request.relation in {"prefix", "suffix", "part"}:
         verb = {"prefix": "start with", "suffix": "end with", "part": "contain"}[request.relation]
@@ -57,27 +56,9 @@ def count_files(work: Work) -> Fact:
         notes=notes,
         unit="files",
     )
-    fact.repositories = per
+    fact.repositories = Counter(name for name, _ in unique)
     if request.kind == "repositories":
-        if request.every and request.relation == "name" and len(request.terms) > 1:
-            having = {
-                (name, term.text)
-                for name, path in unique
-                for term in request.terms
-                if path == term.text or path.endswith(f"/{term.text}")
-            }
-            per = Counter(
-                {name: n for name, n in per.items() if all((name, term.text) in having for term in request.terms)}
-            )
-            condition = f" named {format_terms(request.terms, every=True)}"
-        fact.number, fact.unit = len(per), "repositories"
-        fact.repositories = Counter(dict.fromkeys(per, 1))
-        verb = "have" if len(per) != 1 else "has"
-        fact.subject = f"{noun_for('repository', len(per))} {verb} files{file_conditions(work)}{condition}"
-        table = Rows("Repositories", ("repository", "files"))
-        for name, number in sorted(per.items(), key=lambda item: (-item[1], item[0])):
-            table.add((name, number))
-        fact.tables = [table]
+        _count_repositories(work, fact, unique, condition)
         return fact
     fact.subject = (
         f"{files_noun(work, len(unique))}{file_conditions(work, languages=False)}{condition}"
@@ -88,6 +69,31 @@ def count_files(work: Work) -> Fact:
         table.add((repository, path), CitedLine(repository, commit_of(work, unique[repository, path]), path))
     fact.tables = [table]
     return fact
+
+
+def _count_repositories(work: Work, fact: Fact, files: Collection[tuple[str, str]], condition: str) -> None:
+    """Count the repositories that have the files, each a repository and a path, instead of the files."""
+    request = work.request
+    counts = fact.repositories
+    if request.every and request.relation == "name" and len(request.terms) > 1:
+        present = {
+            (name, term.text)
+            for name, path in files
+            for term in request.terms
+            if path == term.text or path.endswith(f"/{term.text}")
+        }
+        counts = Counter(
+            {name: n for name, n in counts.items() if all((name, term.text) in present for term in request.terms)}
+        )
+        condition = f" named {format_terms(request.terms, every=True)}"
+    fact.number, fact.unit = len(counts), "repositories"
+    fact.repositories = Counter(dict.fromkeys(counts, 1))
+    verb = "have" if len(counts) != 1 else "has"
+    fact.subject = f"{noun_for('repository', len(counts))} {verb} files{file_conditions(work)}{condition}"
+    table = Rows("Repositories", ("repository", "files"))
+    for name, number in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+        table.add((name, number))
+    fact.tables = [table]
 
 
 def _endings(work: Work, paths: Sequence[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,7 @@ from sourcelight.engines.deepsearch.facts.searches import (
     noun_for,
     run_searches,
 )
+from sourcelight.engines.search import Target
 from sourcelight.engines.symbols import LANGUAGES
 
 _IMPORT_WORDS = "(?:include|import|from|require|require_once|use|using|load|source)"
@@ -43,31 +44,17 @@ def count_importing(work: Work) -> Fact:
     request = work.request
     modules = [term.text.strip("/") for term in request.terms]
     fact = Fact(0, "", f"pd.concat([code.imports(name) for name in {work.names!r}])", unit=request.kind)
-    lines = Rows("Imports", ("repository", "path", "line_number", "module"))
-    files: Counter[tuple[str, str]] = Counter()
-    imported: dict[tuple[str, str], set[str]] = defaultdict(set)
     visible = [entry.name for entry in work.inquiry.context.engine.catalog.visible(work.inquiry.context.viewer)]
     targets = {name for name in visible for text in modules if is_named(name, text)}
-    for target in work.targets:
-        name = target.repository.name
-        arguments = {"repo": name, **({"revision": target.commit} if target.revision else {})}
-        answer = work.call("imports", arguments)
-        fact.notes += [f"{name}: {notice}" for notice in limiting_notices(answer)]
-        for row in answer.table.to_pylist():
-            path = row["path"]
-            if not is_of_files(request, path):
-                continue
-            # Nearly every file of the repository itself imports one of its modules.
-            if name in targets and row["target_repository"] == name:
-                continue
-            texts = {text for text in modules if is_import_of(row, text, of_repository=bool(targets))}
-            if texts:
-                files[name, path] += 1
-                imported[name, path] |= texts
-                lines.add(
-                    (name, path, row["line_number"], row["module"]),
-                    CitedLine(name, target.commit, path, row["line_number"] or 1),
-                )
+    files: Counter[tuple[str, str]] = Counter()
+    imported: dict[tuple[str, str], set[str]] = defaultdict(set)
+    lines = Rows("Imports", ("repository", "path", "line_number", "module"))
+    for target, row, texts in _find_imports(work, modules, targets, fact.notes):
+        key = target.repository.name, row["path"]
+        files[key] += 1
+        imported[key] |= texts
+        values = (*key, row["line_number"], row["module"])
+        lines.add(values, CitedLine(target.repository.name, target.commit, row["path"], row["line_number"] or 1))
     if not targets:
         fact.notes += _unread_imports(work, modules, set(files))
     every = request.every and len(modules) > 1
@@ -96,6 +83,29 @@ def count_importing(work: Work) -> Fact:
         table.add((repository, path, entry), CitedLine(repository, target_of.commit if target_of else "", path))
     fact.tables = [table, lines]
     return fact
+
+
+def _find_imports(
+    work: Work, modules: Sequence[str], owners: Collection[str], notes: list[str]
+) -> Iterator[tuple[Target, dict[str, Any], set[str]]]:
+    """Yield the imports of modules: target, row of the import, and the modules that it is of.
+
+    `owners` are the repositories that the question names: what imports their modules counts, except in themselves.
+    """
+    for target in work.targets:
+        name = target.repository.name
+        arguments = {"repo": name, **({"revision": target.commit} if target.revision else {})}
+        answer = work.call("imports", arguments)
+        notes += [f"{name}: {notice}" for notice in limiting_notices(answer)]
+        for row in answer.table.to_pylist():
+            if not is_of_files(work.request, row["path"]):
+                continue
+            # Nearly every file of the repository itself imports one of its modules.
+            if name in owners and row["target_repository"] == name:
+                continue
+            texts = {text for text in modules if is_import_of(row, text, of_repository=bool(owners))}
+            if texts:
+                yield target, row, texts
 
 
 def _unread_imports(work: Work, modules: list[str], counted_files: set[tuple[str, str]]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -77,13 +77,9 @@ def find_main_author(work: Work, paths: PathNames) -> Fact | None:
     total = sum(counts.values())
     if not total:
         return None
-    table = Rows("Lines by author", ("author", "address", "lines", "share"))
-    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    for (name, address), number in ranked:
-        table.add((name, address, number, f"{100 * number / total:.1f} %"))
     # A person with two addresses that no mailmap joins is one person to a reader.
     by_name: Counter[str] = Counter()
-    for (name, _), number in ranked:
+    for (name, _), number in counts.items():
         by_name[name] += number
     name, number = min(by_name.items(), key=lambda item: (-item[1], item[0]))
     addresses = sum(author == name for author, _ in counts)
@@ -105,7 +101,7 @@ def find_main_author(work: Work, paths: PathNames) -> Fact | None:
         fact.rule += " Not every line is compared with `git blame`; `exact=True` compares all."
     if work.request.event == "owner":
         fact.sentences.append("No CODEOWNERS file names an owner, so this is the main author.")
-    fact.tables = [table]
+    fact.tables = [_lines_by_author(counts, total)]
     fact.adds_up = False
     if request.period.text:
         fact.unapplied.append(request.period.text)
@@ -144,6 +140,13 @@ def _count_lines(work: Work, targets: Sequence[tuple[str, str]]) -> _LineCounts:
         for row in answer.table.to_pylist():
             counts.lines[row["author"], row["author_email"]] += row["lines"]
     return counts
+
+
+def _lines_by_author(counts: Mapping[tuple[str, str], int], total: int) -> Rows:
+    table = Rows("Lines by author", ("author", "address", "lines", "share"))
+    for (name, address), number in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+        table.add((name, address, number, f"{100 * number / total:.1f} %"))
+    return table
 
 
 def concrete_paths(work: Work, paths: PathNames) -> list[tuple[str, str]]:
