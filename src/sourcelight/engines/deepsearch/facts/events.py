@@ -25,6 +25,7 @@ from sourcelight.engines.deepsearch.facts.ownership import concrete_paths, find_
 from sourcelight.engines.deepsearch.facts.paths import PathNames, describe_missing_paths
 from sourcelight.engines.deepsearch.facts.searches import make_pattern, make_queries, noun_for, run_searches
 from sourcelight.engines.deepsearch.markdown import inline
+from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.repos import resolve
 
 _NO_MERGES = "Merges are left out, because they have no changes of their own."
@@ -253,16 +254,8 @@ def _find_path_change(work: Work, paths: PathNames) -> Fact | None:
     table = commit_fact.tables[0]
     arguments = commit_arguments(work, [])
     rows = work.call("commit_search", arguments).table.to_pylist()
-    # If a name means one file, its path is clearer than the search pattern.
     concrete = concrete_paths(work, paths)
-    path_names = (
-        [concrete[0][1]]
-        if len(concrete) == 1 and len(request.paths) == 1
-        else [path.glob.removeprefix("**/") for path in request.paths]
-    )
-    paths_text = " and ".join(map(code, path_names)) or "the history"
-    if len(concrete) > 1 and len(request.paths) == 1 and request.paths[0].is_file:
-        paths_text = f"one of {len(concrete):,} files named {code(path_names[0])}"
+    paths_text = _paths_text(request, concrete)
     fact = Fact(
         None,
         "",
@@ -313,6 +306,19 @@ def _find_path_change(work: Work, paths: PathNames) -> Fact | None:
     table.title = "Commits"
     fact.tables = [table]
     return fact
+
+
+def _paths_text(request: FactRequest, concrete: Sequence[tuple[str, str]]) -> str:
+    """Name the files or directories of a request; `concrete` are those that its paths mean."""
+    if not request.paths:
+        return "the history"
+    names = [path.glob.removeprefix("**/") for path in request.paths]
+    if len(request.paths) > 1 or not concrete:
+        return " and ".join(map(code, names))
+    if len(concrete) > 1 and request.paths[0].is_file:
+        return f"one of {len(concrete):,} files named {code(names[0])}"
+    # If a name means one file, its path is clearer than the search pattern.
+    return code(concrete[0][1] if len(concrete) == 1 else names[0])
 
 
 def _verb_of(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from sourcelight.core.markup import count_of
@@ -44,10 +44,7 @@ def count_texts(work: Work) -> Fact:
     if unit == "repositories":
         queries, rows = _find_in_repositories(work, notes, left_out, every=every)
     else:
-        is_one_line = unit == "lines" and every
-        pattern = _one_line(request) if is_one_line else make_pattern(request.terms, called=called, every=every)
-        lacking = "".join(f" NOT /{expression(term, called=called)}/" for term in request.lacking)
-        queries = make_queries(work, f"case:yes type:file {pattern}{lacking}")
+        queries = _line_queries(work, every=every, is_one_line=unit == "lines" and every)
         rows = _find_lines(work, queries, notes, left_out)
     terms = format_terms(request.terms, every=every)
     if request.lacking:
@@ -81,11 +78,16 @@ def count_texts(work: Work) -> Fact:
     fact.unread += ["large"] if left_out else []
     if called:
         fact.sentences.append("A definition with a parenthesis after the name matches like a call.")
-    table = Rows("Files", ("repository", "path", "matches" if unit != "lines" else "lines"))
-    for (repository, path), number in sorted(files.items(), key=lambda item: (-item[1], item[0])):
-        table.add((repository, path, number), CitedLine(repository, commit_of(work, {"repository": repository}), path))
+    table = _files_table(work, files, "matches" if unit != "lines" else "lines")
     fact.tables = [table] if "files" in {unit, request.group} or unit == "repositories" else [lines, table]
     return fact
+
+
+def _files_table(work: Work, files: Mapping[tuple[str, str], int], unit: str) -> Rows:
+    table = Rows("Files", ("repository", "path", unit))
+    for (repository, path), number in sorted(files.items(), key=lambda item: (-item[1], item[0])):
+        table.add((repository, path, number), CitedLine(repository, commit_of(work, {"repository": repository}), path))
+    return table
 
 
 def _subject(work: Work, unit: str, number: int, terms: str) -> str:
@@ -100,6 +102,15 @@ def _subject(work: Work, unit: str, number: int, terms: str) -> str:
         return f"{files_noun(work, number)}{file_conditions(work, languages=False)} {verb} {terms}"
     noun = noun_for({"lines": "line", "repositories": "repository"}[unit], number)
     return f"{noun}{file_conditions(work)} {verb} {terms}"
+
+
+def _line_queries(work: Work, *, every: bool, is_one_line: bool) -> list[str]:
+    """Return searches for lines with the terms; with `is_one_line`, one line must have every term."""
+    request = work.request
+    called = request.relation == "call"
+    pattern = _one_line(request) if is_one_line else make_pattern(request.terms, called=called, every=every)
+    lacking = "".join(f" NOT /{expression(term, called=called)}/" for term in request.lacking)
+    return make_queries(work, f"case:yes type:file {pattern}{lacking}")
 
 
 def _find_lines(work: Work, queries: Sequence[str], notes: list[str], left_out: list[str]) -> list[dict[str, Any]]:
