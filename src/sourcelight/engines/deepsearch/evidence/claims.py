@@ -95,7 +95,7 @@ CLAIMS: Sequence[Claim] = (
         ("`…` is called by …", "`…` is called by name in …", "`…` is called or referenced by name in …"),
         "lines",
         "Each cited line has the call. The number counts calls outside of tests that navigation resolves, and says "
-        '"calls or references" unless each has a bracket behind the name. The '
+        '"calls or references" unless each has a bracket after the name. The '
         'sentence says if other lines have the name, so it accounts for every line: "by name" if a call may be of '
         "another definition, \"at least\" if a file with the name couldn't be parsed.",
         "lines with the name",
@@ -142,16 +142,16 @@ CLAIMS: Sequence[Claim] = (
     Claim(
         ("The body of `…` lists …",),
         "lines",
-        "The cited lines of the enum have the names. A grammar and a reading of the body by commas or cases give the "
-        "same ones, and no condition of a preprocessor leaves some out.",
+        "The cited lines of the enum have the names. A grammar and a second reading of the body, by commas or cases, "
+        "find the same names, and no preprocessor condition excludes any.",
         _PLACES,
         ("members.find_members",),
     ),
     Claim(
         ("`…` imports …",),
         "lines",
-        'The cited lines of the file import the modules. The sentence names all of them, or says "at least": a grammar '
-        "finds no further statement.",
+        'The cited lines of the file import the modules. The sentence says "at least", unless it names all of them and '
+        "a grammar finds no other statement.",
         _PLACES,
         ("answering.find_file_imports",),
     ),

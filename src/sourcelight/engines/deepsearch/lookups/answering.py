@@ -270,9 +270,7 @@ def find_file_imports(work: Work, paths: PathNames, path: str) -> Finding | None
         for name, line in list(first_lines.items())[len(visible) : len(visible) + MAX_DETAILS]
     ]
     finding.heading = "Further imports"
-    finding.method.append(
-        "Lines that import something count as they are written, each module once, also those under a condition."
-    )
+    finding.method.append("Counts import statements as written, each module once, also statements under a condition.")
     return finding
 
 

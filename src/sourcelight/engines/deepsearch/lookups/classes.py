@@ -121,7 +121,7 @@ def _find_traits(
         return None
     finding = Finding(Statement(f"{code(name)} {' and '.join(parts)}", tuple(evidence)), "bases", notes=notes)
     finding.queries = [join_queries([*queries, *searches])]
-    finding.method.append("Blocks of `impl` count by their first line; those that a macro makes are not listed.")
+    finding.method.append("Lists blocks of `impl` by their first line, without blocks that a macro creates.")
     return finding
 
 

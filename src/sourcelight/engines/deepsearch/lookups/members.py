@@ -58,7 +58,7 @@ def find_members(work: Work, locations: Sequence[DefinitionLocation], name: str,
         body = lines[location.definition.begin_line - 1 : members[-1].line + 1]
         if any(re.match(r"\s*#\s*if|\s*#\[cfg", line) for line in body):
             names += ", some of them under a condition,"
-        among = f"{len(members):,} members, among them " if len(members) > len(visible) else ""
+        among = f"{len(members):,} members, including " if len(members) > len(visible) else ""
         sentences.append(f"{among}{names} in {location_text}")
         line_numbers = sorted({location.definition.line, *(member.line for member in visible)})
         is_short = line_numbers[-1] - line_numbers[0] < MAX_LINES
