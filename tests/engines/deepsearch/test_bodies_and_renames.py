@@ -33,6 +33,7 @@ FILES: dict[str | bytes, str | bytes | None] = {
         "from .lakes import (\n    Lake,\n)\n\n\n"
         'class Kind(enum.Enum):\n    """Kinds.\n\n    FAKE = 3\n    """\n\n    A = 1  # B = 2\n    C: int = 2\n\n'
         "    def d(self) -> int:\n        E = 3\n        return E\n\n\nclass Plain:\n    A = 1\n\n\n"
+        "class Paired(enum.Enum):\n    A, B = 1, 2\n\n\n"
         "class Grown(enum.Enum):\n    A = 1\n    for name in ponds:\n        locals()[name] = name\n"
     ),
     "src/shore.rs": (
@@ -45,6 +46,13 @@ FILES: dict[str | bytes, str | bytes | None] = {
         "impl fmt::Display for Reed {}\nimpl<'a> From<&'a str> for Reed {}\n"
         "// impl Gone for Reed {}\nimpl Iterator for Reeds {}\nimpl<F: Fn(u8) -> u8> Run<F> for Reed {}\n"
     ),
+    "vars.tf": 'variable "inlet" {\n  default = 1\n}\n\nresource "aws_lake" "outlet" {\n}\n',
+    "src/Chase.java": (
+        'class Chase {\n  void pursue(int a) { }\n  /* pursue(3); */\n  String s = "pursue(4)"; //pursue(5)\n}\n'
+        "class Hunt extends Chase {\n  @Override void pursue(int a) { }\n}\n"
+    ),
+    "web/glide.js": "const glide = () => 1\nconst text = `\nglide(2)\n`\nclass Swan { glide() { return 3 } }"
+    " //glide(4)\n",
     "src/heron.h": (
         "class [[nodiscard]] Grebe : public Heron {\n};\nclass Bittern : public Heron {\n};\n"
         "// class Gone : public Heron {\nvoid fly(Heron &heron);\nclass Heron;\n"
@@ -150,6 +158,8 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
         ("What is the default of `opts` of `dive`?", "The default of `opts` of `dive` is `[]`, in"),
         ("What is the default of `isFrozen`?", "The default of the parameter `isFrozen` is `true`, in"),
         ("What is the default of `speed` of `skate`?", "The default of `speed` of `skate` has several values: `3` in"),
+        ("Where is `inlet` declared?", "`inlet` is defined in `vars.tf`, line 1"),
+        ("Where is `outlet` defined?", "`outlet` is defined in `vars.tf`, line 5"),
         ("Which classes derive from `Heron`?", "**2** classes name `Heron` as a base in their declarations: `Grebe` "),
         ("Which types implement `Stork`?", "At least **2** types name `Stork` as a base in their declarations"),
         (
@@ -181,10 +191,16 @@ def test_a_sentence_has_what_the_lines_have(engine: LocalEngine, question: str, 
         "What are the members of the enum grown?",  # a macro makes them
         "What are the members of Grown?",  # a loop makes further ones
         "What are the members of Plain?",  # no enum
+        "What are the members of Paired?",  # several on one line
     ],
 )
 def test_members_that_are_not_certain_are_not_stated(engine: LocalEngine, question: str) -> None:
     assert "The body of" not in research(engine, question).text
+
+
+@pytest.mark.parametrize("question", ["What calls `pursue`?", "What calls `glide`?"])
+def test_texts_comments_and_other_definitions_call_nothing(engine: LocalEngine, question: str) -> None:
+    assert "is called" not in research(engine, question).text
 
 
 def test_a_question_about_a_commit_may_name_its_repository(engine: LocalEngine) -> None:

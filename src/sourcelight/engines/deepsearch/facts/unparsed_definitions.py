@@ -1,4 +1,4 @@
-"""Definitions in files that no grammar parses, by the form of a line: ``defp name(`` of Elixir, ``name ::`` of Haskell.
+"""Definitions and calls in files that no grammar parses, by the form of a line, such as ``defp name(`` of Elixir.
 
 The line that is cited proves each of them. Files without an ending count by their first line, such as shell scripts.
 """
@@ -89,6 +89,10 @@ _FORMS: Mapping[str, Sequence[str]] = {
     ),
     "PowerShell": (r"\s*(?i:(?P<kind>function|filter|class|enum))\s+{name}(?![\w-])",),
     "Vim Script": (r"\s*(?P<kind>fu(?:nction)?)!?\s+(?:\w+[:#])*{name}\s*\(",),
+    "HCL": (
+        r"\s*(?P<kind>variable|output|module|provider)\s+\"{name}\"\s*\{{",
+        r"\s*(?P<kind>resource|data)\s+\"[\w-]+\"\s+\"{name}\"\s*\{{",
+    ),
     "CMake": (r"\s*(?i:(?P<kind>function|macro))\s*\(\s*{name}\b",),
     "Python": (r"\s*(?:async\s+)?(?P<kind>def|class)\s+{name}\b", r"{name}\s*(?::[^=]+)?=(?!=)"),
     "Ruby": (r"\s*(?P<kind>def|class|module)\s+(?:self\.|\w+::)*{name}(?![\w?!])",),
@@ -105,12 +109,13 @@ _FORMS: Mapping[str, Sequence[str]] = {
     "Scala": (rf"\s*{_JAVA_WORDS}(?P<kind>class|object|trait|enum|def)\s+{{name}}\b",),
     "PHP": (r"\s*(?:\w+\s+)*(?P<kind>function|class|interface|trait|enum)\s+{name}\b",),
 }
-_SAME_FORMS = {"Objective-C++": "Objective-C", "Common Lisp": "Clojure", "TypeScript": "JavaScript"}
+_SAME_FORMS = {"Objective-C++": "Objective-C", "Common Lisp": "Clojure", "Terraform": "HCL", "TypeScript": "JavaScript"}
 _KINDS = {
     "class": "class", "actor": "class", "struct": "struct", "mutable struct": "struct", "defrecord": "class",
     "deftype": "class", "enum": "enum", "protocol": "interface", "interface": "interface", "trait": "interface",
     "defprotocol": "interface", "implementation": "class", "mixin": "class", "extension": "class", "let": "constant",
     "const": "constant", "static const": "constant", "@": "constant", "define": "constant", "var": "variable",
+    "variable": "variable", "output": "module", "provider": "module", "resource": "module",
     "record": "class", "object": "class", "static": "constant",
     "local": "variable", "defonce": "variable", "defmodule": "module", "module": "module",
     "package": "module", "case": "enummember", "data": "type", "newtype": "type", "type": "type", "typealias": "type",
@@ -251,3 +256,54 @@ def _is_in_text(lines: Sequence[str], number: int) -> bool:
     """Return whether a line is within a text of several lines, as an example in the documentation of Elixir is."""
     before = "\n".join(lines[: number - 1])
     return before.count('"""') % 2 == 1 or before.count("~S'''") > before.count("\n'''")
+
+
+_MAX_CALL_LINE = 1_000
+"""Characters of a line in which a call is looked for."""
+WITHOUT_BRACKETS = frozenset({"Haskell", "OCaml", "F#", "Elm", "PureScript"})
+_CALL_FORMS: Mapping[str, str] = {
+    "Elixir": r"(?:(?<![\w@:]){name}\s*\(|\|>\s*(?:\w+\.)*{name}\b|&(?:\w+\.)*{name}/\d)",
+    "Perl": r"(?:(?<![\w$@%]){name}\s*\(|->\s*{name}\b|&(?:\w+::)*{name}\b)",
+    "Clojure": r"\((?:\w+/)?{name}(?=[\s)])",
+    "Lua": r"(?<![\w]){name}\s*[(\"{{]",
+    "Objective-C": r"(?:(?<![\w$]){name}\s*\(|\[[^\]]*\s{name}[:\]])",
+    "Swift": r"(?<![\w$]){name}\s*(?:<[^<>()]*>)?\s*[({{]",
+    "Dart": r"(?<![\w$]){name}\s*(?:<[^()]*>)?\(",
+}
+"""Forms of calls, by language; elsewhere a bracket follows the name."""
+_TEXTS = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
+
+
+def has_call(line: str, name: str, language: str) -> bool:
+    """Return whether a line of code has the form of a call, outside of texts and comments."""
+    comment = r"\s--\s.*|\{-(?!#).*?-\}" if language in {"Haskell", "Lua", "Elm", "PureScript"} else r"\s(?://|#).*"
+    bare = re.sub(comment, "", _TEXTS.sub('""', line[:_MAX_CALL_LINE]))
+    escaped = re.escape(name)
+    if language not in WITHOUT_BRACKETS:
+        if re.match(r"\s*@\w", bare) and language == "Elixir":
+            return False
+        if language in _WITH_TYPES_FIRST and _is_prototype(bare, escaped):
+            return False
+        form = _CALL_FORMS.get(language, r"(?<![\w$]){name}\s*\(").format(name=escaped)
+        return re.search(form, bare) is not None
+    # A signature, an equation, a pragma or a list of exports doesn't call it.
+    if re.match(r"\s*(?:module\b|\{-#)", bare) or re.match(
+        rf"\s*{escaped}\b[^=]*(?:::|(?<![=<>/]) ?=(?!=)|\|)|\s*[,(]?\s*{escaped}\s*[,)]?\s*$", bare
+    ):
+        return False
+    return re.search(rf"(?<![\w.']){escaped}(?![\w'])|(?<=[A-Za-z]\.){escaped}(?![\w'])", bare) is not None
+
+
+_BEFORE_CALLS = frozenset([
+    "return", "else", "do", "case", "throw", "co_await", "co_return", "not", "new", "await", "yield", "assert", "in",
+    "is", "and", "or",
+])  # fmt: skip
+"""Keywords that precede a call; any other word before a name is a type."""
+_WITH_TYPES_FIRST = frozenset({"C", "C++", "Cuda", "Objective-C++", "Java", "C#"})
+
+
+def _is_prototype(line: str, escaped_name: str) -> bool:
+    """Return whether a word that is no keyword precedes a name, as the type of a declaration does in C or Java."""
+    match = re.match(rf"([\w\s*&:<>,]*[\w*&>])\s*(?<!\w){escaped_name}\s*\(", line)
+    words = [] if match is None else re.findall(r"\w+", match[1])
+    return bool(words) and words[-1] not in _BEFORE_CALLS

@@ -19,10 +19,11 @@ from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.kinds import KEYWORDS
 from sourcelight.engines.deepsearch.facts.model import Work, format_call
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
-from sourcelight.engines.deepsearch.facts.subclasses import C_FAMILY
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import (
     PROGRAMMING_LANGUAGES,
     UNPARSED_LANGUAGES,
+    WITHOUT_BRACKETS,
+    has_call,
     is_parsed,
     is_unread_code,
     reader_of,
@@ -268,18 +269,6 @@ def _statement(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> Statemen
 
 _MAX_CALLS = 4
 """Lines with calls that a headline names."""
-_WITHOUT_BRACKETS = frozenset({"Haskell", "OCaml", "F#", "Elm", "PureScript"})
-_CALL_FORMS: Mapping[str, str] = {
-    "Elixir": r"(?:(?<![\w@:]){name}\s*\(|\|>\s*(?:\w+\.)*{name}\b|&(?:\w+\.)*{name}/\d)",
-    "Perl": r"(?:(?<![\w$@%]){name}\s*\(|->\s*{name}\b|&(?:\w+::)*{name}\b)",
-    "Clojure": r"\((?:\w+/)?{name}(?=[\s)])",
-    "Lua": r"(?<![\w]){name}\s*[(\"{{]",
-    "Objective-C": r"(?:(?<![\w$]){name}\s*\(|\[[^\]]*\s{name}[:\]])",
-    "Swift": r"(?<![\w$]){name}\s*(?:<[^<>()]*>)?\s*[({{]",
-    "Dart": r"(?<![\w$]){name}\s*(?:<[^()]*>)?\(",
-}
-"""Forms of calls, by language; elsewhere a bracket follows the name."""
-_TEXTS = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
 
 
 def _no_callers(
@@ -369,7 +358,14 @@ def _state_unparsed(
             continue
         if key not in code_numbers:
             code_numbers[key] = {number for number, _ in recount.code_lines(texts, work, *key)}
-        if row["line_number"] in code_numbers[key] and _calls(row["line"] or "", name, language):
+        target = work.inquiry.pins.of(row["repository"])
+        # Another definition of the name looks like a call where no keyword precedes it.
+        is_definition = target is not None and (
+            definition_at(texts, target, row["path"], name, row["line_number"]) is not None
+        )
+        if is_definition or not _is_call(row, name) or row["line_number"] not in code_numbers[key]:
+            continue
+        if has_call(row["line"] or "", name, language):
             calling.append(row)
     if not calling:
         return None
@@ -382,34 +378,7 @@ def _state_unparsed(
                 texts.evidence(target, row["path"], row["line_number"], row["line_number"], "usage", 0.0, (name,))
             )
     line_list = join_words([f"line {row['line_number']:,} of {code(row['path'])}" for row in visible])
-    is_reference = any(language_of(row["path"]) in _WITHOUT_BRACKETS for row in calling)
+    is_reference = any(language_of(row["path"]) in WITHOUT_BRACKETS for row in calling)
     verb = "called or referenced" if is_reference else "called"
     further = "" if line_count == len(visible) else "; other lines have the name"
     return Statement(f"{code(name)} is {verb} by name in {line_list}{further}", tuple(evidence))
-
-
-def _calls(line: str, name: str, language: str) -> bool:
-    """Return whether a line of code has the form of a call, outside of texts and comments."""
-    comment = r"\s--\s.*|\{-(?!#).*?-\}" if language in {"Haskell", "Lua", "Elm", "PureScript"} else r"\s(?://|#)\s.*"
-    bare = re.sub(comment, "", _TEXTS.sub('""', line))
-    escaped = re.escape(name)
-    if language not in _WITHOUT_BRACKETS:
-        if re.match(r"\s*@\w", bare) and language == "Elixir":
-            return False
-        if language in C_FAMILY and _is_prototype(bare, escaped):
-            return False
-        form = _CALL_FORMS.get(language, r"(?<![\w$]){name}\s*\(").format(name=escaped)
-        return re.search(form, bare) is not None
-    # A signature, an equation, a pragma or a list of exports doesn't call it.
-    if re.match(r"\s*(?:module\b|\{-#)", bare) or re.match(
-        rf"\s*{escaped}\b[^=]*(?:::|(?<![=<>/]) ?=(?!=)|\|)|\s*[,(]?\s*{escaped}\s*[,)]?\s*$", bare
-    ):
-        return False
-    return re.search(rf"(?<![\w.']){escaped}(?![\w'])|(?<=[A-Za-z]\.){escaped}(?![\w'])", bare) is not None
-
-
-def _is_prototype(line: str, escaped_name: str) -> bool:
-    """Return whether a word that is no keyword precedes a name in C, as the type of a declaration does."""
-    match = re.match(rf"([\w\s*&:<>,]*[\w*&>])\s*(?<!\w){escaped_name}\s*\(", line)
-    words = [] if match is None else re.findall(r"\w+", match[1])
-    return bool(words) and words[-1] not in {"return", "else", "do", "case", "throw", "co_await", "co_return", "not"}

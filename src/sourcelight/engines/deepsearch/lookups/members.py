@@ -232,6 +232,10 @@ def _python_members(lines: Sequence[str], line: int, name: str) -> list[EnumMemb
         # A condition or a loop in the body may add members or leave some out.
         if re.match(r"\s*(?:if|for|while|with|try|exec|vars|locals)\b", text):
             return None
+        # Several members on one line have forms that aren't read here.
+        bare = _NO_CODE.sub(_blank, text).partition("#")[0]
+        if ";" in bare or re.match(r"\s*\w+\s*(?:,[\w\s,]*=|=\s*\w+\s*=)(?!=)", bare) is not None:
+            return None
         match = re.match(r"\s*([A-Za-z]\w*)\s*(?::[^=]+)?=(?!=)", text)
         if match is not None:
             members.append(EnumMember(match[1], number))

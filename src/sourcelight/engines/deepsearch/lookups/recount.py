@@ -41,6 +41,8 @@ _WITH_KEYWORD = {
 """Languages in which a line that defines such a thing begins with a word for it."""
 _OF_BODIES = frozenset({"class", "struct"})
 """Kinds that a keyword, a name and a body define in C++."""
+_WITH_TEMPLATES = frozenset({"JavaScript", "TypeScript", "TSX", "Go"})
+"""Languages in which a text between backquotes may go over several lines."""
 _COMMENT = re.compile(r"\s*(?:#(?!\[)|//|/\*|\*(?:[\s/]|$)|--\s|;|<!--)")
 
 
@@ -72,7 +74,10 @@ def code_lines(texts: FileTexts, work: Work, repository: str, path: str) -> Iter
             continue
         if _COMMENT.match(line) is None:
             yield number, line
-        until = "-}" if language == "Haskell" and line.count("{-") > line.count("-}") else _find_end(line)
+        if language in _WITH_TEMPLATES and _COMMENT.match(line) is None and line.count("`") % 2:
+            until = "`"
+        else:
+            until = "-}" if language == "Haskell" and line.count("{-") > line.count("-}") else _find_end(line)
 
 
 def _find_end(line: str) -> str:
