@@ -193,7 +193,7 @@ def test_what_the_service_could_not_encode_is_told_to_the_engine() -> None:
         line = "x" * 5_000_000
         columns = {"type": ["content"], "repository": ["one"], "line": [line]}
         yield MatchBatch(pa.RecordBatch.from_pydict(columns))
-        reports.append(set(cancellation.untold))
+        reports.append(set(cancellation.unsent_repositories))
         yield Done()
 
     def encode(_: MatchBatch, __: Mapping[str, RepositoryInfo]) -> Iterator[bytes]:
@@ -216,11 +216,11 @@ def test_what_the_service_could_not_encode_is_told_to_the_engine() -> None:
     assert items == [EncodedMatches(b"[1]"), Done()]
 
 
-def test_untold_matches_are_a_skipped_item_of_the_final_progress(engine: LocalEngine) -> None:
+def test_unsent_matches_are_a_skipped_item_of_the_final_progress(engine: LocalEngine) -> None:
     cancellation = Cancellation()
     events = engine.stream(SearchRequest("needle"), Viewer.owner(), cancellation)
     first = next(event for event in events if isinstance(event, MatchBatch))
-    cancellation.untold.add(first.repositories[0].name)
+    cancellation.unsent_repositories.add(first.repositories[0].name)
     last = [event for event in events if isinstance(event, Progress)][-1]
     (item,) = (item for item in last.skipped if item.reason == "shard-timeout")
     assert "that the time limit left out" in item.message

@@ -25,14 +25,14 @@ class Cancellation:
 
     Attributes
     ----------
-    untold
+    unsent_repositories
         Repositories whose matches did not reach the reader in time.
     """
 
     def __init__(self, timeout_s: float | None = None) -> None:
         self._event = threading.Event()
         self._deadline = None if timeout_s is None else time.monotonic() + timeout_s
-        self.untold: set[str] = set()
+        self.unsent_repositories: set[str] = set()
 
     def limit(self, timeout_s: float | None) -> None:
         """Set the time limit to at most `timeout_s` seconds from now; an earlier limit stays. None: no change."""
@@ -91,7 +91,7 @@ def run_with_deadline(work: Callable[[], _Result], cancellation: Cancellation, g
 
     Raises
     ------
-    Late
+    DeadlineExceeded
         `grace_s` seconds after the limit.
     """
     remaining_s = cancellation.remaining_s
@@ -152,9 +152,8 @@ def steps_with_deadline(
     """Yield `parts`, and end soon after the time limit even in the middle of one.
 
     One step can be a library call that can't be stopped: an expensive regular expression over a line of a megabyte
-    takes a second. Steps run in `worker`, one when it is asked for; the one that is late is left behind and ends at its
-    next check. Without a time limit, while it is `AMPLE_S` away, or where steps are `brief` or look at the time
-    themselves, `worker` rests.
+    takes a second. Steps run in `worker`, each when it is asked for; a late one is left behind and ends at its next
+    check. They run in this thread without a time limit, while the limit is `AMPLE_S` away, or if all are `brief`.
     """
     return parts if brief or cancellation.remaining_s is None else _timed_steps(parts, cancellation, worker)
 
@@ -192,7 +191,7 @@ def run_in_thread(work: Callable[[Cancellation], None], cancellation: Cancellati
     When `cancellation` stops, or the caller loses interest, the work is asked to end and waited for. What it raises is
     raised here.
     """
-    # Its own one: leaving the loop early has to stop the work, but must not cancel the caller's request.
+    # A cancellation of its own: leaving the loop early has to stop the work, but must not cancel the caller's request.
     inner = Cancellation()
     errors: list[BaseException] = []
 

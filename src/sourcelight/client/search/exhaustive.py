@@ -101,7 +101,7 @@ class ExhaustiveSearch(BackendWrapper):
         at_once: int = AT_ONCE,
     ) -> None:
         super().__init__(backend)
-        self.on_progress = on_progress or _untold
+        self.on_progress = on_progress or _ignore_progress
         self._max_requests = max_requests
         self._at_once = at_once
         self._work: _PartQueue | None = None
@@ -127,7 +127,7 @@ class ExhaustiveSearch(BackendWrapper):
                 yield event
 
 
-def _untold(done: int, total: int, matches: int) -> None:
+def _ignore_progress(done: int, total: int, matches: int) -> None:
     """Ignore a report."""
     del done, total, matches
 

@@ -70,15 +70,15 @@ def names(items: Collection[str], limit: int = 10) -> str:
     return "\n".join(lines + (["- ..."] if len(items) > limit else []))
 
 
-def timed_out(repositories: list[str], limit_s: float | None, untold: Collection[str] = ()) -> Skipped:
-    """These repositories were not, or not wholly, searched in time; of `untold` not all that was found was written."""
+def timed_out(repositories: list[str], limit_s: float | None, unsent: Collection[str] = ()) -> Skipped:
+    """These repositories were not, or not wholly, searched in time; of `unsent` not all that was found was written."""
     after = f" within {limit_s:g} s" if limit_s is not None else ""
-    unwritten = f"\nThese have matches that the time limit left out:\n{names(sorted(untold))}"
+    unwritten = f"\nThese have matches that the time limit left out:\n{names(sorted(unsent))}"
     return Skipped(
         reason="shard-timeout",
         title=f"{amount(len(repositories))} timed out",
         message=f"These repositories were not searched completely{after}:\n{names(repositories)}"
-        + (unwritten if untold else ""),
+        + (unwritten if unsent else ""),
         severity="warn",
         suggested=QuerySuggestion(title="increase timeout", query_expression=f"timeout:{longer_timeout(limit_s)}"),
     )

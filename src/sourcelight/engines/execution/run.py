@@ -162,14 +162,14 @@ class SearchExecution:
     def _closing(self, limit: int, allowed_s: float | None) -> Iterator[Event]:
         cancellation = self.task.cancellation
         report = self.source.report(self.tally.repositories, limit_hit=self._limit_hit)
-        # `untold` has repositories that an engine thread had still in hand when the deadline passed.
-        timed_out = sorted(cancellation.untold.union(report.late_repositories))
+        # `unsent_repositories` has repositories that an engine thread had still in hand when the deadline passed.
+        timed_out = sorted(cancellation.unsent_repositories.union(report.late_repositories))
         skipped = report.skipped
         capped = limit if self._limit_hit else report.capped
         if capped:
             skipped.append(match_limit(capped))
         if timed_out and self.tally.matches:
-            skipped.append(limit_items.timed_out(timed_out, allowed_s, cancellation.untold))
+            skipped.append(limit_items.timed_out(timed_out, allowed_s, cancellation.unsent_repositories))
         skipped += self._excluded_items()
         # Only then are the counts of filters exact, and only then is "no match" a statement about the code.
         exhaustive = not (capped or timed_out) and report.is_complete

@@ -257,7 +257,7 @@ class Producer:
             self._mark("batch encoded")
         except DeadlineExceeded:
             column = event.batch.column(event.batch.schema.get_field_index("repository"))
-            self.cancellation.untold.update(column.unique().to_pylist())
+            self.cancellation.unsent_repositories.update(column.unique().to_pylist())
             self._mark("no time to encode the batch")
 
     def _next(self, payloads: Iterator[bytes], *, limited: bool) -> bytes | None:

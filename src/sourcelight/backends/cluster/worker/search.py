@@ -150,7 +150,7 @@ class ShardSearch:
         source, outcome, cancellation = self._source, self.outcome, self._task.cancellation
         plans, scoper, commits = source.plans, source.scoper, source.commits
         if cancellation.expired and not outcome.limit_hit:
-            outcome.timed_out = sorted(cancellation.untold.union(source.late_repositories()))
+            outcome.timed_out = sorted(cancellation.unsent_repositories.union(source.late_repositories()))
         outcome.failed = dict(source.failed)
         outcome.name_only = source.unread_files()
         outcome.missing = {name: list(paths) for name, paths in source.missing_names().items()}

@@ -30,7 +30,7 @@ class InvalidPredicate(Predicate):
 
 
 def predicate(on: str, spelled_name: str, text: str, *, negated: bool) -> Predicate:
-    """Return the node for ``on:written(text)`` with its canonical name and arguments.
+    """Return the node for ``on:spelled_name(text)``, with its canonical name and its arguments.
 
     Parameters
     ----------
@@ -44,16 +44,17 @@ def predicate(on: str, spelled_name: str, text: str, *, negated: bool) -> Predic
         Whether the filter is negated.
     """
     name, read = _READERS[on, spelled_name]
-    forbidden = NOT_NEGATABLE.get((on, name)) if negated else None
-    problem = f'search predicate "{forbidden}" does not support negation'
-    args: Arguments = {}
-    try:
-        args = {} if forbidden else read(text)
-    except QueryError as error:
-        forbidden, problem = problem, error.message
-    if forbidden:
+
+    def invalid(problem: str) -> InvalidPredicate:
         return InvalidPredicate(on, name, {}, negated, f"invalid predicate value: {problem}")
-    return Predicate(on, name, args, negated=negated and on != "rev")
+
+    if negated and (on, name) in NOT_NEGATABLE:
+        return invalid(f'search predicate "{NOT_NEGATABLE[on, name]}" does not support negation')
+    try:
+        arguments = read(text)
+    except QueryError as error:
+        return invalid(error.message)
+    return Predicate(on, name, arguments, negated=negated and on != "rev")
 
 
 def _single(key: str, problem: str) -> Callable[[str], Arguments]:
