@@ -331,7 +331,8 @@ CLAIMS: Sequence[Claim] = (
         (
             "texts.count_texts", "texts._count_without", "files.count_files", "files.count_folders",
             "files.count_languages", "files.count_lines", "files.count_repositories",
-            "files.count_repositories_without", "definitions.count_definitions", "definitions._by_place",
+            "files.count_repositories_without", "files._count_repositories", "definitions.count_definitions",
+            "definitions._by_place",
             "definitions._add_other_kinds",
             "definitions.count_tests", "subclasses.count_subclasses", "commits.count_commits",
             "commits.count_authors", "changes.count_changed_files", "changes.count_changed_folders",
