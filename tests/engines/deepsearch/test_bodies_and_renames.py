@@ -149,7 +149,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
         ("What calls `fill`?", "`fill` is called by name in line 7 of `R/shore.R`"),
         ("What calls `spill`?", "`spill` is called or referenced by name in line 12 of `lib/Fill.hs`"),
         ("What calls `drain`?", "`drain` is called by name in line 11 of `lib/Flow.pm`"),
-        ("What calls `seep`?", "`seep` is called by name in line 8 of `lib/changeset.ex`"),
+        ("What calls `seep`?", "`seep` is called by name in `leak` (line 8 of `lib/changeset.ex`)"),
         ("Where is `seep` defined?", "`seep` is defined in `lib/changeset.ex`, line 6, as a function"),
         ("What is the default of `na.rm` of `sink_to`?", "The default of `na.rm` of `sink_to` is `TRUE`, in"),
         ("What is the default of `.depth` of `sink_to`?", "The default of `.depth` of `sink_to` is `c(1, 2)`, in"),

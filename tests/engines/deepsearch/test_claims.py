@@ -67,7 +67,7 @@ def depot(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         ("Where is weigh_all defined?", ["`weigh_all` is defined in `lib/parcel.ex`, line 7, as a function"]),
         ("Where is unpack_all defined?", ["`unpack_all` is defined in `bin/parcel`, line 2, as a function"]),
         ("Where is Shelf defined?", ["`Sources/Store.swift`, line 5, as a struct"]),
-        ("who calls weigh_all", ["No call of `weigh_all` is certain", "`lib/parcel.ex`, line 11"]),
+        ("who calls weigh_all", ["`weigh_all` is called by name in `total` (line 11 of `lib/parcel.ex`)"]),
         ("what conforms to Keeper", ["**2** types name `Keeper` as a base in their declarations", "`Shelf`", "`Int`"]),
         ("Where is SealError raised?", ["`SealError` is raised by name on 1 line of 1 file: `check`"]),
         ("What is the value of MAX_ITEMS?", ["`MAX_ITEMS` has several values", "`8`", "`64`"]),

@@ -97,7 +97,8 @@ CLAIMS: Sequence[Claim] = (
         "Each cited line has the call. The number counts calls outside of tests that navigation resolves, and says "
         '"calls or references" unless each has a bracket after the name. The '
         'sentence says if other lines have the name, so it accounts for every line: "by name" if a call may be of '
-        "another definition, \"at least\" if a file with the name couldn't be parsed.",
+        "another definition, \"at least\" if a file with the name couldn't be parsed. It names the function around a "
+        "call only if the lines before it leave no doubt.",
         "lines with the name",
         ("calls._state", "calls._mentions", "calls.find_callers"),
     ),

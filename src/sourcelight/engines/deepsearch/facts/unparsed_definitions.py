@@ -141,6 +141,11 @@ NO_CODE = frozenset({
     "YAML", "Jupyter Notebook", "Cabal Config", "Roff", "Unix Assembly",
 })  # fmt: skip
 """Languages of documents, data and manifests, which define no names of code."""
+HYPHENATED_LANGUAGES = frozenset({
+    "Clojure", "Common Lisp", "CSS", "Emacs Lisp", "Fennel", "fish", "HCL", "Less", "Makefile", "Nix", "PowerShell",
+    "Racket", "Raku", "Sass", "Scheme", "SCSS", "Shell", "Terraform",
+})  # fmt: skip
+"""Languages in which a name may have a hyphen, so that ``a-b`` doesn't contain the name ``a``."""
 _NO_CODE_FILES = re.compile(
     r"(?:^|/)(?:LICEN[SC]E|COPYING|NOTICE|AUTHORS|CONTRIBUTORS|CHANGELOG|CHANGES|NEWS|README|TODO|UNLICENSE|CODEOWNERS"
     r"|MAINTAINERS)[^/]*$|\.(?:lock|sum|txt|md|rst|1|pem|key|crt|svg|map|snap)$",
@@ -264,7 +269,7 @@ WITHOUT_BRACKETS = frozenset({"Haskell", "OCaml", "F#", "Elm", "PureScript"})
 _CALL_FORMS: Mapping[str, str] = {
     "Elixir": r"(?:(?<![\w@:]){name}\s*\(|\|>\s*(?:\w+\.)*{name}\b|&(?:\w+\.)*{name}/\d)",
     "Perl": r"(?:(?<![\w$@%]){name}\s*\(|->\s*{name}\b|&(?:\w+::)*{name}\b)",
-    "Clojure": r"\((?:\w+/)?{name}(?=[\s)])",
+    "Clojure": r"\((?:[\w.-]+/)?{name}(?=[\s)])",
     "Lua": r"(?<![\w]){name}\s*[(\"{{]",
     "Objective-C": r"(?:(?<![\w$]){name}\s*\(|\[[^\]]*\s{name}[:\]])",
     "Swift": r"(?<![\w$]){name}\s*(?:<[^<>()]*>)?\s*[({{]",
@@ -307,3 +312,75 @@ def _is_prototype(line: str, escaped_name: str) -> bool:
     match = re.match(rf"([\w\s*&:<>,]*[\w*&>])\s*(?<!\w){escaped_name}\s*\(", line)
     words = [] if match is None else re.findall(r"\w+", match[1])
     return bool(words) and words[-1] not in _BEFORE_CALLS
+
+
+def whole_name(name: str, language: str) -> str:
+    """Return a pattern of a name as a whole in a language: where names have hyphens, none precedes or follows it."""
+    letters = r"\w*!?-" if language in HYPHENATED_LANGUAGES else r"\w"
+    return rf"(?<![{letters}]){re.escape(name)}(?![{letters}])"
+
+
+_LISP_HEAD = re.compile(r"\((?:defn-?|defmacro|defmethod|deftest|defun|define)\s+(?:\^\S+\s+)*\(?(?P<name>[^\s()\"]+)")
+_LISP_TEXT = re.compile(r"\"(?:[^\"\\]|\\.)*\"|;[^\n]*|\\.", re.DOTALL)
+_ELIXIR_HEAD = re.compile(r"\s*(?:def|defp|defmacro|defmacrop)\s+(?P<name>[\w?!]+)")
+_C_HEAD = re.compile(
+    r"(?!(?:else|return|typedef|static_assert)\b)[A-Za-z_][\w \t*]*[\s*](?P<name>[A-Za-z_]\w*)\s*\([^;]*$"
+)
+_LISPS = frozenset({"Clojure", "Common Lisp", "Emacs Lisp", "Scheme", "Racket"})
+_MAX_FUNCTION_LINES, _MAX_HEAD_CHARACTERS = 5_000, 500
+
+
+def enclosing_function(lines: Sequence[tuple[int, str]], number: int, language: str) -> str:
+    """Return the name of the function around a line, by the form of the lines before it; empty if that is uncertain.
+
+    Parameters
+    ----------
+    lines
+        The lines of code of the file with their numbers, without those in comments and texts of several lines.
+    number
+        The line, from 1.
+    language
+        Its language: Elixir, a Lisp, or C and C++ where no grammar knows the function.
+    """
+    before = [line for index, line in lines if number - _MAX_FUNCTION_LINES < index <= number]
+    if language in _LISPS:
+        text = "\n".join(line for index, line in lines if index <= number)
+        blanked = _LISP_TEXT.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text).split("\n")
+        # A form at the beginning of a line is no part of another one.
+        top = next((line for line in reversed(blanked) if line.startswith("(")), "")
+        head = _LISP_HEAD.match(top[:_MAX_HEAD_CHARACTERS])
+        return "" if head is None else head["name"]
+    if language == "Elixir":
+        return _by_indentation(before)
+    return _c_function(before) if language in {"C", "C++"} else ""
+
+
+def _c_function(before: Sequence[str]) -> str:
+    """Return the function whose head is the nearest line in the first column; empty if another line is there."""
+    for index in range(len(before) - 1, -1, -1):
+        line = before[index]
+        if not line.strip() or line[0] in " \t{#" or re.match(r"\w+:(?!:)", line) is not None:
+            continue
+        head = _C_HEAD.match(line) if len(line) <= _MAX_HEAD_CHARACTERS else None
+        # A declaration over several lines ends before a body begins.
+        next_sign = re.search(r"[{;]", "\n".join(before[index:]))
+        return head["name"] if head is not None and next_sign is not None and next_sign[0] == "{" else ""
+    return ""
+
+
+def _by_indentation(before: Sequence[str]) -> str:
+    """Return the name of the nearest function of Elixir that is indented less than the last of some lines."""
+    indentation = None
+    for line in reversed(before):
+        if not line.strip():
+            continue
+        width = len(line) - len(line.lstrip())
+        if indentation is not None and width >= indentation:
+            continue
+        head = _ELIXIR_HEAD.match(line[:_MAX_HEAD_CHARACTERS])
+        if head is not None:
+            return head["name"]
+        if re.match(r"\s*(?:defmodule|defimpl|defprotocol|test|describe)\b", line) is not None:
+            return ""
+        indentation = width
+    return ""

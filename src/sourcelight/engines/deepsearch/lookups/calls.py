@@ -23,10 +23,12 @@ from sourcelight.engines.deepsearch.facts.unparsed_definitions import (
     PROGRAMMING_LANGUAGES,
     UNPARSED_LANGUAGES,
     WITHOUT_BRACKETS,
+    enclosing_function,
     has_call,
     is_parsed,
     is_unread_code,
     reader_of,
+    whole_name,
 )
 from sourcelight.engines.deepsearch.lookups import recount
 from sourcelight.engines.deepsearch.lookups.names import (
@@ -201,6 +203,7 @@ def _state(
     main = [row for row in rows if not rank_of(row["caller_path"])] or rows
     by_caller: dict[tuple[str, str, str], dict[str, Any]] = {}
     for row in main:
+        _name_caller(work, texts, row)
         by_caller.setdefault((row["caller_repository"], row["caller_path"], row["caller"] or ""), row)
     visible = list(by_caller.values())[: 2 * SHOWN]
     statements = [_statement(work, texts, row) for row in visible]
@@ -246,6 +249,14 @@ def _state(
     if not is_whole:
         finding.method.append("There may be more calls, because not every file with the name could be parsed.")
     return finding
+
+
+def _name_caller(work: Work, texts: FileTexts, row: dict[str, Any]) -> None:
+    """Name the function around a call by the lines before it, where a macro in its head confused the grammar."""
+    if row["caller"] and row["caller"] not in KEYWORDS:
+        return
+    lines = list(recount.code_lines(texts, work, row["caller_repository"], row["caller_path"]))
+    row["caller"] = enclosing_function(lines, row["line_number"], language_of(row["caller_path"]))
 
 
 def _caller(row: Mapping[str, Any]) -> str:
@@ -309,8 +320,8 @@ def _mentions(
     work: Work, texts: FileTexts, name: str, rows: Sequence[Mapping[str, Any]], queries: list[str]
 ) -> Finding | None:
     """List the lines of code with a name that has no certain caller, or None."""
-    name_pattern = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
-    lines = [row for row in rows if name_pattern.search(row["line"] or "") and not COMMENT.match(row["line"] or "")]
+    lines = [row for row in rows if re.search(whole_name(name, language_of(row["path"])), row["line"] or "")]
+    lines = [row for row in lines if not COMMENT.match(row["line"] or "")]
     lines = [row for row in lines if not DOCUMENTS.search(row["path"]) and not _defines(row, name)]
     main = [row for row in lines if not rank_of(row["path"])] or lines
     if not main:
@@ -351,19 +362,19 @@ def _state_unparsed(
 ) -> Statement | None:
     """State which lines call a function in languages without a grammar, by the form of a line; None for none."""
     calling = []
-    code_numbers: dict[tuple[str, str], set[int]] = {}
+    code_by_file: dict[tuple[str, str], dict[int, str]] = {}
     for row in rows:
         language, key = language_of(row["path"]), (row["repository"], row["path"])
         if language not in PROGRAMMING_LANGUAGES or IMPORT.match(row["line"] or ""):
             continue
-        if key not in code_numbers:
-            code_numbers[key] = {number for number, _ in recount.code_lines(texts, work, *key)}
+        if key not in code_by_file:
+            code_by_file[key] = dict(recount.code_lines(texts, work, *key))
         target = work.inquiry.pins.of(row["repository"])
         # Another definition of the name looks like a call where no keyword precedes it.
         is_definition = target is not None and (
             definition_at(texts, target, row["path"], name, row["line_number"]) is not None
         )
-        if is_definition or not _is_call(row, name) or row["line_number"] not in code_numbers[key]:
+        if is_definition or not _is_call(row, name) or row["line_number"] not in code_by_file[key]:
             continue
         if has_call(row["line"] or "", name, language):
             calling.append(row)
@@ -377,7 +388,19 @@ def _state_unparsed(
             evidence.append(
                 texts.evidence(target, row["path"], row["line_number"], row["line_number"], "usage", 0.0, (name,))
             )
-    line_list = join_words([f"line {row['line_number']:,} of {code(row['path'])}" for row in visible])
+    lines_by_holder: dict[tuple[str, str], list[str]] = {}
+    for row in visible:
+        path, number = row["path"], row["line_number"]
+        code_of_file = list(code_by_file[row["repository"], path].items())
+        holder = enclosing_function(code_of_file, number, language_of(path))
+        lines_by_holder.setdefault((path, holder), []).append(f"line {number:,}")
+    line_list = join_words(
+        [
+            f"{code(holder)} ({of_file})" if holder else of_file
+            for (path, holder), lines in lines_by_holder.items()
+            for of_file in [f"{join_words(lines)} of {code(path)}"]
+        ]
+    )
     is_reference = any(language_of(row["path"]) in WITHOUT_BRACKETS for row in calling)
     verb = "called or referenced" if is_reference else "called"
     further = "" if line_count == len(visible) else "; other lines have the name"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from sourcelight.core.markup import code, join_words
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.facts.model import Work
@@ -82,7 +83,14 @@ def _reason(subject: Subject, line: str) -> str:
         is_in_text = any(before.count(mark) % 2 for mark in "\"'`")
         if not is_in_text and subject.terms_in(match["key"]) and _LITERAL.match(match["value"]) is not None:
             return "sets a value"
-    return "contains the name"
+    words = [word for word in dict.fromkeys(re.findall(r"\w{3,}", subject.text)) if _is_asked(subject, word)]
+    present = [code(word) for word in words if word.casefold() in line.casefold()][:_MAX_WORDS]
+    return f"contains {join_words(present)}" if present else ""
+
+
+def _is_asked(subject: Subject, word: str) -> bool:
+    """Return whether a word of a question is what it is about, rather than its form."""
+    return any(term not in _FRAME for term in subject.terms_in(word))
 
 
 def _rank(

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sourcelight.core.cells.formats import is_jupyter
+from sourcelight.core.markup import code
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
-from sourcelight.engines.deepsearch.facts.unparsed_definitions import NO_CODE, reader_of
+from sourcelight.engines.deepsearch.facts.unparsed_definitions import NO_CODE, reader_of, whole_name
 from sourcelight.engines.deepsearch.lookups.names import definition_at, rank_of, split_name
 from sourcelight.engines.deepsearch.lookups.uses import COMMENT, DOCUMENTS, IMPORT, VARIABLE
 from sourcelight.engines.deepsearch.places.subject import Subject
@@ -58,6 +59,8 @@ def find_named(
     for row in rows[:_MAX_ROWS]:
         work.inquiry.context.cancellation.check()
         line = row["line"] or ""
+        if re.search(whole_name(simple, language_of(row["path"])), line[:_MAX_CHARACTERS]) is None:
+            continue
         if len(line) > _MAX_CHARACTERS or (DOCUMENTS.search(row["path"]) and subject.relation != "define"):
             continue
         is_head = _is_head(work, texts, row, simple)
@@ -72,8 +75,7 @@ def find_named(
             is_elsewhere = not any(row["path"].endswith(file) for file in files)
             ranked.append(((is_elsewhere, is_prose, order, rank_of(row["path"]), row["path"], row["line_number"]), row))
     ranked.sort(key=lambda item: item[0])
-    reason = _REASONS[subject.relation]
-    yield from ((row, reason) for _, row in ranked)
+    yield from ((row, _reason(subject.relation, simple, row)) for _, row in ranked)
 
 
 def find_environment(work: Work, subject: Subject) -> Iterator[tuple[dict[str, Any], str]]:
@@ -168,7 +170,24 @@ def _rank_define(_: str) -> Callable[[str, bool], int | None]:
 _RANKS: Mapping[str, Callable[[str], Callable[[str, bool], int | None]]] = {
     "raise": _rank_raise, "inherit": _rank_inherit, "use": _rank_use, "define": _rank_define,
 }  # fmt: skip
-_REASONS = {
-    "raise": "raises or returns it", "inherit": "names it as a base", "use": "contains the name",
-    "define": "defines it",
-}  # fmt: skip
+
+
+def _reason(relation: str, name: str, row: Mapping[str, Any]) -> str:
+    """Say why a line is shown, in words that are true of it alone: what it does with a name, if its form tells."""
+    line = row["line"] or ""
+    form = _CERTAIN_FORMS.get(relation, "")
+    if form and re.search(form.format(name=re.escape(name)), line) is not None:
+        return _VERBS[relation]
+    return "defines it" if relation == "define" else f"contains {code(name)}"
+
+
+_CERTAIN_FORMS = {
+    "raise": r"\b(?:raise|throw)\s*\(?\s*(?:new\s+)?(?:\w+(?:\.|::))*{name}(?!\w)",
+    "inherit": (
+        r"\b(?:extends|implements)\s+(?:[\w.]+\s*,\s*)*(?:\w+\.)*{name}(?!\w)"
+        r"|^\s*class\s+\w+\s*\(\s*(?:[\w.]+\s*,\s*)*(?:\w+\.)*{name}\s*[,)]|^\s*class\s+\w+\s*<\s*(?:\w+::)*{name}\s*$"
+        r"|^\s*@behaviour\s+(?:\w+\.)*{name}\s*$"
+    ),
+}
+"""Forms of lines that leave no doubt; any other line is only said to contain the name."""
+_VERBS = {"raise": "raises it", "inherit": "names it as a base"}

@@ -23,6 +23,7 @@ from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.lookups.absence import absent_words, nearest_spelling
 from sourcelight.engines.deepsearch.lookups.answering import find_lookup
 from sourcelight.engines.deepsearch.places.choice import find_places
+from sourcelight.engines.deepsearch.places.subject import mark_hyphenated
 from sourcelight.engines.deepsearch.question import QuestionIntents, intents_of, is_follow_up, key_words, with_follow_up
 from sourcelight.engines.deepsearch.question.events import WHEN, WHO
 from sourcelight.engines.deepsearch.question.marks import GAP, MarkedText
@@ -109,6 +110,7 @@ class ExtractiveResearcher:
 
     def _read(self, inquiry: ResearchRequest, draft: Draft, emit: Emit) -> FactRequest | None:
         """Answer from lines that prove the answer, or by a count; return the request of a count, answered or not."""
+        inquiry = mark_hyphenated(inquiry, emit)
         finding = find_lookup(inquiry, emit)
         if finding is None:
             return count(inquiry, draft, emit)

@@ -231,7 +231,8 @@ def _relevant(passage: RelevantPassage, ledger: EvidenceLedger) -> str:
         line = code(redact(evidence.text.strip())[:_LINE_CHARACTERS]) if evidence.text.strip() else ""
         # Readers don't see lines of a notebook's JSON: the citation has the cell.
         number = "" if is_jupyter(evidence.path) else f", line {evidence.begin_line:,}"
-        return f"{code(evidence.path)}{number}: {line} [{ledger.add(evidence)}]. It {passage.description}."
+        reason = f" It {passage.description}." if passage.description else ""
+        return f"{code(evidence.path)}{number}: {line} [{ledger.add(evidence)}].{reason}"
     name = f"{code(passage.name)} in " if passage.name else ""
     description = f": “{inline(passage.description, 160)}”" if passage.description else ""
     words = f" Matches {join_words([code(word) for word in passage.words])}." if passage.words else ""
