@@ -128,6 +128,12 @@ def loom(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
         ("Does loom depend on linen?", "Yes: `native/CMakeLists.txt` lists `Linen` `1.4` (find_package)"),
         ("Is shuttle-core required?", "`Cargo.toml` lists `shuttle-core` `0.4` (optional), but not as a required"),
         ("Is thread required by loom?", "Yes: `Cargo.toml` lists `thread` `2.1`"),
+        ("Which version of thread does it use?", "`Cargo.toml` lists `thread` `2.1`"),
+        ("Does it use the thread crate?", "Yes: `Cargo.toml` lists `thread` `2.1`"),
+        ("Does this depend on thread?", "Yes: `Cargo.toml` lists `thread` `2.1`"),
+        ("What license does it have?", "`Cargo.toml` gives `MIT OR Apache-2.0` as the license"),
+        # A lock file has what packages need in turn, too.
+        ("Does loom depend on cashmere?", "No: no searched manifest lists `cashmere`"),
         ("Does loom need bobbin?", "`Cargo.toml` lists `bobbin` `=0.9.2` (dev)"),
         ("What is the kubeVersion of mill?", '`kubeVersion` is set to `">=1.25"` in `charts/mill/Chart.yaml`'),
         ("Which image does the Dockerfile build from?", "`Dockerfile` builds from `debian:12`"),
@@ -146,7 +152,6 @@ def test_build_files_answer(loom: LocalEngine, question: str, sentence: str) -> 
     [
         "Does loom use the wool crate?",  # commented out
         "Which version of yarn does loom use?",  # a word of a comment
-        "Does loom depend on cashmere?",  # a lock file alone
         "Does loom depend on angora?",  # the manifest of a fixture
         "Does loom use the merino crate?",  # code alone
         "Does loom depend on felt?",  # the types of it are another package
@@ -234,6 +239,33 @@ def test_properties_of_maven_are_followed(tmp_path_factory: pytest.TempPathFacto
 def test_further_formats_are_read(path: str, text: str, expected: list[tuple[str, str]]) -> None:
     requirements = read_requirements(path, text.split("\n"))
     assert [(item.name, item.version) for item in requirements or ()] == expected
+
+
+def test_no_is_said_of_many_manifests_and_of_a_list_in_a_directory_of_lists(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    root = tmp_path_factory.mktemp("lists")
+    files: dict[str | bytes, str | bytes | None] = {
+        **{f"packages/{name}/package.json": f'{{"name": "{name}"}}\n' for name in ("a1", "b1", "c1", "d1")},
+        "setup.py": "setup(install_requires=open('requirements/base.txt').read().split())\n",
+        "requirements/base.txt": "silk>=2\n",
+        "lists/more.txt": "linen==1\n",
+        "CMakeLists.txt": "project(a)\n",
+        "README.md": "Unlike hemp and linen.\n",
+    }
+    RepositoryBuilder(root / "lists").commit(files, "Set up")
+    engine = open_engine([root], index=root / "index", workers=1)
+    try:
+        text = research(engine, "Does it depend on hemp?").text
+        assert text.startswith("No: no searched manifest lists `hemp` ("), text
+        assert " and others)" in text.partition("\n")[0]
+        assert research(engine, "Which version of silk is used?").text.startswith(
+            "`requirements/base.txt` lists `silk>=2`"
+        )
+        # A program may read any list.
+        assert not research(engine, "Does it depend on linen?").text.startswith(("No", "Yes"))
+    finally:
+        engine.close()
 
 
 def test_a_marker_of_python_is_a_part_of_the_requirement() -> None:

@@ -208,7 +208,8 @@ CLAIMS: Sequence[Claim] = (
     Claim(
         ("No: no searched manifest lists `…` (…)", "No: `…` does not list `…`", "No: … do not list `…`"),
         "search",
-        "All manifests could be read as data, none has an unknown format, and none contains the name. For one package, "
+        "No manifest contains the name, no line of a text file begins with it, and no manifest has a format that names "
+        "packages in its own way. For one package, "
         "the sentence names its own manifests, and no manifest of a directory above contains the name.",
         _PLACES,
         ("dependencies._no_dependency",),

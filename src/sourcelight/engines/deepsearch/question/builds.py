@@ -51,6 +51,8 @@ _NOT_OWNER = (
     r"|distributed|available|used|use|define|declare|offer|enabled?|defined|there|exposed?|written|import|run|pull)\b)"
 )
 _OWNER = rf"{_NOT_OWNER}(?:(?:the|this|our)\s+)?(?:(?P<owner>{_PACKAGE})(?:\s+(?P<owner_noun>{_NOUN}))?|{_NOUN})"
+_SUBJECT = rf"(?:it|this|that|we|you|they|(?:the|this)\s+(?:code|app|build|tool|program)|{_OWNER})"
+"""What needs a package: a word without a name, or the package that has the manifest."""
 
 
 def _pattern(text: str) -> re.Pattern[str]:
@@ -88,19 +90,19 @@ _VERSION_OF = (
     _pattern(
         rf"(?:(?:which|what)\s+(?:(?:is|are)\s+the\s+)?|the\s+)?(?:(?:minimum|minimal|lowest|oldest|required|exact|allowed|supported)\s+)*"
         rf"(?:version(?:s|\s+range|\s+constraints?|\s+bounds?|\s+requirements?)?|releases?|range)\s+(?:of|for|on)\s+(?:the\s+)?"
-        rf"(?P<name>{_PACKAGE})(?:\s+{_NOUN})?(?:\s+{_AUX})?(?:\s+{_OWNER})?(?:\s+{_AUX})?"
+        rf"(?P<name>{_PACKAGE})(?:\s+{_NOUN})?(?:\s+{_AUX})?(?:\s+{_SUBJECT})?(?:\s+{_AUX})?"
         rf"(?:\s+{_VERB})?{_CONDITION}"
     ),
     # "Which Kotlin version does it use?", "which pandoc versions are allowed by pandoc-server"
     _pattern(
         rf"(?:which|what)\s+(?:(?:is|are)\s+the\s+)?(?:(?:minimum|minimal|lowest|oldest|required|allowed|supported)\s+)*"
-        rf"(?P<name>{_PACKAGE})(?:\s+{_NOUN})?\s+versions?(?:\s+range)?(?:\s+{_AUX})?(?:\s+{_OWNER})?"
+        rf"(?P<name>{_PACKAGE})(?:\s+{_NOUN})?\s+versions?(?:\s+range)?(?:\s+{_AUX})?(?:\s+{_SUBJECT})?"
         rf"(?:\s+{_VERB})?{_CONDITION}"
     ),
     # "Which Dart SDK does the http package need?"
     _pattern(
         rf"(?:which|what)\s+(?P<name>[A-Za-z.+#]+)\s+(?:sdk|tools?|toolchain|compiler|standard)(?:\s+versions?)?\s+{_AUX}"
-        rf"(?:\s+{_OWNER})?\s+{_VERB}{_CONDITION}"
+        rf"(?:\s+{_SUBJECT})?\s+{_VERB}{_CONDITION}"
     ),
     # "the minimum version of numpy", "numpy version"
     _pattern(
@@ -128,7 +130,7 @@ _LISTED = (
     ),
     # "Does it depend on tokio?", "does the api package require lodash"
     _pattern(
-        rf"(?:does|do|did)\s+(?:(?!depend\b|require\b|list\b|rely\b|declare\b){_OWNER}\s+)?"
+        rf"(?:does|do|did)\s+(?:(?!depend\b|require\b|list\b|rely\b|declare\b){_SUBJECT}\s+)?"
         rf"(?:(?:directly|still|actually|really|also|currently)\s+)*(?:depend\s+(?:up)?on|require|list|rely\s+on|declare)\s+"
         rf"(?:(?:an?|the|on)\s+)*(?P<name>{_PACKAGE})(?:\s+{_NOUN})?{_CONDITION}"
     ),
@@ -140,7 +142,7 @@ _LISTED = (
 _USED = (
     # "Does it use the rand crate?": the code may use what no manifest lists, such as a module of the language.
     _pattern(
-        rf"(?:does|do|did)\s+(?:{_OWNER}\s+)?(?:(?:still|actually|really|also|currently)\s+)*"
+        rf"(?:does|do|did)\s+(?:{_SUBJECT}\s+)?(?:(?:still|actually|really|also|currently)\s+)*"
         rf"(?:use|need|pull\s+in|build\s+on|work\s+with)\s+(?:(?:an?|the|any)\s+)?(?P<name>{_PACKAGE})"
         rf"(?:\s+{_NOUN})?{_CONDITION}"
     ),
@@ -149,11 +151,11 @@ _USED = (
 _LICENSE = (
     _pattern(
         r"(?:(?:under\s+)?(?:which|what)(?:\s+is|\s+are)?(?:\s+the)?\s+|(?:the\s+)?)(?:software\s+|open[\s-]source\s+)?(?P<name>licen[cs]e)s?"
-        rf"(?:\s+(?:does|do|is|are|has|of|for|in))*(?:\s+{_OWNER})?(?:\s+(?:use|have|under|licensed|released|published|distributed|available|used|it|by|declare))*"
+        rf"(?:\s+(?:does|do|is|are|has|of|for|in))*(?:\s+{_SUBJECT})?(?:\s+(?:use|have|under|licensed|released|published|distributed|available|used|it|by|declare))*"
         r"(?:\s+(?:under|by|for))?"
     ),
     _pattern(
-        rf"(?:how|under\s+(?:which|what)\s+terms)\s+(?:is|are)\s+{_OWNER}\s+(?P<name>licen[cs]ed|distributed|released)"
+        rf"(?:how|under\s+(?:which|what)\s+terms)\s+(?:is|are)\s+{_SUBJECT}\s+(?P<name>licen[cs]ed|distributed|released)"
     ),
     _pattern(r"how\s+(?:is|are)\s+(?:it\s+)?(?P<name>licen[cs]ed)"),
 )
@@ -164,7 +166,7 @@ _FIELDS: Sequence[tuple[str, Sequence[re.Pattern[str]]]] = (
         (
             _pattern(
                 rf"(?:(?:which|what|list)(?:\s+are)?(?:\s+all)?(?:\s+the)?\s+)?(?P<group>default\s+)?(?:cargo\s+)?features"
-                rf"(?:\s+(?:does|do|are|is|of|in|for))*(?:\s+{_OWNER})?(?:\s+(?:define|declare|have|offer|enabled|enable|defined|there|by\s+default|available|exposed?))*"
+                rf"(?:\s+(?:does|do|are|is|of|in|for))*(?:\s+{_SUBJECT})?(?:\s+(?:define|declare|have|offer|enabled|enable|defined|there|by\s+default|available|exposed?))*"
             ),
         ),
     ),
@@ -173,7 +175,7 @@ _FIELDS: Sequence[tuple[str, Sequence[re.Pattern[str]]]] = (
         (
             _pattern(
                 rf"(?:which|what)(?:\s+is\s+the)?\s+(?:(?:rust\s+|cargo\s+)?edition)(?:\s+of\s+rust)?(?:\s+(?:does|do|is|are|of|for))*"
-                rf"(?:\s+{_OWNER})?(?:\s+(?:use|used|set|target|written|in|have|to|on))*"
+                rf"(?:\s+{_SUBJECT})?(?:\s+(?:use|used|set|target|written|in|have|to|on))*"
             ),
         ),
     ),
@@ -182,7 +184,7 @@ _FIELDS: Sequence[tuple[str, Sequence[re.Pattern[str]]]] = (
         (
             _pattern(
                 rf"(?:which|what)(?:\s+is\s+the)?\s+(?:python\s+)?(?:build|packaging)[\s-](?:backend|system)(?:\s+(?:does|do|is|are|of|for|used|by))*"
-                rf"(?:\s+{_OWNER})?(?:\s+(?:use|used|set|have|by|build))*"
+                rf"(?:\s+{_SUBJECT})?(?:\s+(?:use|used|set|have|by|build))*"
             ),
         ),
     ),
@@ -264,7 +266,7 @@ _FIELDS: Sequence[tuple[str, Sequence[re.Pattern[str]]]] = (
         (
             _pattern(r"what\s+(?:framework\s+)?(?:does|do)(?:\s+it)?\s+(?P<name>target)"),
             _pattern(
-                rf"(?:which|what)(?:\s+are)?(?:\s+the)?\s+(?:\.net\s+)?(?:target\s+)?frameworks?(?:\s+(?:does|do|are|is|of|for))*(?:\s+{_OWNER})?(?:\s+(?:support|supported|target|targeted|have|use|build|built|for))*"
+                rf"(?:which|what)(?:\s+are)?(?:\s+the)?\s+(?:\.net\s+)?(?:target\s+)?frameworks?(?:\s+(?:does|do|are|is|of|for))*(?:\s+{_SUBJECT})?(?:\s+(?:support|supported|target|targeted|have|use|build|built|for))*"
             ),
         ),
     ),
@@ -280,7 +282,7 @@ _FIELDS: Sequence[tuple[str, Sequence[re.Pattern[str]]]] = (
         "flags",
         (
             _pattern(
-                rf"(?:which|what|list)(?:\s+are)?(?:\s+all)?(?:\s+the)?\s+(?:cabal\s+)(?:package\s+)?flags(?:\s+(?:does|do|are|is|of|in))*(?:\s+{_OWNER})?(?:\s+(?:have|define|declare|there|defined))*"
+                rf"(?:which|what|list)(?:\s+are)?(?:\s+all)?(?:\s+the)?\s+(?:cabal\s+)(?:package\s+)?flags(?:\s+(?:does|do|are|is|of|in))*(?:\s+{_SUBJECT})?(?:\s+(?:have|define|declare|there|defined))*"
             ),
             _pattern(r"(?:which|what)\s+flags\s+(?:does|do)\s+(?P<owner>[\w.-]+\.cabal)\s+(?:have|define|declare)"),
         ),
@@ -289,10 +291,10 @@ _FIELDS: Sequence[tuple[str, Sequence[re.Pattern[str]]]] = (
         "platform",
         (
             _pattern(
-                rf"(?:(?:what|which)(?:\s+is)?(?:\s+the)?\s+)?(?:minimum|oldest|lowest|min|minimal)(?:\s+supported)?\s+(?P<name>ios|macos|tvos|watchos|visionos)(?:\s+(?:version|deployment\s+target))?(?:\s+(?:of|for|does|is|supported|required|by))*(?:\s+{_OWNER})?(?:\s+(?:support|require|need))*"
+                rf"(?:(?:what|which)(?:\s+is)?(?:\s+the)?\s+)?(?:minimum|oldest|lowest|min|minimal)(?:\s+supported)?\s+(?P<name>ios|macos|tvos|watchos|visionos)(?:\s+(?:version|deployment\s+target))?(?:\s+(?:of|for|does|is|supported|required|by))*(?:\s+{_SUBJECT})?(?:\s+(?:support|require|need))*"
             ),
             _pattern(
-                rf"(?:what|which)\s+(?:version\s+of\s+)?(?P<name>ios|macos|tvos|watchos|visionos)(?:\s+version)?\s+(?:does|is)(?:\s+{_OWNER})?(?:\s+(?:support|require|need|required|supported|run|on|target))+"
+                rf"(?:what|which)\s+(?:version\s+of\s+)?(?P<name>ios|macos|tvos|watchos|visionos)(?:\s+version)?\s+(?:does|is)(?:\s+{_SUBJECT})?(?:\s+(?:support|require|need|required|supported|run|on|target))+"
             ),
         ),
     ),
@@ -303,7 +305,7 @@ _FIELDS: Sequence[tuple[str, Sequence[re.Pattern[str]]]] = (
                 r"(?:which|what)(?:\s+packages)?\s+(?:does|do|is|are)\s+(?:in\s+)?(?:the\s+)?`?(?P<name>[\w-]+)`?\s+(?:extra|optional\s+group)(?:\s+(?:of|in|for|install|require|add|pull|need|contain|include|list|bring|have))*"
             ),
             _pattern(
-                rf"(?:which|what|list)(?:\s+are)?(?:\s+all)?(?:\s+the)?\s+(?:optional\s+)?extras(?:\s+(?:does|do|are|is|of|in|for|there))*(?:\s+{_OWNER})?(?:\s+(?:have|define|declare|offer|there|defined|available))*"
+                rf"(?:which|what|list)(?:\s+are)?(?:\s+all)?(?:\s+the)?\s+(?:optional\s+)?extras(?:\s+(?:does|do|are|is|of|in|for|there))*(?:\s+{_SUBJECT})?(?:\s+(?:have|define|declare|offer|there|defined|available))*"
             ),
         ),
     ),

@@ -6,8 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sourcelight.core.markup import code, count_of
-from sourcelight.core.markup.counts import list_names
+from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Finding, Statement
@@ -50,6 +49,8 @@ _GROUPS = {
 _GROUP_NAMES = {"dev": "development", "test": "test", "doc": "documentation"}
 _VARIABLE = re.compile(r"\$\{?\(?([\w.-]+)\)?\}?")
 _MAX_SET = 40
+_MAY_NAME_OTHERWISE = re.compile(r"(?:^|/)(?:flake\.nix|WORKSPACE|stack\.yaml|dub\.sdl|Brewfile)$")
+"""Manifests of formats that name packages in their own way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ def find_dependency(work: Work, question: PackageQuestion, notes: list[str]) -> 
     manifests = select_manifests(work, manifests_of_all, question.owner)
     is_condition = manifests is None
     manifests = manifests_of_all if manifests is None else manifests
-    matches, read, unread = _match(manifests, question.name)
+    matches, read = _match(manifests, question.name)
     if is_condition:
         # "On Linux" may be the name of a list.
         word = question.owner.casefold()
@@ -105,7 +106,7 @@ def find_dependency(work: Work, question: PackageQuestion, notes: list[str]) -> 
         # Their versions are not that of the requested package.
         if related and question.asks != "version":
             return _state_related(work, texts, question.name, related, queries, notes)
-        return _no_dependency(work, texts, question, read, unread, queries, notes, is_selected=is_selected)
+        return _no_dependency(work, texts, question, read, queries, notes, is_selected=is_selected)
     matches_of_all = _match(manifests_of_all, question.name)[0] if is_selected else matches
     matches = _in_order(work, matches, question)
     # What examples list decides nothing where the project itself lists the package.
@@ -133,24 +134,20 @@ def find_dependency(work: Work, question: PackageQuestion, notes: list[str]) -> 
     return finding
 
 
-def _match(manifests: Sequence[Manifest], name: str) -> tuple[list[_Match], list[str], list[str]]:
+def _match(manifests: Sequence[Manifest], name: str) -> tuple[list[_Match], list[str]]:
     """Return the lines that list a package, the fully read manifests, and the others."""
     matches: list[_Match] = []
     read: list[str] = []
-    unread: list[str] = []
     for manifest in manifests:
         requirements = read_requirements(manifest.path, manifest.lines)
         if requirements is None:
-            unread.append(manifest.path)
             continue
-        is_whole = not lists_by_reference(manifest.path, manifest.lines)
-        (read if is_whole else unread).append(manifest.path)
-        # It is listed, but no line can be cited: neither yes nor no.
-        unread += [manifest.path for item in requirements if not item.line and is_same(item.name, name)]
+        if not lists_by_reference(manifest.path, manifest.lines):
+            read.append(manifest.path)
         matches += [_Match(manifest, item) for item in requirements if item.line and is_same(item.name, name)]
     # `vendor/react` is another package, where `react` itself is listed.
     exact = [match for match in matches if normalize(match.requirement.name) == normalize(name)]
-    return exact or matches, read, unread
+    return exact or matches, read
 
 
 def _in_order(work: Work, matches: Sequence[_Match], question: PackageQuestion) -> list[_Match]:
@@ -288,14 +285,12 @@ def _no_dependency(
     texts: FileTexts,
     question: PackageQuestion,
     read: list[str],
-    unread: list[str],
     queries: list[str],
     notes: list[str],
     *,
     is_selected: bool,
 ) -> Finding | None:
-    # A manifest that can't be read may list it.
-    if question.asks == "version" or not read or unread or notes:
+    if question.asks == "version" or not read or notes:
         return None
     tail = question.name.rpartition("/")[2]
     searches = make_queries(work, f"case:no type:file /{escape_regexp(tail)}/")
@@ -305,16 +300,28 @@ def _no_dependency(
     # What no manifest lists may still be in use: a module of the language, or a copy in the repository.
     if question.asks in {"use", "need"} and rows and "/" not in question.name:
         return None
-    # A manifest has the word, or one that isn't read may list it under another name: neither yes nor no.
-    is_manifest = re.compile(f"{MANIFESTS}|{OTHER_MANIFESTS}")
-    other_rows = unread_manifests(work, notes)
-    with_word = sorted({row["path"] for row in rows if is_manifest.search(row["path"])})
+    # A manifest that has the letters, in a form or a comment that isn't read, may list it: neither yes nor no. One that
+    # can't be read whole lists nothing of a name that it doesn't have, unless it is of an unknown format.
+    is_manifest = re.compile(f"{MANIFESTS}|{OTHER_MANIFESTS}|{READABLE_OTHERS}")
+    other_rows = [row for row in unread_manifests(work, notes) if _MAY_NAME_OTHERWISE.search(row["path"]) is not None]
+    # A program may read its list from another file.
+    entry = re.compile(rf"\s*{re.escape(tail)}(?![\w-])", re.IGNORECASE)
+    with_word = sorted(
+        {
+            row["path"]
+            for row in rows
+            if is_manifest.search(row["path"])
+            or (row["path"].endswith((".txt", ".in")) and entry.match(row["line"] or "") is not None)
+        }
+    )
     if is_selected:
         # A manifest above may list it for all packages below; one of a sibling package says nothing of this one.
         with_word = [path for path in with_word if any(_is_above(path, manifest) for manifest in read)]
     if notes or other_rows or with_word:
         return None
-    manifests = list_names([code(path) for path in read], SHOWN)
+    # Without a number, which would need a second count.
+    further_paths = ["others"] if len(read) > SHOWN else []
+    manifests = join_words([*(code(path) for path in read[:SHOWN]), *further_paths])
     if is_selected:
         # Another package of the repository may list it, so the manifests are the subject.
         text = f"No: {manifests} {'does' if len(read) == 1 else 'do'} not list {code(question.name)}"

@@ -47,7 +47,9 @@ def requirements_rank(path: str) -> int:
 
     A gemspec comes before a Gemfile, which also has the gems for development.
     """
-    name = path.rpartition("/")[2]
+    directory, _, name = path.rpartition("/")
+    if directory.endswith("requirements"):
+        return 2
     if name == "Gemfile" or name.endswith((".props", ".targets")):
         return 1
     if "requirements" not in name:
@@ -60,6 +62,8 @@ def read_requirements(path: str, lines: Sequence[str]) -> list[Requirement] | No
     if not is_readable(path, lines):
         return None
     name = path.rpartition("/")[2]
+    # `requirements/base.txt` is a list as `requirements-base.txt` is.
+    name = f"requirements-{name}" if re.search(r"(?:^|/)requirements/[^/]+\.(?:txt|in)$", path) is not None else name
     for pattern, reader in _READERS:
         if re.search(pattern, name):
             try:
