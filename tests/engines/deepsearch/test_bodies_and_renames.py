@@ -53,6 +53,10 @@ FILES: dict[str | bytes, str | bytes | None] = {
     ),
     "web/glide.js": "const glide = () => 1\nconst text = `\nglide(2)\n`\nclass Swan { glide() { return 3 } }"
     " //glide(4)\n",
+    "src/Teal.java": (
+        "class Nests {\n  static class Inner implements Teal {}\n}\n"
+        "class Eggs {\n  static class Inner implements Teal {}\n}\n"
+    ),
     "src/heron.h": (
         "class [[nodiscard]] Grebe : public Heron {\n};\nclass Bittern : public Heron {\n};\n"
         "// class Gone : public Heron {\nvoid fly(Heron &heron);\nclass Heron;\n"
@@ -160,6 +164,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
         ("What is the default of `speed` of `skate`?", "The default of `speed` of `skate` has several values: `3` in"),
         ("Where is `inlet` declared?", "`inlet` is defined in `vars.tf`, line 1"),
         ("Where is `outlet` defined?", "`outlet` is defined in `vars.tf`, line 5"),
+        ("How many classes implement `Teal`?", "**2** classes name `Teal` as a base in their declarations"),
         ("Which classes derive from `Heron`?", "**2** classes name `Heron` as a base in their declarations: `Grebe` "),
         ("Which types implement `Stork`?", "At least **2** types name `Stork` as a base in their declarations"),
         (

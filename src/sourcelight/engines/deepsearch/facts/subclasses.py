@@ -84,15 +84,18 @@ def count_subclasses(work: Work) -> Fact:
             for row, head in candidates
             if kinds & ({head.kind} if head.kind else kinds_by_name.get((row["repository"], head.name), set()))
         ]
-    subtypes: dict[tuple[str, str, str], tuple[dict[str, Any], Subtype]] = {}
-    # A type of Rust can have several `impl` blocks for one trait, and counts once.
+    subtypes: dict[tuple[str, str, str, int], tuple[dict[str, Any], Subtype]] = {}
+    # A type of Rust can have several `impl` blocks for one trait, and a class of C# several parts: they count once.
+    # Elsewhere, classes of one name in a file are within different ones.
     for row, head in candidates:
-        subtypes.setdefault((row["repository"], row["path"], head.name), (row, head))
+        is_one = row["path"].endswith(".rs") or re.search(r"\bpartial\b", row["line"] or "") is not None
+        line = 0 if is_one else row["line_number"] or 0
+        subtypes.setdefault((row["repository"], row["path"], head.name, line), (row, head))
     count, noun = len(subtypes), request.symbol_kinds[0] if kinds else "class"
     # Readers don't call an object of Kotlin or a record of Java a class.
     if noun == "class" and not all(re.search(r"\bclass\b", row["line"] or "") for row, _ in subtypes.values()):
         noun = "type"
-    tested = sum(is_test(path) for _, path, _ in subtypes)
+    tested = sum(is_test(path) for _, path, _, _ in subtypes)
     of_tests = f", {tested:,} of them in tests," if 0 < tested < count and request.tests is None else ""
     fact = Fact(
         count,
@@ -103,7 +106,7 @@ def count_subclasses(work: Work) -> Fact:
         notes=notes,
         unit="definitions",
     )
-    if filled_heads := find_filled_heads(work, names, set(subtypes), notes):
+    if filled_heads := find_filled_heads(work, names, {key[:3] for key in subtypes}, notes):
         fact.subject += _mention_filled_heads(filled_heads)
         fact.is_open = True
     fact.rule = (
