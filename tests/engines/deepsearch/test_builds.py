@@ -131,6 +131,8 @@ def loom(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
         ("Which version of thread does it use?", "`Cargo.toml` lists `thread` `2.1`"),
         ("Does it use the thread crate?", "Yes: `Cargo.toml` lists `thread` `2.1`"),
         ("Does this depend on thread?", "Yes: `Cargo.toml` lists `thread` `2.1`"),
+        ("What is loom's license?", "`Cargo.toml` gives `MIT OR Apache-2.0` as the license"),
+        ("Does loom still depend on thread?", "Yes: `Cargo.toml` lists `thread` `2.1`"),
         ("What license does it have?", "`Cargo.toml` gives `MIT OR Apache-2.0` as the license"),
         # A lock file has what packages need in turn, too.
         ("Does loom depend on cashmere?", "No: no searched manifest lists `cashmere`"),

@@ -48,7 +48,8 @@ _CONDITION = (
 _AUX = r"(?:is|are|does|do|can|should|must|will|was|were|has|have)"
 _NOT_OWNER = (
     rf"(?!(?:{_VERB}|depend|rely|is|are|does|do|has|in|by|for|as|on|of|to|it|under|licen[cs]ed|released|published"
-    r"|distributed|available|used|use|define|declare|offer|enabled?|defined|there|exposed?|written|import|run|pull)\b)"
+    r"|distributed|available|used|use|define|declare|offer|enabled?|defined|there|exposed?|written|import|run|pull|still"
+    r"|actually|really|also|currently|directly)\b)"
 )
 _OWNER = rf"{_NOT_OWNER}(?:(?:the|this|our)\s+)?(?:(?P<owner>{_PACKAGE})(?:\s+(?P<owner_noun>{_NOUN}))?|{_NOUN})"
 _SUBJECT = rf"(?:it|this|that|we|you|they|(?:the|this)\s+(?:code|app|build|tool|program)|{_OWNER})"
@@ -150,7 +151,7 @@ _USED = (
 )
 _LICENSE = (
     _pattern(
-        r"(?:(?:under\s+)?(?:which|what)(?:\s+is|\s+are)?(?:\s+the)?\s+|(?:the\s+)?)(?:software\s+|open[\s-]source\s+)?(?P<name>licen[cs]e)s?"
+        r"(?:(?:under\s+)?(?:which|what)(?:\s+is|\s+are)?(?:\s+in)?(?:\s+the)?\s+|(?:the\s+)?)(?:software\s+|open[\s-]source\s+)?(?P<name>licen[cs]e)s?"
         rf"(?:\s+(?:does|do|is|are|has|of|for|in))*(?:\s+{_SUBJECT})?(?:\s+(?:use|have|under|licensed|released|published|distributed|available|used|it|by|declare))*"
         r"(?:\s+(?:under|by|for))?"
     ),
