@@ -219,6 +219,8 @@ def read_subtype(  # noqa: PLR0911 - one for each form of head
         if block is not None:
             subject = re.match(r"\s*&?\s*(?:mut\s+)?(?:\w+::)*(\w+)\s*(?:\{|where\b|$)", block["type"])
             base = block["base"].strip().rpartition("::")[2]
+            if subject is None and "$" in block["type"]:
+                return None
             # A tuple, a slice or a function has no name, and counts by its form.
             form = re.split(r"\{|\bwhere\b", line.rpartition(" for ")[2])[0].strip()
             return Subtype(subject[1] if subject is not None else form, "") if base in names else None

@@ -229,6 +229,9 @@ def _subject_with_base(line: str, path: str, word: re.Pattern[str]) -> str:
         if not separator and "{" not in line and ";" not in line:
             # The type is on a line below.
             return line.strip() if word.search(trait) else ""
+        if "$" in subject:
+            # A macro writes it for any number of types, and the sentence says so.
+            return ""
         name = re.search(r"(\w+)\s*(?:where\b.*)?$", subject.strip())
         return (name[1] if name is not None else subject) if separator and word.search(trait) else ""
     if not path.endswith((".py", ".pyi")):
