@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime, timedelta, timezone
 
 import numpy as np
 
@@ -90,11 +90,13 @@ class CommitRanker:
         history = self.history
         message = history.message(number)
         _, _, body = message.partition("\n\n")
-        when = datetime.fromtimestamp(int(history.commits.commit_time[number]), UTC)
+        # The author's own clock, as `git log` shows it, and as the first sentence of an answer does.
+        offset = timezone(timedelta(minutes=int(history.commits.author_offset[number])))
+        when = datetime.fromtimestamp(int(history.commits.author_time[number]), offset)
         author = history.identities.mapped_names[int(history.commits.author[number])]
         subject = " ".join(history.subject(number).split())
         return CommitEvidence(
-            history.repository, history.oid(number), subject, author, when.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            history.repository, history.oid(number), subject, author, when.isoformat(),
             _TRAILERS.sub("", body).strip(), "history", score,
         )  # fmt: skip
 

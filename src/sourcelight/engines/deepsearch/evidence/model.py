@@ -57,7 +57,10 @@ class FileEvidence:
 
 @dataclass(frozen=True, slots=True)
 class CommitEvidence:
-    """A commit: author, date and message. `date` is RFC 3339 in UTC; `note` says why it was selected."""
+    """A commit: author, date and message.
+
+    `date` is RFC 3339 by the clock of the author, and `note` says why the commit was selected.
+    """
 
     repository: str
     commit: str

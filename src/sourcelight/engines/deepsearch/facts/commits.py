@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import timedelta, timezone
 from typing import Any
 
 from sourcelight.core.markup import code, count_of
@@ -95,13 +95,14 @@ def line_expression(term: Term) -> str:
 
 def evidence_of(row: dict[str, Any], note: str = "") -> CommitEvidence:
     """Make evidence of a row of ``commits`` or ``diff_lines``."""
-    when = row["commit_date"] or row["author_date"]
+    when = row["author_date"] or row["commit_date"]
+    offset = timezone(timedelta(minutes=row.get("author_utc_offset_min") or 0))
     return CommitEvidence(
         row["repository"],
         row["commit"],
         row["subject"],
         row["author"],
-        when.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        when.astimezone(offset).isoformat(),
         "",
         "history",
         0.0,

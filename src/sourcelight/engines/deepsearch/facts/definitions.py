@@ -14,7 +14,7 @@ from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.facts.kinds import in_words_with_article, kind_of_row
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work
-from sourcelight.engines.deepsearch.facts.paths import is_test
+from sourcelight.engines.deepsearch.facts.paths import TEST_CUSTOMS, is_test
 from sourcelight.engines.deepsearch.facts.searches import (
     cited_line,
     file_conditions,
@@ -173,67 +173,6 @@ def _by_place(work: Work, fact: Fact, rows: Sequence[dict[str, Any]]) -> None:
     fact.sentences = [f"In total: {count_of(len(rows), 'definition')}."]
 
 
-_PYTHON_FILES = r"file:(^|/)(test_[^/]*|[^/]*_tests?|tests?)\.py$"
-_ECMASCRIPT = r"type:file case:yes /^[ \t]*(?:it|test)(?:\.\w+)*(?:\([^)]*\))?\(/", "lines that begin with it( or test("
-_JUNIT = (
-    r"type:file case:yes /^[ \t]*@(?:Parameterized|Repeated)?Test\b/",
-    "lines that begin with @Test, @ParameterizedTest or @RepeatedTest",
-)
-
-_TESTS: tuple[tuple[str, str, str], ...] = (
-    (
-        "Python",
-        f"type:symbol case:yes {_PYTHON_FILES} /^test/ select:symbol.function",
-        "functions named test… in test files",
-    ),
-    (
-        "Python",
-        f"type:symbol case:yes {_PYTHON_FILES} /^test/ select:symbol.method",
-        "methods named test… in test files",
-    ),
-    (
-        "Go",
-        # The rule of `go help testfunc`: no lower-case letter follows `Test`.
-        r"type:symbol case:yes file:_test\.go$ /^Test([^a-z]|$)/ select:symbol.function",
-        "functions named Test… in files that end in _test.go",
-    ),
-    ("JavaScript", *_ECMASCRIPT),
-    ("TypeScript", *_ECMASCRIPT),
-    ("TSX", *_ECMASCRIPT),
-    ("Java", *_JUNIT),
-    ("Kotlin", *_JUNIT),
-    ("Scala", r"type:file case:yes /^[ \t]*(?:@Test\b|test\()/", "lines that begin with @Test or test("),
-    ("Rust", r"type:file case:yes /^[ \t]*#\[(?:\w+::)*test\b/", "lines with #[test]"),
-    (
-        "Ruby",
-        r"type:file case:yes /^[ \t]*(?:it|specify|test)\s+[\"']|^[ \t]*def\s+test_/",
-        "lines that begin with it, specify, test or def test_",
-    ),
-    ("Tcl", r"type:file case:yes /^[ \t]*test\s+[{\"]/", "lines that begin with test"),
-    ("Shell", r"type:file case:yes /^[ \t]*@test[ \t]/", "lines that begin with @test"),
-    (
-        "Swift",
-        r"type:file case:yes /^[ \t]*(?:@Test\b|(?:@\w+[ \t]+|\w+[ \t]+)*func[ \t]+test\w*[ \t]*\()/",
-        "lines with @Test or func test…",
-    ),
-    (
-        "C#",
-        r"type:file case:yes /^[ \t]*\[\w*(?:Fact|Theory|Test|TestMethod|TestCase)[\](]/",
-        "lines with [Fact], [Theory], [Test] or a similar attribute",
-    ),
-    (
-        "PHP",
-        r"type:file case:yes file:Test\.php$ /^[ \t]*(?:[\w \t]*function[ \t]+test\w*[ \t]*\(|#\[Test\b)/",
-        "methods named test… or marked as tests, in files that end in Test.php",
-    ),
-    ("Elixir", r"type:file case:yes file:_test\.exs$ /^[ \t]*(?:test|property)[ \t]+\"/", "lines that begin with test"),
-    ("Dart", r"type:file case:yes file:_test\.dart$ /^[ \t]*(?:test|testWidgets)\(/", "lines that begin with test("),
-    ("Zig", r"type:file case:yes /^[ \t]*test[ \t]+(?:\"|\w+[ \t]*\{|\{)/", "test blocks"),
-    ("C", r"type:symbol case:yes /^test_|_test$/ select:symbol.function", "functions named test_… or …_test"),
-    ("C++", r"type:file case:yes /^[ \t]*(?:TEST(?:_[FP])?|TYPED_TEST|TEST_CASE)\s*\(/", "lines that begin with TEST("),
-)
-
-
 _MANY_CUSTOMS = frozenset({"C", "C++"})
 """Languages whose test frameworks have macros of their own."""
 
@@ -262,7 +201,7 @@ def count_tests(work: Work) -> Fact:
         # In no language whose tests have a form that is known: zero would be a guess.
         fact.unread = sorted(file_counts.keys() & PROGRAMMING_LANGUAGES) or ["other"]
         return fact
-    customs = {language for language, _, _ in _TESTS}
+    customs = {language for language, _, _ in TEST_CUSTOMS}
     fact.unread = [language for language in unparsed_languages(work, notes) if language not in customs]
     rules = "; ".join(f"{number:,} {rule} ({language})" for language, rule, number in tests.counts)
     fact.rule = (
@@ -305,7 +244,7 @@ class _TestRows:
 def _find_tests(work: Work, file_counts: Mapping[str, int], names: str, notes: list[str]) -> _TestRows:
     """Find tests by the customs of the languages that have files; with `names`, a pattern, those that match it."""
     tests = _TestRows()
-    for language, text, rule in _TESTS:
+    for language, text, rule in TEST_CUSTOMS:
         if not file_counts.get(language) or (work.request.languages and language not in work.request.languages):
             continue
         tests.languages.append(language)

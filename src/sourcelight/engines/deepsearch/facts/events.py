@@ -8,6 +8,7 @@ from typing import Any
 from sourcelight.core.errors import RepositoryError, SourcelightError
 from sourcelight.core.markup import code, count_of
 from sourcelight.core.markup.counts import list_names
+from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.facts.changes import find_origin, removals_of, renames_of
 from sourcelight.engines.deepsearch.facts.commits import (
     commit_arguments,
@@ -25,7 +26,7 @@ from sourcelight.engines.deepsearch.facts.ownership import concrete_paths, find_
 from sourcelight.engines.deepsearch.facts.paths import PathNames, describe_missing_paths
 from sourcelight.engines.deepsearch.facts.searches import make_pattern, make_queries, noun_for, run_searches
 from sourcelight.engines.deepsearch.markdown import inline
-from sourcelight.engines.deepsearch.question.request import FactRequest
+from sourcelight.engines.deepsearch.question.request import FactRequest, Term
 from sourcelight.repos import resolve
 
 _NO_MERGES = "Merges are left out, because they have no changes of their own."
@@ -161,6 +162,8 @@ def _find_people(work: Work) -> Fact:
     return fact
 
 
+_MAX_REPOSITORIES = 50
+"""Repositories of a table whose commits are read for the clocks of their authors."""
 _LINE_VERBS = {"added": ("added", "add"), "removed": ("removed", "remove")}
 """Verbs of an event of a line: what happened to it, and what a commit did."""
 
@@ -169,7 +172,7 @@ def _find_line_change(work: Work) -> Fact | None:
     """Find who first added, or last removed or changed, a line with a text."""
     request = work.request
     arguments: dict[str, Any] = {
-        "pattern": "|".join(line_expression(term) for term in request.terms),
+        "pattern": "|".join(_expression_of(term, request.value) for term in request.terms),
         "repos": work.names,
         **({request.event: True} if request.event in _LINE_VERBS else {}),
         **dates_of(work),
@@ -189,13 +192,16 @@ def _find_line_change(work: Work) -> Fact | None:
     if request.every and len(request.terms) > 1:
         fact.unapplied.append("and")
     term_list = " or ".join(code(term.text) for term in request.terms)
+    if request.value:
+        term_list += f" and {code(request.value)} after it"
     past_verb, verb = _LINE_VERBS.get(request.event, ("changed", "change"))
     if not rows:
         fact.subject = f"No commit {past_verb} a line with {term_list}"
         return fact
     newest = request.is_last or request.event == "removed"
     order = _row_by_repository(rows, newest=newest)
-    row = {**order[0], **_commit_row(work, order[0])}
+    order = [{**row, **_commit_row(work, row)} for row in order[:_MAX_REPOSITORIES]] + order[_MAX_REPOSITORIES:]
+    row = order[0]
     which = "last" if newest else "first"
     note = f"{which} to {verb} a line with `{request.terms[0].text}`"
     _set_commit(fact, f"A line with {term_list} was {which} {past_verb}", row, note)
@@ -204,6 +210,13 @@ def _find_line_change(work: Work) -> Fact | None:
     if request.event == "removed":
         fact.sentences.append(_remaining_lines(work, fact.notes))
     return fact
+
+
+def _expression_of(term: Term, value: str) -> str:
+    """Write a line with a text, and with a value after it if there is one, as RE2."""
+    if not value:
+        return line_expression(term)
+    return rf"{line_expression(term)}\b.*[^\w.]{escape_regexp(value)}(?:[^\w.]|\.?$)"
 
 
 def _row_by_repository(rows: Sequence[dict[str, Any]], *, newest: bool) -> list[dict[str, Any]]:

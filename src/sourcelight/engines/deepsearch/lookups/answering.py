@@ -49,6 +49,7 @@ from sourcelight.engines.deepsearch.lookups.names import (
     find_definitions,
     is_of_kind,
     state_definitions,
+    with_overloads,
 )
 from sourcelight.engines.deepsearch.lookups.recount import code_lines
 from sourcelight.engines.deepsearch.lookups.throws import find_throws
@@ -212,6 +213,21 @@ def find_line_author(work: Work, paths: PathNames, path: str, line: int) -> Find
     return finding
 
 
+def _find_defining_line(work: Work, name: str, notes: list[str]) -> Finding | None:
+    """Return the commit that brought the only line that defines a name; None for several lines."""
+    queries: list[str] = []
+    texts = FileTexts(work.context)
+    definitions = with_overloads(texts, find_definitions(work, name, "", notes, queries, unparsed=True))
+    if len(definitions) != 1:
+        return None
+    location = definitions[0]
+    finding = find_line_author(work, PathNames(work.inquiry), location.path, location.definition.line)
+    if finding is not None:
+        finding.method.append(f"This line defines {code(name)}.")
+        finding.queries = [*queries, *finding.queries]
+    return finding
+
+
 def _find_dependency(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
     """Return what manifests say about a package; about the repository itself, its version."""
     if lookup.asks == "version" and not lookup.owner and is_repository(work, lookup.name):
@@ -331,6 +347,7 @@ def _list_dependencies(lookup: Lookup, work: Work, notes: list[str]) -> Finding 
 
 _WITHOUT_DEFINITION: Mapping[str, Callable[[Lookup, Work, list[str]], Finding | None]] = {
     "line": lambda lookup, work, _: find_line_author(work, PathNames(work.inquiry), lookup.path, lookup.line),
+    "defining_line": lambda lookup, work, notes: _find_defining_line(work, lookup.name, notes),
     "imports": lambda lookup, work, _: find_file_imports(work, PathNames(work.inquiry), lookup.path),
     "dependency": _find_dependency,
     "field": _find_field,

@@ -28,6 +28,7 @@ _LITERAL = re.compile(
     r"[\"'`]|-?\.?\d|(?:true|false|nil|null|None|True|False|undefined)\b|:\w|\[|[A-Z][A-Z_]{2,}\b"
     r"|[\w.:]*(?:Duration|Second|milli|Milli|from\w*)\b|[A-Z]\w+\.\w+"
 )
+_BEFORE_KEY = re.compile(r"\s*(?:#\s*define\s+|set\s+|export\s+|default\s+|const\s+|-\s+)?")
 _FRAME_TEXT = """
 default value set use used using configured configure given specify long big large wide often many much number current
 option setting parameter constant variable file code class function library project initial
@@ -81,7 +82,10 @@ def _reason(subject: Subject, line: str) -> str:
     for match in _KEY.finditer(line[:_MAX_CHARACTERS]):
         before = line[: match.start()]
         is_in_text = any(before.count(mark) % 2 for mark in "\"'`")
-        if not is_in_text and subject.terms_in(match["key"]) and _LITERAL.match(match["value"]) is not None:
+        # A blank sets a value behind a keyword or at the beginning of a line; elsewhere it separates arguments.
+        is_assigned = match["sign"].strip() or _BEFORE_KEY.fullmatch(before) is not None
+        has_words = bool(subject.terms_in(match["key"]))
+        if not is_in_text and is_assigned and has_words and _LITERAL.match(match["value"]) is not None:
             return "sets a value"
     words = [word for word in dict.fromkeys(re.findall(r"\w{3,}", subject.text)) if _is_asked(subject, word)]
     present = [code(word) for word in words if word.casefold() in line.casefold()][:_MAX_WORDS]

@@ -73,6 +73,7 @@ def read_modules(marked_text: MarkedText, text: str) -> tuple[Term, ...]:
     )
 
 
+_DEFAULT_OF = re.compile(r"\bby default\b", re.IGNORECASE)
 _BY_DEFAULT = re.compile(r"\b(?:by default|at most|at once|at a time|before)\b", re.IGNORECASE)
 HEADERS = r"\.(?:h|hh|hpp|hxx)$"
 
@@ -94,7 +95,8 @@ class CountReader:
         # "Total" may occur with "how many", which describes the subject better.
         many = many or TOTAL.search(marked_text.text)
         trigger = many or list_match
-        if trigger is None:
+        # "What directory does it serve by default" asks for a value.
+        if trigger is None or (many is None and _DEFAULT_OF.search(marked_text.text) is not None):
             return None
         self.fields["is_list"] = many is None
         # Before the noun is read, since "TODOs" would be an unknown one. It shifts the text, so the trigger is searched

@@ -65,7 +65,20 @@ _RENAMED = re.compile(
 )
 _LAST = re.compile(r"\b(?:(?:most )?recently|last|latest|lately)\b", re.IGNORECASE)
 _CHANGED = re.compile(
-    r"\b(?:chang(?:e|ed|es)|modif(?:y|ied)|touch(?:ed)?|edit(?:ed)?|updat(?:e|ed)|committed|worked on|work on)\b",
+    r"\b(?:chang(?:e|ed|es)|modif(?:y|ied)|touch(?:ed)?|edit(?:ed)?|updat(?:e|ed)|committed|worked on|work on"
+    r"|rais(?:e|ed|es)|lower(?:ed|s)?|bump(?:ed|s)?|increas(?:e|ed|es)|decreas(?:e|ed|es)|reduc(?:e|ed|es))\b",
+    re.IGNORECASE,
+)
+_OF_VALUE = re.compile(
+    r"\b(?:rais(?:e|ed|es)|lower(?:ed|s)?|bump(?:ed|s)?|increas(?:e|ed|es)|decreas(?:e|ed|es)|reduc(?:e|ed|es))\b",
+    re.IGNORECASE,
+)
+"""Verbs that only a value has as its object, so that the line with its name is meant."""
+_SET = rf"(?:{_OF_VALUE.pattern}|\b(?:set|chang(?:e|ed|es))\b)"
+_TO_VALUE = re.compile(
+    rf"(?:{_SET}\s+(?:(?:the|its)\s+)?(?:(?:default|limit|value)\s+(?:of|for)\s+)?(?P<name>⟨[NQ]\d+⟩)"
+    rf"|(?P<subject>⟨[NQ]\d+⟩)\s+(?:(?:was|been|is)\s+)*{_SET})"
+    r"\s+(?:from\s+\S+\s+)?to\s+(?P<value>⟨[NQ]\d+⟩|-?\d[\w.]*\w|-?\d)(?![\w.]*\w)",
     re.IGNORECASE,
 )
 _ADDED = re.compile(
@@ -212,7 +225,9 @@ def _of_subject(  # noqa: PLR0911 - one for each form of question
 ) -> dict[str, Any] | None:
     """Read questions about who added, removed or changed something and when, and who owns it."""
     text = marked_text.text
-    last = _LAST.search(text) is not None
+    if (of_value := _to_value(marked_text)) is not None:
+        return of_value
+    last = _LAST.search(text) is not None or _OF_VALUE.search(text) is not None
     event = _event_in(text, kind, is_last=last)
     if not event:
         return None
@@ -248,6 +263,21 @@ def _of_subject(  # noqa: PLR0911 - one for each form of question
     marked_text.take(r"\b(?:first|originally|initially)\b")
     is_last = marked_text.take(_LAST) is not None
     return {"event": event, "is_last": is_last, **scope}
+
+
+def _to_value(marked_text: MarkedText) -> dict[str, Any] | None:
+    """Read "who raised `x` to 10": the first line with the name and this value; None for another question."""
+    match = _TO_VALUE.search(marked_text.text)
+    if match is None:
+        return None
+    value = match["value"]
+    text = marked_text.get_mark(value).text if value.startswith("⟨") else value
+    # A former name is renamed to the next one: only numbers and quoted texts are values.
+    if not re.match(r"-?\d", text) and not value.startswith("⟨Q"):
+        return None
+    terms = terms_of(marked_text, match["name"] or match["subject"])
+    marked_text.text = f"{marked_text.text[: match.start()]} · {marked_text.text[match.end() :]}"
+    return {"event": "added", "terms": terms, "value": text}
 
 
 def _event_in(text: str, kind: str, *, is_last: bool) -> str:

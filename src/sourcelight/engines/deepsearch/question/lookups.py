@@ -58,7 +58,8 @@ class Lookup:
     kind
         ``definition``, ``existence``, ``value``, ``default``, ``configured``, ``callers``, ``callees``, ``bases``,
         ``members``, ``difference``, ``tests``, ``example``, ``parameters``, ``purpose``, ``key``, ``environment``,
-        ``variable``, ``throws``, ``dependency``, ``dependencies``, ``field``, ``runtime``, ``imports`` or ``line``.
+        ``variable``, ``throws``, ``dependency``, ``dependencies``, ``field``, ``runtime``, ``imports``,
+        ``defining_line`` or ``line``.
     name
         The subject as written, without quotation marks: a definition, a setting, a package or a language. Of a
         ``variable``, its purpose.
@@ -104,6 +105,14 @@ _LINE = (
     _pattern(
         r"(?P<asks>who|when|which commit|what commit)\s+(?:(?:has|have|last|originally)\s+)*(?:wrote|changed|modified|"
         r"touched|edited|authored)\s+(?P<path>`[^`]+`|[^\s`]+?)(?::|,?\s+(?:at\s+)?line\s+)(?P<line>\d{1,7})"
+    ),
+)
+# "Who last changed the line that defines MAX_SIZE, and when?"
+_DEFINING_LINE = (
+    _pattern(
+        rf"(?P<asks>who|when|which commit|what commit)\s+(?:(?:has|was|is|did|last|lastly)\s+|most\s+recently\s+)*"
+        rf"(?:changed?|modified|touched|edited)\s+the\s+line\s+(?:that|which)\s+(?:defines|declares)\s+{_DET}"
+        rf"(?:{KINDS}\s+)?(?P<name>{_NAME})(?:\s*,?\s+and\s+(?:when|by\s+whom|who))?"
     ),
 )
 _FILE = r"(?P<path>`[^`\n]+`|(?:[\w@.+-]+/)*[\w@+-]+\.[A-Za-z]\w{0,9})"
@@ -541,6 +550,7 @@ def _bare(text: str) -> str:
 
 _FORMS: Sequence[tuple[str, Sequence[re.Pattern[str]]]] = (
     ("line", _LINE),
+    ("defining_line", _DEFINING_LINE),
     ("imports", _FILE_IMPORTS),
     ("runtime", _RUNTIME_FORMS),
     ("existence", _EXISTENCE),

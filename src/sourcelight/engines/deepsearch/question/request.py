@@ -142,6 +142,8 @@ class FactRequest:
         ``tag``, ``commit``.
     terms, lacking
         Texts to look for, any of which counts, unless `every`; and texts that the same file must not hold.
+    value
+        Of an event of a line: the value that it gave to the name in `terms`, as written; empty for any.
     as_text
         Terms with a slash that aren't paths in the searched commits.
     symbol_kinds
@@ -171,6 +173,7 @@ class FactRequest:
     terms: tuple[Term, ...] = ()
     every: bool = False
     lacking: tuple[Term, ...] = ()
+    value: str = ""
     as_text: tuple[str, ...] = ()
     symbol_kinds: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()

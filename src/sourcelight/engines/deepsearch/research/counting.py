@@ -22,10 +22,12 @@ from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.question.scope import QuestionScope
 from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest
 from sourcelight.engines.deepsearch.research.protocol import NO_MODEL, CountTable, Draft, Paragraph
+from sourcelight.engines.search.ranking.terms.tokenizer import stem
 
 SHOWN_ROWS = 25
 _NEUTRAL = frozenset({
     "feature", "function", "method", "class", "file", "option", "setting", "flag", "support", "code", "module", "whom",
+    "key", "line", "lines", "parameter", "argument", "constant", "variable", "field", "macro", "keyword", "attribute",
     "repo", "repository", "project", "originally", "exactly", "actually", "commit", "change", "date", "version",
 })  # fmt: skip
 """Words beside a name that narrow nothing: the feature `x`, by whom."""
@@ -105,7 +107,7 @@ def _answer(
             f"This can't be {action} as asked, because {listed_words} {reason}.",
             f"Without that: {least}{fact.number:,} {fact.subject}{links}.",
         ]
-    if fact.number is None and (missing := _missing(unapplied, inquiry)):
+    if fact.number is None and (missing := _missing(unapplied, inquiry, fact)):
         # A person and a date for a wider subject would be taken for the answer.
         words = join_words([code(word) for word in missing])
         was = "was" if len(missing) == 1 else "were"
@@ -124,10 +126,13 @@ def _in_sentence(text: str) -> str:
     return f"{text[:1].lower()}{text[1:]}" if re.match(r"(?:An?|The|No|There)\b", text) else text
 
 
-def _missing(unapplied: Sequence[str], inquiry: ResearchRequest) -> list[str]:
+def _missing(unapplied: Sequence[str], inquiry: ResearchRequest, fact: Fact) -> list[str]:
     """Return the words that narrow what is asked about: no "feature" beside a name, and no name of a repository."""
     names = {part.casefold() for pin in inquiry.pins for part in re.split(r"\W+", pin.repository)}
-    return [word for word in unapplied if word.casefold() not in _NEUTRAL | names]
+    # A word of the commit's subject was understood, as far as the commit goes.
+    subjects = {stem(word) for item in fact.commits for word in re.findall(r"\w+", item.subject.casefold())}
+    words = [word for word in unapplied if word.casefold() not in _NEUTRAL | names]
+    return [word for word in words if not all(stem(part) in subjects for part in re.findall(r"\w+", word.casefold()))]
 
 
 def _first_names(fact: Fact, inquiry: ResearchRequest, draft: Draft) -> str:
@@ -170,7 +175,8 @@ def _format_claim(request: FactRequest, fact: Fact, unapplied: Sequence[str]) ->
         unit = f"a count of {fact.unit}" if fact.number is not None and fact.unit else "this kind of question"
         sentences.append(f"Not applied: {names}, because {unit} can't be narrowed or grouped that way.")
     if fact.notes:
-        sentences.append("Some contents could not be read, so the number may be too small; see below.")
+        doubt = "another commit may fit, too" if fact.number is None else "the number may be too small"
+        sentences.append(f"Some contents could not be read, so {doubt}; see below.")
     if request.as_text and request.relation not in {"contain", "call"} and not request.messages:
         pronoun = "they were" if len(request.as_text) > 1 else "it was"
         sentences.append(f"{describe_missing_paths(request.as_text)}, so {pronoun} searched as text.")
