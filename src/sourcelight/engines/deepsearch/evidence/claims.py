@@ -69,6 +69,7 @@ CLAIMS: Sequence[Claim] = (
             "defaults.find_value", "defaults.state_values", "defaults._add_assignments", "defaults._follow",
             "defaults.find_setting", "defaults._default_constants",
             "initial_values.find_constant_of", "initial_values.find_initial_value",
+            "initial_values.find_assigned_value",
             "uses.find_configured", "settings.find_key", "settings.find_tested_versions",
         ),
     ),

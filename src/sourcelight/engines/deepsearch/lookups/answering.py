@@ -41,7 +41,13 @@ from sourcelight.engines.deepsearch.lookups.defaults import (
     find_value,
 )
 from sourcelight.engines.deepsearch.lookups.environment import find_variable, list_environment
-from sourcelight.engines.deepsearch.lookups.initial_values import find_constant_of, find_initial_value
+from sourcelight.engines.deepsearch.lookups.initial_values import (
+    find_assigned_value,
+    find_constant_of,
+    find_initial_value,
+    find_parameter_of,
+    is_in_scope,
+)
 from sourcelight.engines.deepsearch.lookups.members import find_members
 from sourcelight.engines.deepsearch.lookups.names import (
     MAX_DETAILS,
@@ -97,6 +103,19 @@ def _find_named(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
     queries: list[str] = []
     find = _OF_DEFINITION.get(lookup.kind)
     definitions = find_definitions(work, lookup.name, lookup.symbol_kind, notes, queries, unparsed=True)
+    if lookup.kind == "value" and lookup.owner:
+        definitions = [
+            location
+            for location in definitions
+            if is_in_scope(location.path, location.definition.container, lookup.owner)
+        ]
+        if not definitions:
+            # Another definition of the name isn't the one that is asked about.
+            return find_assigned_value(work, lookup.name, lookup.owner, queries, notes)
+    if not definitions and lookup.kind == "value" and not _PLAIN_WORD.fullmatch(lookup.name):
+        assigned_value = find_assigned_value(work, lookup.name, "", queries, notes)
+        if assigned_value is not None:
+            return assigned_value
     if not definitions:
         # A missing word of prose proves nothing: "where is authentication implemented?"
         if _PLAIN_WORD.fullmatch(lookup.name) and not (lookup.kind == "existence" or lookup.symbol_kind):
@@ -155,6 +174,8 @@ def _find_default(lookup: Lookup, work: Work, notes: list[str]) -> Finding | Non
 def _find_in_prose(lookup: Lookup, work: Work, queries: list[str], notes: list[str]) -> Finding | None:
     """Find the default, or the greatest or least value, that prose names: "the default read buffer size"."""
     words = f"{lookup.bound} {lookup.name}".strip()
+    if lookup.owner and (of_owner := find_parameter_of(work, words, lookup.owner, queries, notes)) is not None:
+        return of_owner
     finding = None if lookup.owner else find_constant_of(work, words, queries, notes)
     if finding is None:
         finding = find_initial_value(work, words, lookup.owner, queries, notes)

@@ -24,7 +24,13 @@ from sourcelight.engines.deepsearch.lookups.names import (
     with_overloads,
 )
 from sourcelight.engines.deepsearch.lookups.registrations import find_registrations
-from sourcelight.engines.deepsearch.lookups.values import haskell_value, parameters_of, value_of
+from sourcelight.engines.deepsearch.lookups.values import (
+    attribute_value,
+    haskell_value,
+    lisp_value,
+    parameters_of,
+    value_of,
+)
 from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
 from sourcelight.engines.symbols.definition_parser import Definition
 
@@ -85,6 +91,10 @@ def value_at(texts: FileTexts, location: DefinitionLocation) -> ValueCandidate |
     value = value_of(lines, definition.name, definition.line, location.path)
     if location.path.endswith(".hs"):
         value = haskell_value(lines, definition.name, definition.line)
+    elif location.path.endswith((".clj", ".cljs", ".cljc", ".el", ".lisp")):
+        value = lisp_value(lines, definition.name, definition.line)
+    elif location.path.endswith((".ex", ".exs")):
+        value = value or attribute_value(lines, definition.name, definition.line, location.path)
     if value is None:
         return None
     quote = texts.evidence(
@@ -102,7 +112,7 @@ def find_parameter_default(
     texts = FileTexts(work.context)
     candidates: list[ValueCandidate] = []
     for location in best_locations(owners):
-        heads = with_overloads(texts, _heads_of(texts, location))
+        heads = with_overloads(texts, heads_of(texts, location))
         of_heads = [candidate for head in heads if (candidate := default_at(texts, head, name)) is not None]
         candidates += of_heads
         if not of_heads:
@@ -123,7 +133,7 @@ def find_parameter_default(
     return finding
 
 
-def _heads_of(texts: FileTexts, location: DefinitionLocation) -> list[DefinitionLocation]:
+def heads_of(texts: FileTexts, location: DefinitionLocation) -> list[DefinitionLocation]:
     """Return the functions whose parameters are meant: the function itself, or the constructors of a class."""
     if location.definition.kind in {"function", "method", "constructor"}:
         return [location]

@@ -7,15 +7,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sourcelight.core.markup import code
+from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import Finding
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.evidence.units import comment_start
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
-from sourcelight.engines.deepsearch.lookups.defaults import state_values, value_at
-from sourcelight.engines.deepsearch.lookups.names import DefinitionLocation, ValueCandidate, definition_at, rank_of
-from sourcelight.engines.deepsearch.lookups.values import read_expression
+from sourcelight.engines.deepsearch.facts.unparsed_definitions import PROGRAMMING_LANGUAGES
+from sourcelight.engines.deepsearch.lookups.defaults import find_parameter_default, heads_of, state_values, value_at
+from sourcelight.engines.deepsearch.lookups.names import (
+    DefinitionLocation,
+    ValueCandidate,
+    definition_at,
+    rank_of,
+    with_overloads,
+)
+from sourcelight.engines.deepsearch.lookups.recount import code_lines
+from sourcelight.engines.deepsearch.lookups.values import parameters_of, read_expression, value_of
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
 from sourcelight.engines.symbols.definition_parser import Definition
@@ -124,6 +133,74 @@ def find_initial_value(work: Work, text: str, owner: str, queries: list[str], no
     order: Mapping[str, int] = {"merged": 0, "set": 0, "fallback": 0, "documented": 1}
     best = min((order[kind] for kind, _ in candidates), default=0)
     return _state_one(work, [item for kind, item in candidates if order[kind] == best], queries, notes)
+
+
+def find_parameter_of(work: Work, text: str, owner: str, queries: list[str], notes: list[str]) -> Finding | None:
+    """Return the default of the only parameter named like a phrase, of the only class or function named like another.
+
+    "The max nesting level of the queue formatter" is ``maxNestingLevel`` of ``QueueFormatter``.
+    """
+    words, owner_words = normal_words(text), normal_words(owner)
+    if len(words) < 2 or not owner_words:
+        return None
+    texts = FileTexts(work.context)
+    searches = make_queries(work, f"case:no type:symbol /{escape_regexp(max(owner_words, key=len))}/")
+    queries += searches
+    locations = {}
+    for row in run_searches(work, searches, notes):
+        target = work.inquiry.pins.of(row["repository"])
+        if target is None or rank_of(row["path"]) or normal_words(row["symbol"] or "") != owner_words:
+            continue
+        definition = definition_at(texts, target, row["path"], row["symbol"], row["line_number"])
+        if definition is not None and definition.kind in {"class", "struct", *_FUNCTIONS}:
+            location = DefinitionLocation(target, row["path"], definition)
+            locations[row["repository"], row["path"], row["line_number"]] = location
+    if len(locations) != 1:
+        return None
+    location = next(iter(locations.values()))
+    names = set()
+    for head in with_overloads(texts, heads_of(texts, location)):
+        read = parameters_of(texts.lines(head.target, head.path), head.definition.name, head.definition.line, head.path)
+        names |= {parameter.name.lstrip("$") for parameter in (read[0] if read is not None else ())}
+    alike = [name for name in names if normal_words(name) == words]
+    if len(alike) != 1:
+        return None
+    return find_parameter_default(work, [location], alike[0], location.definition.name, queries, notes)
+
+
+def find_assigned_value(work: Work, name: str, owner: str, queries: list[str], notes: list[str]) -> Finding | None:
+    """Return the value of a local name that exactly one line of code outside of tests assigns; None for several."""
+    searches = make_queries(work, f"case:yes type:file /{escape_regexp(name)}/")
+    queries += searches
+    assigned = re.compile(rf"(?<![\w$]){re.escape(name)}\s*(?:[-+*/|&^]|<<|>>|:)?=(?![=~>])")
+    rows = [
+        row
+        for row in run_searches(work, searches, notes)
+        if row["type"] == "content" and not rank_of(row["path"]) and assigned.search((row["line"] or "")[:1_000])
+    ]
+    rows = [row for row in rows if language_of(row["path"]) in PROGRAMMING_LANGUAGES]
+    texts = FileTexts(work.context)
+    if len(rows) != 1 or re.match(rf"\s*{re.escape(name)}\s*=", rows[0]["line"] or "") is None:
+        return None
+    row = rows[0]
+    target = work.inquiry.pins.of(row["repository"])
+    number, path = row["line_number"], row["path"]
+    is_code = any(line == number for line, _ in code_lines(texts, work, row["repository"], path))
+    value = value_of(texts.lines(target, path), name, number, path) if target is not None and is_code else None
+    if target is None or value is None or (owner and not is_in_scope(path, "", owner)):
+        return None
+    evidence = texts.evidence(target, path, value.begin_line, value.end_line, "definition", 1.0, (name,))
+    candidate = ValueCandidate(value.text, code(name), path, [evidence], 0, row["repository"], "is set to")
+    return _state_one(work, [candidate], queries, notes)
+
+
+def is_in_scope(path: str, container: str, scope: str) -> bool:
+    """Return whether the path and the class of a definition have all words of a scope, such as "the queue handler"."""
+    if "/" in scope or re.search(r"\.\w+$", scope) is not None:
+        return path == scope or path.endswith(f"/{scope}")
+    present = {word for part in (*path.split("/"), container) for word in normal_words(part)}
+    words = normal_words(scope)
+    return bool(words) and present.issuperset(words)
 
 
 def _state_one(

@@ -168,6 +168,8 @@ def _is_type(between: str) -> bool:
     """Return whether the text between a name and its equals sign is nothing or a type."""
     if between.count("(") != between.count(")") or "," in blank_brackets(between):
         return False
+    # An array of Rust has its length after a semicolon.
+    between = re.sub(r"\[[^\[\];=]*;[^\[\];=]*\]", "[]", between)
     return re.fullmatch(r"[\w.\[\]<>&*|,\s'\"?()$:]*", between) is not None
 
 
@@ -342,3 +344,47 @@ def haskell_value(lines: Sequence[str], name: str, line: int) -> SourceValue | N
                 None if following[:1].isspace() and following.strip() else SourceValue(match["value"], number, number)
             )
     return None
+
+
+_LISP_DEFINITION = r"\((?:def|defonce|defvar|defconst|defparameter)\s+(?:\^\S+\s+)*{name}(?=\s|$)"
+_LISP_PART = re.compile(r"#?\"(?:[^\"\\]|\\.)*\"|;[^\n]*|\\.|[()\[\]{}]|\s+|[^\s()\[\]{}\";\\]+", re.DOTALL)
+
+
+def lisp_value(lines: Sequence[str], name: str, line: int) -> SourceValue | None:
+    """Return the value of a definition of Lisp, which may be on the lines below; None for a function or a long form."""
+    text = "\n".join(lines[line - 1 : line - 1 + MAX_VALUE_LINES])[:_MAX_CHARS]
+    head = re.match(rf"\s*{_LISP_DEFINITION.format(name=re.escape(name))}", text)
+    if head is None:
+        return None
+    forms: list[str] = []
+    depth, start, position = 0, -1, head.end()
+    for part in _LISP_PART.finditer(text, head.end()):
+        if part.start() != position:
+            return None
+        position = part.end()
+        if depth == 0 and part[0] in _PAIRS:
+            # The bracket that ends the definition; a docstring may precede the value.
+            has_docstring = len(forms) == 2 and forms[0].startswith('"')
+            if part[0] != ")" or not (len(forms) == 1 or has_docstring):
+                return None
+            value = " ".join(forms[-1].split())
+            is_function = re.match(r"\((?:fn|lambda)\b|#\(", value) is not None
+            end_line = line + text.count("\n", 0, part.start())
+            return None if is_function else SourceValue(value, line, end_line)
+        if part[0].isspace() or part[0].startswith(";"):
+            continue
+        start = part.start() if depth == 0 and start < 0 else start
+        depth += (part[0] in _OPENING) - (part[0] in _PAIRS)
+        next_letter = text[position : position + 1]
+        if depth == 0 and (not next_letter or next_letter.isspace() or next_letter in _PAIRS):
+            forms.append(text[start:position])
+            start = -1
+    return None
+
+
+def attribute_value(lines: Sequence[str], name: str, line: int, path: str) -> SourceValue | None:
+    """Return the value of an attribute of a module of Elixir, as in ``@limit 12``."""
+    match = re.match(rf"\s*@{re.escape(name)}\s+(?=\S)", lines[line - 1]) if 0 < line <= len(lines) else None
+    if match is None:
+        return None
+    return _to_value(read_expression(lines, line - 1, match.end(), path, ends_with_line=True), line)

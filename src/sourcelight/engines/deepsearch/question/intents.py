@@ -90,17 +90,33 @@ trait traits variant variants crate crates gem gems protocols
 _FRAME = CASUAL_WORDS | frozenset(FORM_WORDS) | frozenset(_FRAME_TEXT.split())
 """Words that say what a question asks about its subject; never subjects themselves."""
 _GRAMMAR = FUNCTION_WORDS | _VERBS
+_SPECIFIC_TEXT = """
+calculate collect compare compute connect evict execute expire fetch filter install launch parse render retrieve retry
+rotate save send store switch track transform trigger validate verify
+"""
+_SPECIFIC_VERBS = frozenset(_SPECIFIC_TEXT.split())
+"""Verbs of operations, whose absence answers a question for one."""
+_ACTION = re.compile(
+    r"^\W*(?:how|where|when)\s+(?:do|does|did|can)\s+(?:[\w.+/-]+\s+){0,4}?"
+    rf"(?P<verb>{'|'.join(sorted(_SPECIFIC_VERBS))})\s+\w",
+    re.IGNORECASE,
+)
+"""What something does, as in "how does it rotate files": the verb may be all that a question is about."""
 
 
 def key_words(question: RankQuery, words: Sequence[str]) -> tuple[str, ...]:
     """Return the words that a question is about: names, and words other than verbs and numbers."""
     selected_words = []
+    action = _ACTION.search(question.text)
     for word in words:
         lowered = word.lower()
         is_verb = (
             lowered in _VERBS or lowered.removesuffix("s") in _VERBS or _FORM_OF_VERB.fullmatch(lowered) is not None
         )
         is_grammar = lowered in _FRAME or is_misspelled_grammar(word, _GRAMMAR)
+        if action is not None and lowered in _SPECIFIC_VERBS and action["verb"].lower() == lowered:
+            selected_words.append(word)
+            continue
         if word in question.names or word in question.files or not (is_verb or is_grammar or word.isdigit()):
             selected_words.append(word)
     return tuple(selected_words)

@@ -245,13 +245,22 @@ _DEFAULT = (
     ),
     _pattern(rf"(?:the\s+)?(?P<name>{_MARKED_SETTING})(?:'s)?\s+default(?:\s+value)?"),
 )  # fmt: skip
+_SCOPED_VALUE = (
+    _pattern(
+        rf"{_WHAT}\s+(?:the\s+value\s+of\s+)?(?P<name>{_MARKED_SETTING})(?:\s+set\s+to)?\s+(?:in|inside|within)\s+{_DET}"
+        r"(?P<owner>`[^`\n]+`|[\w./-]+(?:\s+[\w-]+){0,2})"
+    ),
+    _pattern(rf"what\s+(?:does|do)\s+{_DET}{_OF_KIND}(?P<name>{_MARKED_SETTING}){_AFTER_KIND}\s+(?:contain|hold)"),
+)
+"""A value in a class or a file: "What is MAX_SIZE in the queue handler?"; and "What does LEVELS contain?"."""
 _PROSE = (
     r"(?:(?:number|amount|count)\s+of\s+)?[A-Za-z][\w-]*(?:\s+(?!of\b|for\b|in\b|to\b|on\b|by\b)[A-Za-z][\w-]*){0,3}"
 )
 _PROSE_VALUE = (
     _pattern(
         rf"{_WHAT}\s+(?:the\s+)?(?P<bound>default|max(?:imum|imal)?|min(?:imum|imal)?)(?:\s+(?:value|setting))?\s+"
-        rf"(?:(?:of|for)\s+)?{_DET}(?P<name>{_PROSE})(?:\s+{_OF}\s+{_DET}(?P<owner>{_SETTING}){_OWNER_KIND})?(?:\s+by\s+default)?"
+        rf"(?:(?:of|for)\s+)?{_DET}(?P<name>{_PROSE})(?:\s+{_OF}\s+{_DET}(?P<owner>{_SETTING}(?:\s+[a-z][\w-]*){{0,2}}?){_OWNER_KIND})?"
+        rf"(?:\s+by\s+default)?"
     ),
 )
 """A value that prose names: "the default read buffer size", "the maximum number of retries"."""
@@ -525,6 +534,8 @@ def _make(kind: str, match: re.Match[str]) -> Lookup | None:  # noqa: PLR0911 - 
     if kind == "runtime":
         return Lookup("runtime", _RUNTIMES[name.lower()])
     owner = _bare(groups.get("owner") or "")
+    if kind == "scoped_value":
+        return Lookup("value", name.removesuffix("()"), owner)
     if kind == "configured_of":
         # "The line-length of ruff" is the key `ruff.line-length`, as nested tables are joined.
         return Lookup("configured", f"{owner}.{name}")
@@ -572,6 +583,7 @@ _FORMS: Sequence[tuple[str, Sequence[re.Pattern[str]]]] = (
     ("callers", _CALLERS),
     ("default", _DEFAULT),
     ("prose", _PROSE_VALUE),
+    ("scoped_value", _SCOPED_VALUE),
     ("configured", _CONFIGURED),
     ("configured_of", _CONFIGURED_OF),
     ("value", _VALUE),

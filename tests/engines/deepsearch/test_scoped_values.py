@@ -1,0 +1,117 @@
+"""Values in a class or a file, of Lisp and Elixir, of arrays; parameters named in prose; verbs that occur nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from engines.deepsearch.asking import research
+from sourcelight.backends.embedded import open_engine
+from sourcelight.engines.deepsearch.lookups.values import attribute_value, lisp_value, value_of
+from sourcelight.engines.execution import LocalEngine
+from sourcelight.testing import RepositoryBuilder
+
+FILES: dict[str | bytes, str | bytes | None] = {
+    "src/Handler/QueueHandler.php": "<?php\nclass QueueHandler {\n    const MAX_PARCELS = 256;\n}\n",
+    "src/Handler/StackHandler.php": "<?php\nclass StackHandler {\n    const MAX_PARCELS = 8;\n}\n",
+    "src/Formatter/StackFormatter.php": (
+        "<?php\nclass StackFormatter {\n    public function __construct(int $maxStackLevel = 3) {\n"
+        "    }\n}\n"
+    ),
+    "src/marks.clj": (
+        '(ns marks)\n\n(def ^:private parcel-mark\n  "The mark."\n  #"[a-f]{4}")\n\n(def weigh-all (fn [x] x))\n'
+    ),
+    "lib/scale.ex": (
+        "defmodule Scale do\n  @heavy_limit 12\n\n  def top do\n    max_weight = 1 <<< 53\n    max_weight\n  end\nend\n"
+    ),
+    "lib/twice.ex": (
+        "defmodule Twice do\n  def a do\n    twice_set = 1\n  end\n\n  def b do\n    twice_set = 2\n  end\nend\n"
+    ),
+    "src/levels.rs": 'static LEVEL_NAMES: [&str; 2] = ["LOW", "HIGH"];\n\npub fn load_parcels() {}\n',
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
+    root = tmp_path_factory.mktemp("parcels")
+    RepositoryBuilder(root / "parcels").commit(FILES, "Add parcels")
+    engine = open_engine([root], index=root / "index", workers=1)
+    yield engine
+    engine.close()
+
+
+def headline(engine: LocalEngine, question: str) -> str:
+    """The text of an answer before its first section."""
+    return research(engine, question).text.split("\n## ")[0]
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence"),
+    [
+        ("What is MAX_PARCELS in the queue handler?", "`MAX_PARCELS` is set to `256`, in `src/Handler/QueueH"),
+        ("What is MAX_PARCELS in StackHandler.php?", "`MAX_PARCELS` is set to `8`, in `src/Handler/StackHandler.php`"),
+        ("What's the default max stack level of the stack formatter?", "The default of `maxStackLevel` of `Stack"),
+        ("What is parcel-mark set to?", '`parcel-mark` is set to `#"[a-f]{4}"`, in `src/marks.clj`, line 3'),
+        ("What is heavy_limit set to?", "`heavy_limit` is set to `12`, in `lib/scale.ex`, line 2"),
+        ("What is max_weight set to in the scale?", "`max_weight` is set to `1 <<< 53`, in `lib/scale.ex`, line 5"),
+        ("What does LEVEL_NAMES contain?", '`LEVEL_NAMES` is set to `["LOW", "HIGH"]`, in `src/levels.rs`, line 1'),
+        ("How does it rotate parcels?", "No searched file has `rotate`."),
+    ],
+)  # fmt: skip
+def test_a_value_is_found_in_its_scope(engine: LocalEngine, question: str, sentence: str) -> None:
+    assert headline(engine, question).startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        # No such class, two assignments, a scope without the name, a function.
+        "What is MAX_PARCELS in the heap handler?",
+        "What is twice_set set to?",
+        "What is max_weight set to in the formatter?",
+        "What is weigh-all set to?",
+        "What's the default max heap level of the stack formatter?",
+    ],
+)
+def test_a_value_of_something_else_is_not_stated(engine: LocalEngine, question: str) -> None:
+    text = headline(engine, question)
+    assert " is set to " not in text
+    assert "The default of" not in text
+
+
+def test_a_verb_that_occurs_is_not_called_absent(engine: LocalEngine) -> None:
+    assert "No searched file" not in headline(engine, "How does it load parcels?")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("(def a 1)", "1"),
+        ('(def a "doc" 2)', "2"),
+        ("(def a\n  ; half\n  [1 2\n   3])", "[1 2 3]"),
+        (r"(def a \))", r"\)"),
+        ('(def a "x\\")")', '"x\\")"'),
+        ("(def a (fn [x] x))", None),
+        ("(def a 1 2)", None),
+        ("(def ab 1)", None),
+        ("(def a (1", None),
+        ('(def a "never ends', None),
+        ("(def a" + " (" * 3_000, None),
+    ],
+)
+def test_values_of_lisp(text: str, value: str | None) -> None:
+    source_value = lisp_value(text.split("\n"), "a", 1)
+    assert (None if source_value is None else source_value.text) == value
+
+
+def test_values_of_attributes_and_arrays() -> None:
+    attribute = attribute_value(["  @a %{b: 1}"], "a", 1, "x.ex")
+    assert attribute is not None
+    assert attribute.text == "%{b: 1}"
+    assert attribute_value(["  @ab 1"], "a", 1, "x.ex") is None
+    array = value_of(["static A: [u8; 2] = [1, 2];"], "A", 1, "x.rs")
+    assert array is not None
+    assert array.text == "[1, 2]"
+    # The semicolon ends a statement: the value is that of another name.
+    assert value_of(["A; B = 2;"], "A", 1, "x.rs") is None
