@@ -6,6 +6,7 @@ import pytest
 
 import sourcelight as sl
 from sourcelight.core.errors import QueryError
+from sourcelight.engines.structure.pattern import LANGUAGES
 
 pytest.importorskip("ast_grep_py", reason="the extra `structural` is not installed")
 
@@ -73,3 +74,9 @@ def test_the_tool_takes_them(embedded: sl.Client, other: sl.Client) -> None:
 def test_what_is_no_pattern_is_the_same_error(code: sl.Client) -> None:
     with pytest.raises(QueryError, match="isn't a pattern of code in Python: Multiple AST nodes are detected"):
         code.search("patternType:ast-grep lang:python a b c", progress=False)
+
+
+def test_a_query_that_excludes_every_language_is_the_same_error(code: sl.Client) -> None:
+    excluded = " ".join(f'-lang:"{name}"' for name in LANGUAGES)
+    with pytest.raises(QueryError, match="excludes every language"):
+        code.search(f"patternType:ast-grep {excluded} $A = $B", progress=False)

@@ -92,3 +92,12 @@ def test_sentences_about_more_are_kept() -> None:
 )
 def test_dates_of_git_are_read(text: str, expected: str | None) -> None:
     assert parse_date(text) == expected
+
+
+@pytest.mark.parametrize("line", ["similarity index x%", "similarity index " + "9" * 5_000 + "%", "similarity index"])
+def test_hostile_numbers_of_a_comparison_are_left_out(line: str) -> None:
+    hunk = "@@ -" + "9" * 5_000 + ",1 +1 @@"
+    text = f"diff --git a/a.txt b/a.txt\n{line}\n{hunk}\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-a\n+b\n"
+    read = parse_comparison(text)
+    assert read is not None
+    assert [(entry["newPath"], entry.get("similarity")) for entry in read.entries] == [("a.txt", None)]

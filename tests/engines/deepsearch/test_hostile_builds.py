@@ -94,3 +94,8 @@ def test_an_enum_takes_no_more_than_seconds(tmp_path: Path, path: str) -> None:
 )
 def test_a_secret_that_a_file_sets_is_not_stated(tmp_path: Path, files: Mapping[str, str], question: str) -> None:
     assert "s3cr3t-value9" not in research(_engine(tmp_path, files), question).text
+
+
+def test_a_word_in_another_case_is_not_within_another_name(tmp_path: Path) -> None:
+    engine = _engine(tmp_path, {"a.py": "import tide\n\nprint(gauge)\n"})
+    assert "within other names" not in research(engine, "What parameters does `Gauge` take?").text

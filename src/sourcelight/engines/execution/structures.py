@@ -58,7 +58,7 @@ def languages_of(alternative: Alternative) -> tuple[str, ...]:
     Raises
     ------
     QueryError
-        It names a language whose syntax is not read here.
+        It names a language whose syntax is not read here, or excludes all of the others.
     """
     filters = [(find_language(item.value) or item.value, item) for item in alternative.all("lang") if item.value]
     for name, item in filters:
@@ -71,7 +71,13 @@ def languages_of(alternative: Alternative) -> tuple[str, ...]:
             )
     names = list(dict.fromkeys(name for name, item in filters if not item.negated))
     left_out = {name for name, item in filters if item.negated}
-    return tuple(names[:1]) or tuple(name for name in LANGUAGES if name not in left_out)
+    languages = tuple(names[:1]) or tuple(name for name in LANGUAGES if name not in left_out)
+    if not languages:
+        raise QueryError(
+            "the query excludes every language that structural search supports",
+            hint=f"supported: {', '.join(LANGUAGES)}",
+        )
+    return languages
 
 
 def structure_pattern(pattern: Pattern, alternative: Alternative) -> StructurePattern:

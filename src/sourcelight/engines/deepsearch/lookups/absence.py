@@ -56,7 +56,9 @@ def find_absence(work: Work, name: str, notes: list[str], *, noun: str = "") -> 
         )
     texts = FileTexts(work.context)
     rows.sort(key=lambda row: (rank_of(row["path"]), row["path"], row["line_number"]))
-    exact = [row for row in rows if re.search(rf"(?<!\w){re.escape(simple)}(?!\w)", row["line"])]
+    # The search ignored case, too: `retries` in another case is not within another name.
+    whole_word = re.compile(rf"(?<!\w){re.escape(simple)}(?!\w)", re.IGNORECASE)
+    exact = [row for row in rows if whole_word.search(row["line"] or "")]
     # Where no grammar reads definitions, such as in Swift, a line may define the name.
     if any(_may_define(work, texts, row, simple) for row in exact):
         return None

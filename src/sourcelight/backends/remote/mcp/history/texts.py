@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from sourcelight.core.batches.diff_text import unquote_text
+from sourcelight.core.batches.diff_text import HUNK, unquote_text
 
 _MAX_LINE_CHARS = 2_000  # no known form has longer lines, and these expressions would be slow on them
 # At least one digit: otherwise words such as `defaced` would be commits.
@@ -47,7 +47,6 @@ _TAILS = (
 _COUNT = re.compile(r"(?:found|showing|returned|first)\D{0,40}?(\d[\d,]*)(?: (?:of|out of) (\d[\d,]*))?", re.IGNORECASE)
 _NOTE = re.compile(r"\((?!cherry picked)(.*(?:more|cut|truncat|limit|omitted|left out).*)\)", re.IGNORECASE)
 _DIFF_START = re.compile(r"diff --git |--- \S|```(?:diff|patch)\s*$|@@ -\d")
-_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _COMPARING = re.compile(
     r"(?:compar\w+|diff)\b\D*?(?P<base>[^\s.]\S*?)(?:\.{2,3}| (?:to|and|with|\u2192|->) )(?P<head>\S+)",
     re.IGNORECASE,
@@ -230,7 +229,7 @@ class _PatchReader:
         if not self.files or line.startswith("```"):
             return
         file = self.files[-1]
-        if head := _HUNK.match(line):
+        if head := HUNK.match(line):
             file["hunks"].append({"oldStart": int(head[1]), "newStart": int(head[3]), "lines": []})
             self._old_left, self._new_left = int(head[2] or 1), int(head[4] or 1)
         else:
@@ -257,7 +256,7 @@ class _PatchReader:
         elif line.startswith("--- ") and following.startswith("+++ "):
             if not self.files or self.files[-1]["hunks"]:
                 self.files.append(_new_file(""))
-        elif _HUNK.match(following) and not line.startswith(("+++ ", "@@", "index ")) and " " in line.strip():
+        elif HUNK.match(following) and not line.startswith(("+++ ", "@@", "index ")) and " " in line.strip():
             old, _, new = line.strip().partition(" ")  # the preview of streams: both names on one line
             self.files.append({**_new_file(""), "oldPath": old, "newPath": new})
             return True
@@ -287,8 +286,8 @@ def _read_header(file: dict[str, Any], line: str) -> None:
     elif line.startswith(("rename from ", "rename to ", "copy from ", "copy to ")):
         file["status"] = "renamed" if name == "rename" else "copied"
         file["oldPath" if value.startswith("from ") else "newPath"] = unquote_text(value.partition(" ")[2])
-    elif line.startswith("similarity index "):
-        file["similarity"] = int(value.partition(" ")[2].rstrip("%") or 0)
+    elif (match := re.fullmatch(r"similarity index (\d{1,3})%", line)) is not None:
+        file["similarity"] = int(match[1])
     elif line.startswith(("Binary files ", "GIT binary patch")):
         file["binary"] = True
 
