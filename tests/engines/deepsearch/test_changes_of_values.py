@@ -23,7 +23,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
     builder.commit(
         {
             "src/lock.py": "MAX_BOATS = 20_000\n\n\ndef open_lock():\n    return MAX_BOATS\n",
-            "src/gate.py": "ratio = MAX_BOATS / 120_000\n",
+            "src/gate.py": "# MAX_BOATS = 7_000\nratio = MAX_BOATS / 120_000\nmore = MAX_BOATS + 9_000\n",
             "notes.txt": "MAX_BOATS was 5_000 before.\n",
         },
         "Open the lock at requests of boats",
@@ -52,9 +52,9 @@ def headline(engine: LocalEngine, question: str) -> str:
 @pytest.mark.parametrize(
     ("question", "sentence"),
     [
-        ("Who raised MAX_BOATS to 20_000 and when?", "A line with `MAX_BOATS` and `20_000` after it was first"),
-        ("When was MAX_BOATS set to 5_000?", "A line with `MAX_BOATS` and `5_000` after it was first added by Ada"),
-        ("Who raised MAX_BOATS to 20_000?", "A line with `MAX_BOATS` and `20_000` after it was first added by Bo"),
+        ("Who raised MAX_BOATS to 20_000 and when?", "A line with `MAX_BOATS` set to `20_000` was first"),
+        ("When was MAX_BOATS set to 5_000?", "A line with `MAX_BOATS` set to `5_000` was first added by Ada"),
+        ("Who raised MAX_BOATS to 20_000?", "A line with `MAX_BOATS` set to `20_000` was first added by Bo"),
         ("Who bumped MAX_BOATS?", "A line with `MAX_BOATS` was last changed by Cy"),
         ("Who added the MAX_BOATS key, and who did it?", "A line with `MAX_BOATS` was first added by Ada"),
         ("Who last changed the line that defines MAX_BOATS, and when?", "Line 1 of `src/lock.py` was last changed"),
@@ -67,9 +67,13 @@ def test_the_commit_of_a_value_is_found(engine: LocalEngine, question: str, sent
 
 def test_a_value_within_a_longer_number_is_another_value(engine: LocalEngine) -> None:
     # 120_000 has these digits at its end.
-    text = headline(engine, "Who raised MAX_BOATS to 0_000?")
-    assert text.startswith("No commit added a line with `MAX_BOATS` and `0_000` after it")
+    assert "set to `0_000`" not in headline(engine, "Who raised MAX_BOATS to 0_000?")
     assert "was first added" not in headline(engine, "Who raised MAX_BOATS to 5?")
+
+
+def test_a_comment_or_a_calculation_sets_no_value(engine: LocalEngine) -> None:
+    for value in ("7_000", "120_000", "9_000"):
+        assert "set to `" not in headline(engine, f"Who raised MAX_BOATS to {value}?")
 
 
 def test_a_word_that_narrows_is_not_dropped(engine: LocalEngine) -> None:

@@ -193,8 +193,11 @@ def _find_line_change(work: Work) -> Fact | None:
         fact.unapplied.append("and")
     term_list = " or ".join(code(term.text) for term in request.terms)
     if request.value:
-        term_list += f" and {code(request.value)} after it"
+        term_list += f" set to {code(request.value)}"
     past_verb, verb = _LINE_VERBS.get(request.event, ("changed", "change"))
+    if not rows and request.value:
+        # It may be set in another form, such as an argument.
+        return None
     if not rows:
         fact.subject = f"No commit {past_verb} a line with {term_list}"
         return fact
@@ -213,10 +216,13 @@ def _find_line_change(work: Work) -> Fact | None:
 
 
 def _expression_of(term: Term, value: str) -> str:
-    """Write a line with a text, and with a value after it if there is one, as RE2."""
+    """Write a line with a text as RE2; with a value, a line that sets it, and no comment or calculation with both."""
     if not value:
         return line_expression(term)
-    return rf"{line_expression(term)}\b.*[^\w.]{escape_regexp(value)}(?:[^\w.]|\.?$)"
+    # Nothing that opens a comment or a text precedes the name, except the keyword of a macro.
+    before = r"^\s*(?:#\s*define\s+|[^#/;*\"'`=+-]*)"
+    sign = r"[\"'\])]?\s*(?::\s*[\w.<>\[\]]+\s*)?(?:=|:=|:|=>|\s)\s*"
+    return rf"{before}{line_expression(term)}{sign}[\"']?{escape_regexp(value)}(?:[^\w.]|\.?$)"
 
 
 def _row_by_repository(rows: Sequence[dict[str, Any]], *, newest: bool) -> list[dict[str, Any]]:
