@@ -59,11 +59,11 @@ class RunMaker:
         if exhaustive:
             check_unlimited(request)
         if self.services:
-            from sourcelight.client.federation.backend import FederatedBackend, federated_run
+            from sourcelight.client.federation.backend import FederatedBackend, make_search_run
 
             # A recording of a federation has services too, but is one backend.
             if isinstance(self._backend, FederatedBackend):
-                return federated_run(self._backend, request, exhaustive=exhaustive, keeps_rows=keeps_rows)
+                return make_search_run(self._backend, request, exhaustive=exhaustive, keeps_rows=keeps_rows)
         if not exhaustive:
             return SearchRun(self._backend, request)
         if self._backend.local:

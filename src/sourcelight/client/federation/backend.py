@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from sourcelight.client.federation.fan_out import answers, ask_all
@@ -54,7 +55,7 @@ class FederatedBackend:
             services=dict(clients or {}),
             cached_names=self._cached_names,
             folder_of=self._folder_of,
-            service=federated_tools(self.services),
+            service=merge_service_tools(self.services),
         )
         self.name = f"{FEDERATION}{', '.join(service.name for service in services)}"
         self.local = all(service.backend.local for service in services)
@@ -150,7 +151,7 @@ class FederatedSearch(BackendWrapper):
         return [] if self._merge is None else list(self._merge.undelivered_batches())
 
 
-def federated_run(
+def make_search_run(
     backend: FederatedBackend, request: SearchRequest, *, exhaustive: bool, keeps_rows: bool
 ) -> SearchRun:
     """Return the search of a `FederatedBackend`.
@@ -178,9 +179,9 @@ def federated_run(
         return SearchRun(backend, request)
     search = FederatedSearch(backend, services, keeps_rows=keeps_rows)
     run = SearchRun(search, request, recover=search.undelivered_batches if searches else None, arrange=search.arrange)
-    report_parts = _sum_reports(run.state.set_parts)
-    for name, searches_of_service in searches.items():
-        searches_of_service.on_progress = report_parts(name)
+    progress = _ProgressSum(run.state.set_parts)
+    for name, exhaustive_search in searches.items():
+        exhaustive_search.on_progress = partial(progress.update, name)
     return run
 
 
@@ -188,23 +189,21 @@ def _in_parts(service: Service, search: ExhaustiveSearch | None) -> Service:
     return service if search is None else replace(service, backend=search, recover=search.undelivered_batches)
 
 
-def _sum_reports(report: Callable[[int, int, int], None]) -> Callable[[str], Callable[[int, int, int], None]]:
-    """Return a function that makes a progress callback per service; `report` gets the sums of all services."""
-    latest: dict[str, tuple[int, int, int]] = {}
+class _ProgressSum:
+    """The progress of several services as one; `report` gets the sums of done parts, parts and matches."""
 
-    def of(name: str) -> Callable[[int, int, int], None]:
-        def tell(done: int, parts: int, matches: int) -> None:
-            # The last report of each service, because a new one replaces its numbers rather than adding to them.
-            latest[name] = done, parts, matches
-            first, second, third = (sum(column) for column in zip(*latest.values(), strict=True))
-            report(first, second, third)
+    def __init__(self, report: Callable[[int, int, int], None]) -> None:
+        self._report = report
+        self._newest: dict[str, tuple[int, int, int]] = {}
 
-        return tell
-
-    return of
+    def update(self, service_name: str, done: int, parts: int, matches: int) -> None:
+        """Replace the numbers of a service, and report the sums of all services."""
+        self._newest[service_name] = done, parts, matches
+        done_sum, parts_sum, matches_sum = (sum(numbers) for numbers in zip(*self._newest.values(), strict=True))
+        self._report(done_sum, parts_sum, matches_sum)
 
 
-def federated_tools(services: Sequence[Service]) -> FederatedServiceTools | None:
+def merge_service_tools(services: Sequence[Service]) -> FederatedServiceTools | None:
     """Merge the tools of several services; None without a service over HTTP."""
     over_http = tuple(service for service in services if service.backend.features.service is not None)
     return FederatedServiceTools(over_http) if over_http else None
@@ -258,5 +257,5 @@ class FederatedServiceTools:
 
 def _endpoint_of(service: Service) -> ServiceEndpoint:
     endpoint = service.backend.features.service
-    assert endpoint is not None  # noqa: S101 - `federated_tools` selects services with one
+    assert endpoint is not None  # noqa: S101 - `merge_service_tools` selects services with one
     return endpoint
