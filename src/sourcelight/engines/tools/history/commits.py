@@ -101,7 +101,7 @@ def _gather_commits(arguments: CommitSearchArguments, context: ToolContext) -> P
             mask[numbers[:limit]] = True
             omit_unread(histories.partial, selection, mask)
     # Each worker of a cluster returns its own newest; the newest of all are among them.
-    return histories.part(newest_commits(matches, limit), echoed)
+    return histories.to_partial_result(newest_commits(matches, limit), echoed)
 
 
 def _find(
@@ -293,7 +293,7 @@ def _gather_repositories(arguments: GetContributorReposArguments, context: ToolC
             contributions[selection.name] = (
                 len(commits), int(times.min()), int(times.max()), _who(selection, commits), by_agents
             )  # fmt: skip
-    return histories.part(contributions)
+    return histories.to_partial_result(contributions)
 
 
 def _authors(arguments: GetContributorReposArguments) -> list[str]:

@@ -89,7 +89,7 @@ def _gather_diffs(arguments: DiffSearchArguments, context: ToolContext) -> Parti
             len(all_commits),
             list(_results(snapshot, changes, pattern, query.sides)) if context.served else [],
         )
-    return histories.part(of_each, echoed)
+    return histories.to_partial_result(of_each, echoed)
 
 
 def _query(

@@ -57,7 +57,7 @@ class OpenedHistory:
         return mask
 
     def with_changes(self, commits: CommitNumbers, context: ToolContext) -> OpenedHistory:
-        """Return the history with the changes of some commits at least; raises as `UnbuiltHistory.with_changes`."""
+        """Return the history with the changes of at least `commits`; raises as `UnbuiltHistory.with_changes`."""
         if self.unbuilt is None:
             return self
         return replace(self, history=self.unbuilt.with_changes(commits, context.cancellation), unbuilt=None)
@@ -84,7 +84,7 @@ class OpenedHistories:
         """Whether all histories are available and complete."""
         return self.partial.complete
 
-    def part(self, results: dict[str, Any], dates: dict[str, str] | None = None) -> PartialResult:
+    def to_partial_result(self, results: dict[str, Any], dates: dict[str, str] | None = None) -> PartialResult:
         """Return the results of each history, with the notices about gaps."""
         self.partial.results, self.partial.dates = results, dates or {}
         return self.partial
@@ -119,24 +119,24 @@ def gather_dated(
     commits_alone: bool = False,
 ) -> PartialResult:
     """Call `find` for each repository between two dates, and return a partial result; see `open_histories`."""
-    after, before, echoed = dates_of(call, arguments.after, arguments.before)
+    after, before, dates = dates_of(call, arguments.after, arguments.before)
     revisions, without = revisions_of(arguments.revisions)
     histories = open_histories(call, context, arguments.repos or (), revisions, without, commits_alone=commits_alone)
-    return gather_each(histories, context, lambda selection: find(selection, (after, before)), echoed)
+    return gather_each(histories, context, lambda selection: find(selection, (after, before)), dates)
 
 
 def gather_each(
     histories: OpenedHistories,
     context: ToolContext,
     find: Callable[[OpenedHistory], Any],
-    echoed: dict[str, str] | None = None,
+    dates: dict[str, str] | None = None,
 ) -> PartialResult:
     """Call `find` for each history, and return a partial result."""
     results = {}
     for selection in histories.selections:
         context.cancellation.check()
         results[selection.name] = find(selection)
-    return histories.part(results, echoed)
+    return histories.to_partial_result(results, dates)
 
 
 def revisions_of(revisions: Sequence[str] | None) -> tuple[list[str], list[str]]:
@@ -200,12 +200,12 @@ def open_histories(
         if repository.kind != "git":
             partial.omit("kind", repository.name, f"{repository.name} is a directory without git and has no history.")
             continue
-        commits, denied = (
+        commits, excluded = (
             _resolve(repository, names, partial.missing_revisions, is_single=is_single)
             for names in (revisions or ("",), without)
         )
         if commits:
-            requests.append(_OpenRequest(repository, commits, denied))
+            requests.append(_OpenRequest(repository, commits, excluded))
     # A worker sees some of the repositories only; the coordinator checks this over all.
     if not context.parted:
         partial.check_revisions()
@@ -265,7 +265,7 @@ def _update(context: ToolContext, request: _OpenRequest, partial: PartialResult)
     store, repository = context.local.history, request.repository
     observer = context.observer
 
-    def tell(progress: HistoryProgress) -> None:
+    def report_progress(progress: HistoryProgress) -> None:
         if observer is not None:
             observer(
                 ToolProgress("reading history", progress.commits_done, progress.commits_total, progress.repository)
@@ -278,7 +278,7 @@ def _update(context: ToolContext, request: _OpenRequest, partial: PartialResult)
         return
     # HEAD as well, so that the next call on the default branch finds its history built.
     refs = ("HEAD", *stale)
-    report = store.update([repository], refs=refs, progress=tell, cancellation=context.cancellation)
+    report = store.update([repository], refs=refs, progress=report_progress, cancellation=context.cancellation)
     context.cancellation.check()
     for name, reason in report.failures.items():
         partial.omit("update", name, f"The history of {name} could not be brought up to date: {reason}.")
@@ -301,31 +301,32 @@ def _open(
 ) -> None:
     repository, commits = request.repository, request.commits
 
-    def lack(sentence: str) -> None:
-        histories.partial.omit("open", repository.name, sentence)
+    def omit(message: str) -> None:
+        histories.partial.omit("open", repository.name, message)
 
     try:
         history = unbuilt.history if unbuilt is not None else context.local.history.open(repository)
     except SearchIndexError as exc:
-        lack(f"The history of {repository.name} can't be read: {exc.reason}.")
+        omit(f"The history of {repository.name} can't be read: {exc.reason}.")
         return
-    there, denied = (
-        tuple(commit for commit in oids if history.position(commit) is not None) for oids in (commits, request.without)
+    included, excluded = (
+        tuple(commit for commit in commit_ids if history.position(commit) is not None)
+        for commit_ids in (commits, request.without)
     )
-    lacking = len(commits) - len(there) + len(request.without) - len(denied)
-    if lacking:
-        lack(f"The history of {repository.name} lacks {lacking} of the revisions.")
+    missing_count = len(commits) - len(included) + len(request.without) - len(excluded)
+    if missing_count:
+        omit(f"The history of {repository.name} lacks {count_of(missing_count, 'revision')}.")
     # Without a commit that counts, the mask would have nothing to start from.
-    if not there:
+    if not included:
         return
-    selection = OpenedHistory(repository, history, there, denied, unbuilt)
+    selection = OpenedHistory(repository, history, included, excluded, unbuilt)
     histories.selections.append(selection)
     if not commits_alone:
         omit_unread(histories.partial, selection, selection.mask)
     if "shallow" in history.shallow:
-        lack(f"{repository.name} is a shallow clone: its older history is missing.")
+        omit(f"{repository.name} is a shallow clone: its older history is missing.")
     if "partial" in history.shallow:
-        lack(f"{repository.name} is a partial clone: it may lack files and directories of its commits.")
+        omit(f"{repository.name} is a partial clone: it may lack files and directories of its commits.")
 
 
 def omit_unread(partial: PartialResult, selection: OpenedHistory, mask: BoolArray) -> None:

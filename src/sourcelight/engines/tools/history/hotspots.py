@@ -362,7 +362,7 @@ def _gather_behind(arguments: CommitsBehindArguments, context: ToolContext) -> P
             raise
         commits = CommitNumbers(np.flatnonzero(mask & commit_mask(snapshot, after, before)))
         matches.append((snapshot, newest_first(snapshot.history, commits)))
-    return histories.part(newest_commits(matches, None), echoed)
+    return histories.to_partial_result(newest_commits(matches, None), echoed)
 
 
 def _combine_behind(arguments: CommitsBehindArguments, context: ToolContext, part: PartialResult) -> ToolResult:
