@@ -86,11 +86,11 @@ class BlameMethods:
         repo
             Name of the repository.
         path
-            File or folder; None: everything.
+            File or directory; None: everything.
         by
             ``total``, ``directory`` or ``file``: groups of the lines.
         depth
-            With ``directory``: how many names deep folders are distinguished; 1 without it.
+            Number of path components by which directories are grouped; None: 1.
         exact
             Verify every line against ``git blame``; the first call takes two to three times as long.
         revision
