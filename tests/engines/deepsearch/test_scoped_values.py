@@ -105,6 +105,14 @@ def test_values_of_lisp(text: str, value: str | None) -> None:
     assert (None if source_value is None else source_value.text) == value
 
 
+def test_an_example_in_a_docstring_has_no_value() -> None:
+    lines = ["(defn b", '  "Like this: \\"x\\"', "(def a 1)", '" [x] x)', '; don"t', "(def a 2)"]
+    assert lisp_value(lines, "a", 3) is None
+    source_value = lisp_value(lines, "a", 6)
+    assert source_value is not None
+    assert source_value.text == "2"
+
+
 def test_values_of_attributes_and_arrays() -> None:
     attribute = attribute_value(["  @a %{b: 1}"], "a", 1, "x.ex")
     assert attribute is not None

@@ -347,6 +347,7 @@ def haskell_value(lines: Sequence[str], name: str, line: int) -> SourceValue | N
 
 
 _LISP_DEFINITION = r"\((?:def|defonce|defvar|defconst|defparameter)\s+(?:\^\S+\s+)*{name}(?=\s|$)"
+_LISP_TEXT = re.compile(r"\"(?:[^\"\\]|\\.)*\"|;[^\n]*|\\.", re.DOTALL)
 _LISP_PART = re.compile(r"#?\"(?:[^\"\\]|\\.)*\"|;[^\n]*|\\.|[()\[\]{}]|\s+|[^\s()\[\]{}\";\\]+", re.DOTALL)
 
 
@@ -354,7 +355,8 @@ def lisp_value(lines: Sequence[str], name: str, line: int) -> SourceValue | None
     """Return the value of a definition of Lisp, which may be on the lines below; None for a function or a long form."""
     text = "\n".join(lines[line - 1 : line - 1 + MAX_VALUE_LINES])[:_MAX_CHARS]
     head = re.match(rf"\s*{_LISP_DEFINITION.format(name=re.escape(name))}", text)
-    if head is None:
+    # A quotation mark that stays open above makes the line a part of a docstring.
+    if head is None or '"' in _LISP_TEXT.sub("", "\n".join(lines[: line - 1])):
         return None
     forms: list[str] = []
     depth, start, position = 0, -1, head.end()
