@@ -16,6 +16,7 @@ import structure  # noqa: E402 - a script, not a module of the package
 SHORT_MODULES = {
     "backends.remote.mcp.sdk_errors": "loads the MCP SDK, which its neighbours don't",
     "client.methods.call": "what every module of methods needs",
+    "core.batches.git_names": "git quotes names in histories and patches too, which have no fenced text",
     "core.batches.persons": "who is one person: for engines, federations, services and reports",
     "core.extras": "what is installed, for rooms from core to lab",
     "core.patterns.alternative_texts": "a pattern of its own kind, beside the one of all others, which is long",

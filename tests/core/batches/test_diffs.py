@@ -11,13 +11,11 @@ from hypothesis import strategies as st
 
 from sourcelight.core.batches.diff_text import (
     DiffLine,
-    is_odd,
-    quote_name,
     read_diff,
     strip_fence,
-    unquote_name,
     write_diff,
 )
+from sourcelight.core.batches.git_names import needs_quotes, quote_name, unquote_name
 
 ODD = st.text(alphabet=st.sampled_from('-+ @"\\\n\t\r`/ab1,\x01é\ufffd#:,'), min_size=1, max_size=8)
 TEXTS = st.text(alphabet=st.sampled_from('-+ @"\\`\t\rab1,é'), max_size=10) | st.sampled_from(
@@ -76,4 +74,4 @@ def test_names_are_quoted_as_git_quotes_them(tmp_path: Path) -> None:
         argv = ["git", "-c", f"core.quotePath={quote_path}", "ls-files"]
         visible = subprocess.run(argv, cwd=tmp_path, check=True, capture_output=True).stdout.split(b"\n")[:-1]
         assert sorted(map(unquote_name, visible)) == sorted(names)
-    assert sorted(quote_name(name) if is_odd(name) else name for name in names) == sorted(visible)
+    assert sorted(quote_name(name) if needs_quotes(name) else name for name in names) == sorted(visible)

@@ -11,7 +11,7 @@ import pytest
 
 from engines.history.histories import build_many_kinds
 from sourcelight.core.batches import CommitId
-from sourcelight.core.batches.diff_text import unquote_name
+from sourcelight.core.batches.git_names import unquote_name
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, GitFailed
 from sourcelight.engines.history import LocalHistoryStore

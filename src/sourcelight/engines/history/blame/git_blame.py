@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from sourcelight.core.batches.agents import agents_text, traces_of
-from sourcelight.core.batches.diff_text import unquote_name
+from sourcelight.core.batches.git_names import unquote_name
 from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed

@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from sourcelight.core.batches.diff_text import is_odd, quote_name
+from sourcelight.core.batches.git_names import needs_quotes, quote_name
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.history.compare.changes import NO_MODE, OPTIONS, SUBMODULE, FileChange
 from sourcelight.engines.history.git import MAX_BLOB_BYTES, git_chunks
@@ -179,7 +179,7 @@ def _sides(change: FileChange) -> tuple[bytes, bytes]:
 
 def quote_path(name: bytes) -> bytes:
     """Quote a name as git does with ``core.quotePath=false``: if it has controls, quotes or backslashes."""
-    return quote_name(name) if is_odd(name) else name
+    return quote_name(name) if needs_quotes(name) else name
 
 
 def decode_patch(diff: FileDiff) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, UInt8Array
-from sourcelight.core.batches.diff_text import unquote_name
+from sourcelight.core.batches.git_names import unquote_name
 
 COMMIT_MARK = b"\x01"
 MAX_PYTHON_TEXTS = 20_000

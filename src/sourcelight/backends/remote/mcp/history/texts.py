@@ -14,7 +14,8 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from sourcelight.core.batches.diff_text import HUNK, unquote_text
+from sourcelight.core.batches.diff_text import HUNK
+from sourcelight.core.batches.git_names import unquote_text
 
 _MAX_LINE_CHARS = 2_000  # no known form has longer lines, and these expressions would be slow on them
 # At least one digit: otherwise words such as `defaced` would be commits.
