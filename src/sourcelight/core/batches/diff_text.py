@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from sourcelight.core.batches.git_names import quote_name, unquote_text
 
@@ -118,15 +119,12 @@ def write_diff(lines: Sequence[DiffLine]) -> tuple[str, list[int]]:
 def _runs(lines: Sequence[DiffLine]) -> Iterator[Sequence[DiffLine]]:
     """Yield lines of one file and side that follow each other."""
     start = 0
-    for index in range(1, len(lines) + 1):
-        line = lines[index - 1]
-        if index == len(lines) or (lines[index].path, lines[index].side, lines[index].number) != (
-            line.path,
-            line.side,
-            line.number + 1,
-        ):
+    for index, (line, next_line) in enumerate(pairwise(lines), start=1):
+        if (next_line.path, next_line.side, next_line.number) != (line.path, line.side, line.number + 1):
             yield lines[start:index]
             start = index
+    if lines:
+        yield lines[start:]
 
 
 def fence_diff(preview: str) -> str:
