@@ -151,7 +151,7 @@ def _chunk_payload(
     for (_, end), head, tail in zip(rows.files(), files.before, files.after, strict=True):
         of_file = []
         while position < len(chunks) and chunks[position].row < end:
-            of_file.append(chunks[position].json(keys))
+            of_file.append(chunks[position].to_json(keys))
             position += 1
         out.append(b'%b,"hunks":null,"chunkMatches":[%b]%b' % (head, b",".join(of_file), tail))
     return b"[" + b",".join(out) + b"]"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -61,7 +62,7 @@ class EncodedChunk:
         self.truncated |= other.truncated
         self.ranges += other.ranges
 
-    def json(self, keys: tuple[str, ...]) -> bytes:
+    def to_json(self, keys: tuple[str, ...]) -> bytes:
         """Return the chunk as JSON with its text under each of `keys`."""
         text = dump(self.text)
         fields = b"".join(b'"%b":%b,' % (key.encode(), text) for key in keys)
@@ -79,16 +80,16 @@ def chunks(rows: MatchRows) -> list[EncodedChunk]:
     texts = rows.batch.column("chunk").dictionary.to_pylist() if with_text else []
     lines = [] if with_text else rows.texts("line")
     codes = rows.codes("chunk")
-    first = rows.numbers("chunk_start_line" if with_text else "line_number")
+    start_lines = rows.numbers("chunk_start_line" if with_text else "line_number")
     offsets = rows.numbers("chunk_offset" if with_text else "line_offset")
     truncated = rows.numbers("truncated")
-    for file_start, file_stop in rows.files():
-        span = slice(file_start, file_stop)
+    for file_start, file_end in rows.files():
+        span = slice(file_start, file_end)
         last: EncodedChunk | None = None
-        for start, end in boundaries(file_stop - file_start, [first[span], offsets[span]]):
+        for start, end in boundaries(file_end - file_start, [start_lines[span], offsets[span]]):
             row = file_start + start
             text = texts[codes[row]] if with_text else lines[row]
-            chunk = EncodedChunk(row, text or "", int(first[row]) - 1, int(offsets[row]), bool(truncated[row]))
+            chunk = EncodedChunk(row, text or "", int(start_lines[row]) - 1, int(offsets[row]), bool(truncated[row]))
             for i in range(row, file_start + end):
                 chunk.ranges += ranges[i]
             # Chunks that touch become one, as the wire never sends a line twice.
@@ -101,7 +102,7 @@ def chunks(rows: MatchRows) -> list[EncodedChunk]:
 
 
 def _ranges(rows: MatchRows) -> list[list[list[int]]]:
-    """For each row the ranges that start in it, as the six numbers of the wire."""
+    """Return for each row the ranges that start in it, as the six numbers of the wire."""
     counts, starts = rows.lists("start")
     _, ends = rows.lists("end")
     _, byte_starts = rows.lists("byte_start")
@@ -114,7 +115,7 @@ def _ranges(rows: MatchRows) -> list[list[list[int]]]:
     lengths = rows.line_lengths().tolist()
     matches = rows.numbers("match_count").tolist()
     spans = list(zip(starts.tolist(), ends.tolist(), byte_starts.tolist(), byte_ends.tolist(), strict=True))
-    out: list[list[list[int]]] = []
+    result: list[list[list[int]]] = []
     position = 0
     # Matches that continue in the row below. Structures may lie in each other: outer ones come first, here and there.
     unfinished: list[list[int]] = []
@@ -126,19 +127,19 @@ def _ranges(rows: MatchRows) -> list[list[list[int]]]:
         unfinished = []
         for i, (start, end, byte_start, byte_end) in enumerate(spans[position : position + count]):
             # A match that includes the newline ends at the start of the next line.
-            end_place = [number + 1, 0] if end > lengths[row] else [number, end]
+            end_position = [number + 1, 0] if end > lengths[row] else [number, end]
             if i < len(continued):
                 # The rest of a match that began in an earlier row: only its end moves.
                 wire_range = continued[i]
-                wire_range[3:] = [offset + byte_end, *end_place]
+                wire_range[3:] = [offset + byte_end, *end_position]
             else:
-                wire_range = [offset + byte_start, number, start, offset + byte_end, *end_place]
+                wire_range = [offset + byte_start, number, start, offset + byte_end, *end_position]
                 ranges.append(wire_range)
             if end > lengths[row]:
                 unfinished.append(wire_range)
-        out.append(ranges)
+        result.append(ranges)
         position += count
-    return out
+    return result
 
 
 def matches(
@@ -152,13 +153,13 @@ def matches(
     elif kind == "symbol":
         values = file_keys(rows, np.array([start for start, _ in rows.files()], dtype=np.int64))
         numbers = rows.numbers("repository_id")
-        for (start, end), of_file in zip(rows.files(), values, strict=True):
+        for (start, end), file_values in zip(rows.files(), values, strict=True):
             name, revision, commit = (rows.text(column, start) for column in ("repository", "revision", "commit"))
             info = repositories.get(name) or RepositoryInfo(name)
             symbols = [_symbol(rows, row, with_line=options.symbol_lines) for row in range(start, end)]
             location = repository_fields(info, int(numbers[start]), revision, commit)
             file = {"type": kind, "path": rows.text("path", start)} | location
-            yield file | of_file | {"symbols": symbols}
+            yield file | file_values | {"symbols": symbols}
     else:
         for row in range(len(rows)):
             yield encode_match(_repo(rows, row, repositories))
@@ -170,8 +171,8 @@ def _symbol(rows: MatchRows, row: int, *, with_line: bool) -> Json:
     value["url"] = value["url"] or _symbol_url(rows, row, line)
     value["kind"] = rows.text("symbol_kind", row).upper()
     if with_line and "line" in rows and rows.column("line")[row].is_valid:
-        value |= {"text": rows.text("line", row), "spans": _span_pairs(rows, row, "start", "end")}
-        value["nameSpans"] = _span_pairs(rows, row, "name_start", "name_end")
+        value |= {"text": rows.text("line", row), "spans": _spans(rows, row)}
+        value["nameSpans"] = _spans(rows, row, "name_start", "name_end")
         if "cell" in rows and rows.column("cell")[row].is_valid:
             value["cell"] = [rows.column(name)[row].as_py() for name in ("cell", "cell_kind", "cell_line")]
     return value if line is None else value | {"line": line}
@@ -195,8 +196,9 @@ def _value(rows: MatchRows, row: int, column: Column) -> Json:
     return "" if value is None else value.isoformat().replace("+00:00", "Z")
 
 
-def _span_pairs(rows: MatchRows, row: int, *names: str) -> Json:
-    starts, ends = ((rows.column(name)[row].as_py() if name in rows else None) or () for name in names)
+def _spans(rows: MatchRows, row: int, start: str = "start", end: str = "end") -> list[tuple[int, int]]:
+    """Return the spans of a row; empty for rows without these columns."""
+    starts, ends = (rows.column(name)[row].as_py() or () for name in (start, end))
     return list(zip(starts, ends, strict=True))
 
 
@@ -296,13 +298,8 @@ _Triples = tuple[tuple[int, int, int], ...]
 
 def _message_content(rows: MatchRows, message: str) -> tuple[str, _Triples]:
     numbers = rows.numbers("line_number").tolist()
-    spans = (diff_text.triples(numbers[row], _spans(rows, row), 0) for row in range(len(rows)))
-    return diff_text.write_message(message), tuple(t for of_row in spans for t in of_row)
-
-
-def _spans(rows: MatchRows, row: int) -> list[tuple[int, int]]:
-    starts, ends = (rows.batch.column(key)[row].as_py() or () for key in ("start", "end"))
-    return list(zip(starts, ends, strict=True))
+    triples = (diff_text.triples(numbers[row], _spans(rows, row), 0) for row in range(len(rows)))
+    return diff_text.write_message(message), tuple(chain.from_iterable(triples))
 
 
 def _diff_content(rows: MatchRows) -> tuple[str, _Triples]:
@@ -313,7 +310,7 @@ def _diff_content(rows: MatchRows) -> tuple[str, _Triples]:
             for row, position in enumerate(lines_of_rows)
             if position is not None
         )
-        return diff_text.fence_diff(preview), tuple(sorted(t for of_row in triples for t in of_row))
+        return diff_text.fence_diff(preview), tuple(sorted(chain.from_iterable(triples)))
     numbers = rows.numbers("line_number").tolist()
     side_rows = [row for row in range(len(rows)) if rows.text("side", row)]
     lines = [
@@ -321,7 +318,7 @@ def _diff_content(rows: MatchRows) -> tuple[str, _Triples]:
         for row in side_rows
     ]
     content, positions = diff_text.write_diff(lines)
-    spans = (
+    triples = (
         diff_text.triples(position, _spans(rows, row), 1) for row, position in zip(side_rows, positions, strict=True)
     )
-    return content, tuple(t for of_row in spans for t in of_row)
+    return content, tuple(chain.from_iterable(triples))
