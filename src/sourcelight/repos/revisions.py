@@ -34,6 +34,14 @@ _REVISION = re.compile(r"(?!-)[^\x00-\x20\x7f:~^?*\[\\{}]{1,512}(?:~\d{0,9}|\^\d
 
 _STEP = re.compile(r"~\d*|\^\{\w*\}|\^\d*")
 _MAX_STEPS = 1_000_000
+_REMOTE = "refs/remotes/origin/"
+_HEADS = "refs/heads/"
+
+_MAX_OLDER_COMMITS = 1000
+"""Consecutive older commits after which the walk stops. Some clocks are wrong, so one older commit isn't enough."""
+
+_CHECK_EVERY = 1000
+_MAX_ANSWERS = 10_000
 
 
 def resolve(repository: Repository, revision: str) -> CommitId:
@@ -85,13 +93,13 @@ def resolve(repository: Repository, revision: str) -> CommitId:
 
 
 def _names(handle: pygit2.Repository) -> Iterator[str]:
-    """Short names of branches and tags, those known from `origin` included."""
+    """Yield the short names of branches and tags, with remote branches of `origin`."""
     import pygit2
 
     with suppress(pygit2.GitError):
         for raw in handle.raw_listall_references():
             name = raw.decode("utf-8", "surrogateescape")
-            for prefix in ("refs/heads/", "refs/tags/", "refs/remotes/origin/"):
+            for prefix in (_HEADS, "refs/tags/", _REMOTE):
                 if name.startswith(prefix):
                     yield name.removeprefix(prefix)
 
@@ -101,8 +109,8 @@ def is_revision(text: str) -> bool:
     return bool(_REVISION.fullmatch(text)) and ".." not in text and "@{" not in text
 
 
-def default_commit(handle: object) -> tuple[CommitId, str]:
-    """Commit of the default revision, and the branch taken instead when HEAD names one that does not exist.
+def default_commit(handle: pygit2.Repository) -> tuple[CommitId, str]:
+    """Return the default commit, and the branch read instead if HEAD names a missing one.
 
     If HEAD names a missing branch, a mirror is read at ``main``, ``master``, ``trunk`` or ``develop``, else at
     its first branch. Both are empty when there is no commit at all.
@@ -112,7 +120,6 @@ def default_commit(handle: object) -> tuple[CommitId, str]:
         return commit, ""
     import pygit2
 
-    assert isinstance(handle, pygit2.Repository)  # noqa: S101 - narrows for the type checker
     try:
         if not handle.head_is_unborn:  # its branch is there and can't be read: damage, not another branch's turn
             return NO_COMMIT, ""
@@ -120,7 +127,7 @@ def default_commit(handle: object) -> tuple[CommitId, str]:
     except pygit2.GitError:
         return NO_COMMIT, ""
     # Local branches first; a mirror or a fresh clone may have remote ones only.
-    for prefix in ("refs/heads/", "refs/remotes/origin/"):
+    for prefix in (_HEADS, _REMOTE):
         branches = sorted(n.removeprefix(prefix) for n in names if n.startswith(prefix))
         usual = [b for b in ("main", "master", "trunk", "develop") if b in branches]
         for branch in (*usual, *branches):
@@ -130,14 +137,13 @@ def default_commit(handle: object) -> tuple[CommitId, str]:
     return NO_COMMIT, ""
 
 
-def _lookup(handle: object, revision: str) -> CommitId:
+def _lookup(handle: pygit2.Repository, revision: str) -> CommitId:
     """Return the commit a revision names; empty when there is none."""
     import pygit2
 
-    assert isinstance(handle, pygit2.Repository)  # noqa: S101 - narrows for the type checker
     if not is_revision(revision):
         return NO_COMMIT
-    for name in (revision, f"refs/remotes/origin/{revision}"):
+    for name in (revision, _REMOTE + revision):
         try:
             start = _object_named(handle, re.split(r"[~^]", name, maxsplit=1)[0])
             if start is not None:
@@ -171,7 +177,7 @@ def _object_named(handle: pygit2.Repository, name: str) -> pygit2.Oid | None:
 
 
 def _resolve_raw(handle: pygit2.Repository, revision: str) -> CommitId:
-    """Return the commit of a revision without parsing authors, which libgit2 refuses if they are broken; else None."""
+    """Return the commit of a revision without parsing authors, which libgit2 refuses if broken; else `NO_COMMIT`."""
     import pygit2
 
     base = re.split("[~^]", revision, maxsplit=1)[0]
@@ -204,12 +210,6 @@ def head_target(git_dir: str) -> str:
     except OSError:
         return ""
     return os.fsdecode(text[4:].strip()) if text.startswith(b"ref:") else ""
-
-
-_MAX_OLDER_COMMITS = 1000
-"""Consecutive older commits after which the walk stops. Some clocks are wrong, so one older commit isn't enough."""
-
-_CHECK_EVERY = 1000
 
 
 def newest_before(
@@ -266,7 +266,6 @@ def is_ancestor(repository: Repository, commit: CommitId, tip: CommitId) -> bool
         return any(name == commit for name, _ in ancestors_by_time(handle, tip))
 
 
-_MAX_ANSWERS = 10_000
 _answers: LruCache[tuple[str, str, str, float], CommitId] = LruCache(_MAX_ANSWERS)
 
 
@@ -307,12 +306,8 @@ def _walk(
                 yield name, time_s
 
 
-_REMOTE = "refs/remotes/origin/"
-_HEADS = "refs/heads/"
-
-
 def matching_refs(repository: Repository, accepts: Callable[[str], bool]) -> list[tuple[str, CommitId]]:
-    """List the refs whose full name is `accepts`, with the commit each leads to.
+    """Return the refs whose full name `accepts` approves, each with its commit.
 
     A branch that is only known from `origin` counts under ``refs/heads/``, as it does for `resolve`. Refs that lead to
     no commit (a tag of a file) are left out.
