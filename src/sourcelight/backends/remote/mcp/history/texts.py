@@ -21,7 +21,7 @@ _MAX_LINE_CHARS = 2_000  # no known form has longer lines, and these expressions
 # At least one digit: otherwise words such as `defaced` would be commits.
 _ID = r"(?P<oid>(?=[0-9a-f]*[0-9])[0-9a-f]{7,40})"
 _REPO = r"(?:(?P<repo>[\w.~-]+(?:/[\w.~-]+)+)@)?"
-_FORMS = (
+_COMMIT_PATTERNS = (
     re.compile(rf"commit {_ID}\b(?P<subject>)"),
     re.compile(rf"#{{1,6}} {_REPO}[`\[]?{_ID}[`\]]?(?:\([^)]*\))?[:,]?(?: +[-\u2013\u2014|] )? *(?P<subject>.*)"),
     re.compile(rf"(?:commit|sha|hash|oid|commit id|\*\*commit:?\*\*)\s*:?\s*`?{_ID}`?(?P<subject>)\s*$", re.IGNORECASE),
@@ -39,7 +39,7 @@ _REPOSITORY = re.compile(
     r"(?:#{1,6} +|\*\*|repo(?:sitory)?: *)(?P<repo>[\w.~-]+(?:/[\w.~-]+)+)\**:?(?: \([^)]*\))?:?", re.IGNORECASE
 )
 _PERSON = re.compile(r"(?P<name>.*?)\s*<(?P<email>[^<>]*)>\s*")
-_TAILS = (
+_AUTHOR_AND_DATE_PATTERNS = (
     re.compile(r"(?P<subject>.+?) \((?P<author>[^(),]+), (?P<date>[^()]+)\)"),
     re.compile(r"(?P<subject>.+?) [-\u2013\u2014] (?P<author>[^,]+), (?P<date>\S.*)"),
     re.compile(r"(?P<subject>.+?) by (?P<author>.+?) on (?P<date>\S+)"),
@@ -47,6 +47,7 @@ _TAILS = (
 )
 _COUNT = re.compile(r"(?:found|showing|returned|first)\D{0,40}?(\d[\d,]*)(?: (?:of|out of) (\d[\d,]*))?", re.IGNORECASE)
 _NOTE = re.compile(r"\((?!cherry picked)(.*(?:more|cut|truncat|limit|omitted|left out).*)\)", re.IGNORECASE)
+_GIT_NAMES = re.compile(r'diff --git ("(?:\\.|[^"\\])*"|a/.+?) ("(?:\\.|[^"\\])*"|b/.+)')
 _DIFF_START = re.compile(r"diff --git |--- \S|```(?:diff|patch)\s*$|@@ -\d")
 _COMPARING = re.compile(
     r"(?:compar\w+|diff)\b\D*?(?P<base>[^\s.]\S*?)(?:\.{2,3}| (?:to|and|with|\u2192|->) )(?P<head>\S+)",
@@ -59,7 +60,11 @@ _STATUS = re.compile(
     r"(?:(?:\t| -> | => )(?P<new>\S.*?))?(?: \(?\+(?P<added>\d+),? ?[-\u2212](?P<removed>\d+)\)?)?",
     re.IGNORECASE,
 )
-_STATUSES = {"A": "added", "M": "modified", "D": "deleted", "T": "type changed", "R": "renamed", "C": "copied"}
+_STATUSES = {
+    "A": "added", "M": "modified", "D": "deleted", "T": "type changed", "R": "renamed", "C": "copied",
+    "CHANGED": "modified", "REMOVED": "deleted",
+}  # fmt: skip
+"""Statuses by the upper-case letters and words of services; other words are statuses themselves."""
 _CONTRIBUTOR = re.compile(
     r"(?:[-*\u2022] |\d+[.)] |\| *)?[`*\[]*(?P<name>[\w.~-]+(?:/[\w.~-]+)*)[`*\]]*(?:\([^)]*\))?\s*"
     r"(?:[-\u2013\u2014:|,(]+|\s)\s*(?P<count>\d[\d,]*)(?: commits?)?\b(?P<rest>.*)"
@@ -87,9 +92,9 @@ def parse_date(text: str) -> str | None:
         except ValueError:
             continue
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).isoformat()
-    for form in ("%a %b %d %H:%M:%S %Y %z", "%b %d, %Y", "%b %d %Y"):
+    for date_format in ("%a %b %d %H:%M:%S %Y %z", "%b %d, %Y", "%b %d %Y"):
         try:
-            moment = datetime.strptime(text, form)  # noqa: DTZ007 - the zone follows
+            moment = datetime.strptime(text, date_format)  # noqa: DTZ007 - the zone follows
         except ValueError:
             continue
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).isoformat()
@@ -110,51 +115,51 @@ def parse_commits(text: str, repository: str = "") -> HistoryText | None:
         The repository of commits for which the text names none.
     """
     lines = text.replace("\r\n", "\n").split("\n")
-    # By line first, then by form: the first line with a commit decides, whichever form it has.
-    form = next((form for line in lines for form in _FORMS if form.match(line)), None)
-    if form is None:
+    # By line first, then by pattern: the first line with a commit decides, whichever form it has.
+    pattern = next((pattern for line in lines for pattern in _COMMIT_PATTERNS if pattern.match(line)), None)
+    if pattern is None:
         return None
     result = HistoryText([])
     block: list[str] = []
-    head: re.Match[str] | None = None
+    commit_match: re.Match[str] | None = None
     in_fence = False
     for line in lines:
         # Code blocks hold diffs and messages, which may quote lines of the same form.
         in_fence = not in_fence if line.startswith("```") else in_fence
-        start = None if in_fence else form.match(line)
+        start = None if in_fence else pattern.match(line)
         heading = None if in_fence or start else _REPOSITORY.fullmatch(line.strip())
-        if heading is not None and head is not None and not line.startswith(("#", "*")):
+        if heading is not None and commit_match is not None and not line.startswith(("#", "*")):
             heading = None  # a field of the commit
         if start is None and heading is None:
             block.append(line)
             continue
-        _close(result, head, block, repository)
-        head, block = start, []
+        _add_block(result, commit_match, block, repository)
+        commit_match, block = start, []
         repository = heading["repo"] if heading is not None else repository
-    _close(result, head, block, repository)
+    _add_block(result, commit_match, block, repository)
     return result
 
 
-def _close(result: HistoryText, head: re.Match[str] | None, block: list[str], repository: str) -> None:
-    """Add the commit of a head and its lines; without a head, the lines are about the whole answer."""
+def _add_block(result: HistoryText, commit_match: re.Match[str] | None, block: list[str], repository: str) -> None:
+    """Add the commit of a match and its lines; without a match, the lines are about the whole answer."""
     notes: list[str] = []
     # Notes are at the end of a block; a line in parentheses within a message belongs to the message.
     while block and (not block[-1].strip() or _NOTE.fullmatch(block[-1].strip())):
         if note := _NOTE.fullmatch(block.pop().strip()):
             notes.insert(0, note[1])
     result.notes += notes
-    if head is not None:
-        result.entries.append(_commit(head, block, repository))
+    if commit_match is not None:
+        result.entries.append(_commit(commit_match, block, repository))
         return
     result.notes += [line.strip() for line in block if (count := _COUNT.search(line)) and count[2]]
 
 
-def _commit(head: re.Match[str], block: list[str], repository: str) -> dict[str, Any]:
-    groups = head.groupdict()
-    entry: dict[str, Any] = {"repo": groups.get("repo") or repository, "oid": head["oid"]}
-    subject = _tail(entry, head["subject"].strip())
-    diff_at = next((index for index, line in enumerate(block) if _DIFF_START.match(line)), len(block))
-    patch, block = block[diff_at:], block[:diff_at]
+def _commit(commit_match: re.Match[str], block: list[str], repository: str) -> dict[str, Any]:
+    groups = commit_match.groupdict()
+    entry: dict[str, Any] = {"repo": groups.get("repo") or repository, "oid": commit_match["oid"]}
+    subject = _split_author_and_date(entry, commit_match["subject"].strip())
+    diff_start = next((index for index, line in enumerate(block) if _DIFF_START.match(line)), len(block))
+    patch, block = block[diff_start:], block[:diff_start]
     message: list[str] = []
     in_fields = True
     for line in block:
@@ -174,10 +179,10 @@ def _commit(head: re.Match[str], block: list[str], repository: str) -> dict[str,
     return entry
 
 
-def _tail(entry: dict[str, Any], subject: str) -> str:
+def _split_author_and_date(entry: dict[str, Any], subject: str) -> str:
     """Take author and date from the end of a line; return the text before them."""
-    for tail in _TAILS if len(subject) <= _MAX_LINE_CHARS else ():
-        match = tail.fullmatch(subject)
+    for pattern in _AUTHOR_AND_DATE_PATTERNS if len(subject) <= _MAX_LINE_CHARS else ():
+        match = pattern.fullmatch(subject)
         if match is not None and (date := parse_date(match["date"])) is not None:
             entry["authorDate"] = date
             _set_person(entry, "author", match["author"])
@@ -219,33 +224,33 @@ class _PatchReader:
 
     def __init__(self) -> None:
         self.files: list[dict[str, Any]] = []
-        self._old_left = self._new_left = 0
+        self._old_remaining = self._new_remaining = 0
 
     def add(self, line: str, following: str) -> None:
         """Read a line; `following` is the next one."""
-        if (self._old_left > 0 or self._new_left > 0) and self._add_to_hunk(self.files[-1], line):
+        if (self._old_remaining > 0 or self._new_remaining > 0) and self._add_to_hunk(self.files[-1], line):
             return
         if self._starts_file(line, following):
             return
         if not self.files or line.startswith("```"):
             return
         file = self.files[-1]
-        if head := HUNK.match(line):
-            file["hunks"].append({"oldStart": int(head[1]), "newStart": int(head[3]), "lines": []})
-            self._old_left, self._new_left = int(head[2] or 1), int(head[4] or 1)
+        if header := HUNK.match(line):
+            file["hunks"].append({"oldStart": int(header[1]), "newStart": int(header[3]), "lines": []})
+            self._old_remaining, self._new_remaining = int(header[2] or 1), int(header[4] or 1)
         else:
             _read_header(file, line)
         file["patch"].append(line)
 
     def _add_to_hunk(self, file: dict[str, Any], line: str) -> bool:
         if line[:1] not in {"+", "-", " ", "", "\\"}:
-            self._old_left = self._new_left = 0  # the hunk was cut
+            self._old_remaining = self._new_remaining = 0  # the hunk was cut
             return False
         file["patch"].append(line)
         if line[:1] != "\\":
             file["hunks"][-1]["lines"].append(line or " ")
-            self._old_left -= line[:1] != "+"
-            self._new_left -= line[:1] != "-"
+            self._old_remaining -= line[:1] != "+"
+            self._new_remaining -= line[:1] != "-"
             file["additions"] += line[:1] == "+"
             file["deletions"] += line[:1] == "-"
         return True
@@ -262,9 +267,6 @@ class _PatchReader:
             self.files.append({**_new_file(""), "oldPath": old, "newPath": new})
             return True
         return False
-
-
-_GIT_NAMES = re.compile(r'diff --git ("(?:\\.|[^"\\])*"|a/.+?) ("(?:\\.|[^"\\])*"|b/.+)')
 
 
 def _new_file(line: str) -> dict[str, Any]:
@@ -325,11 +327,10 @@ def _file_list(lines: Sequence[str]) -> Iterator[dict[str, Any]]:
     for line in lines:
         if len(line) <= _MAX_LINE_CHARS and (match := _STATUS.fullmatch(line.strip())):
             status = match["status"]
-            word = _STATUSES.get(status.upper(), status.lower())
             yield {
                 "oldPath": match["path"],
                 "newPath": match["new"] or match["path"],
-                "status": {"changed": "modified", "removed": "deleted"}.get(word, word),
+                "status": _STATUSES.get(status.upper(), status.lower()),
                 "additions": int(match["added"]) if match["added"] else None,
                 "deletions": int(match["removed"]) if match["removed"] else None,
                 "patch": None,
