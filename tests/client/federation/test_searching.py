@@ -319,6 +319,14 @@ def test_everything_is_asked_of_each_service_on_its_own() -> None:
         federation(a=local, b=remote).search("x count:3", exhaustive=True)
 
 
+def test_progress_sums_the_newest_parts_of_each_service() -> None:
+    services = {name: backend([match_batch(f"r-{name}"), *last_steps()]) for name in "abc"}
+    reports: list[Any] = []
+    federation(**services).search("x", exhaustive=True, progress=reports.append)
+    assert dict(reports[-1].fields)["parts"] == "3 of 3"
+    assert reports[-1].done == 6
+
+
 def test_one_service_has_a_status_too() -> None:
     frame = sl.Client(backend([match_batch("r1"), *last_steps()])).search("x").services
     assert frame.iloc[0][["endpoint", "status", "rows"]].to_list() == ["https://one.example", "complete", 2]
