@@ -327,6 +327,16 @@ def test_progress_sums_the_newest_parts_of_each_service() -> None:
     assert reports[-1].done == 6
 
 
+def test_progress_counts_the_parts_of_a_split_search_once() -> None:
+    cap = Skipped("shard-match-limit", "result limit hit")
+    capped, uncapped = backend([match_batch("r1"), *last_steps(cap)]), backend([match_batch("r2"), *last_steps()])
+    reports: list[Any] = []
+    federation(a=capped, b=uncapped).search("x", exhaustive=True, progress=reports.append)
+    requests = len(capped.requests) + len(uncapped.requests)
+    assert requests > 2
+    assert dict(reports[-1].fields)["parts"] == f"{requests} of {requests}"
+
+
 def test_one_service_has_a_status_too() -> None:
     frame = sl.Client(backend([match_batch("r1"), *last_steps()])).search("x").services
     assert frame.iloc[0][["endpoint", "status", "rows"]].to_list() == ["https://one.example", "complete", 2]
