@@ -322,3 +322,21 @@ def test_commits_that_had_to_make_room_are_built(
     for repository in repositories:
         assert store.open_unbuilt(repository, [resolve(repository, "")]) is not None
     assert [store.reads_unbuilt(repository) for repository in repositories] == [False, True]
+
+
+def test_a_revision_that_no_history_has_is_counted(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "repo")
+    repo.commit({"a": "1\n"}, "one")
+    with sl.open(repo.path, index_dir=tmp_path / "index", background_index=False, progress=False) as client:
+        assert len(client.churn()) == 1
+        # A parent that isn't there: git can't walk the commit's history, so the update fails.
+        person = b"A <a@example.org> 1700000000 +0000"
+        raw = b"tree %b\nparent %b\nauthor %b\ncommitter %b\n\nbroken\n" % (
+            repo.git("rev-parse", "HEAD^{tree}").strip().encode(), b"1" * 40, person, person
+        )  # fmt: skip
+        commit = repo.git("hash-object", "-t", "commit", "-w", "--stdin", "--literally", stdin=raw).strip()
+        repo.git("update-ref", "refs/heads/broken", commit)
+        with pytest.warns(sl.IncompleteResultWarning, match="lacks 1 revision"):
+            frame = client.churn(revisions=["HEAD", "broken"])
+    assert len(frame) == 1
+    assert "The history of repo lacks 1 revision." in frame.attrs["notices"]
