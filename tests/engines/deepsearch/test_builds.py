@@ -398,3 +398,19 @@ def test_a_package_inherits_what_its_parent_or_workspace_requires(tmp_path_facto
         assert text.startswith("`heddle/Cargo.toml` enables the feature `wool` by default"), text
     finally:
         engine.close()
+
+
+def test_the_short_form_of_kotlin_is_a_package() -> None:
+    lines = [
+        "dependencies {",
+        '    implementation(kotlin("stdlib-js"))',
+        '    testImplementation(kotlin("test-junit"))',
+        '    // implementation(kotlin("reflect"))',
+        "}",
+    ]
+    requirements = read_requirements("build.gradle.kts", lines)
+    assert requirements is not None
+    assert [(item.name, item.group, item.line) for item in requirements] == [
+        ("org.jetbrains.kotlin:kotlin-stdlib-js", "", 2),
+        ("org.jetbrains.kotlin:kotlin-test-junit", "test", 3),
+    ]

@@ -52,7 +52,8 @@ def count_files(work: Work) -> Fact:
         len(unique),
         "",
         join_queries(queries),
-        "Counts the files of the searched commit. Languages follow from name and extension, as for `lang:`.",
+        "Counts the files of the searched commit, without symbolic links. Languages follow from name and extension, as "
+        "for `lang:`.",
         notes=notes,
         unit="files",
     )

@@ -123,7 +123,20 @@ class PathNames:
         path = text.strip("/")
         if not path:
             return None
+        if "*" in path:
+            return self._find_matching(text, path)
         return self._find_from_top(text, path) or self._find_ending(text, path) or self._find_below(text, path)
+
+    def _find_matching(self, text: str, path: str) -> PathScope | None:
+        """Return the files that a glob means: from the top if it has a slash, else in any directory."""
+        parts = re.split(r"(\*\*/|\*+)", path)
+        body = "".join(
+            "(.*/)?" if part == "**/" else "[^/]*" if part.startswith("*") else escape_regexp(part) for part in parts
+        )
+        pattern, glob = (f"^{body}$", path) if "/" in path else (f"(^|/){body}$", f"**/{path}")
+        matches = re.compile(pattern).search
+        having = [name for candidate, names in self._files.items() if matches(candidate) for name in names]
+        return self._scope(text, pattern, glob, having, is_file=True) if having else None
 
     def _find_from_top(self, text: str, path: str) -> PathScope | None:
         escaped = escape_regexp(path)

@@ -65,6 +65,7 @@ def read_request(text: str, paths: QuestionPaths, now: datetime) -> FactRequest 
     period = take_period(marked_text, now)
     base, head = take_range(marked_text, paths)
     mark_names(marked_text)
+    _mark_folders(marked_text, paths)
     mark_languages(marked_text)
     fields_of_all: dict[str, Any] = {"period": period, "base": base, "head": head}
     marked_text.text = SUBTYPES.sub("which classes implement ", marked_text.text)
@@ -79,6 +80,20 @@ def read_request(text: str, paths: QuestionPaths, now: datetime) -> FactRequest 
     texts = {term.text for term in (*fields.get("terms", ()), *fields.get("messages", ()))}
     fields_of_all["as_text"] = tuple(text for text in unmarked if text in texts)
     return _with_rest(marked_text, {**fields_of_all, **fields}, paths)
+
+
+def _mark_folders(marked_text: MarkedText, paths: QuestionPaths) -> None:
+    """Mark a directory that is called as a language, such as ``R``, where a language can't stand: "files are in R"."""
+
+    def folder(match: re.Match[str]) -> str | None:
+        return f"{match[1]}/" if paths.is_folder(match[1]) else None
+
+    marked_text.mark(_IN_FOLDER, "P", folder, 1)
+
+
+_IN_FOLDER = re.compile(
+    r"\bfiles\s+(?:of\s+⟨P\d+⟩\s+)?(?:are |is )?(?:there )?in (?:the )?([A-Za-z][\w-]{0,60})(?=\s*\??\s*$)"
+)
 
 
 def _unmark_absent(marked_text: MarkedText, paths: QuestionPaths) -> list[str]:

@@ -69,17 +69,23 @@ def past_scope(text: str, path: str, repositories: tuple[str, ...] = (), *, was_
     return PathScope(text, pattern, path, not path.endswith("/"), False, repositories, was_there)
 
 
+_ANY_DIRECTORY = "(^|/)"
+
+
 def endings_within(paths: Sequence[PathScope]) -> tuple[PathScope, ...]:
     """Put endings into the directories beside them: ".lua files in src" are both; other paths are alternatives."""
-    endings = [path for path in paths if path.glob.startswith("*.")]
+    endings = [path for path in paths if path.is_file and "*" in path.source_text and "/" not in path.source_text]
     folders = [path for path in paths if path.glob.endswith("/") and path.pattern.endswith("/")]
     if not endings or not folders or len(endings) + len(folders) != len(paths):
         return tuple(paths)
     return tuple(
         PathScope(
             f"{folder.source_text}**/{ending.source_text}",
-            f"{folder.pattern}.*{ending.pattern}",
-            f"{folder.glob}**/{ending.glob}",
+            # A glob is a whole name, and an ending the end of one.
+            f"{folder.pattern}(.*/)?{ending.pattern.removeprefix(_ANY_DIRECTORY)}"
+            if ending.pattern.startswith(_ANY_DIRECTORY)
+            else f"{folder.pattern}.*{ending.pattern}",
+            f"{folder.glob}**/{ending.source_text}",
             is_file=True,
             exists=folder.exists and ending.exists,
             repositories=tuple(name for name in folder.repositories if name in ending.repositories),

@@ -89,6 +89,12 @@ Makefile Dockerfile CODEOWNERS LICENSE README CHANGELOG CONTRIBUTING NOTICE AUTH
 """
 _FILE_NAMES = frozenset(_FILE_NAMES_TEXT.split())
 _PATH = re.compile(r"(?<![\w⟨@/.-])(?:\.{0,2}/)?[\w.+@-]*[\w+/-][\w.+@/-]*")
+_GLOB = re.compile(
+    r"(?<![\w⟨@/.*+-])(?:[\w.*+-]{1,100}/){0,20}(?!\*\.\w+(?![\w*]))[\w.+-]{0,100}\*[\w.*+-]{0,100}(?<!\.)"
+)
+_BEFORE_GLOB = re.compile(
+    r"\b(?:(?:that|which)\s+)?(?:named|called|match|matching|like)\s+(?:as\s+)?(?=[\w./+-]{0,100}\*)", re.IGNORECASE
+)
 _ENDING = re.compile(r"(?<![\w/*.`])(?:\*\.|\.(?=\w+\s+(?:files?|scripts?|documents?|extensions?)\b))(\w{1,10})\b")
 _EMAIL = re.compile(r"[\w.+\[\]-]+@[\w.-]+\.\w+")
 _NAME = re.compile(
@@ -141,6 +147,9 @@ def is_path(text: str, *, strict: bool = False) -> bool:
 
 def mark_paths(marked_text: MarkedText) -> None:
     """Mark paths, names of files, directories that end with a slash, and endings such as ``*.go``."""
+    # "Named" before a glob says no more than the glob, and would make its letters a name.
+    marked_text.text = _BEFORE_GLOB.sub("of ", marked_text.text)
+    marked_text.mark(_GLOB, "P", lambda match: match[0])
     marked_text.mark(_ENDING, "P", lambda match: f"*.{match[1]}")
 
     def path(match: re.Match[str]) -> str | None:

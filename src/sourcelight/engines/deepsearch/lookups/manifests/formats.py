@@ -33,6 +33,8 @@ _GRADLE = re.compile(
 _BY_ALIAS = re.compile(
     r"\s*\w*(?:[iI]mplementation|[aA]pi|[cC]ompile\w*|[rR]untime\w*|[kK]apt|[kK]sp|[cC]lasspath)[\s(]+(?:platform\()?[A-Za-z]\w*[.(]"
 )
+_KOTLIN = re.compile(r"""\b(\w{1,60})\s*\(\s*kotlin\(\s*["']([\w-]{1,100})["']\s*(?:,\s*["']([^"']{1,60})["'])?""")
+"""`implementation(kotlin("test-junit"))`, which stands for `kotlin-test-junit` of the language."""
 _COORDINATES = re.compile(r"""['"]([\w.-]+):([\w.-]+):([^'":@]+)(?:[:@][\w-]+)*['"]""")
 _QUOTED = re.compile(r"""['"]([A-Za-z0-9][\w.-]*(?:\[[^\]]*\])?\s*(?:[<>=!~][^'"]*)?)['"]""")
 _LIST_OF_SETUP = re.compile(
@@ -293,7 +295,12 @@ def _gradle(lines: Sequence[str]) -> Iterator[Requirement]:
         if match is not None:
             group = "test" if match[1].startswith("test") else ""
             yield Requirement(f"{match[2]}:{match[3]}", match[4] or "", group, number)
-        elif not line.lstrip().startswith(("//", "*", "/*")):
+        elif line.lstrip().startswith(("//", "*", "/*")):
+            continue
+        elif (match := _KOTLIN.search(line[:500])) is not None:
+            group = "test" if "test" in match[1].lower() else ""
+            yield Requirement(f"org.jetbrains.kotlin:kotlin-{match[2]}", match[3] or "", group, number)
+        else:
             # Tables of coordinates, which lists elsewhere refer to, and classpaths of the build.
             for coordinates in _COORDINATES.finditer(line[:500]):
                 group = "build" if re.match(r"\s*classpath\b", line) is not None else BY_NAME
