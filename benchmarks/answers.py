@@ -213,6 +213,10 @@ def _questions_of_module(tree: ast.Module, repository: str, path: str) -> Iterat
         yield ask("difference", f"What is the difference between `{first}` and `{second}`", [first, second, path])
 
 
+def _is_overload(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return any(ast.unparse(decorator).rpartition(".")[2] == "overload" for decorator in node.decorator_list)
+
+
 def _questions_of(repository: Path, path: str) -> Iterator[dict[str, Any]]:
     source = git(repository, "show", f"HEAD:{path}")
     try:
@@ -228,7 +232,12 @@ def _questions_of(repository: Path, path: str) -> Iterator[dict[str, Any]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef):
             yield ask("definition", f"Where is the {node.name} class defined", path)
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or node.name.startswith("__"):
+        # The defaults of an overload are those of its implementation, which follows.
+        if (
+            not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            or node.name.startswith("__")
+            or _is_overload(node)
+        ):
             continue
         yield ask("definition", f"Where is the {node.name} function defined", path)
         listing = [*node.args.posonlyargs, *node.args.args]

@@ -71,6 +71,14 @@ def test_a_conversation_goes_on_is_shared_and_is_deleted(code: sl.Client) -> Non
         code.deepsearch_read(answer.url)
 
 
+def test_a_pronoun_of_a_follow_up_is_no_whole_history(code: sl.Client) -> None:
+    answer = code.deepsearch("Where is the retry policy defined?", cache=False)
+    later = answer.ask("Who changed it last?")
+    # "It" is the policy and not the repository, so the last commit of all is no answer.
+    assert later.text.startswith("This can't be answered as asked, because `it` was not understood"), later.text
+    assert "RetryPolicy" in answer.ask("And when?").text
+
+
 @pytest.mark.parametrize("identifier", ["nonsense", "https://other.example/x", "00000000-0000-4000-8000-000000000000"])
 def test_what_is_no_conversation_is_refused(code: sl.Client, identifier: str) -> None:
     with pytest.raises(sl.ToolError):

@@ -41,6 +41,8 @@ def naive_cyclomatic(function: ast.AST) -> int:
             total += not (
                 isinstance(node.pattern, ast.MatchAs) and node.pattern.name is None and not node.pattern.pattern
             )
+            # `case x if y` decides twice, as `[x for x in z if y]` does.
+            total += node.guard is not None
     return total
 
 

@@ -107,7 +107,10 @@ def _answer(
             f"This can't be {action} as asked, because {listed_words} {reason}.",
             f"Without that: {least}{fact.number:,} {fact.subject}{links}.",
         ]
-    if fact.number is None and (missing := _missing(unapplied, inquiry, fact)):
+    missing = (
+        [] if fact.number is not None else [*_open_pronouns(inquiry, request), *_missing(unapplied, inquiry, fact)]
+    )
+    if missing:
         # A person and a date for a wider subject would be taken for the answer.
         words = join_words([code(word) for word in missing])
         was = "was" if len(missing) == 1 else "were"
@@ -124,6 +127,16 @@ def _answer(
 def _in_sentence(text: str) -> str:
     """Return a sentence as it follows a colon."""
     return f"{text[:1].lower()}{text[1:]}" if re.match(r"(?:An?|The|No|There)\b", text) else text
+
+
+def _open_pronouns(inquiry: ResearchRequest, request: FactRequest) -> list[str]:
+    """Return the pronouns of a follow-up without a subject of its own: they mean something of an earlier answer."""
+    if not inquiry.previous or request.terms or request.paths:
+        return []
+    return list(dict.fromkeys(word.lower() for word in _PRONOUN.findall(inquiry.question)))
+
+
+_PRONOUN = re.compile(r"\b(?:it|this|that|they|them|these|those)\b", re.IGNORECASE)
 
 
 def _missing(unapplied: Sequence[str], inquiry: ResearchRequest, fact: Fact) -> list[str]:

@@ -158,7 +158,7 @@ def _read_question(inquiry: ResearchRequest) -> tuple[RankQuery, QuestionIntents
     # Words of the scope say where to look, not what to look for.
     question = analyze(inquiry.scope.remaining_text.replace(GAP.strip(), " ") or inquiry.question)
     if inquiry.previous:
-        question = with_follow_up(question, inquiry.previous[-1].cited_names)
+        question = with_follow_up(question, _cited_before(inquiry))
     if _EXAMPLE.search(question.text):
         # Documents show most examples.
         question = replace(question, asks_docs=True)
@@ -166,6 +166,11 @@ def _read_question(inquiry: ResearchRequest) -> tuple[RankQuery, QuestionIntents
     if intents.history:
         question = replace(question, optional=question.optional | (ASKING & question.terms.keys()))
     return question, intents
+
+
+def _cited_before(inquiry: ResearchRequest) -> Sequence[str]:
+    """Return the names that the last answer with names cited: one about a person or a date cites a commit alone."""
+    return next((turn.cited_names for turn in reversed(inquiry.previous) if turn.cited_names), ())
 
 
 def _quote(findings: Findings, work: Work, question: RankQuery, budget: ResearchBudget) -> None:
@@ -255,7 +260,7 @@ def _step_request(inquiry: ResearchRequest) -> StepRequest:
 
 def _names_before(inquiry: ResearchRequest) -> tuple[str, ...]:
     """Return the names that the previous answer cited, if the question is a follow-up."""
-    cited_names = inquiry.previous[-1].cited_names if inquiry.previous else ()
+    cited_names = _cited_before(inquiry)
     return tuple(name for name in cited_names if name.isidentifier())[:1] if is_follow_up(inquiry.question) else ()
 
 
