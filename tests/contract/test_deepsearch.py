@@ -71,6 +71,7 @@ def test_a_conversation_goes_on_is_shared_and_is_deleted(code: sl.Client) -> Non
         code.deepsearch_read(answer.url)
 
 
+@pytest.mark.parametrize("code", ["embedded", "remote", "clustered"], indirect=True)
 def test_a_pronoun_of_a_follow_up_is_no_whole_history(code: sl.Client) -> None:
     answer = code.deepsearch("Where is the retry policy defined?", cache=False)
     later = answer.ask("Who changed it last?")
