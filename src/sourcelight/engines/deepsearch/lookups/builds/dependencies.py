@@ -34,7 +34,6 @@ from sourcelight.engines.deepsearch.lookups.manifests import (
     is_same,
     lists_by_reference,
     normalize,
-    read_requirements,
 )
 from sourcelight.engines.deepsearch.lookups.names import MAX_DETAILS, SHOWN, rank_of
 
@@ -139,7 +138,7 @@ def _match(manifests: Sequence[Manifest], name: str) -> tuple[list[_Match], list
     matches: list[_Match] = []
     read: list[str] = []
     for manifest in manifests:
-        requirements = read_requirements(manifest.path, manifest.lines)
+        requirements = manifest.requirements
         if requirements is None:
             continue
         if not lists_by_reference(manifest.path, manifest.lines):
@@ -261,7 +260,7 @@ def _related(manifests: Sequence[Manifest], name: str) -> list[_Match]:
         _Match(manifest, requirement)
         for manifest in manifests
         if manifest.rank <= 1
-        for requirement in read_requirements(manifest.path, manifest.lines) or ()
+        for requirement in manifest.requirements or ()
         if requirement.line and has_part(requirement.name, name)
     ]
 

@@ -24,7 +24,6 @@ from sourcelight.engines.deepsearch.lookups.manifests import (
     READ_WHOLE,
     Requirement,
     lists_by_reference,
-    read_requirements,
     requirements_rank,
 )
 from sourcelight.engines.deepsearch.lookups.names import SHOWN
@@ -105,7 +104,7 @@ def list_dependencies(  # noqa: PLR0911, PLR0915 - one for each reason to list n
         among = ", including" if len(distinct) > _MAX_LISTED else ":"
         groups = sorted({requirement.group for requirement in required if requirement.group})
         of_group = f" ({', '.join(groups[:SHOWN])})" if groups else ""
-        count = count_of(len({requirement.name for requirement in required}), "dependency")
+        count = count_of(len(distinct), "dependency")
         # For "runtime dependencies?" of a package without any, development dependencies alone are no answer.
         lines = texts.lines(target, path)
         manifest_text = "\n".join(lines)
@@ -183,7 +182,7 @@ def _lists_any(manifest: Manifest) -> bool:
 
 def _requirements(manifest: Manifest) -> list[Requirement] | None:
     """Return the packages of a manifest, without plugins of its build; None if it can't be read whole."""
-    requirements = read_requirements(manifest.path, manifest.lines)
+    requirements = manifest.requirements
     if requirements is None or lists_by_reference(manifest.path, manifest.lines):
         return None
     return [item for item in requirements if item.group not in {PLUGIN, PLATFORM, BY_NAME}]

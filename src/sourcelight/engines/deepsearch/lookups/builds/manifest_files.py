@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from sourcelight.core.markup import code
@@ -19,6 +20,7 @@ from sourcelight.engines.deepsearch.lookups.manifests import (
     Requirement,
     normalize,
     package_name,
+    read_requirements,
     requirements_rank,
 )
 from sourcelight.engines.deepsearch.lookups.names import rank_of
@@ -30,21 +32,23 @@ _TEST_DIRECTORY = re.compile(
 )
 
 
-@dataclass(slots=True)
+@dataclass
 class Manifest:
-    """A manifest at a commit, and its lines."""
+    """A manifest at a commit, and its lines. It is parsed once, whatever a question asks of it."""
 
     target: Target
     path: str
     lines: list[str]
-    _name: str | None = field(default=None)
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The name of its package; empty without one."""
-        if self._name is None:
-            self._name = package_name(self.path, self.lines)
-        return self._name
+        return package_name(self.path, self.lines)
+
+    @cached_property
+    def requirements(self) -> list[Requirement] | None:
+        """What it lists; None if it can't be read."""
+        return read_requirements(self.path, self.lines)
 
     @property
     def rank(self) -> int:

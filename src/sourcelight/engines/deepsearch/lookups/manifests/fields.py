@@ -9,7 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sourcelight.engines.deepsearch.lookups.manifests.requirement import is_readable, lines_of_keys, without_comments
+from sourcelight.engines.deepsearch.lookups.manifests.requirement import (
+    is_readable,
+    lines_of_keys,
+    table_start,
+    without_comments,
+)
 
 _MAX_LINE = 1_000
 _MAX_HEAD_LINES = 200
@@ -150,7 +155,7 @@ def _values(path: str, lines: Sequence[str], kind: str) -> Iterator[ManifestFiel
             # `version.workspace = true` has its value in another manifest.
             if isinstance(value, str):
                 key = next((key for key in reversed(keys) if key != "text"), kind)
-                number = _line_of(lines, key, value, _table_start(lines, keys[: keys.index(key)]))
+                number = _line_of(lines, key, value, table_start(lines, ".".join(keys[: keys.index(key)])))
                 if number:
                     yield ManifestField(key, value, number)
                 return
@@ -202,12 +207,6 @@ def _value_at(data: Any, keys: Sequence[str]) -> Any:
     return data
 
 
-def _table_start(lines: Sequence[str], keys: Sequence[str]) -> int:
-    """Return the index below the header of a table of TOML; 0 if it has none."""
-    header = re.compile(rf"\s*\[\s*{re.escape('.'.join(keys))}\s*\]")
-    return next((number for number, line in enumerate(lines, 1) if header.match(line) is not None), 0)
-
-
 def _line_of(lines: Sequence[str], key: str, value: str, start: int = 0) -> int:
     """Return the first line (from 1) that has a key and its value; 0 for none."""
     word = re.compile(rf"(?<![\w.-]){re.escape(key)}(?![\w-])")
@@ -224,7 +223,7 @@ def _features(base: str, lines: Sequence[str], group: str) -> Iterator[ManifestF
     if base != "Cargo.toml":
         return
     features = _toml(lines).get("features") or {}
-    start = _table_start(lines, ("features",))
+    start = table_start(lines, "features")
     if group == "default":
         default = features.get("default")
         number = next(
@@ -285,11 +284,12 @@ def _binaries(base: str, lines: Sequence[str]) -> Iterator[ManifestField]:
                 yield ManifestField(name, "", line)
     elif base == "pyproject.toml":
         data = _toml(lines)
-        for keys in (("project", "scripts"), ("tool", "poetry", "scripts")):
-            for name, value in (_value_at(data, keys) or {}).items():
-                line = _line_of(lines, name, str(value), _table_start(lines, keys)) if isinstance(value, str) else 0
+        for table in ("project.scripts", "tool.poetry.scripts"):
+            start = table_start(lines, table)
+            for name, value in (_value_at(data, table.split(".")) or {}).items():
+                line = _line_of(lines, name, value, start) if isinstance(value, str) else 0
                 if line:
-                    yield ManifestField(name, str(value), line)
+                    yield ManifestField(name, value, line)
     elif base == "package.json":
         data = _json(lines)
         value = data.get("bin")

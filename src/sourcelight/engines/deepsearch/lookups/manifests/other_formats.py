@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from sourcelight.engines.deepsearch.lookups.manifests.requirement import Requirement, lines_of_keys
+from sourcelight.engines.deepsearch.lookups.manifests.requirement import Requirement, lines_of_keys, table_start
 
 PLUGIN, PLATFORM, BY_NAME = "build plugin", "platform", "by name"
 """Groups of what a manifest names beside packages: they are found by name, and not counted."""
@@ -60,14 +60,10 @@ def _catalog(lines: Sequence[str]) -> Iterator[Requirement]:
 def _pipfile(lines: Sequence[str]) -> Iterator[Requirement]:
     data = tomllib.loads("\n".join(lines))
     for table, group in (("packages", ""), ("dev-packages", "dev")):
-        numbers = lines_of_keys(lines, _index_of_table(lines, table))
+        numbers = lines_of_keys(lines, table_start(lines, table))
         for name, value in (data.get(table) or {}).items():
             version = value.get("version", "") if isinstance(value, dict) else value
             yield Requirement(name, str(version), group, numbers.get(name, 0))
-
-
-def _index_of_table(lines: Sequence[str], table: str) -> int:
-    return next((index for index, line in enumerate(lines) if line.strip() == f"[{table}]"), 0)
 
 
 def _vcpkg(lines: Sequence[str]) -> Iterator[Requirement]:
@@ -89,7 +85,7 @@ def _julia(lines: Sequence[str]) -> Iterator[Requirement]:
     data = tomllib.loads("\n".join(lines))
     compat = data.get("compat") or {}
     for table, group in (("deps", ""), ("weakdeps", "weak"), ("extras", "extras")):
-        numbers = lines_of_keys(lines, _index_of_table(lines, table))
+        numbers = lines_of_keys(lines, table_start(lines, table))
         for name in data.get(table) or {}:
             yield Requirement(name, str(compat.get(name, "")), group, numbers.get(name, 0))
 

@@ -80,6 +80,12 @@ def lines_of_keys(lines: Sequence[str], start: int = 0) -> dict[str, int]:
     return numbers
 
 
+def table_start(lines: Sequence[str], name: str) -> int:
+    """Return the index below the header of a table of TOML; 0 if it has none."""
+    header = re.compile(rf"\s*\[\s*{re.escape(name)}\s*\]")
+    return next((number for number, line in enumerate(lines, 1) if header.match(line) is not None), 0)
+
+
 def normalize(name: str) -> str:
     """Return a name in lower case with dashes, as registries compare names."""
     return re.sub(r"[-_.]+", "-", name.lower())
