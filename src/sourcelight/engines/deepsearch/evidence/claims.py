@@ -202,7 +202,7 @@ CLAIMS: Sequence[Claim] = (
         "as dev.",
         _PLACES,
         (
-            "dependencies.find_dependency", "dependencies._state_related", "dependency_lists.list_dependencies",
+            "dependencies.find_dependency", "dependencies._state_related", "dependency_lists._state_list",
             "dependency_lists.list_extra",
         ),
     ),

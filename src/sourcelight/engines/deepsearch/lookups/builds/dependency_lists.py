@@ -27,7 +27,6 @@ from sourcelight.engines.deepsearch.lookups.manifests import (
     requirements_rank,
 )
 from sourcelight.engines.deepsearch.lookups.names import SHOWN
-from sourcelight.engines.search import Target
 
 _FUNCTIONS = r"setup\.py|build\.gradle(?:\.kts)?|build\.sbt|mix\.exs|cpanfile"
 _BY_FUNCTIONS = re.compile(rf"(?:^|/)(?:{_FUNCTIONS})$")
@@ -47,9 +46,7 @@ _GROUPS = {"dev": "development", "tes": "test", "pee": "peer", "opt": "optional"
 _MAX_LISTED, _MAX_DETAILS = 12, 60
 
 
-def list_dependencies(  # noqa: PLR0911, PLR0915 - one for each reason to list nothing
-    work: Work, group: str, owner: str, notes: list[str]
-) -> Finding | None:
+def list_dependencies(work: Work, group: str, owner: str, notes: list[str]) -> Finding | None:
     """Return the packages of the first manifest that lists any; None without a readable manifest.
 
     With a `group` such as ``dev``, only those that are listed for it count; with an `owner`, those of its manifests.
@@ -65,71 +62,74 @@ def list_dependencies(  # noqa: PLR0911, PLR0915 - one for each reason to list n
     selected = _of_package(work, candidates, owner)
     if selected is None:
         return None
-    every = [(manifest.target, manifest.path, _requirements(manifest)) for manifest in selected]
-    manifests = [
-        (
-            target,
-            path,
-            [item for item in requirements or () if item.line and group[:3].lower() in item.group.lower()],
-        )
-        for target, path, requirements in every
-    ]
-    # A list of what is always needed comes before one of what building, testing, documents or an option needs.
-    manifests.sort(
-        key=lambda manifest: requirements_rank(manifest[1]) > 1 or all(requirement.group for requirement in manifest[2])
-    )
-    top = min((path.count("/") for _, path, _ in every), default=0)
-    root = [(target, path, requirements) for target, path, requirements in every if path.count("/") == top]
-    if not group and not any(requirements for _, _, requirements in root):
+    top = min((manifest.path.count("/") for manifest in selected), default=0)
+    root = [manifest for manifest in selected if manifest.path.count("/") == top]
+    if not group and not any(_requirements(manifest) for manifest in root):
         # Packages of a subdirectory aren't dependencies of the root.
         root_finding = _no_dependencies(work, texts, root, group, queries, notes)
         if root_finding is not None:
             return root_finding
     # Where one at the top can't be read, those of examples and benchmarks below would be taken for its own.
-    if any(requirements is None for _, _, requirements in root):
+    if any(_requirements(manifest) is None for manifest in root):
         return None
-    roots = {(target.repository.key, path) for target, path, _ in root}
-    for target, path, requirements in manifests:
-        if (target.repository.key, path) not in roots:
-            continue
-        required = [requirement for requirement in requirements if not requirement.group] or requirements
-        if not required:
-            continue
-        manifest = next(manifest for manifest in selected if manifest.path == path)
-        statements = [state_requirement(work, texts, manifest, requirement) for requirement in requirements]
-        lines_cited = sorted({requirement.line for requirement in required[:_MAX_LISTED]})
-        proofs = join_evidence([texts.evidence(target, path, line, line, "read", 1.0) for line in lines_cited])
-        distinct = list(dict.fromkeys(requirement.name for requirement in required))
-        names = join_words([code(requirement_name) for requirement_name in distinct[:_MAX_LISTED]])
-        among = ", including" if len(distinct) > _MAX_LISTED else ":"
-        groups = sorted({requirement.group for requirement in required if requirement.group})
-        of_group = f" ({', '.join(groups[:SHOWN])})" if groups else ""
-        count = count_of(len(distinct), "dependency")
-        # For "runtime dependencies?" of a package without any, development dependencies alone are no answer.
-        lines = texts.lines(target, path)
-        manifest_text = "\n".join(lines)
-        folded_text = manifest_text.casefold()
-        confirmed_names = [name for name in distinct if re.split(r"[:/]", name)[-1].casefold() in folded_text]
-        # A program may list more than what is read of it, by variables or in another form.
-        is_least = len(_DECLARATION.findall(manifest_text)) > len(_requirements(manifest) or ())
-        count = f"at least {count}" if is_least and _AS_CODE.search(path) else count
-        has_none = not group and groups and not is_least and _are_for_development(path, lines, groups)
-        if not has_none and groups and len(required) == len(requirements) and _RUNTIME.search(work.inquiry.question):
-            return None
-        none_text = "no runtime dependencies, but " if has_none else ""
-        other_requirements = [requirement for requirement in requirements if requirement not in required]
-        of_others = _of_others(other_requirements)
-        verb = "names" if _BY_FUNCTIONS.search(path) else "lists"
-        text = f"{code(path)} {verb} {none_text}{count}{of_group}{among} {names}{of_others}"
-        finding = Finding(Statement(text, proofs), "dependencies", queries=[join_queries(queries)], notes=notes)
-        finding.recounts = frozenset({len(confirmed_names), len(other_requirements)})
-        finding.heading = "Full list"
-        finding.details = statements[:_MAX_DETAILS]
-        if len(statements) > _MAX_DETAILS:
-            finding.method.append(f"The list has the first {_MAX_DETAILS} of {len(statements):,} lines.")
-        finding.method.append("Other manifests, lock files and installed packages were not read.")
-        return finding
-    return _no_dependencies(work, texts, every, group, queries, notes)
+    lists = [(manifest, _of_group(_requirements(manifest) or (), group)) for manifest in root]
+    # A list of what is always needed comes before one of what building, testing, documents or an option needs.
+    lists.sort(key=lambda entry: requirements_rank(entry[0].path) > 1 or all(item.group for item in entry[1]))
+    first = next((entry for entry in lists if entry[1]), None)
+    if first is None:
+        return _no_dependencies(work, texts, selected, group, queries, notes)
+    return _state_list(work, texts, *first, group, queries, notes)
+
+
+def _of_group(requirements: Sequence[Requirement], group: str) -> list[Requirement]:
+    """Return the packages of a list that a group names by its first letters; all without a group."""
+    return [item for item in requirements if item.line and group[:3].lower() in item.group.lower()]
+
+
+def _state_list(
+    work: Work,
+    texts: FileTexts,
+    manifest: Manifest,
+    requirements: Sequence[Requirement],
+    group: str,
+    queries: list[str],
+    notes: list[str],
+) -> Finding | None:
+    """State the packages of one manifest; None if it has only others than the question is about."""
+    required = [requirement for requirement in requirements if not requirement.group] or requirements
+    path = manifest.path
+    statements = [state_requirement(work, texts, manifest, requirement) for requirement in requirements]
+    lines_cited = sorted({requirement.line for requirement in required[:_MAX_LISTED]})
+    proofs = join_evidence([texts.evidence(manifest.target, path, line, line, "read", 1.0) for line in lines_cited])
+    distinct = list(dict.fromkeys(requirement.name for requirement in required))
+    names = join_words([code(requirement_name) for requirement_name in distinct[:_MAX_LISTED]])
+    among = ", including" if len(distinct) > _MAX_LISTED else ":"
+    groups = sorted({requirement.group for requirement in required if requirement.group})
+    of_group = f" ({', '.join(groups[:SHOWN])})" if groups else ""
+    count = count_of(len(distinct), "dependency")
+    # For "runtime dependencies?" of a package without any, development dependencies alone are no answer.
+    manifest_text = "\n".join(manifest.lines)
+    folded_text = manifest_text.casefold()
+    confirmed_names = [name for name in distinct if re.split(r"[:/]", name)[-1].casefold() in folded_text]
+    # A program may list more than what is read of it, by variables or in another form.
+    is_least = len(_DECLARATION.findall(manifest_text)) > len(_requirements(manifest) or ())
+    count = f"at least {count}" if is_least and _AS_CODE.search(path) else count
+    has_none = not group and groups and not is_least and _are_for_development(path, manifest.lines, groups)
+    if not has_none and groups and len(required) == len(requirements) and _RUNTIME.search(work.inquiry.question):
+        return None
+    none_text = "no runtime dependencies, but " if has_none else ""
+    other_requirements = [requirement for requirement in requirements if requirement not in required]
+    of_others = _of_others(other_requirements)
+    verb = "names" if _BY_FUNCTIONS.search(path) else "lists"
+    text = f"{code(path)} {verb} {none_text}{count}{of_group}{among} {names}{of_others}"
+    finding = Finding(Statement(text, proofs), "dependencies", queries=[join_queries(queries)], notes=notes)
+    finding.recounts = frozenset({len(confirmed_names), len(other_requirements)})
+    finding.heading = "Full list"
+    finding.details = statements[:_MAX_DETAILS]
+    if len(statements) > _MAX_DETAILS:
+        finding.method.append(f"The list has the first {_MAX_DETAILS} of {len(statements):,} lines.")
+    finding.method.append("Other manifests, lock files and installed packages were not read.")
+    return finding
 
 
 def list_extra(work: Work, name: str, notes: list[str]) -> Finding | None:
@@ -213,22 +213,24 @@ def _of_others(requirements: Sequence[Requirement]) -> str:
 def _no_dependencies(
     work: Work,
     texts: FileTexts,
-    manifests: Sequence[tuple[Target, str, list[Requirement] | None]],
+    manifests: Sequence[Manifest],
     group: str,
     queries: list[str],
     notes: list[str],
 ) -> Finding | None:
     """State that manifests list nothing, if all of them could be read as data."""
     other_rows = unread_manifests(work, notes)
-    is_unsure = any(requirements is None or _AS_CODE.search(path) for _, path, requirements in manifests)
+    is_unsure = any(
+        _requirements(manifest) is None or _AS_CODE.search(manifest.path) is not None for manifest in manifests
+    )
     if not manifests or other_rows or notes or is_unsure or len(manifests) > SHOWN:
         return None
-    if not group and any(requirements for _, _, requirements in manifests):
+    if not group and any(_requirements(manifest) for manifest in manifests):
         return None
-    evidence = tuple(texts.evidence(target, path, 1, 1, "read", 1.0) for target, path, _ in manifests)
+    evidence = tuple(texts.evidence(manifest.target, manifest.path, 1, 1, "read", 1.0) for manifest in manifests)
     verb = "lists" if len(manifests) == 1 else "list"
     of_group = f" {_GROUPS.get(group[:3].lower(), group)}" if group else ""
-    text = f"{join_words([code(path) for _, path, _ in manifests])} {verb} no{of_group} dependencies"
+    text = f"{join_words([code(manifest.path) for manifest in manifests])} {verb} no{of_group} dependencies"
     return Finding(
         Statement(text, evidence), "dependencies", queries=[join_queries(queries)], notes=notes, is_negative=True
     )
