@@ -238,8 +238,7 @@ def _lines(
 def _rows(matches: RawMatches) -> list[bytes]:
     """Return the fragments of all lines, six each; the first is the text before the line."""
     n = len(matches.numbers)
-    texts, lengths = _texts(matches)
-    pairs = _pairs(matches, lengths)
+    texts, pairs = _texts(matches), _pairs(matches)
     # Filled by strides: one slice assignment per fragment replaces a loop over lines in Python.
     parts: list[bytes] = [_NEXT] * (6 * n)
     parts[1::6] = texts
@@ -254,34 +253,27 @@ def _rows(matches: RawMatches) -> list[bytes]:
     return parts
 
 
-def _texts(matches: RawMatches) -> tuple[list[bytes], Int64Array | None]:
-    """Return the JSON text of each line without quotes, and the lengths in code points (None: same as in bytes)."""
+def _texts(matches: RawMatches) -> list[bytes]:
+    """Return the JSON text of each line, without quotes."""
     text = str(matches.data, "utf-8", "replace")
-    is_ascii = text.isascii()
     if _SEPARATOR in text:
-        lines = text.split("\n")[:-1]
-        return [dump(line)[1:-1] for line in lines], None if is_ascii else _lengths(lines)
-    texts = dump(text.replace("\n", _SEPARATOR))[1:].split(_SPLIT)[:-1]
-    return texts, None if is_ascii else _lengths(text.split("\n")[:-1])
+        return [dump(line)[1:-1] for line in text.split("\n")[:-1]]
+    return dump(text.replace("\n", _SEPARATOR))[1:].split(_SPLIT)[:-1]
 
 
-def _lengths(lines: list[str]) -> Int64Array:
-    return np.fromiter(map(len, lines), np.int64, len(lines))
-
-
-def _pairs(matches: RawMatches, lengths: Int64Array | None) -> list[bytes]:
+def _pairs(matches: RawMatches) -> list[bytes]:
     """Return each line's (start, length) pairs, without the outer brackets of the list and of its first and last pair.
 
     Spans are cut at the end of the line, before its newline. A line without pairs is empty.
     """
-    n, counts, starts, ends = len(matches.numbers), matches.counts, matches.starts, matches.ends
-    single = len(starts) == n
+    n, counts = len(matches.numbers), matches.counts
+    single = len(matches.starts) == n
     row = None if single else np.repeat(np.arange(n), counts)
-    if lengths is not None:
-        starts, ends = _code_points(matches, lengths, np.arange(n) if row is None else row)
-    else:
-        lengths = matches.sizes
-    length = np.minimum(ends, lengths if row is None else lengths[row]) - starts
+    lengths = matches.sizes if row is None else matches.sizes[row]
+    starts, ends = np.minimum(matches.starts, lengths), np.minimum(matches.ends, lengths)
+    if not matches.data.isascii():
+        starts, ends = _code_points(matches, np.arange(n) if row is None else row, starts, ends)
+    length = ends - starts
     is_short = length > 0
     if not is_short.all():
         row = np.arange(n) if row is None else row
@@ -301,20 +293,37 @@ def _pairs(matches: RawMatches, lengths: Int64Array | None) -> list[bytes]:
     return out
 
 
-def _code_points(matches: RawMatches, lengths: Int64Array, row: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Return the spans in code points; only lines with fewer code points than bytes are decoded."""
-    starts, ends = matches.starts.copy(), matches.ends.copy()
-    line_starts = np.cumsum(matches.sizes + 1) - matches.sizes - 1
-    selected = np.flatnonzero((lengths != matches.sizes)[row])
-    data, sizes = matches.data, matches.sizes
-    for index in selected.tolist():
-        line = row[index]
-        line_start, size = int(line_starts[line]), int(sizes[line])
-        for values in (starts, ends):
-            offset = int(values[index])
-            in_line = min(offset, size)
-            values[index] = len(str(data[line_start : line_start + in_line], "utf-8", "replace")) + offset - in_line
-    return starts, ends
+def _code_points(
+    matches: RawMatches, row: Int64Array, starts: Int64Array, ends: Int64Array
+) -> tuple[Int64Array, Int64Array]:
+    """Return the offsets of spans in code points, as the decoded lines have them.
+
+    In valid UTF-8, every byte but a continuation byte begins a code point, so an offset is less by the continuation
+    bytes before it. Invalid bytes are decoded as replacement characters, which no count of bytes tells.
+    """
+    data = np.frombuffer(matches.data, dtype=np.uint8)
+    continuations = np.flatnonzero((data & 0xC0) == 0x80)
+    line_starts = (np.cumsum(matches.sizes + 1) - matches.sizes - 1)[row]
+    before_line = np.searchsorted(continuations, line_starts)
+    code_starts = starts - (np.searchsorted(continuations, line_starts + starts) - before_line)
+    code_ends = ends - (np.searchsorted(continuations, line_starts + ends) - before_line)
+    if not _is_valid_text(matches.data):
+        wide = np.flatnonzero(data & 0x80)
+        is_wide = np.searchsorted(wide, line_starts) < np.searchsorted(wide, line_starts + ends)
+        for index in np.flatnonzero(is_wide).tolist():
+            line_start = int(line_starts[index])
+            for values, offsets in ((code_starts, starts), (code_ends, ends)):
+                before = matches.data[line_start : line_start + int(offsets[index])]
+                values[index] = len(str(before, "utf-8", "replace"))
+    return code_starts, code_ends
+
+
+def _is_valid_text(data: bytes) -> bool:
+    try:
+        str(data, "utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _dump(values: Int64Array) -> bytes:
