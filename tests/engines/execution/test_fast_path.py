@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +20,7 @@ from sourcelight.core.errors import QueryError
 from sourcelight.core.wire.events import Progress
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution import LocalEngine
+from sourcelight.engines.execution.fast_path import IN_THREAD
 from sourcelight.repos import Viewer
 from sourcelight.server.http.pacing import Cadence, EncodedMatches, Pacer
 from sourcelight.testing import RepositoryBuilder
@@ -91,6 +95,12 @@ def frames(events: list[Event] | None) -> bytes | None:
     return re.sub(rb'"durationMs":\d+', b'"durationMs":0', b"".join(pacer.take(0.0)))
 
 
+def matches_of(events: list[Event] | None) -> list[Any]:
+    """The matches of a stream, however they are divided into events."""
+    data = frames(events) or b""
+    return [match for line in data.splitlines() if line.startswith(b'data: [{"type"') for match in json.loads(line[6:])]
+
+
 @pytest.mark.parametrize("seed", [7, 8])
 def test_answers_at_once_are_those_of_the_long_way(engine: LocalEngine, seed: int) -> None:
     chance = random.Random(seed)  # noqa: S311 - to draw the same again
@@ -149,6 +159,16 @@ def test_large_answers_take_the_long_way(form: str, tmp_path: Path) -> None:
     assert answer("single") is not None
     for word in ("copied", "many"):
         assert answer(word) is None, word
+        # A thread of its own may take longer, up to its own limits.
+        request = SearchRequest(form.format(word))
+        events = engine.fast_path.answer(request, Viewer.owner(), IN_THREAD)
+        few = replace(IN_THREAD, search=replace(IN_THREAD.search, matches=4_999))
+        assert engine.fast_path.answer(request, Viewer.owner(), few) is None, word
+        engine.fast_path.clear()
+        expected = matches_of(list(engine.stream(request, Viewer.owner(), Cancellation())))
+        assert matches_of(events) == expected, word
+        assert len(expected) == (2_500 if word == "copied" else 1), word
+        assert is_known()
 
 
 def test_ranked_answers_at_once_have_the_order_of_the_long_way(tmp_path: Path) -> None:

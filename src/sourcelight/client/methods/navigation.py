@@ -362,7 +362,7 @@ class NavigationMethods:
         repo, path, symbol, revision, line
             As in `find_references`.
         depth
-            Number of calls to follow.
+            How many calls far.
         progress
             As in `search`.
 
@@ -392,7 +392,7 @@ class NavigationMethods:
         repo, path, symbol, revision, line
             As in `find_references`.
         depth
-            Number of calls to follow.
+            How many calls far.
         progress
             As in `search`.
 

@@ -90,7 +90,7 @@ def add_facets(query: str, facets: Sequence[SuggestedFilter], pattern_type: str 
     facets
         Suggestions of its answer.
     pattern_type
-        Meaning of its patterns.
+        How its patterns are read.
     """
     kinds: dict[str, list[str]] = {}
     for facet in facets:

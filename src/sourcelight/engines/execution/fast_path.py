@@ -46,23 +46,23 @@ from sourcelight.engines.search.cells.rows import have_notebooks
 from sourcelight.engines.search.definition_lookup import RankedDefinitions
 from sourcelight.engines.search.model import FileTerm, PreparedQuery, prepare
 from sourcelight.engines.search.scan.corpus import Corpus
-from sourcelight.engines.search.small_search import SmallResult, SmallSearch
+from sourcelight.engines.search.small_search import SmallResult, SmallSearch, SmallSearchLimits
 from sourcelight.repos import Repository, Viewer
 
 
 @dataclass(frozen=True, slots=True)
 class FastPathLimits:
-    """Limits of a search: units to read, usually of 16 KiB each, and matches to rank."""
+    """Limits of a search: of what it reads, and of the matches to rank."""
 
-    units: int
+    search: SmallSearchLimits
     ranked: int
 
 
-AT_ONCE = FastPathLimits(units=1024, ranked=500)
+AT_ONCE = FastPathLimits(SmallSearchLimits(units=1024, matches=4096, text_bytes=2 << 20), ranked=500)
 """On the thread of an event loop: a few milliseconds."""
 
-IN_THREAD = FastPathLimits(units=2048, ranked=CANDIDATES - 1)
-"""The same in a separate thread: a batch that the pipeline reads and ranks together."""
+IN_THREAD = FastPathLimits(SmallSearchLimits(units=4096, matches=32_768, text_bytes=8 << 20), ranked=CANDIDATES - 1)
+"""In a separate thread: at most about 100 ms, in which the search can't be stopped and gives no rows."""
 
 _MAX_SHAPES, _MAX_CHARACTERS = 64, 300
 _ShapeKey: TypeAlias = tuple[str, str, str, Viewer]
@@ -159,7 +159,7 @@ class FastPath:
         shape = None if parts is None else self._shapes.get(_key(request, parts[0], viewer))
         if parts is None or shape is None or not self._is_valid(shape):
             return None
-        result = self._search(shape, parts[1], limits.units)
+        result = self._search(shape, parts[1], self._narrow(shape, request, limits))
         # Without a match, only the pipeline can advise the reader to ignore case.
         if result is None or not (result.matches or (shape.if_nothing is not None and result.absent_in_any_case)):
             return None
@@ -183,10 +183,23 @@ class FastPath:
         # Cells are found by reading whole notebooks.
         if 0 <= request.display < total or (request.cells and have_notebooks(matches.paths)):
             return None
-        limit = shape.plan.alternative.count_limit(request.default_matches or self._default_matches)
+        limit = self._count_limit(shape, request)
         if limit is None:
             return matches
         return None if total >= limit or total > limits.ranked else self._rank(shape, words, matches)
+
+    def _count_limit(self, shape: KnownShape, request: SearchRequest) -> int | None:
+        return shape.plan.alternative.count_limit(request.default_matches or self._default_matches)
+
+    def _narrow(self, shape: KnownShape, request: SearchRequest, limits: FastPathLimits) -> SmallSearchLimits:
+        """Return the limits beyond which `_in_order` would refuse all matches, so that they aren't collected."""
+        matches = limits.search.matches
+        if request.display >= 0:
+            matches = min(matches, request.display)
+        limit = self._count_limit(shape, request)
+        if limit is not None:
+            matches = min(matches, limit - 1, limits.ranked)
+        return replace(limits.search, matches=matches)
 
     def _rank(self, shape: KnownShape, words: Sequence[str], matches: RawMatches) -> RawMatches | None:
         """Rank matches as `ResultPipeline` does where no limit cuts them off."""
@@ -201,7 +214,7 @@ class FastPath:
         )
         return rank_raw(matches, ranker)
 
-    def _search(self, shape: KnownShape, words: Sequence[str], max_units: int) -> SmallResult | None:
+    def _search(self, shape: KnownShape, words: Sequence[str], limits: SmallSearchLimits) -> SmallResult | None:
         searchable = self._repositories.store.open_corpus(shape.plan.targets)
         prepared = _with_words(shape, words)
         # Another corpus was opened after the index changed, so targets that the shape reports as skipped may be indexed
@@ -211,7 +224,7 @@ class FastPath:
         group, corpus = searchable
         selection = corpus.selection(prepared.query.files, prepared.query.languages)
         try:
-            return SmallSearch(group, corpus, selection, prepared, max_units).run()
+            return SmallSearch(group, corpus, selection, prepared, limits).run()
         except (SourcelightError, OSError):
             return None  # the pipeline names the repository that can't be read
 

@@ -38,14 +38,27 @@ from sourcelight.engines.search.scan.spans import NO_SPANS, Spans, find_spans, u
 _OPTIONS = SearchOptions(in_path_order=True, raw_rows=sys.maxsize)
 """Options for all matches, shown as lines without surroundings."""
 
-_MAX_MATCHES = 4096
-"""Maximum matches of a small search, in paths and in texts; those in a text count once for each file that has it."""
-
-_MAX_TEXT_BYTES = 2 << 20
-"""Maximum bytes of matched lines, once for each file that has them. A line may have megabytes."""
-
 _EMPTY: Int64Array = np.zeros(0, dtype=np.int64)
 _NO_FILES = FileNumbers(_EMPTY)
+
+
+@dataclass(frozen=True, slots=True)
+class SmallSearchLimits:
+    """Limits beyond which a search isn't small.
+
+    Attributes
+    ----------
+    units
+        Candidate units to read, usually of 16 KiB each.
+    matches
+        Matches in paths and in texts; those in a text count once for each file that has it.
+    text_bytes
+        Bytes of matched lines, once for each file that has them. A line may have megabytes.
+    """
+
+    units: int
+    matches: int
+    text_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +87,18 @@ class SmallSearch:
         The files that pass the filters of the query.
     prepared
         The query, a tree of plain texts.
-    max_units
-        Maximum candidate units of a small search.
+    limits
+        Limits of the search.
     """
 
     group: OpenedTargets
     corpus: Corpus
     selection: FileSelection
     prepared: PreparedQuery
-    max_units: int
+    limits: SmallSearchLimits
 
     def run(self) -> SmallResult | None:
-        """Return all matches; None if more than `max_units` units may match, or the result is large."""
+        """Return all matches; None if a limit is exceeded."""
         self.corpus.check_sizes()
         term = self.prepared.terms[0]
         pattern = term.pattern
@@ -104,10 +117,10 @@ class SmallSearch:
             collector = MatchCollector(source, _OPTIONS)
             documents = self.corpus.documents_of(spans.start)
             copies = self._copies(documents)
-            if int(copies.sum()) > _MAX_MATCHES:
+            if int(copies.sum()) > self.limits.matches:
                 return None
             collector.add(self._of_term(spans, documents))
-            return _result(collector, int(copies.max()))
+            return self._result(collector, int(copies.max()))
         # Keys ignore case, and so does the first look at the paths.
         is_absent = not pattern.case_sensitive or (not in_paths and self._is_absent(pattern, units))
         return _ABSENT if is_absent else _NOT_SO_SPELLED
@@ -118,7 +131,7 @@ class SmallSearch:
             if not self.selection.covers_all:
                 units = UnitNumbers(units[self.selection.in_documents[self.corpus.unit_doc[units]]])
             self.corpus.check_content(units)
-        return units if units is not None and len(units) <= self.max_units else None
+        return units if units is not None and len(units) <= self.limits.units else None
 
     def _is_absent(self, pattern: CompiledPattern, units: UnitNumbers) -> bool:
         """Whether units without a match have none in another case either."""
@@ -159,10 +172,10 @@ class SmallSearch:
         """Search with the machinery of large searches, in one batch."""
         group = self.group
         search = CorpusSearch(self.corpus, self.prepared, never, among=self.selection)
-        if any(spans is not None and len(spans.file) > _MAX_MATCHES for spans in search.path_spans):
+        if any(spans is not None and len(spans.file) > self.limits.matches for spans in search.path_spans):
             return None
         candidates = search.candidates()
-        if candidates is not None and len(search.units_to_read(candidates)) > self.max_units:
+        if candidates is not None and len(search.units_to_read(candidates)) > self.limits.units:
             return None
         name_only = search.name_only_matches()
         source = BatchSource(self.corpus, search, group.targets, group.commits, group.locations)
@@ -170,25 +183,24 @@ class SmallSearch:
         # Files without content match by their paths; they wait there for those before them.
         collector.add(FileMatches(NO_SPANS, _NO_FILES, DocumentNumbers(_EMPTY), name_only, 0))
         rows, max_copies = len(name_only), 1
-        for batch in search.batches(BatchSizer(2 * self.max_units)):
+        for batch in search.batches(BatchSizer(2 * self.limits.units)):
             matches = search.evaluate(batch)
             copies = self._copies(self.corpus.documents_of(matches.spans.start))
             rows += int(copies.sum())
-            if rows > _MAX_MATCHES:
+            if rows > self.limits.matches:
                 return None
             max_copies = max(max_copies, int(copies.max(initial=1)))
             collector.add(matches)
         collector.release_all()
         if collector.has_batch:
-            return _result(collector, max_copies)
+            return self._result(collector, max_copies)
         sensitive = any(
             isinstance(t.pattern, CompiledPattern) and t.pattern.case_sensitive for t in search.prepared.terms
         )
         return _NOT_SO_SPELLED if sensitive else _ABSENT
 
-
-def _result(collector: MatchCollector, max_copies: int) -> SmallResult | None:
-    """Return the collected matches; None if their text is too long."""
-    if collector.text_bytes * max_copies > _MAX_TEXT_BYTES:
-        return None
-    return SmallResult(collector.take_batch().batches[0])
+    def _result(self, collector: MatchCollector, max_copies: int) -> SmallResult | None:
+        """Return the collected matches; None if their text is too long."""
+        if collector.text_bytes * max_copies > self.limits.text_bytes:
+            return None
+        return SmallResult(collector.take_batch().batches[0])
